@@ -1,0 +1,5 @@
+//! The floors: what the least possible server costs, which parses the JSON-RPC with typed
+//! serde_json, answers, and checks nothing.
+
+pub(crate) mod http;
+pub(crate) mod stdio;

@@ -1,0 +1,63 @@
+//! What the demo says when it is there.
+
+use std::fmt;
+
+use turnbuckle::session::Revision;
+
+use super::Everything;
+
+/// The greeting of a demo that listens at `url`.
+pub(super) struct Banner<'a> {
+    pub(super) demo: &'a Everything,
+    pub(super) url: &'a str,
+}
+
+impl fmt::Display for Banner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            demo:
+                Everything {
+                    tools,
+                    prompts,
+                    resources,
+                    templates,
+                    ..
+                },
+            url,
+        } = self;
+        let revisions = Revision::ALL.map(Revision::as_str).join(", ");
+        let newest = Revision::NEWEST.as_str();
+        write!(
+            f,
+            "\
+Turnbuckle demo {version}: everything that an MCP server can offer
+
+  serves   {tools} tools, {prompts} prompts, {resources} resources, {templates} resource template
+  speaks   every MCP revision: {revisions}
+  listens  at this address, for this machine only:
+
+{url}
+
+Try a client:
+
+  npx @modelcontextprotocol/inspector --cli {url} --method tools/list
+
+or no client at all:
+
+  curl {url} \\
+    -H 'Content-Type: application/json' \\
+    -H 'Accept: application/json, text/event-stream' \\
+    -H 'MCP-Protocol-Version: {newest}' \\
+    -H 'Mcp-Method: tools/call' \\
+    -H 'Mcp-Name: echo' \\
+    -d '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{
+          \"name\":\"echo\",\"arguments\":{{\"message\":\"Hello!\"}},\"_meta\":{{
+          \"io.modelcontextprotocol/protocolVersion\":\"{newest}\",
+          \"io.modelcontextprotocol/clientCapabilities\":{{}}}}}}}}'
+
+Ctrl-C ends it.
+",
+            version = env!("CARGO_PKG_VERSION"),
+        )
+    }
+}

@@ -1,0 +1,148 @@
+//! What can be set about an endpoint, and the bounds it works in.
+
+use std::time::Duration;
+
+use turnbuckle_session::Limits;
+
+/// The settings of an endpoint. Every bound is on by default.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Config {
+    /// Names (`example.com`, `example.com:8443`, `[::1]`) under which the endpoint may be reached;
+    /// without a port, any port. Default: the loopback names.
+    pub allowed_hosts: Option<Vec<String>>,
+    /// Origins (`https://example.com`) whose pages may use the endpoint. Default: those whose host
+    /// is an allowed one.
+    pub allowed_origins: Vec<String>,
+    /// Legacy requests are served without sessions: each for itself, by a client that is taken to
+    /// have declared nothing. Default: off.
+    pub stateless: bool,
+    /// Bytes of one message. Default 4 MiB.
+    pub max_body: usize,
+    /// How long a handler may take before its answer becomes a stream. Default 1 s.
+    pub json_wait: Duration,
+    /// How often a quiet stream says that it is still there. Default 15 s.
+    pub keep_alive: Duration,
+    /// Legacy sessions that may be open; one more is refused. Default 10,000.
+    pub max_sessions: usize,
+    /// How long a session may be idle. A request under way and an open stream count as use.
+    /// Default 30 minutes.
+    pub session_idle: Duration,
+    /// How long a client may take to say that its handshake is over. Default 1 minute.
+    pub handshake_time: Duration,
+    /// Streams of one session that are open or kept for replay. Default 64.
+    pub max_streams: usize,
+    /// Messages of one stream that are kept for replay. Default 256.
+    pub replay_events: usize,
+    /// Bytes of one stream that are kept for replay, and that a slow reader may be behind. Default
+    /// 1 MiB.
+    pub replay_bytes: usize,
+    /// How long a stream that has ended is kept for replay. Default 1 minute.
+    pub replay_time: Duration,
+    /// When a client whose stream was closed is asked to come back. Default 1 s.
+    pub retry: Duration,
+    /// Connections that a server of our own has open at a time. Default 10,000.
+    pub max_connections: usize,
+    /// How long a client may take to send the head of a request. Default 30 s.
+    pub header_time: Duration,
+    /// How long a shutdown waits for what is under way. Default 10 s.
+    pub shutdown_time: Duration,
+    /// What a client may have going at once, and how long things may take.
+    pub limits: Limits,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            allowed_hosts: None,
+            allowed_origins: Vec::new(),
+            stateless: false,
+            max_body: 4 << 20,
+            json_wait: Duration::from_secs(1),
+            keep_alive: Duration::from_secs(15),
+            max_sessions: 10_000,
+            session_idle: Duration::from_secs(30 * 60),
+            handshake_time: Duration::from_secs(60),
+            max_streams: 64,
+            replay_events: 256,
+            replay_bytes: 1 << 20,
+            replay_time: Duration::from_secs(60),
+            retry: Duration::from_secs(1),
+            max_connections: 10_000,
+            header_time: Duration::from_secs(30),
+            shutdown_time: Duration::from_secs(10),
+            limits: Limits::default(),
+        }
+    }
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty;)*) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, value: $kind) -> Self {
+            self.$name = value;
+            self
+        }
+    )*};
+}
+
+impl Config {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the names under which the endpoint may be reached.
+    #[must_use]
+    pub fn allowed_hosts<S: Into<String>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
+        self.allowed_hosts = Some(hosts.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets the origins whose pages may use the endpoint.
+    #[must_use]
+    pub fn allowed_origins<S: Into<String>>(
+        mut self,
+        origins: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.allowed_origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
+    setters! {
+        /// Serves legacy requests without sessions.
+        stateless: bool;
+        /// Sets how many bytes a message may have.
+        max_body: usize;
+        /// Sets how long a handler may take before its answer becomes a stream.
+        json_wait: Duration;
+        /// Sets how often a quiet stream says that it is still there.
+        keep_alive: Duration;
+        /// Sets how many legacy sessions may be open.
+        max_sessions: usize;
+        /// Sets how long a session may be idle.
+        session_idle: Duration;
+        /// Sets how long a client may take to finish its handshake.
+        handshake_time: Duration;
+        /// Sets how many streams a session may have.
+        max_streams: usize;
+        /// Sets how many messages of a stream are kept for replay.
+        replay_events: usize;
+        /// Sets how many bytes of a stream are kept for replay.
+        replay_bytes: usize;
+        /// Sets how long a stream that has ended is kept for replay.
+        replay_time: Duration;
+        /// Sets when a client whose stream was closed is asked to come back.
+        retry: Duration;
+        /// Sets how many connections may be open.
+        max_connections: usize;
+        /// Sets how long the head of a request may take.
+        header_time: Duration;
+        /// Sets how long a shutdown waits.
+        shutdown_time: Duration;
+        /// Sets the bounds of sessions.
+        limits: Limits;
+    }
+}

@@ -1,0 +1,203 @@
+//! A server of our own: the endpoint under a path, on a socket.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use turnbuckle_session::{Dispatch, Signal};
+
+use crate::body::ResponseBody;
+use crate::config::Config;
+use crate::service::StreamableHttp;
+
+/// A bound server that does not serve yet.
+#[derive(Debug)]
+pub struct HttpServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    service: StreamableHttp,
+    path: Arc<str>,
+    config: Config,
+    shutdown: Signal,
+}
+
+impl HttpServer {
+    /// Binds an address; port 0 takes any free one. The endpoint is at `/mcp`.
+    ///
+    /// # Errors
+    /// When the address cannot be bound, or is reachable from other machines and
+    /// [`Config::allowed_hosts`] does not say under which names.
+    pub async fn bind(
+        dispatch: impl Into<Arc<dyn Dispatch>>,
+        address: impl ToSocketAddrs,
+        config: Config,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        if !address.ip().is_loopback() && config.allowed_hosts.is_none() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!(
+                    "{address} is reachable from other machines: say under which names with \
+                     Config::allowed_hosts, or bind a loopback address"
+                ),
+            ));
+        }
+        let shutdown = Signal::new();
+        let service =
+            StreamableHttp::with_shutdown(dispatch, config.clone(), Some(shutdown.clone()));
+        Ok(Self {
+            listener,
+            address,
+            service,
+            path: "/mcp".into(),
+            config,
+            shutdown,
+        })
+    }
+
+    /// Serves the endpoint under another path.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<Arc<str>>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// The address that was bound.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where the endpoint is.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.address, self.path)
+    }
+
+    /// What ends the server when it is closed.
+    #[must_use]
+    pub fn shutdown(&self) -> Signal {
+        self.shutdown.clone()
+    }
+
+    /// Serves until the shutdown signal is given: then no connection is taken any more, streams of
+    /// change notices are ended, and what is under way is awaited for
+    /// [`Config::shutdown_time`]. What is left then is dropped.
+    ///
+    /// # Errors
+    /// When the listening socket breaks.
+    pub async fn serve(self) -> io::Result<()> {
+        let places = Arc::new(Semaphore::new(self.config.max_connections));
+        let mut connections = JoinSet::new();
+        let broken = loop {
+            let (accepted, place) = tokio::select! {
+                biased;
+                () = self.shutdown.closing() => break None,
+                Some(_) = connections.join_next(), if !connections.is_empty() => continue,
+                taken = self.accept(&places) => match taken {
+                    Ok(taken) => taken,
+                    Err(error) => break Some(error),
+                },
+            };
+            connections.spawn(connection(
+                accepted,
+                place,
+                self.service.clone(),
+                self.path.clone(),
+                self.config.clone(),
+                self.shutdown.clone(),
+            ));
+        };
+        drop(self.listener);
+        self.shutdown.close();
+        let done = async { while connections.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(self.config.shutdown_time, done).await;
+        connections.shutdown().await;
+        broken.map_or(Ok(()), Err)
+    }
+
+    async fn accept(
+        &self,
+        places: &Arc<Semaphore>,
+    ) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+        let place = places
+            .clone()
+            .acquire_owned()
+            .await
+            .map_err(io::Error::other)?;
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) => return Ok((stream, place)),
+                Err(error) if is_passing(&error) => {
+                    tracing::warn!(%error, "a connection could not be taken");
+                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Whether it is one connection that failed, or a shortage that passes.
+fn is_passing(error: &io::Error) -> bool {
+    const TOO_MANY_FILES: [i32; 2] = [23, 24];
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
+    ) || error
+        .raw_os_error()
+        .is_some_and(|code| TOO_MANY_FILES.contains(&code))
+}
+
+async fn connection(
+    stream: TcpStream,
+    place: OwnedSemaphorePermit,
+    service: StreamableHttp,
+    path: Arc<str>,
+    config: Config,
+    shutdown: Signal,
+) {
+    // An answer leaves in one write, and nobody has to wait for the next to get it.
+    let _ = stream.set_nodelay(true);
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let (service, here) = (service.clone(), request.uri().path() == &*path);
+        async move {
+            if here {
+                return Ok::<_, Infallible>(service.answer(request).await);
+            }
+            let mut reply = Response::new(ResponseBody::full("there is nothing at this path\n"));
+            *reply.status_mut() = StatusCode::NOT_FOUND;
+            Ok(reply)
+        }
+    });
+    let mut connection = std::pin::pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(config.header_time)
+            .serve_connection(TokioIo::new(stream), answer)
+    );
+    let served = tokio::select! {
+        served = connection.as_mut() => served,
+        () = shutdown.closing() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection ended early");
+    }
+    drop(place);
+}

@@ -1,0 +1,81 @@
+//! The endpoint as a tower service.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Buf;
+use http::{Request, Response};
+use http_body::Body;
+use tower_service::Service;
+use turnbuckle_session::{Dispatch, Exchange, Signal};
+
+use crate::body::ResponseBody;
+use crate::config::Config;
+use crate::streamable::Endpoint;
+
+/// One endpoint that speaks Streamable HTTP in both eras: a `tower::Service` for any hyper or axum
+/// server. Cheap to clone; clones share their sessions.
+///
+/// A [`Principal`](turnbuckle_types::Principal) (or an `Arc` of one) in a request's extensions is
+/// whom it is made for. A refusal for want of a scope leaves
+/// [`ScopeNeeded`](turnbuckle_types::ScopeNeeded) in the response's extensions.
+#[derive(Clone)]
+pub struct StreamableHttp {
+    endpoint: Arc<Endpoint>,
+}
+
+impl StreamableHttp {
+    /// An endpoint of that server.
+    #[must_use]
+    pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, config: Config) -> Self {
+        Self::with_shutdown(dispatch, config, None)
+    }
+
+    /// An endpoint that ends its open streams once `shutdown` is given.
+    #[must_use]
+    pub fn with_shutdown(
+        dispatch: impl Into<Arc<dyn Dispatch>>,
+        config: Config,
+        shutdown: Option<Signal>,
+    ) -> Self {
+        let exchange = Exchange::new(dispatch.into(), config.limits.clone());
+        Self {
+            endpoint: Arc::new(Endpoint::new(exchange, config, shutdown)),
+        }
+    }
+
+    /// Answers a request.
+    pub async fn answer<B>(&self, request: Request<B>) -> Response<ResponseBody>
+    where
+        B: Body<Data: Buf>,
+    {
+        self.endpoint.answer(request).await
+    }
+}
+
+impl<B> Service<Request<B>> for StreamableHttp
+where
+    B: Body<Data: Buf + Send> + Send + 'static,
+{
+    type Response = Response<ResponseBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let endpoint = self.endpoint.clone();
+        Box::pin(async move { Ok(endpoint.answer(request).await) })
+    }
+}
+
+impl fmt::Debug for StreamableHttp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamableHttp").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,265 @@
+//! The rounds of a modern request: what a retry brings back, and what a round that needs more
+//! sends out.
+
+use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::value::RawValue;
+use turnbuckle_session::params::text;
+use turnbuckle_session::{Context as Call, Features, Method, Params};
+use turnbuckle_types::{
+    ClientCapabilities, ElicitParams, ElicitationCapability, Error, IncludeContext, InputRequest,
+    InputRequests, InputRequired, Json, Map, RootsCapability, SamplingCapability, Settings,
+    check_tool_use_pairing,
+};
+
+use super::digest;
+use super::state::{Binding, KeyRing, StateError};
+use super::{NeedsInput, check_target};
+
+/// The most input responses that one request may bring.
+const MAX_RESPONSES: usize = 1024;
+
+/// What one round of a request knows.
+#[derive(Debug, Default)]
+pub(crate) struct Round {
+    answers: Map<Json>,
+    state: Option<Json>,
+    /// The answers that the handler looked at: those it will look at again.
+    used: Mutex<Map<Json>>,
+}
+
+impl Round {
+    /// The round that follows this one on a legacy session, which keeps everything itself.
+    pub(crate) fn next(&self, answers: Map<Json>, state: Option<Json>) -> Self {
+        let mut known = self.answers.clone();
+        for (key, answer) in answers.iter() {
+            known.insert(key, answer.clone());
+        }
+        Self {
+            answers: known,
+            state,
+            used: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn answer(&self, key: &str) -> Option<&Json> {
+        let answer = self.answers.get(key)?;
+        self.used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key, answer.clone());
+        Some(answer)
+    }
+
+    pub(crate) fn state(&self) -> Option<&Json> {
+        self.state.as_ref()
+    }
+}
+
+/// What a sealed state holds.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Sealed {
+    #[serde(rename = "a", default)]
+    answers: Map<Json>,
+    #[serde(rename = "s", default)]
+    state: Option<Json>,
+}
+
+/// The request that a state is bound to.
+#[derive(Debug)]
+pub(crate) struct Target<'a> {
+    method: &'static str,
+    name: Cow<'a, str>,
+    arguments: Option<&'a RawValue>,
+}
+
+impl<'a> Target<'a> {
+    pub(crate) fn of(method: Method, params: &Params<'a>) -> Self {
+        let named = params.name.or(params.uri).and_then(text);
+        Self {
+            method: method.as_str(),
+            name: named.unwrap_or_default(),
+            arguments: params.arguments,
+        }
+    }
+}
+
+/// How rounds are kept together.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    pub(crate) keys: KeyRing,
+    /// How long a client may take for its answers, in seconds.
+    pub(crate) lifetime: u64,
+    /// How often a handler may ask in one request.
+    pub(crate) max: usize,
+}
+
+impl Rounds {
+    /// What a request brings back from an earlier round, if anything.
+    pub(crate) fn open(
+        &self,
+        params: &Params<'_>,
+        target: &Target<'_>,
+        call: &Call,
+    ) -> Result<Option<Round>, Error> {
+        if params.input_responses.is_none() && params.request_state.is_none() {
+            return Ok(None);
+        }
+        let mut round = Round::default();
+        if let Some(raw) = params.request_state {
+            let state = text(raw)
+                .ok_or_else(|| Error::invalid_params("\"requestState\" must be a string"))?;
+            let payload = self
+                .bind(target, call, |binding| {
+                    self.keys.open(binding, now(), &state)
+                })?
+                .map_err(|error: StateError| Error::invalid_params(error.to_string()))?;
+            let sealed: Sealed = serde_json::from_slice(&payload)
+                .map_err(|_| Error::invalid_params(StateError::NotOurs.to_string()))?;
+            round.answers = sealed.answers;
+            round.state = sealed.state;
+        }
+        if let Some(raw) = params.input_responses {
+            let responses: Map<Json> = serde_json::from_str(raw.get())
+                .map_err(|_| Error::invalid_params("\"inputResponses\" must be an object"))?;
+            if responses.len() > MAX_RESPONSES {
+                return Err(Error::invalid_params(format!(
+                    "there are more than {MAX_RESPONSES} input responses"
+                )));
+            }
+            for (key, answer) in responses.iter() {
+                if !answer.is_object() {
+                    return Err(Error::invalid_params(format!(
+                        "the input response \"{key:.64}\" must be an object"
+                    )));
+                }
+                round.answers.insert(key, answer.clone());
+            }
+        }
+        Ok(Some(round))
+    }
+
+    /// What a round that needs more sends to a modern client.
+    pub(crate) fn seal(
+        &self,
+        needs: NeedsInput,
+        round: Option<&Round>,
+        target: &Target<'_>,
+        call: &Call,
+    ) -> Result<InputRequired, Error> {
+        check(&needs.requests, call.client_capabilities(), call.features())?;
+        let answers = round.map_or_else(Map::new, |round| {
+            round
+                .used
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone()
+        });
+        let mut required = InputRequired::new();
+        required.input_requests = needs.requests;
+        if needs.state.is_some() || !answers.is_empty() {
+            let sealed = Sealed {
+                answers,
+                state: needs.state,
+            };
+            let payload = serde_json::to_vec(&sealed)
+                .map_err(|error| Error::internal(format!("the state has no form: {error}")))?;
+            let expires = now().saturating_add(self.lifetime);
+            let state = self
+                .bind(target, call, |binding| {
+                    self.keys.seal(binding, expires, &payload)
+                })?
+                .map_err(|error| Error::internal(error.to_string()))?;
+            required.request_state = Some(state);
+        }
+        Ok(required)
+    }
+
+    fn bind<T>(
+        &self,
+        target: &Target<'_>,
+        call: &Call,
+        with: impl FnOnce(&Binding<'_>) -> T,
+    ) -> Result<T, Error> {
+        let arguments = digest::of_arguments(target.arguments)
+            .map_err(|_| Error::invalid_params("the arguments are nested too deep"))?;
+        let principal = call.principal();
+        let Target { method, name, .. } = target;
+        Ok(with(&Binding {
+            method,
+            target: name,
+            arguments,
+            principal,
+        }))
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}
+
+/// Whether the client declared what it would need to answer. What it did not is never asked.
+pub(crate) fn check(
+    requests: &InputRequests,
+    declared: &ClientCapabilities,
+    features: &Features,
+) -> Result<(), Error> {
+    let needed = needed(requests, features);
+    if let Some(missing) = declared.missing(&needed) {
+        let names = turnbuckle_session::json::to_vec(&missing)
+            .ok()
+            .and_then(|json| String::from_utf8(json).ok())
+            .unwrap_or_default();
+        return Err(Error::missing_capability(
+            missing,
+            format!("the client did not declare what this needs: {names}"),
+        ));
+    }
+    for request in requests.values() {
+        match request {
+            InputRequest::CreateMessage(params) => check_tool_use_pairing(&params.messages)
+                .map_err(|error| Error::internal(error.to_string()))?,
+            InputRequest::Elicit(ElicitParams::Url(params)) => check_target(params)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn needed(requests: &InputRequests, features: &Features) -> ClientCapabilities {
+    let mut needed = ClientCapabilities::new();
+    for request in requests.values() {
+        match request {
+            InputRequest::Elicit(params) => {
+                let elicitation = needed
+                    .elicitation
+                    .get_or_insert_with(ElicitationCapability::new);
+                match params {
+                    ElicitParams::Url(_) => elicitation.url = Some(Settings::new()),
+                    _ => elicitation.form = Some(Settings::new()),
+                }
+            }
+            InputRequest::CreateMessage(params) => {
+                let sampling = needed.sampling.get_or_insert_with(SamplingCapability::new);
+                if params.tools.is_some() || params.tool_choice.is_some() {
+                    sampling.tools = Some(Settings::new());
+                }
+                // Before tools came, context was a part of sampling as such.
+                let context = params.include_context.as_ref();
+                let context = context.filter(|_| features.sampling_tools);
+                if context.is_some_and(|context| *context != IncludeContext::None) {
+                    sampling.context = Some(Settings::new());
+                }
+            }
+            InputRequest::ListRoots(_) => {
+                needed.roots.get_or_insert_with(RootsCapability::new);
+            }
+            _ => {}
+        }
+    }
+    needed
+}

@@ -1,0 +1,97 @@
+//! Lists: a page of a kind's items, with its cursor and its cache hints.
+//!
+//! Specification: server/utilities/pagination, server/utilities/caching (2026-07-28).
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use turnbuckle_session::params::text;
+use turnbuckle_session::{Call, Context, Encoded, Handling, Project, Reply};
+use turnbuckle_types::{
+    CacheScope, Error, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult,
+};
+
+use crate::Server;
+use crate::catalog::{Catalog, Item};
+use crate::prompt::PromptEntry;
+use crate::resource::{ResourceEntry, TemplateEntry};
+use crate::tool::ToolEntry;
+
+/// An item that stands in a list of its kind.
+pub(crate) trait Listable: Item + Sized {
+    /// The list.
+    type Result: Serialize + Project + Clone + Send + 'static;
+
+    /// A page of the list.
+    fn page(
+        items: &[Arc<Self>],
+        next_cursor: Option<String>,
+        cache: (u64, CacheScope),
+    ) -> Self::Result;
+}
+
+macro_rules! listable {
+    ($($Entry:ty => $Result:ident),* $(,)?) => {$(
+        impl Listable for $Entry {
+            type Result = $Result;
+
+            fn page(
+                items: &[Arc<Self>],
+                next_cursor: Option<String>,
+                (ttl_ms, scope): (u64, CacheScope),
+            ) -> $Result {
+                let definitions: Vec<_> =
+                    items.iter().map(|item| item.definition.clone()).collect();
+                let mut result = $Result::new(definitions);
+                result.next_cursor = next_cursor;
+                result.ttl_ms = Some(ttl_ms);
+                result.cache_scope = Some(scope);
+                result
+            }
+        }
+    )*};
+}
+
+listable! {
+    ToolEntry => ListToolsResult,
+    PromptEntry => ListPromptsResult,
+    ResourceEntry => ListResourcesResult,
+    TemplateEntry => ListResourceTemplatesResult,
+}
+
+impl Server {
+    /// Answers a request for a list.
+    pub(crate) fn list<T: Listable>(
+        &self,
+        catalog: &Catalog<T>,
+        call: Call<'_>,
+        context: &Context,
+    ) -> Result<Handling, Error> {
+        let cursor = match call.params.cursor.filter(|raw| raw.get() != "null") {
+            None => None,
+            Some(raw) => Some(
+                text(raw).ok_or_else(|| Error::invalid_params("\"cursor\" must be a string"))?,
+            ),
+        };
+        let features = context.features();
+        let page = catalog.page(
+            features.revision,
+            cursor.as_deref(),
+            self.0.page_size,
+            context.principal(),
+            |listed| {
+                let scope = match listed.restricted {
+                    true => CacheScope::Private,
+                    false => self.0.list_cache.scope.clone(),
+                };
+                let cache = (self.0.list_cache.ttl_ms, scope);
+                let result = T::page(&listed.items, listed.next_cursor, cache);
+                Encoded::complete(result, features, self.0.server_info.as_deref())
+                    .map(|encoded| encoded.0)
+                    .map_err(|error| Error::internal(format!("the list has no JSON form: {error}")))
+            },
+        )?;
+        Ok(Reply::Complete(Box::new(Encoded(page))).into())
+    }
+}

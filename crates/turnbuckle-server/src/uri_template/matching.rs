@@ -1,0 +1,443 @@
+//! A URI to variables.
+//!
+//! From the last part of the template to the first, a table is filled: where a part that begins at
+//! a glyph of the URI ends, if the rest of the template matches from there. Which of several ends
+//! is taken is thereby decided without going back, in time bounded by template times URI.
+
+use std::ops::Range;
+
+use super::glyph::{Glyph, glyphs, is_unreserved};
+use super::{
+    Expression, MAX_MATCHED_URI, Modifier, Operator, Part, TemplateValue, Variable, Variables,
+};
+
+/// The most items that one named expression takes from a URI.
+const MAX_ITEMS: usize = 128;
+
+pub(super) fn matches(parts: &[Part], uri: &str) -> Option<Variables> {
+    if uri.len() > MAX_MATCHED_URI {
+        return None;
+    }
+    let uri = glyphs(uri)?;
+    // Spares the table for most URIs that belong to another template.
+    if let Some(Part::Literal(literal)) = parts.first()
+        && !uri.starts_with(literal)
+    {
+        return None;
+    }
+    [Reading::Strict, Reading::Lenient]
+        .into_iter()
+        .find_map(|reading| {
+            Matcher {
+                parts,
+                uri: &uri,
+                reading,
+            }
+            .run()
+        })
+}
+
+/// Which characters a value may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Those that expansion writes.
+    Strict,
+    /// All that do not end it.
+    Lenient,
+}
+
+struct Matcher<'a> {
+    parts: &'a [Part],
+    uri: &'a [Glyph],
+    reading: Reading,
+}
+
+impl Matcher<'_> {
+    fn run(&self) -> Option<Variables> {
+        let mut table: Vec<Vec<Option<usize>>> = Vec::with_capacity(self.parts.len());
+        let mut rest: Vec<bool> = vec![false; self.uri.len() + 1];
+        rest[self.uri.len()] = true;
+        for (index, part) in self.parts.iter().enumerate().rev() {
+            let ends = match part {
+                Part::Literal(literal) => self.literal_ends(literal, &rest),
+                Part::Expression(expression) if expression.operator.named() => {
+                    self.named_ends(expression, &rest)
+                }
+                Part::Expression(expression) => {
+                    self.unnamed_ends(expression, &self.parts[index + 1..], &rest)
+                }
+            };
+            rest.iter_mut()
+                .zip(&ends)
+                .for_each(|(ok, end)| *ok = end.is_some());
+            table.push(ends);
+        }
+
+        let mut found = Vec::new();
+        let mut at = 0;
+        for (part, ends) in self.parts.iter().zip(table.iter().rev()) {
+            let end = (*ends.get(at)?)?;
+            if let Part::Expression(expression) = part
+                && end > at
+            {
+                self.read(expression, at..end, &mut found);
+            }
+            at = end;
+        }
+        (at == self.uri.len()).then_some(())?;
+        together(found)
+    }
+
+    fn literal_ends(&self, literal: &[Glyph], rest: &[bool]) -> Vec<Option<usize>> {
+        let ends = |at: usize| {
+            step(literal.len());
+            let end = at + literal.len();
+            (self.uri[at..].starts_with(literal) && rest[end]).then_some(end)
+        };
+        (0..rest.len()).map(ends).collect()
+    }
+
+    /// The ends of an expression whose values stand without names: the furthest that will do.
+    fn unnamed_ends(
+        &self,
+        expression: &Expression,
+        later: &[Part],
+        rest: &[bool],
+    ) -> Vec<Option<usize>> {
+        let shape = Shape::of(expression, later);
+        let mut runs = vec![0; rest.len()];
+        let mut separators = Vec::new();
+        let mut run = self.uri.len();
+        for at in (0..rest.len()).rev() {
+            step(1);
+            if let Some(&glyph) = self.uri.get(at) {
+                if shape.splits && glyph.is(expression.operator.separator()) {
+                    separators.push(at);
+                } else if !self.belongs(glyph, &shape) {
+                    run = at;
+                }
+            }
+            let beyond = separators.len().checked_sub(shape.segments);
+            let limit = beyond.and_then(|index| separators.get(index)).copied();
+            runs[at] = run
+                .min(limit.unwrap_or(run))
+                .min(at.saturating_add(shape.length));
+        }
+
+        let mut last = None;
+        let furthest: Vec<Option<usize>> = rest
+            .iter()
+            .enumerate()
+            .map(|(at, &ok)| {
+                last = if ok { Some(at) } else { last };
+                last
+            })
+            .collect();
+        let end_of = |from: usize, least: usize| {
+            furthest[*runs.get(from)?].filter(|&end| end >= from + least)
+        };
+        (0..rest.len())
+            .map(|at| match expression.operator.first() {
+                None => end_of(at, 1),
+                Some(first) => self
+                    .uri
+                    .get(at)
+                    .filter(|glyph| glyph.is(first))
+                    .and_then(|_| end_of(at + 1, 0))
+                    .or(rest[at].then_some(at)),
+            })
+            .collect()
+    }
+
+    /// The ends of an expression of `name=value` items: as many items as are its own, or none.
+    fn named_ends(&self, expression: &Expression, rest: &[bool]) -> Vec<Option<usize>> {
+        let end_of = |at: usize| {
+            let end = self
+                .items(expression, at)
+                .last()
+                .map_or(at, |item| item.value.end);
+            [end, at].into_iter().find(|&end| rest[end])
+        };
+        (0..rest.len()).map(end_of).collect()
+    }
+
+    /// The items of a named expression from `at` on.
+    fn items(&self, expression: &Expression, mut at: usize) -> Vec<Item> {
+        let mut items: Vec<Item> = Vec::new();
+        let separator = expression.operator.separator();
+        let mut opener = expression.operator.first();
+        while items.len() < MAX_ITEMS
+            && let (Some(first), Some(glyph)) = (opener, self.uri.get(at))
+            && glyph.is(first)
+        {
+            let name_end = self.run_from(at + 1, |g| g.is('=') || ends_item(g, separator));
+            let name = at + 1..name_end;
+            let value_start = match self.uri.get(name_end) {
+                Some(glyph) if glyph.is('=') => name_end + 1,
+                _ => name_end,
+            };
+            let value_end = self.run_from(value_start, |g| {
+                ends_item(g, separator) || self.reading == Reading::Strict && !written_plain(g)
+            });
+            let text = self.text(name.clone());
+            let Some(variable) = owner(expression, &text) else {
+                break;
+            };
+            let again = items
+                .iter()
+                .any(|item| self.uri[item.name.clone()] == self.uri[name.clone()]);
+            if again && variable.modifier != Modifier::Explode {
+                break;
+            }
+            items.push(Item {
+                name,
+                value: value_start..value_end,
+            });
+            at = value_end;
+            opener = Some(separator);
+        }
+        items
+    }
+
+    /// The first place from `at` on where `stops` is true, or the end.
+    fn run_from(&self, at: usize, stops: impl Fn(Glyph) -> bool) -> usize {
+        let rest = self.uri.get(at..).unwrap_or_default();
+        let length = rest
+            .iter()
+            .position(|&glyph| stops(glyph))
+            .unwrap_or(rest.len());
+        step(length);
+        at + length
+    }
+
+    /// Whether a glyph can be part of a value, separators aside.
+    fn belongs(&self, glyph: Glyph, shape: &Shape) -> bool {
+        if shape.operator.keeps_reserved() {
+            return !(shape.before_query && glyph.is('?')
+                || shape.before_fragment && glyph.is('#'));
+        }
+        match self.reading {
+            Reading::Strict => written_plain(glyph),
+            Reading::Lenient => !['/', '?', '#'].into_iter().any(|end| glyph.is(end)),
+        }
+    }
+
+    fn text(&self, range: Range<usize>) -> String {
+        self.uri[range]
+            .iter()
+            .map(|glyph| glyph.character)
+            .collect()
+    }
+
+    /// Adds the variables that an expression has in its part of the URI.
+    fn read<'e>(
+        &self,
+        expression: &'e Expression,
+        range: Range<usize>,
+        found: &mut Vec<(&'e Variable, TemplateValue)>,
+    ) {
+        if expression.operator.named() {
+            self.read_named(expression, range, found);
+        } else {
+            self.read_unnamed(expression, range, found);
+        }
+    }
+
+    fn read_unnamed<'e>(
+        &self,
+        expression: &'e Expression,
+        range: Range<usize>,
+        found: &mut Vec<(&'e Variable, TemplateValue)>,
+    ) {
+        let start = range.start + usize::from(expression.operator.first().is_some());
+        let variables = &expression.variables;
+        if let [variable] = &variables[..]
+            && variable.modifier != Modifier::Explode
+        {
+            found.push((variable, self.text(start..range.end).into()));
+            return;
+        }
+        let separator = expression.operator.separator();
+        let mut segments = self.uri[start..range.end]
+            .split(|glyph| glyph.is(separator))
+            .map(|segment| {
+                segment
+                    .iter()
+                    .map(|glyph| glyph.character)
+                    .collect::<String>()
+            });
+        let mut left = segments.clone().count();
+        for (index, variable) in variables.iter().enumerate() {
+            if left == 0 {
+                break;
+            }
+            if variable.modifier == Modifier::Explode {
+                // The variables after it have one segment each.
+                let take = left.saturating_sub(variables.len() - index - 1).max(1);
+                found.push((
+                    variable,
+                    segments.by_ref().take(take).collect::<Vec<_>>().into(),
+                ));
+                left -= take;
+            } else if let Some(segment) = segments.next() {
+                found.push((variable, segment.into()));
+                left -= 1;
+            }
+        }
+    }
+
+    fn read_named<'e>(
+        &self,
+        expression: &'e Expression,
+        range: Range<usize>,
+        found: &mut Vec<(&'e Variable, TemplateValue)>,
+    ) {
+        let items = self.items(expression, range.start);
+        let pairs: Vec<(String, String)> = items
+            .into_iter()
+            .map(|item| (self.text(item.name), self.text(item.value)))
+            .collect();
+        for variable in &expression.variables {
+            let mut own = pairs
+                .iter()
+                .filter(|(name, _)| {
+                    owner(expression, name).is_some_and(|o| o.name == variable.name)
+                })
+                .cloned()
+                .peekable();
+            if own.peek().is_none() {
+                continue;
+            }
+            let value = if variable.modifier != Modifier::Explode {
+                own.next().map(|(_, text)| TemplateValue::Text(text))
+            } else if own.clone().all(|(name, _)| name == *variable.name) {
+                Some(TemplateValue::List(own.map(|(_, text)| text).collect()))
+            } else {
+                Some(TemplateValue::Map(own.collect()))
+            };
+            found.extend(value.map(|value| (variable, value)));
+        }
+    }
+}
+
+/// One `name=value` of a URI.
+struct Item {
+    name: Range<usize>,
+    value: Range<usize>,
+}
+
+/// How far an expression without names can reach.
+struct Shape {
+    operator: Operator,
+    /// Whether a separator separates, rather than being part of the one value.
+    splits: bool,
+    /// The most segments.
+    segments: usize,
+    /// The most glyphs.
+    length: usize,
+    before_query: bool,
+    before_fragment: bool,
+}
+
+impl Shape {
+    fn of(expression: &Expression, later: &[Part]) -> Self {
+        let explodes = expression
+            .variables
+            .iter()
+            .any(|variable| variable.modifier == Modifier::Explode);
+        let length = match &expression.variables[..] {
+            [
+                Variable {
+                    modifier: Modifier::Prefix(length),
+                    ..
+                },
+            ] => *length,
+            _ => usize::MAX,
+        };
+        let comes = |operator| {
+            later
+                .iter()
+                .any(|part| matches!(part, Part::Expression(e) if e.operator == operator))
+        };
+        Self {
+            operator: expression.operator,
+            splits: explodes || expression.variables.len() > 1,
+            segments: if explodes {
+                usize::MAX
+            } else {
+                expression.variables.len()
+            },
+            length,
+            before_query: comes(Operator::Query),
+            before_fragment: comes(Operator::Fragment),
+        }
+    }
+}
+
+/// The variable that an item of this name belongs to: the one so called, else an exploded one,
+/// whose map may have any names.
+fn owner<'e>(expression: &'e Expression, name: &str) -> Option<&'e Variable> {
+    let mut variables = expression.variables.iter();
+    variables
+        .clone()
+        .find(|variable| *variable.name == *name)
+        .or_else(|| variables.find(|v| v.modifier == Modifier::Explode && !name.is_empty()))
+}
+
+fn written_plain(glyph: Glyph) -> bool {
+    glyph.encoded || is_unreserved(glyph.character)
+}
+
+/// Whether a glyph ends a `name=value` item.
+fn ends_item(glyph: Glyph, separator: char) -> bool {
+    let others: &[char] = if separator == ';' {
+        &['/', '?', '#']
+    } else {
+        &['#']
+    };
+    glyph.is(separator) || others.iter().any(|&end| glyph.is(end))
+}
+
+/// The variables of all expressions; `None` if one is mentioned twice with different values.
+fn together(found: Vec<(&Variable, TemplateValue)>) -> Option<Variables> {
+    let (prefixes, whole): (Vec<_>, Vec<_>) = found
+        .into_iter()
+        .partition(|(variable, _)| matches!(variable.modifier, Modifier::Prefix(_)));
+    let mut variables = Variables::new();
+    for (variable, value) in whole {
+        if variables
+            .get(&variable.name)
+            .is_some_and(|known| *known != value)
+        {
+            return None;
+        }
+        variables.insert(&*variable.name, value);
+    }
+    for (variable, value) in prefixes {
+        let (Modifier::Prefix(length), TemplateValue::Text(text)) = (variable.modifier, &value)
+        else {
+            return None;
+        };
+        let fits = match variables.get(&variable.name) {
+            None => text.chars().count() <= length,
+            Some(TemplateValue::Text(known)) => known.chars().take(length).eq(text.chars()),
+            Some(_) => false,
+        };
+        if !fits {
+            return None;
+        }
+        if variables.get(&variable.name).is_none() {
+            variables.insert(&*variable.name, value);
+        }
+    }
+    Some(variables)
+}
+
+#[cfg(not(test))]
+fn step(_: usize) {}
+
+#[cfg(test)]
+use tests::step;
+
+#[cfg(test)]
+mod tests;

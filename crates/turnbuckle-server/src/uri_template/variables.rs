@@ -1,0 +1,98 @@
+//! The values that go into a template and come out of a match.
+
+use std::collections::BTreeMap;
+
+/// The value of one variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TemplateValue {
+    /// One text.
+    Text(String),
+    /// Several texts; an empty list counts as undefined.
+    List(Vec<String>),
+    /// Pairs of name and text, in order; an empty map counts as undefined.
+    Map(Vec<(String, String)>),
+}
+
+impl TemplateValue {
+    pub(super) fn is_undefined(&self) -> bool {
+        match self {
+            Self::Text(_) => false,
+            Self::List(items) => items.is_empty(),
+            Self::Map(pairs) => pairs.is_empty(),
+        }
+    }
+}
+
+impl From<&str> for TemplateValue {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for TemplateValue {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Vec<String>> for TemplateValue {
+    fn from(items: Vec<String>) -> Self {
+        Self::List(items)
+    }
+}
+
+/// The variables of a URI template by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Variables(BTreeMap<String, TemplateValue>);
+
+impl Variables {
+    /// No variables.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a variable, or replaces the one of this name.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<TemplateValue>) -> Self {
+        self.insert(name, value);
+        self
+    }
+
+    /// Adds a variable, or replaces the one of this name.
+    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<TemplateValue>) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// The value of a variable, if it is defined.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&TemplateValue> {
+        self.0.get(name)
+    }
+
+    /// The text of a variable, if it is defined and one text.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name) {
+            Some(TemplateValue::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Every variable, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &TemplateValue)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// How many variables are defined.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether no variable is defined.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

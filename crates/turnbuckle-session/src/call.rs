@@ -1,0 +1,100 @@
+//! The seam to a role: a request comes in as a call and goes out as a reply.
+
+use std::pin::Pin;
+
+use turnbuckle_types::{Implementation, ServerCapabilities};
+use turnbuckle_wire::era::{ParamHeader, Params, Reply};
+use turnbuckle_wire::revision::Method;
+
+use crate::{Context, Peer};
+
+/// A request on its way to a handler, borrowed from its frame.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The core method, if it is one.
+    pub method: Option<Method>,
+    /// The method as it was spelled.
+    pub name: &'a str,
+    /// What was captured of its parameters.
+    pub params: &'a Params<'a>,
+    /// The whole message, for who needs more than was captured.
+    pub text: &'a str,
+}
+
+/// A notification, borrowed from its frame.
+#[derive(Debug, Clone, Copy)]
+pub struct Notice<'a> {
+    /// The core method, if it is one.
+    pub method: Option<Method>,
+    /// The method as it was spelled.
+    pub name: &'a str,
+    /// The whole message.
+    pub text: &'a str,
+}
+
+/// A reply, now or later.
+pub enum Handling {
+    /// It is there.
+    Ready(Reply),
+    /// It is what this resolves to.
+    Pending(Pin<Box<dyn Future<Output = Reply> + Send>>),
+}
+
+impl std::fmt::Debug for Handling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ready(reply) => f.debug_tuple("Ready").field(reply).finish(),
+            Self::Pending(_) => f.write_str("Pending(..)"),
+        }
+    }
+}
+
+impl From<Reply> for Handling {
+    fn from(reply: Reply) -> Self {
+        Self::Ready(reply)
+    }
+}
+
+/// What a notification sets off.
+pub type Reaction = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What a server says of itself, in every handshake and discovery.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// Who it is.
+    pub info: Implementation,
+    /// What it can do.
+    pub capabilities: ServerCapabilities,
+    /// How to use it, for a model.
+    pub instructions: Option<String>,
+    /// Whether every modern result says who it is.
+    pub in_every_result: bool,
+    /// For how long a client may keep what discovery told it, in milliseconds.
+    pub ttl_ms: u64,
+    /// Whether that may be shared between users.
+    pub public: bool,
+}
+
+/// Who answers requests: the role behind a session.
+pub trait Dispatch: Send + Sync + 'static {
+    /// What it says of itself. Fixed for its lifetime.
+    fn identity(&self) -> &Identity;
+
+    /// Answers a request that the sender's revision has (or that is no core method at all).
+    fn call(&self, call: Call<'_>, context: Context) -> Handling;
+
+    /// Hears of a notification that the session itself has no use for. What it returns is run;
+    /// while too much of that runs already, it is dropped.
+    fn notified(&self, notice: Notice<'_>, peer: &Peer) -> Option<Reaction> {
+        let _ = (notice, peer);
+        None
+    }
+
+    /// A legacy session was opened; `peer` reaches it for as long as it lives.
+    fn opened(&self, peer: &Peer) {
+        let _ = peer;
+    }
+
+    /// The arguments of a tool that a binding mirrors in headers.
+    fn mirrored(&self, tool: &str) -> std::sync::Arc<[ParamHeader]>;
+}

@@ -1,0 +1,155 @@
+//! Notices of change: one call in user code, whoever subscribed hears of it, by whatever way.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use serde::Serialize;
+use turnbuckle_types::RequestId;
+use turnbuckle_wire::era::params::meta_key;
+use turnbuckle_wire::revision::Method;
+use turnbuckle_wire::rpc;
+
+/// Something that changed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources or of resource templates.
+    Resources,
+    /// The resource of this URI.
+    Resource(Arc<str>),
+}
+
+impl Change {
+    fn flag(&self) -> u8 {
+        match self {
+            Self::Tools => 1,
+            Self::Prompts => 2,
+            Self::Resources => 4,
+            Self::Resource(_) => 0,
+        }
+    }
+
+    /// The notice as a frame; `subscription` is the stream that it belongs to, where the era has
+    /// such streams.
+    #[must_use]
+    pub fn frame(&self, subscription: Option<&RequestId>) -> Vec<u8> {
+        #[derive(Serialize)]
+        struct Params<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            uri: Option<&'a str>,
+            #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+            meta: Option<Meta<'a>>,
+        }
+        struct Meta<'a>(&'a RequestId);
+        impl Serialize for Meta<'_> {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_map([(meta_key::SUBSCRIPTION_ID, self.0)])
+            }
+        }
+        let (method, uri) = match self {
+            Self::Tools => (Method::ToolListChanged, None),
+            Self::Prompts => (Method::PromptListChanged, None),
+            Self::Resources => (Method::ResourceListChanged, None),
+            Self::Resource(uri) => (Method::ResourceUpdated, Some(&**uri)),
+        };
+        let params = Params {
+            uri,
+            meta: subscription.map(Meta),
+        };
+        let params = (uri.is_some() || subscription.is_some()).then_some(&params);
+        rpc::notification(method.as_str(), params).unwrap_or_default()
+    }
+}
+
+/// What one subscriber has not heard of yet. Changes coalesce: a flag per list and a set of URIs,
+/// no queue.
+#[derive(Debug, Default)]
+pub struct Feed {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    lists: u8,
+    resources: BTreeSet<Arc<str>>,
+    closed: bool,
+    reader: Option<Waker>,
+}
+
+impl Feed {
+    /// A feed without news.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the subscriber of a change; what it has not yet heard of counts once.
+    pub fn tell(&self, change: &Change) {
+        let mut state = self.state();
+        if state.closed {
+            return;
+        }
+        match change {
+            Change::Resource(uri) => {
+                state.resources.insert(uri.clone());
+            }
+            list => state.lists |= list.flag(),
+        }
+        let reader = state.reader.take();
+        drop(state);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
+    /// No more news: what is unread is dropped.
+    pub fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        state.lists = 0;
+        state.resources.clear();
+        let reader = state.reader.take();
+        drop(state);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
+    /// Whether the feed was closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+
+    /// The next change; `None` once the feed is closed.
+    pub fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Change>> {
+        let mut state = self.state();
+        if state.closed {
+            return Poll::Ready(None);
+        }
+        for list in [Change::Tools, Change::Prompts, Change::Resources] {
+            if state.lists & list.flag() != 0 {
+                state.lists &= !list.flag();
+                return Poll::Ready(Some(list));
+            }
+        }
+        if let Some(uri) = state.resources.pop_first() {
+            return Poll::Ready(Some(Change::Resource(uri)));
+        }
+        state.reader = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// The next change; `None` once the feed is closed.
+    pub async fn next(&self) -> Option<Change> {
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+}

@@ -1,0 +1,374 @@
+//! What a handler sees of its request: who asks, what the client can do, and the way back while
+//! the request runs.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use turnbuckle_types::{
+    ClientCapabilities, Implementation, Json, LogLevel, LogParams, Meta, Number, Principal,
+    ProgressParams, ProgressToken, RequestId,
+};
+use turnbuckle_wire::era::Project;
+use turnbuckle_wire::era::params;
+use turnbuckle_wire::revision::{EraKind, Features, Method};
+use turnbuckle_wire::rpc;
+
+use crate::{Binding, Feed, LegacyState, Peer, Route, Session, Signal, TransportContext};
+
+/// One request, seen by its handler. Cheap to clone; a clone that outlives the request can do
+/// nothing any more.
+#[derive(Clone)]
+pub struct Context {
+    pub(crate) state: Arc<State>,
+}
+
+pub(crate) struct State {
+    pub(crate) id: RequestId,
+    pub(crate) features: &'static Features,
+    pub(crate) binding: Binding,
+    pub(crate) frame: Bytes,
+    pub(crate) sender: Sender,
+    pub(crate) progress_token: Option<ProgressToken>,
+    /// The level from which on this request wants log messages; a legacy session has its own.
+    pub(crate) log_level: Option<LogLevel>,
+    /// Whether the server declared that it logs.
+    pub(crate) logs: bool,
+    pub(crate) transport: TransportContext,
+    pub(crate) route: Arc<dyn Route>,
+    pub(crate) signal: Signal,
+    pub(crate) progress: Mutex<Option<f64>>,
+}
+
+/// What is known of the client.
+pub(crate) enum Sender {
+    /// What the request's own envelope says, as ranges of its frame, read when asked for.
+    Modern {
+        capabilities: Span,
+        info: Option<Span>,
+        read: OnceLock<Box<ClientCapabilities>>,
+    },
+    /// What the session's handshake left behind.
+    Legacy {
+        session: Arc<Session>,
+        state: Arc<LegacyState>,
+    },
+}
+
+/// A range of a frame.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    start: usize,
+    end: usize,
+}
+
+impl Span {
+    /// Where `part` is in `frame`; empty when it is not in it.
+    pub(crate) fn of(frame: &[u8], part: &str) -> Self {
+        let start = (part.as_ptr() as usize).wrapping_sub(frame.as_ptr() as usize);
+        match start.checked_add(part.len()) {
+            Some(end) if end <= frame.len() => Self { start, end },
+            _ => Self { start: 0, end: 0 },
+        }
+    }
+
+    fn in_frame(self, frame: &[u8]) -> &[u8] {
+        frame.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+impl Context {
+    pub(crate) fn new(state: State) -> Self {
+        Self {
+            state: Arc::new(state),
+        }
+    }
+
+    /// The whole message that the request came as.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.state.frame).unwrap_or_default()
+    }
+
+    /// What was captured of its parameters, read again from the message.
+    #[must_use]
+    pub fn params(&self) -> params::Params<'_> {
+        match rpc::decode(self.text()) {
+            Ok(rpc::Message::Request(request)) => request.params,
+            _ => params::Params::default(),
+        }
+    }
+
+    /// The request's id.
+    #[must_use]
+    pub fn id(&self) -> &RequestId {
+        &self.state.id
+    }
+
+    /// What the client's revision knows. Handlers do not need it: whatever they say is told to
+    /// each client in what it knows.
+    #[must_use]
+    pub fn features(&self) -> &'static Features {
+        self.state.features
+    }
+
+    /// How the request was delivered.
+    #[must_use]
+    pub fn binding(&self) -> Binding {
+        self.state.binding
+    }
+
+    /// Whether the client can only be asked by requests of the server's own.
+    #[must_use]
+    pub fn is_legacy(&self) -> bool {
+        self.state.features.era == EraKind::Legacy
+    }
+
+    /// On whose behalf the request is made, where the transport established it.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.state.transport.principal.as_deref()
+    }
+
+    /// What the client declared that it can do.
+    #[must_use]
+    pub fn client_capabilities(&self) -> &ClientCapabilities {
+        match &self.state.sender {
+            Sender::Legacy { state, .. } => state.capabilities(),
+            Sender::Modern {
+                capabilities, read, ..
+            } => read.get_or_init(|| {
+                let json = capabilities.in_frame(&self.state.frame);
+                serde_json::from_slice(json).unwrap_or_default()
+            }),
+        }
+    }
+
+    /// Who the client says it is. It may say anything: for display and logs only.
+    #[must_use]
+    pub fn client_info(&self) -> Option<Implementation> {
+        match &self.state.sender {
+            Sender::Legacy { state, .. } => state.client_info().cloned(),
+            Sender::Modern { info, .. } => {
+                serde_json::from_slice((*info)?.in_frame(&self.state.frame)).ok()
+            }
+        }
+    }
+
+    /// The request's `_meta`, as it came.
+    #[must_use]
+    pub fn meta(&self) -> Option<Meta> {
+        serde_json::from_str(params::raw_meta(self.text())?.get()).ok()
+    }
+
+    /// Whether the client gave up on the request. Nothing is sent for it any more.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.state.signal.is_cancelled()
+    }
+
+    /// Resolves when the client gives up on the request. The handler then has a short grace to
+    /// finish before its future is dropped.
+    pub async fn cancelled(&self) {
+        self.state.signal.cancelled().await;
+    }
+
+    /// Resolves when the connection or the server is about to end: for handlers that would go on
+    /// for ever otherwise.
+    pub async fn closing(&self) {
+        match &self.state.transport.shutdown {
+            None => self.state.signal.closing().await,
+            Some(shutdown) => tokio::select! {
+                () = self.state.signal.closing() => {}
+                () = shutdown.closing() => {}
+            },
+        }
+    }
+
+    pub(crate) fn signal(&self) -> &Signal {
+        &self.state.signal
+    }
+
+    /// Reports progress, if the client asked for it. Values that do not increase are not sent,
+    /// nor are those beyond the range of floats.
+    ///
+    /// Waits while the client is too far behind to take more.
+    ///
+    /// Specification: basic/patterns/progress (2026-07-28).
+    pub async fn progress(&self, progress: impl Into<Number>, total: Option<Number>) {
+        self.report(progress.into(), total, None).await;
+    }
+
+    /// Reports progress with a message for the user; see [`progress`](Self::progress).
+    pub async fn progress_message(
+        &self,
+        progress: impl Into<Number>,
+        total: Option<Number>,
+        message: impl Into<String>,
+    ) {
+        self.report(progress.into(), total, Some(message.into()))
+            .await;
+    }
+
+    async fn report(&self, progress: Number, total: Option<Number>, message: Option<String>) {
+        let Some(token) = &self.state.progress_token else {
+            return;
+        };
+        let value = progress.as_f64();
+        if !value.is_finite() {
+            return;
+        }
+        {
+            let mut last = self
+                .state
+                .progress
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if last.is_some_and(|last| value <= last) {
+                return;
+            }
+            *last = Some(value);
+        }
+        let mut params = ProgressParams::new(token.clone(), progress);
+        params.total = total.filter(|total| total.as_f64().is_finite());
+        params.message = message;
+        self.notify(Method::Progress.as_str(), params).await;
+    }
+
+    /// Sends a log message, if the client wants those of that level: a legacy client by its
+    /// session's level, a modern one by what this very request says. Nothing is sent by a server
+    /// that did not declare logging.
+    ///
+    /// Specification: server/utilities/logging (2026-07-28).
+    pub async fn log<T: Serialize + ?Sized>(
+        &self,
+        level: LogLevel,
+        logger: Option<&str>,
+        data: &T,
+    ) {
+        let wanted = match &self.state.sender {
+            Sender::Legacy { state, .. } => state.wants(level),
+            Sender::Modern { .. } => self.state.log_level.is_some_and(|least| level >= least),
+        };
+        if !wanted || !self.state.logs {
+            return;
+        }
+        let Ok(data) = serde_json::value::to_raw_value(data) else {
+            return;
+        };
+        let mut params = LogParams::new(level, data);
+        params.logger = logger.map(Into::into);
+        self.notify(Method::Log.as_str(), params).await;
+    }
+
+    /// Sends a notification about this request on the request's own way back.
+    ///
+    /// Waits while the client is too far behind to take more.
+    pub async fn notify<P: Serialize + Project>(&self, method: &str, mut params: P) {
+        if !params.fits(self.state.features) {
+            params.project(self.state.features);
+        }
+        match rpc::notification(method, Some(&params)) {
+            Ok(frame) => self.send_frame(frame).await,
+            Err(error) => tracing::warn!(method, %error, "a notification could not be written"),
+        }
+    }
+
+    /// Sends a notification that was encoded before; see [`notify`](Self::notify).
+    pub async fn send_frame(&self, frame: Vec<u8>) {
+        send(&*self.state.route, &self.state.signal, frame).await;
+    }
+
+    /// Lets the client come back for the rest of the answer, where its stream can be resumed:
+    /// frees the connection of a request that takes long.
+    ///
+    /// Specification: basic/transports, "Resumability and Redelivery" (2025-11-25).
+    pub fn pause_stream(&self) {
+        if self.state.features.polling_streams {
+            self.state.route.pause();
+        }
+    }
+
+    /// The client of a legacy session, to be asked on this request's own stream; a modern client
+    /// takes no requests.
+    #[must_use]
+    pub fn peer(&self) -> Option<Peer> {
+        match &self.state.sender {
+            Sender::Modern { .. } => None,
+            Sender::Legacy { session, .. } => Some(Peer::of_request(
+                session.clone(),
+                self.state.route.clone(),
+                self.state.signal.clone(),
+            )),
+        }
+    }
+
+    /// The client of a legacy session, for what belongs to no request; it outlives this one.
+    #[must_use]
+    pub fn session_peer(&self) -> Option<Peer> {
+        match &self.state.sender {
+            Sender::Modern { .. } => None,
+            Sender::Legacy { session, .. } => Some(session.peer()),
+        }
+    }
+
+    /// What tells a legacy session of changes.
+    #[must_use]
+    pub fn session_feed(&self) -> Option<&Arc<Feed>> {
+        match &self.state.sender {
+            Sender::Modern { .. } => None,
+            Sender::Legacy { session, .. } => Some(session.feed()),
+        }
+    }
+
+    /// The state of the legacy session that the request belongs to.
+    #[must_use]
+    pub fn session_state(&self) -> Option<&LegacyState> {
+        match &self.state.sender {
+            Sender::Modern { .. } => None,
+            Sender::Legacy { state, .. } => Some(state),
+        }
+    }
+
+    /// The settings of an extension that the client declared for this request, as raw JSON.
+    #[must_use]
+    pub fn extension(&self, id: &str) -> Option<&RawValue> {
+        if !self.state.features.extensions {
+            return None;
+        }
+        self.client_capabilities()
+            .extensions
+            .get(id)
+            .map(Json::as_raw)
+    }
+}
+
+/// Sends on a route, waiting for room; nothing is sent once `signal` says cancelled. Whether it was.
+pub(crate) async fn send(route: &dyn Route, signal: &Signal, mut frame: Vec<u8>) -> bool {
+    loop {
+        if signal.is_cancelled() {
+            return false;
+        }
+        let mut space = std::pin::pin!(route.space());
+        space.as_mut().enable();
+        match route.send(frame) {
+            Ok(()) => return true,
+            Err(full) => frame = full.0,
+        }
+        tokio::select! {
+            () = space => {}
+            () = signal.cancelled() => return false,
+        }
+    }
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context")
+            .field("id", &self.state.id)
+            .field("revision", &self.state.features.revision)
+            .field("cancelled", &self.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,162 @@
+//! Runs handlers: polled in place while they are ready, moved to a task the first time they are
+//! not. The only place that spawns.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{self, Poll};
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+use turnbuckle_types::Error;
+use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::revision::Method;
+
+use crate::{
+    Call, Context, Dispatch, Handling, Limits, Notice, Peer, PeerError, Reaction, Session, Signal,
+};
+
+/// A handler under way.
+pub(crate) type Running = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// A handler after its first poll.
+pub(crate) enum Started {
+    /// It is done.
+    Ready(Reply),
+    /// It waits for something.
+    Pending(Running),
+}
+
+/// Starts a handler in place. A context that outlives it can do nothing any more.
+pub(crate) fn start(
+    dispatch: &dyn Dispatch,
+    call: Call<'_>,
+    context: &Context,
+    cx: &mut task::Context<'_>,
+) -> Started {
+    let handling = catch_unwind(AssertUnwindSafe(|| dispatch.call(call, context.clone())));
+    let reply = match handling {
+        Ok(Handling::Ready(reply)) => reply,
+        Ok(Handling::Pending(mut running)) => match poll_guarded(&mut running, cx) {
+            Poll::Ready(reply) => reply,
+            Poll::Pending => return Started::Pending(running),
+        },
+        Err(panic) => panicked(&*panic),
+    };
+    context.signal().cancel();
+    Started::Ready(reply)
+}
+
+/// How long a handler may run before its deadline, if it has one.
+pub(crate) fn deadline_of(method: Option<Method>, limits: &Limits) -> Option<Duration> {
+    (method != Some(Method::Listen)).then_some(limits.handler_deadline)
+}
+
+/// Moves a handler to a task of its own. `end` gets its reply, or nothing when the request was
+/// cancelled: the token has fired, and the handler has had its grace.
+pub(crate) fn detach(
+    running: Running,
+    context: Context,
+    deadline: Option<Duration>,
+    grace: Duration,
+    end: impl FnOnce(Option<Reply>) + Send + 'static,
+) {
+    tokio::spawn(async move {
+        let reply = run(running, &context, deadline, grace).await;
+        context.signal().cancel();
+        end(reply);
+    });
+}
+
+/// Lets a dispatch hear of a notification. A panic there ends nothing but the hearing.
+pub(crate) fn hear(dispatch: &dyn Dispatch, notice: Notice<'_>, peer: &Peer) -> Option<Reaction> {
+    catch_unwind(AssertUnwindSafe(|| dispatch.notified(notice, peer)))
+        .inspect_err(|panic| drop(panicked(&**panic)))
+        .unwrap_or_default()
+}
+
+/// Runs what a notification set off, until it is done or `ended` fires. `permit` is given back
+/// then.
+pub(crate) fn react(reaction: Reaction, ended: Signal, permit: OwnedSemaphorePermit) {
+    tokio::spawn(async move {
+        tokio::select! {
+            () = reaction => {}
+            () = ended.cancelled() => {}
+        }
+        drop(permit);
+    });
+}
+
+/// Asks a client every so often whether it is there. Its session ends the first time that it does
+/// not say so in time.
+pub(crate) fn keep_asking(session: Arc<Session>, every: Duration, timeout: Duration) {
+    let peer = session.peer();
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(every) => {}
+                () = session.ended().cancelled() => return,
+            }
+            match peer.ping(timeout).await {
+                Err(PeerError::TimedOut) => {
+                    tracing::warn!(
+                        ?timeout,
+                        "a ping was not answered in time: the session ends"
+                    );
+                    return session.end();
+                }
+                Err(PeerError::Ended) => return,
+                // An error is a sign of life too.
+                Ok(()) | Err(_) => {}
+            }
+        }
+    });
+}
+
+async fn run(
+    mut running: Running,
+    context: &Context,
+    deadline: Option<Duration>,
+    grace: Duration,
+) -> Option<Reply> {
+    let handler = std::future::poll_fn(|cx| poll_guarded(&mut running, cx));
+    let late = async {
+        match deadline {
+            Some(deadline) => tokio::time::sleep(deadline).await,
+            None => std::future::pending().await,
+        }
+    };
+    let over = tokio::select! {
+        biased;
+        reply = handler => return (!context.is_cancelled()).then_some(reply),
+        () = context.cancelled() => None,
+        () = late => {
+            context.signal().cancel();
+            Some(Reply::Error(Error::internal("the request took longer than the server allows")))
+        }
+    };
+    let handler = std::future::poll_fn(|cx| poll_guarded(&mut running, cx));
+    if tokio::time::timeout(grace, handler).await.is_err() {
+        tracing::debug!(id = %context.id(), "a cancelled handler did not finish in its grace");
+    }
+    over
+}
+
+fn poll_guarded(running: &mut Running, cx: &mut task::Context<'_>) -> Poll<Reply> {
+    match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(cx))) {
+        Ok(poll) => poll,
+        Err(panic) => Poll::Ready(panicked(&*panic)),
+    }
+}
+
+#[cold]
+fn panicked(panic: &(dyn Any + Send)) -> Reply {
+    let message = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    tracing::error!(message, "a handler panicked");
+    Reply::Error(Error::internal("the handler failed unexpectedly"))
+}

@@ -1,0 +1,388 @@
+//! The rules of a connection as a pure machine: which requests are in flight in both directions,
+//! what a cancellation ends, and where the handshake stands.
+//!
+//! It knows no clock, no task and no byte. `C` is what its owner keeps of a request that it is
+//! answering, `P` what it keeps of one that it waits for.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use turnbuckle_types::{Error, ErrorKind, RequestId};
+use turnbuckle_wire::revision::{EraKind, Method};
+
+/// What is to be done with a request.
+#[derive(Debug)]
+pub enum Step {
+    /// Serve it: [`Kernel::begin`] and, in the end, [`Kernel::finish`].
+    Serve,
+    /// Open the legacy session: [`Kernel::opened`] or [`Kernel::not_opened`] follows.
+    Open,
+    /// Answer that we are there.
+    Pong,
+    /// Answer with this error.
+    Refuse(Error),
+}
+
+/// What a notification means to the connection itself.
+#[derive(Debug)]
+pub enum Heard<C> {
+    /// The handshake is over.
+    Initialized,
+    /// This request is not to be answered any more.
+    Cancel(C),
+    /// Nothing; it may mean something to somebody else.
+    Other,
+    /// Nothing to anybody: it came too late, too early, or names what is not there.
+    Ignored,
+}
+
+/// Where the legacy handshake stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Fresh,
+    Opening,
+    Open,
+    Operating,
+}
+
+/// The state of one connection or session.
+#[derive(Debug)]
+pub struct Kernel<C, P> {
+    phase: Phase,
+    /// The requests of the peer whose handlers have not ended; empty for those that were cancelled.
+    answering: HashMap<RequestId, Option<C>>,
+    cancelled: usize,
+    waiting: HashMap<RequestId, P>,
+    next_id: i64,
+    max_answering: usize,
+    max_waiting: usize,
+}
+
+impl<C, P> Kernel<C, P> {
+    /// A connection on which nothing was said yet; at most that many requests are in flight from
+    /// the peer and to it.
+    #[must_use]
+    pub fn new(max_answering: usize, max_waiting: usize) -> Self {
+        Self {
+            phase: Phase::Fresh,
+            answering: HashMap::new(),
+            cancelled: 0,
+            waiting: HashMap::new(),
+            next_id: 1,
+            max_answering,
+            max_waiting,
+        }
+    }
+
+    /// Judges a request of the peer.
+    ///
+    /// Specification: basic/lifecycle (2025-11-25).
+    #[must_use]
+    pub fn request(&self, id: &RequestId, method: Option<Method>, era: EraKind) -> Step {
+        let refuse =
+            |message: &'static str| Step::Refuse(Error::new(ErrorKind::NotAMessage, message));
+        if self.answering.contains_key(id) {
+            return refuse("a request with this id is still in flight");
+        }
+        if era == EraKind::Legacy {
+            match (method, self.phase) {
+                (Some(Method::Ping), _) => return Step::Pong,
+                (Some(Method::Initialize), Phase::Fresh) => return Step::Open,
+                (Some(Method::Initialize), _) => {
+                    return refuse("the session is initialized already");
+                }
+                (_, Phase::Fresh | Phase::Opening) => {
+                    return refuse("send \"initialize\" first, or requests with an envelope");
+                }
+                (_, Phase::Open | Phase::Operating) => {}
+            }
+        }
+        if self.answering.len() >= self.max_answering {
+            return Step::Refuse(Error::internal(format!(
+                "too many requests in flight: the limit is {} (Limits::in_flight)",
+                self.max_answering
+            )));
+        }
+        Step::Serve
+    }
+
+    /// The handshake is under way: no other may begin.
+    pub fn opening(&mut self) {
+        self.phase = Phase::Opening;
+    }
+
+    /// The handshake was answered: requests are served from now on.
+    pub fn opened(&mut self) {
+        self.phase = Phase::Open;
+    }
+
+    /// The handshake was refused: another may be tried.
+    pub fn not_opened(&mut self) {
+        self.phase = Phase::Fresh;
+    }
+
+    /// Notes that a request is being served. `false` when one of that id is already.
+    pub fn begin(&mut self, id: RequestId, call: C) -> bool {
+        match self.answering.entry(id) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(place) => {
+                place.insert(Some(call));
+                true
+            }
+        }
+    }
+
+    /// Notes that a request's handler has ended. `None` when no answer is wanted any more.
+    pub fn finish(&mut self, id: &RequestId) -> Option<C> {
+        let call = self.answering.remove(id)?;
+        self.cancelled -= usize::from(call.is_none());
+        call
+    }
+
+    /// A cancelled request keeps its id and its place until its handler has ended.
+    fn cancel(&mut self, id: &RequestId) -> Option<C> {
+        let call = self.answering.get_mut(id)?.take()?;
+        self.cancelled += 1;
+        Some(call)
+    }
+
+    /// Judges a notification of the peer; `request` is the request that it names, if it does.
+    pub fn notification(
+        &mut self,
+        method: Option<Method>,
+        request: Option<&RequestId>,
+    ) -> Heard<C> {
+        match method {
+            Some(Method::Initialized) if self.phase == Phase::Open => {
+                self.phase = Phase::Operating;
+                Heard::Initialized
+            }
+            Some(Method::Initialized) => Heard::Ignored,
+            Some(Method::Cancelled) => match request.and_then(|id| self.cancel(id)) {
+                Some(call) => Heard::Cancel(call),
+                None => Heard::Ignored,
+            },
+            _ => Heard::Other,
+        }
+    }
+
+    /// Takes up a request of ours, and gives it an id that was never used here.
+    ///
+    /// # Errors
+    /// When too many wait already; `waiting` comes back.
+    pub fn ask(&mut self, waiting: P) -> Result<RequestId, P> {
+        if self.waiting.len() >= self.max_waiting {
+            return Err(waiting);
+        }
+        let id = RequestId::from(self.next_id);
+        self.next_id += 1;
+        self.waiting.insert(id.clone(), waiting);
+        Ok(id)
+    }
+
+    /// Who waits for the answer of that id. `None` for an answer that nobody waits for.
+    pub fn response(&mut self, id: Option<&RequestId>) -> Option<P> {
+        self.waiting.remove(id?)
+    }
+
+    /// How many requests of the peer are still to be answered.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.answering.len() - self.cancelled
+    }
+
+    /// Ends everything: what was being answered, and who waits.
+    pub fn end(&mut self) -> (Vec<C>, Vec<P>) {
+        self.cancelled = 0;
+        (
+            self.answering
+                .drain()
+                .filter_map(|(_, call)| call)
+                .collect(),
+            self.waiting.drain().map(|(_, waiting)| waiting).collect(),
+        )
+    }
+
+    /// What is being answered.
+    pub fn calls(&self) -> impl Iterator<Item = &C> {
+        self.answering.values().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Plain = Kernel<&'static str, &'static str>;
+
+    fn refused(step: &Step) -> bool {
+        matches!(step, Step::Refuse(error) if *error.kind() == ErrorKind::NotAMessage)
+    }
+
+    fn open() -> Plain {
+        let mut kernel = Plain::new(2, 2);
+        kernel.opening();
+        kernel.opened();
+        kernel
+    }
+
+    #[test]
+    fn before_the_handshake_only_ping_and_modern_requests_are_served() {
+        let kernel = Plain::new(2, 2);
+        let id = RequestId::from(1);
+        assert!(refused(&kernel.request(
+            &id,
+            Some(Method::ListTools),
+            EraKind::Legacy
+        )));
+        assert!(matches!(
+            kernel.request(&id, Some(Method::Ping), EraKind::Legacy),
+            Step::Pong
+        ));
+        assert!(matches!(
+            kernel.request(&id, Some(Method::ListTools), EraKind::Modern),
+            Step::Serve
+        ));
+        assert!(matches!(
+            kernel.request(&id, Some(Method::Initialize), EraKind::Legacy),
+            Step::Open
+        ));
+    }
+
+    #[test]
+    fn a_second_handshake_is_refused() {
+        let mut kernel = Plain::new(2, 2);
+        kernel.opening();
+        let second = kernel.request(&1.into(), Some(Method::Initialize), EraKind::Legacy);
+        assert!(refused(&second));
+        kernel.opened();
+        assert!(refused(&kernel.request(
+            &2.into(),
+            Some(Method::Initialize),
+            EraKind::Legacy
+        )));
+    }
+
+    #[test]
+    fn requests_are_served_before_the_client_says_initialized() {
+        let kernel = open();
+        assert!(matches!(
+            kernel.request(&1.into(), Some(Method::ListTools), EraKind::Legacy),
+            Step::Serve
+        ));
+    }
+
+    #[test]
+    fn an_id_in_flight_is_refused_and_free_again_afterwards() {
+        let mut kernel = open();
+        assert!(kernel.begin(1.into(), "one"));
+        assert!(!kernel.begin(1.into(), "again"));
+        assert!(refused(&kernel.request(&1.into(), None, EraKind::Legacy)));
+        assert!(matches!(
+            kernel.request(&"1".into(), None, EraKind::Legacy),
+            Step::Serve
+        ));
+        assert_eq!(kernel.finish(&1.into()), Some("one"));
+        assert!(matches!(
+            kernel.request(&1.into(), None, EraKind::Legacy),
+            Step::Serve
+        ));
+    }
+
+    #[test]
+    fn requests_over_the_cap_are_refused_by_name_and_ping_is_not() {
+        let mut kernel = open();
+        kernel.begin(1.into(), "one");
+        kernel.begin(2.into(), "two");
+        match kernel.request(&3.into(), None, EraKind::Legacy) {
+            Step::Refuse(error) => assert!(error.message().contains("in_flight")),
+            other => panic!("{other:?}"),
+        }
+        assert!(matches!(
+            kernel.request(&3.into(), Some(Method::Ping), EraKind::Legacy),
+            Step::Pong
+        ));
+    }
+
+    #[test]
+    fn a_cancelled_request_gets_no_answer_and_only_once() {
+        let mut kernel = open();
+        kernel.begin(1.into(), "one");
+        let id = RequestId::from(1);
+        assert!(matches!(
+            kernel.notification(Some(Method::Cancelled), Some(&id)),
+            Heard::Cancel("one")
+        ));
+        assert_eq!(kernel.in_flight(), 0);
+        assert!(matches!(
+            kernel.notification(Some(Method::Cancelled), Some(&id)),
+            Heard::Ignored
+        ));
+        assert_eq!(kernel.finish(&id), None);
+        assert!(matches!(
+            kernel.notification(Some(Method::Cancelled), None),
+            Heard::Ignored
+        ));
+    }
+
+    #[test]
+    fn a_cancelled_request_keeps_its_place_until_its_handler_ends() {
+        let mut kernel = open();
+        kernel.begin(1.into(), "one");
+        kernel.begin(2.into(), "two");
+        let id = RequestId::from(1);
+        kernel.notification(Some(Method::Cancelled), Some(&id));
+        assert_eq!(kernel.calls().collect::<Vec<_>>(), [&"two"]);
+        assert!(refused(&kernel.request(&id, None, EraKind::Legacy)));
+        assert!(matches!(
+            kernel.request(&3.into(), None, EraKind::Legacy),
+            Step::Refuse(_)
+        ));
+        kernel.finish(&id);
+        assert!(matches!(
+            kernel.request(&id, None, EraKind::Legacy),
+            Step::Serve
+        ));
+    }
+
+    #[test]
+    fn initialized_counts_once_and_only_after_the_answer() {
+        let mut kernel = Plain::new(1, 1);
+        assert!(matches!(
+            kernel.notification(Some(Method::Initialized), None),
+            Heard::Ignored
+        ));
+        kernel.opening();
+        kernel.opened();
+        assert!(matches!(
+            kernel.notification(Some(Method::Initialized), None),
+            Heard::Initialized
+        ));
+        assert!(matches!(
+            kernel.notification(Some(Method::Initialized), None),
+            Heard::Ignored
+        ));
+    }
+
+    #[test]
+    fn our_own_ids_never_repeat_and_an_answer_counts_once() {
+        let mut kernel = open();
+        let first = kernel.ask("a").unwrap();
+        assert_eq!(kernel.response(Some(&first)), Some("a"));
+        assert_eq!(kernel.response(Some(&first)), None);
+        assert_eq!(kernel.response(None), None);
+        let second = kernel.ask("b").unwrap();
+        assert_ne!(first, second);
+        kernel.ask("c").unwrap();
+        assert_eq!(kernel.ask("d"), Err("d"));
+    }
+
+    #[test]
+    fn the_end_leaves_nothing() {
+        let mut kernel = open();
+        kernel.begin(1.into(), "one");
+        kernel.ask("a").unwrap();
+        assert_eq!(kernel.end(), (vec!["one"], vec!["a"]));
+        assert_eq!((kernel.in_flight(), kernel.end()), (0, (vec![], vec![])));
+    }
+}

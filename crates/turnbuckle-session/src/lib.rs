@@ -1,0 +1,48 @@
+//! Sessions of the Model Context Protocol: requests in flight in both directions, cancellation,
+//! progress, lifecycle; and what a handler sees of all that.
+//!
+//! This crate knows no byte stream and no HTTP: a transport hands it frames and takes frames back.
+//! It knows no tool and no resource either: what a request means is a [`Dispatch`]'s business. The
+//! rules of the protocol are in the pure [`kernel`]; the driver is the only place that spawns.
+
+mod batch;
+mod call;
+mod change;
+mod context;
+mod driver;
+mod exchange;
+mod handshake;
+pub mod kernel;
+mod legacy;
+mod limits;
+mod memory;
+mod outbox;
+mod peer;
+mod pipe;
+mod request;
+mod route;
+mod session;
+mod signal;
+mod transport;
+
+pub use call::{Call, Dispatch, Handling, Identity, Notice, Reaction};
+pub use change::{Change, Feed};
+pub use context::Context;
+pub use exchange::{Exchange, Opened};
+pub use legacy::LegacyState;
+pub use limits::Limits;
+pub use memory::{MemoryTransport, pair};
+pub use outbox::{Outbox, OutboxLimits};
+pub use peer::{Peer, PeerError};
+pub use pipe::{Closed, serve};
+pub use route::{Answer, Full, Route};
+pub use session::{Delivery, Received, Session};
+pub use signal::Signal;
+pub use transport::{Binding, Frame, Transport, TransportContext};
+pub use turnbuckle_wire::era::params;
+pub use turnbuckle_wire::era::{
+    Body, Encoded, InvalidParamHeader, ParamHeader, Params, Plain, Project, Projected, Reply,
+    Structured, Target, param_headers,
+};
+pub use turnbuckle_wire::json;
+pub use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};

@@ -1,0 +1,124 @@
+//! A joined pair of transports in memory: for tests, and for two ends in one process.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+
+use crate::{Frame, Transport};
+
+/// Frames that one direction holds before its sender has to wait.
+const CAPACITY: usize = 64;
+
+/// Two transports, each of which receives what the other sends.
+#[must_use]
+pub fn pair() -> (MemoryTransport, MemoryTransport) {
+    let (there, back) = (Arc::new(Lane::default()), Arc::new(Lane::default()));
+    (
+        MemoryTransport {
+            incoming: there.clone(),
+            outgoing: back.clone(),
+            unsent: VecDeque::new(),
+        },
+        MemoryTransport {
+            incoming: back,
+            outgoing: there,
+            unsent: VecDeque::new(),
+        },
+    )
+}
+
+/// One end of a [`pair`]. Dropping it closes both directions.
+#[derive(Debug)]
+pub struct MemoryTransport {
+    incoming: Arc<Lane>,
+    outgoing: Arc<Lane>,
+    unsent: VecDeque<Bytes>,
+}
+
+#[derive(Debug, Default)]
+struct Lane(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    frames: VecDeque<Bytes>,
+    closed: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+impl Lane {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        for waker in [state.reader.take(), state.writer.take()]
+            .into_iter()
+            .flatten()
+        {
+            waker.wake();
+        }
+    }
+}
+
+impl MemoryTransport {
+    /// Says that no more will be sent; the other direction stays open.
+    pub fn close_sending(&mut self) {
+        self.outgoing.close();
+    }
+}
+
+impl Transport for MemoryTransport {
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame>> {
+        let mut state = self.incoming.state();
+        if let Some(frame) = state.frames.pop_front() {
+            if let Some(writer) = state.writer.take() {
+                writer.wake();
+            }
+            return Poll::Ready(Some(Frame::Message(frame)));
+        }
+        if state.closed {
+            return Poll::Ready(None);
+        }
+        state.reader = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    fn queue(&mut self, frame: &[u8]) {
+        self.unsent.push_back(Bytes::copy_from_slice(frame));
+    }
+
+    fn queued(&self) -> usize {
+        self.unsent.iter().map(Bytes::len).sum()
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut state = self.outgoing.state();
+        while !self.unsent.is_empty() {
+            if state.closed {
+                return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+            }
+            if state.frames.len() >= CAPACITY {
+                state.writer = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+            state.frames.extend(self.unsent.pop_front());
+            if let Some(reader) = state.reader.take() {
+                reader.wake();
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for MemoryTransport {
+    fn drop(&mut self) {
+        self.incoming.close();
+        self.outgoing.close();
+    }
+}

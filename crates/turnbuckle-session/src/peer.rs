@@ -1,0 +1,231 @@
+//! The client, asked from the server's side: requests of our own, and notifications that belong to
+//! no request.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use turnbuckle_types::{ErrorObject, RequestId};
+use turnbuckle_wire::era::Project;
+use turnbuckle_wire::revision::{Method, Party};
+use turnbuckle_wire::rpc;
+
+use crate::context::send;
+use crate::{LegacyState, Route, Session, Signal};
+
+/// The other end of a legacy session.
+#[derive(Clone)]
+pub struct Peer {
+    session: Arc<Session>,
+    route: Arc<dyn Route>,
+    /// What ends the requests made here: the request that they belong to, or the session.
+    signal: Signal,
+    /// How long one of them may wait for its answer.
+    patience: Duration,
+}
+
+/// Why a request to the peer has no result.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// The peer answered with an error.
+    Refused(ErrorObject),
+    /// The peer's revision has no such request.
+    Unsupported,
+    /// Too many requests wait for this peer already.
+    TooMany {
+        /// How many may (`Limits::outgoing`).
+        limit: usize,
+    },
+    /// The connection, the session or the request that this one belonged to has ended.
+    Ended,
+    /// No answer came in time.
+    TimedOut,
+    /// The parameters have no JSON form.
+    Unwritable(String),
+}
+
+impl fmt::Display for PeerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => write!(f, "the client refused: {}", error.message),
+            Self::Unsupported => f.write_str("the client's revision has no such request"),
+            Self::TooMany { limit } => {
+                write!(
+                    f,
+                    "more than {limit} requests wait for the client (Limits::outgoing)"
+                )
+            }
+            Self::Ended => f.write_str("the request or its session has ended"),
+            Self::TimedOut => f.write_str("the client did not answer in time"),
+            Self::Unwritable(reason) => write!(f, "the request could not be written: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for PeerError {}
+
+impl Peer {
+    pub(crate) fn of_request(session: Arc<Session>, route: Arc<dyn Route>, signal: Signal) -> Self {
+        Self {
+            patience: session.limits().answer_timeout,
+            session,
+            route,
+            signal,
+        }
+    }
+
+    /// The same client, asked by requests that may wait that long for their answers
+    /// ([`Limits::answer_timeout`](crate::Limits::answer_timeout) otherwise).
+    #[must_use]
+    pub fn within(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// What the session's handshake left behind.
+    #[must_use]
+    pub fn state(&self) -> Option<&LegacyState> {
+        self.session.legacy().map(|state| &**state)
+    }
+
+    /// What tells the session of changes.
+    #[must_use]
+    pub fn feed(&self) -> &Arc<crate::Feed> {
+        self.session.feed()
+    }
+
+    /// Sends a request and waits for its result, as raw JSON. Dropping the future takes the
+    /// request back, and so does waiting too long.
+    ///
+    /// Waits for the client to say that the handshake is over; only ping does not.
+    ///
+    /// # Errors
+    /// When there is no result: see [`PeerError`].
+    pub async fn request<P: Serialize + ?Sized>(
+        &self,
+        method: &str,
+        params: Option<&P>,
+    ) -> Result<Box<RawValue>, PeerError> {
+        let state = self.session.legacy().ok_or(PeerError::Unsupported)?.clone();
+        let core = Method::parse(method);
+        let revision = state.features().revision;
+        if core.is_some_and(|method| !method.reaches(Party::Client, revision)) {
+            return Err(PeerError::Unsupported);
+        }
+        if core != Some(Method::Ping) {
+            tokio::select! {
+                () = state.initialized() => {}
+                () = self.ended() => return Err(PeerError::Ended),
+            }
+        }
+        let (answered, answer) = oneshot::channel();
+        let id = self
+            .session
+            .kernel()
+            .ask(answered)
+            .map_err(|_| PeerError::TooMany {
+                limit: self.session.limits().outgoing,
+            })?;
+        let mut asked = Asked {
+            peer: self,
+            id,
+            sent: false,
+        };
+        let frame = rpc::request(&asked.id, method, params)
+            .map_err(|error| PeerError::Unwritable(error.to_string()))?;
+        let answered = async {
+            asked.sent = send(&*self.route, &self.signal, frame).await;
+            answer.await
+        };
+        tokio::select! {
+            biased;
+            answer = answered => {
+                answer.map_err(|_| PeerError::Ended)?.map_err(PeerError::Refused)
+            }
+            () = self.ended() => Err(PeerError::Ended),
+            () = tokio::time::sleep(self.patience) => Err(PeerError::TimedOut),
+        }
+    }
+
+    async fn ended(&self) {
+        tokio::select! {
+            () = self.signal.cancelled() => {}
+            () = self.session.ended().cancelled() => {}
+        }
+    }
+
+    /// Asks whether the client is there.
+    ///
+    /// # Errors
+    /// When it does not say so within `timeout`.
+    pub async fn ping(&self, timeout: Duration) -> Result<(), PeerError> {
+        let peer = self.clone().within(timeout);
+        peer.request::<()>(Method::Ping.as_str(), None)
+            .await
+            .map(drop)
+    }
+
+    /// Sends a notification, once the client has said that the handshake is over. Waits while the
+    /// client is too far behind.
+    pub async fn notify<P: Serialize + Project>(&self, method: &str, mut params: P) {
+        let Some(state) = self.session.legacy().cloned() else {
+            return;
+        };
+        tokio::select! {
+            () = state.initialized() => {}
+            () = self.ended() => return,
+        }
+        if !params.fits(state.features()) {
+            params.project(state.features());
+        }
+        match rpc::notification(method, Some(&params)) {
+            Ok(frame) => self.send_frame(frame).await,
+            Err(error) => tracing::warn!(method, %error, "a notification could not be written"),
+        }
+    }
+
+    /// Sends a notification that was encoded before, waiting while the client is too far behind.
+    pub async fn send_frame(&self, frame: Vec<u8>) {
+        send(&*self.route, &self.signal, frame).await;
+    }
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Peer")
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A request that waits; taken back when it is dropped unanswered.
+struct Asked<'a> {
+    peer: &'a Peer,
+    id: RequestId,
+    sent: bool,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        let unanswered = self.peer.session.kernel().response(Some(&self.id));
+        if unanswered.is_none() || !self.sent {
+            return;
+        }
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params<'a> {
+            request_id: &'a RequestId,
+        }
+        let params = Params {
+            request_id: &self.id,
+        };
+        if let Ok(frame) = rpc::notification(Method::Cancelled.as_str(), Some(&params)) {
+            // Best effort: a client that is too far behind to be told finds out by itself.
+            let _ = self.peer.route.send(frame);
+        }
+    }
+}

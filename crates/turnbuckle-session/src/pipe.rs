@@ -1,0 +1,396 @@
+//! Drives a duplex connection: frames in, handlers polled until the input is drained, one flush.
+//!
+//! Both eras share the pipe. A message with an envelope is judged by that, whatever came before
+//! it; the others belong to the session that a handshake opened.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{self, Poll, Waker};
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+use tokio::time::{Instant, Sleep};
+use turnbuckle_types::{Error, RequestId};
+use turnbuckle_wire::era::{Header, Opening, Params, of_opening};
+use turnbuckle_wire::revision::Revision;
+use turnbuckle_wire::rpc::{self, Message, Refusal, RefusalKind};
+
+use crate::route::{Answer, Full, Route};
+use crate::session::Delivery;
+use crate::{
+    Binding, Dispatch, Frame, Limits, Received, Session, Signal, Transport, TransportContext,
+};
+
+/// Frames that are taken before what they caused is sent.
+const BURST: usize = 64;
+
+/// How a connection ended.
+#[derive(Debug)]
+pub enum Closed {
+    /// The peer sent its last message; what it had asked was answered, or given up.
+    ByPeer,
+    /// The server was asked to stop.
+    ByUs,
+    /// The connection broke.
+    Broken(io::Error),
+}
+
+/// Serves one connection until it ends. Everything that belongs to it ends with it, also when the
+/// future is dropped. `stop` ends it at once: what runs is cancelled.
+pub async fn serve<T: Transport>(
+    dispatch: impl Into<Arc<dyn Dispatch>>,
+    transport: T,
+    limits: Limits,
+    context: TransportContext,
+    stop: Signal,
+) -> Closed {
+    let outgoing = Arc::new(Outgoing::new(limits.queue_bytes));
+    let route: Arc<dyn Route> = outgoing.clone();
+    let session = Session::new(dispatch.into(), Binding::Duplex, limits, route.clone());
+    let end = EndOnDrop {
+        session: session.clone(),
+        outgoing: outgoing.clone(),
+    };
+    let mut pipe = Pipe {
+        transport,
+        session,
+        outgoing,
+        route,
+        context,
+        input: Input::Open,
+    };
+    let mut closing = None;
+    let session = pipe.session.clone();
+    let mut stopped = std::pin::pin!(stop.cancelled());
+    let mut ended = std::pin::pin!(session.ended().cancelled());
+    let closed = poll_fn(|cx| {
+        if stopped.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Closed::ByUs);
+        }
+        if ended.as_mut().poll(cx).is_ready() {
+            // Only a client that does not answer ends its session while the connection stands.
+            return Poll::Ready(Closed::Broken(io::ErrorKind::TimedOut.into()));
+        }
+        pipe.poll(&mut closing, cx)
+    })
+    .await;
+    if matches!(closed, Closed::ByUs) {
+        pipe.last_flush().await;
+    }
+    drop(end);
+    closed
+}
+
+/// What is to be sent by those who are not the driver.
+struct Outgoing {
+    state: Mutex<Queue>,
+    space: Notify,
+    cap: usize,
+}
+
+#[derive(Default)]
+struct Queue {
+    frames: VecDeque<Vec<u8>>,
+    bytes: usize,
+    closed: bool,
+    driver: Option<Waker>,
+}
+
+impl Outgoing {
+    fn new(cap: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            space: Notify::new(),
+            cap,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Queue> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, mut state: MutexGuard<'_, Queue>, frame: Vec<u8>) {
+        if state.closed {
+            return;
+        }
+        state.bytes += frame.len();
+        state.frames.push_back(frame);
+        let driver = state.driver.take();
+        drop(state);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+}
+
+impl Route for Outgoing {
+    fn send(&self, frame: Vec<u8>) -> Result<(), Full> {
+        let state = self.state();
+        if state.bytes > 0 && state.bytes + frame.len() > self.cap {
+            return Err(Full(frame));
+        }
+        self.push(state, frame);
+        Ok(())
+    }
+
+    fn space(&self) -> Notified<'_> {
+        self.space.notified()
+    }
+
+    fn done(&self, answer: Option<Answer>) {
+        match answer {
+            Some(answer) => self.push(self.state(), answer.frame),
+            None => {
+                // The driver counts what is in flight.
+                let driver = self.state().driver.take();
+                if let Some(driver) = driver {
+                    driver.wake();
+                }
+            }
+        }
+    }
+}
+
+struct EndOnDrop {
+    session: Arc<Session>,
+    outgoing: Arc<Outgoing>,
+}
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        let mut state = self.outgoing.state();
+        state.closed = true;
+        state.frames.clear();
+        drop(state);
+        self.outgoing.space.notify_waiters();
+        self.session.end();
+    }
+}
+
+enum Input {
+    Open,
+    Ended,
+}
+
+struct Pipe<T> {
+    transport: T,
+    session: Arc<Session>,
+    outgoing: Arc<Outgoing>,
+    route: Arc<dyn Route>,
+    context: TransportContext,
+    input: Input,
+}
+
+impl<T: Transport> Pipe<T> {
+    fn poll(
+        &mut self,
+        closing: &mut Option<std::pin::Pin<Box<Sleep>>>,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<Closed> {
+        let mut taken = 0;
+        loop {
+            self.send_waiting(cx);
+            match self.transport.poll_flush(cx) {
+                Poll::Ready(Err(error)) => return Poll::Ready(Closed::Broken(error)),
+                Poll::Ready(Ok(())) | Poll::Pending => {}
+            }
+            if matches!(self.input, Input::Ended) {
+                return self.poll_end(closing, cx);
+            }
+            let mut drained = false;
+            while taken < BURST && self.transport.queued() <= self.outgoing.cap {
+                taken += 1;
+                match self.transport.poll_frame(cx) {
+                    Poll::Ready(Some(frame)) => self.take(&frame, cx),
+                    Poll::Ready(None) => {
+                        self.input = Input::Ended;
+                        self.session.wind_down();
+                        let drain = self.session.limits().drain;
+                        let sleep = tokio::time::sleep_until(Instant::now() + drain);
+                        *closing = Some(Box::pin(sleep));
+                        break;
+                    }
+                    Poll::Pending => {
+                        drained = true;
+                        break;
+                    }
+                }
+            }
+            self.send_waiting(cx);
+            match self.transport.poll_flush(cx) {
+                Poll::Ready(Err(error)) => return Poll::Ready(Closed::Broken(error)),
+                // Written: more may be read if that was what held the input back.
+                Poll::Ready(Ok(())) if !drained && taken < BURST => {}
+                Poll::Ready(Ok(())) | Poll::Pending => {
+                    if taken >= BURST {
+                        cx.waker().wake_by_ref();
+                    }
+                    if !matches!(self.input, Input::Ended) {
+                        return Poll::Pending;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The input has ended: what was read is still answered, for a while.
+    fn poll_end(
+        &mut self,
+        closing: &mut Option<std::pin::Pin<Box<Sleep>>>,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<Closed> {
+        let late = closing
+            .as_mut()
+            .is_none_or(|sleep| sleep.as_mut().poll(cx).is_ready());
+        let idle = self.session.in_flight() == 0
+            && self.outgoing.state().frames.is_empty()
+            && self.transport.queued() == 0;
+        if idle || late {
+            Poll::Ready(Closed::ByPeer)
+        } else {
+            Poll::Pending
+        }
+    }
+
+    /// Gives what is ready one chance to leave before the connection is dropped.
+    async fn last_flush(&mut self) {
+        poll_fn(|cx| {
+            let _ = self.transport.poll_flush(cx);
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    /// Moves what others sent, and notices of change, to the transport, up to its cap.
+    fn send_waiting(&mut self, cx: &mut task::Context<'_>) {
+        let mut moved = false;
+        let mut state = self.outgoing.state();
+        while self.transport.queued() <= self.outgoing.cap {
+            let Some(frame) = state.frames.pop_front() else {
+                break;
+            };
+            state.bytes -= frame.len();
+            self.transport.queue(&frame);
+            moved = true;
+        }
+        if !state
+            .driver
+            .as_ref()
+            .is_some_and(|driver| driver.will_wake(cx.waker()))
+        {
+            state.driver = Some(cx.waker().clone());
+        }
+        drop(state);
+        if moved {
+            self.outgoing.space.notify_waiters();
+        }
+        if !self
+            .session
+            .legacy()
+            .is_some_and(|state| state.is_initialized())
+        {
+            return;
+        }
+        while self.transport.queued() <= self.outgoing.cap {
+            let Poll::Ready(Some(change)) = self.session.feed().poll_next(cx) else {
+                break;
+            };
+            self.transport.queue(&change.frame(None));
+        }
+    }
+
+    fn take(&mut self, frame: &Frame, cx: &mut task::Context<'_>) {
+        let received = match frame {
+            Frame::TooLong { limit } => Received::Answered(self.too_long(*limit)),
+            Frame::Message(frame) => self.receive(frame, cx),
+        };
+        if let Received::Answered(answer) = received {
+            // What its handler said before goes first.
+            let mut state = self.outgoing.state();
+            while let Some(frame) = state.frames.pop_front() {
+                state.bytes -= frame.len();
+                self.transport.queue(&frame);
+            }
+            drop(state);
+            self.transport.queue(&answer.frame);
+        }
+    }
+
+    fn receive(&self, frame: &Bytes, cx: &mut task::Context<'_>) -> Received {
+        let refuse = |refusal: &Refusal| Received::Answered(self.session.refuse(refusal));
+        let Ok(text) = std::str::from_utf8(frame) else {
+            return refuse(&Refusal {
+                kind: RefusalKind::Malformed,
+                id: None,
+                message: "not JSON: the text is not UTF-8".into(),
+            });
+        };
+        let delivery = Delivery {
+            frame,
+            text,
+            route: &self.route,
+            transport: &self.context,
+        };
+        if text.starts_with('[') || (text.starts_with(' ') && rpc::is_batch(text)) {
+            return self.session.receive_batch(delivery, cx);
+        }
+        let message = match rpc::decode::<Params<'_>>(text) {
+            Ok(message) => message,
+            Err(refusal) if refusal.kind == RefusalKind::Notification => return Received::Accepted,
+            Err(refusal) => return refuse(&refusal),
+        };
+        match opening(&message) {
+            Opening::Legacy => self.session.receive(message, None, delivery, cx),
+            Opening::Modern(revision) => {
+                self.session.receive(message, Some(revision), delivery, cx)
+            }
+            Opening::Refused(error) => match message {
+                Message::Request(request) => {
+                    Received::Answered(self.modern_error(&request.id, &error))
+                }
+                _ => Received::Accepted,
+            },
+        }
+    }
+
+    #[cold]
+    fn modern_error(&self, id: &RequestId, error: &Error) -> Answer {
+        let mut frame = Vec::with_capacity(256);
+        turnbuckle_wire::era::write_error(&mut frame, id, error, Revision::NEWEST.features());
+        Answer {
+            frame,
+            failure: Some(error.kind().clone()),
+        }
+    }
+
+    #[cold]
+    fn too_long(&self, limit: usize) -> Answer {
+        self.session.refuse(&Refusal {
+            kind: RefusalKind::NotAMessage,
+            id: None,
+            message: format!("a message may be at most {limit} bytes long; this one was skipped")
+                .into(),
+        })
+    }
+}
+
+/// The era of a message on a pipe. Answers and notifications without an envelope are the
+/// session's.
+fn opening(message: &Message<'_, Params<'_>>) -> Opening {
+    match message {
+        Message::Request(request) => {
+            of_opening(Header::NotCarried, &request.method, &request.params)
+        }
+        Message::Notification(notification) if notification.params.meta.is_envelope() => {
+            of_opening(
+                Header::NotCarried,
+                &notification.method,
+                &notification.params,
+            )
+        }
+        Message::Notification(_) | Message::Response(_) => Opening::Legacy,
+    }
+}

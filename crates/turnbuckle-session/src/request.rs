@@ -1,0 +1,150 @@
+//! A request is admitted: the era's facts are checked, and the context that its handler sees is
+//! made.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use turnbuckle_types::{Error, ErrorKind, LogLevel, ProgressToken, RequestId};
+use turnbuckle_wire::era::params::text;
+use turnbuckle_wire::era::{Params, Reply, write_reply};
+use turnbuckle_wire::revision::{Features, Method, Party};
+use turnbuckle_wire::rpc;
+
+use crate::context::{Sender, Span, State};
+use crate::{Answer, Binding, Context, Dispatch, Identity, Route, Signal, TransportContext};
+
+/// A request with the room it came into.
+pub(crate) struct Arrival<'a> {
+    pub(crate) request: rpc::Request<'a, Params<'a>>,
+    pub(crate) frame: &'a Bytes,
+    pub(crate) text: &'a str,
+}
+
+/// The request's core method, if the peer's revision has it as one that a server gets.
+pub(crate) fn method_of(name: &str, features: &Features) -> Result<Option<Method>, Error> {
+    match Method::parse(name) {
+        Some(method) if method.reaches(Party::Server, features.revision) => Ok(Some(method)),
+        Some(_) => Err(unknown_method(name)),
+        None => Ok(None),
+    }
+}
+
+pub(crate) fn unknown_method(name: &str) -> Error {
+    let shown: Cow<'_, str> = match name.char_indices().nth(64) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
+        None => Cow::Borrowed(name),
+    };
+    Error::new(
+        ErrorKind::UnknownMethod,
+        format!("there is no method {shown:?} here"),
+    )
+}
+
+/// Makes the context of an admitted request.
+pub(crate) fn context(
+    arrival: &Arrival<'_>,
+    home: &Home,
+    features: &'static Features,
+    binding: Binding,
+    sender: Option<Sender>,
+    route: Arc<dyn Route>,
+    transport: TransportContext,
+) -> Result<Context, Error> {
+    let meta = &arrival.request.params.meta;
+    let span = |raw: &RawValue| Span::of(arrival.frame, raw.get());
+    let sender = match (sender, meta.client_capabilities) {
+        (Some(sender), _) => sender,
+        (None, Some(capabilities)) => Sender::Modern {
+            capabilities: span(capabilities),
+            info: meta.client_info.map(span),
+            read: OnceLock::new(),
+        },
+        (None, None) => {
+            return Err(Error::new(
+                ErrorKind::Envelope,
+                "the envelope is incomplete",
+            ));
+        }
+    };
+    let log_level = match meta.log_level {
+        Some(raw) if features.log_by_request => Some(level(raw)?),
+        _ => None,
+    };
+    Ok(Context::new(State {
+        id: arrival.request.id.clone(),
+        features,
+        binding,
+        frame: arrival.frame.clone(),
+        sender,
+        progress_token: meta.progress_token.map(token).transpose()?,
+        log_level,
+        logs: home.dispatch.identity().capabilities.logging.is_some(),
+        transport,
+        route,
+        signal: Signal::new(),
+        progress: Mutex::new(None),
+    }))
+}
+
+fn level(raw: &RawValue) -> Result<LogLevel, Error> {
+    serde_json::from_str(raw.get()).map_err(|_| {
+        let given = text(raw).unwrap_or(Cow::Borrowed("no string"));
+        Error::invalid_params(format!("there is no log level \"{given:.32}\""))
+    })
+}
+
+fn token(raw: &RawValue) -> Result<ProgressToken, Error> {
+    ProgressToken::from_json(raw.get())
+        .ok_or_else(|| Error::invalid_params("a progress token must be a string or an integer"))
+}
+
+/// The JSON of who answers, if results are to say it.
+pub(crate) fn server_info(identity: &Identity) -> Option<Vec<u8>> {
+    identity
+        .in_every_result
+        .then(|| turnbuckle_wire::json::to_vec(&identity.info).ok())
+        .flatten()
+}
+
+/// Encodes the answer to a request.
+pub(crate) fn answer(
+    id: &RequestId,
+    reply: &Reply,
+    features: &'static Features,
+    server_info: Option<&[u8]>,
+) -> Answer {
+    let mut frame = Vec::with_capacity(512);
+    write_reply(&mut frame, id, reply, features, server_info);
+    let failure = match reply {
+        Reply::Error(error) => Some(error.kind().clone()),
+        _ => None,
+    };
+    Answer { frame, failure }
+}
+
+/// What belongs to a dispatch and is the same for all its requests.
+pub(crate) struct Home {
+    pub(crate) dispatch: Arc<dyn Dispatch>,
+    pub(crate) server_info: Option<Vec<u8>>,
+}
+
+impl Home {
+    pub(crate) fn new(dispatch: Arc<dyn Dispatch>) -> Self {
+        let server_info = server_info(dispatch.identity());
+        Self {
+            dispatch,
+            server_info,
+        }
+    }
+
+    pub(crate) fn answer(
+        &self,
+        id: &RequestId,
+        reply: &Reply,
+        features: &'static Features,
+    ) -> Answer {
+        answer(id, reply, features, self.server_info.as_deref())
+    }
+}

@@ -1,0 +1,38 @@
+//! Where the messages of one request go: its own stream, or the connection.
+
+use tokio::sync::futures::Notified;
+use turnbuckle_types::ErrorKind;
+
+/// The way back of one request. It travels with the request, so nothing has to be looked up.
+pub trait Route: Send + Sync + 'static {
+    /// Takes a message about a request under way.
+    ///
+    /// # Errors
+    /// Gives the message back while the reader is too far behind; [`space`](Self::space) tells
+    /// when to try again. A route whose reader is gone takes everything and drops it.
+    fn send(&self, frame: Vec<u8>) -> Result<(), Full>;
+
+    /// Resolves when [`send`](Self::send) is worth another try. Made before the try that fails, it
+    /// misses nothing.
+    fn space(&self) -> Notified<'_>;
+
+    /// The request has ended: with this answer, or with none because it was cancelled.
+    fn done(&self, answer: Option<Answer>);
+
+    /// Closes the current connection of a stream that can be resumed, and lets the client come
+    /// back for the rest. Nothing happens where streams cannot be resumed.
+    fn pause(&self) {}
+}
+
+/// A message that a route had no room for.
+#[derive(Debug)]
+pub struct Full(pub Vec<u8>);
+
+/// The answer to a request, encoded.
+#[derive(Debug)]
+pub struct Answer {
+    /// The response, as a frame.
+    pub frame: Vec<u8>,
+    /// The kind of its error, if it is one: a transport may have a status for it.
+    pub failure: Option<ErrorKind>,
+}

@@ -1,0 +1,453 @@
+//! A legacy session, or a pipe that carries both eras: what its requests share.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use tokio::sync::{Semaphore, oneshot};
+use turnbuckle_types::{
+    CancelledParams, ClientCapabilities, Error, ErrorKind, ErrorObject, RequestId,
+};
+use turnbuckle_wire::era::params::raw_params;
+use turnbuckle_wire::era::{Params, Reply, write_refusal};
+use turnbuckle_wire::revision::{EraKind, Features, Method, Revision};
+use turnbuckle_wire::rpc::{self, Message, Refusal, RefusalKind};
+
+use crate::context::Sender;
+use crate::driver::{self, Started};
+use crate::kernel::{Heard, Kernel, Step};
+use crate::request::{Arrival, Home, context, method_of};
+use crate::route::{Answer, Route};
+use crate::{
+    Binding, Call, Context, Dispatch, Feed, LegacyState, Limits, Notice, Peer, Signal,
+    TransportContext, handshake,
+};
+
+/// What waits for an answer of the client: the result as raw JSON, or its error.
+pub(crate) type Waiting = oneshot::Sender<Result<Box<RawValue>, ErrorObject>>;
+
+/// Notifications of one peer that may be being heard at a time.
+const REACTIONS: usize = 16;
+
+/// One connection or session, shared by its requests.
+pub struct Session {
+    home: Arc<Home>,
+    binding: Binding,
+    limits: Limits,
+    kernel: Mutex<Kernel<Context, Waiting>>,
+    legacy: OnceLock<Arc<LegacyState>>,
+    /// Where messages go that belong to no request.
+    route: Arc<dyn Route>,
+    feed: Arc<Feed>,
+    /// How much may be set off by notifications at a time.
+    reactions: Arc<Semaphore>,
+    ended: Signal,
+}
+
+/// What became of a message.
+#[derive(Debug)]
+pub enum Received {
+    /// It is answered.
+    Answered(Answer),
+    /// It will be answered by its route.
+    Running,
+    /// It wants no answer.
+    Accepted,
+}
+
+/// A message with the room it came into.
+#[derive(Clone, Copy)]
+pub struct Delivery<'a> {
+    /// The frame that it was decoded from.
+    pub frame: &'a Bytes,
+    /// The frame as text.
+    pub text: &'a str,
+    /// Where its answer goes.
+    pub route: &'a Arc<dyn Route>,
+    /// What the transport knows beside it.
+    pub transport: &'a TransportContext,
+}
+
+impl std::fmt::Debug for Delivery<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Delivery")
+            .field("bytes", &self.frame.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A session on which nothing was said yet. `route` takes what belongs to no request.
+    #[must_use]
+    pub fn new(
+        dispatch: Arc<dyn Dispatch>,
+        binding: Binding,
+        limits: Limits,
+        route: Arc<dyn Route>,
+    ) -> Arc<Self> {
+        Self::at(Arc::new(Home::new(dispatch)), binding, limits, route)
+    }
+
+    pub(crate) fn at(
+        home: Arc<Home>,
+        binding: Binding,
+        limits: Limits,
+        route: Arc<dyn Route>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            home,
+            binding,
+            kernel: Mutex::new(Kernel::new(limits.in_flight, limits.outgoing)),
+            limits,
+            legacy: OnceLock::new(),
+            route,
+            feed: Arc::new(Feed::new()),
+            reactions: Arc::new(Semaphore::new(REACTIONS)),
+            ended: Signal::new(),
+        })
+    }
+
+    /// Takes the handshake as done, by a client that speaks `features` and declared nothing.
+    pub(crate) fn assume(&self, features: &'static Features) {
+        let state = LegacyState::new(features, ClientCapabilities::new(), None);
+        if self.legacy.set(Arc::new(state)).is_ok() {
+            self.kernel().opened();
+        }
+    }
+
+    pub(crate) fn kernel(&self) -> MutexGuard<'_, Kernel<Context, Waiting>> {
+        self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What its handshake left behind, once there was one.
+    #[must_use]
+    pub fn legacy(&self) -> Option<&Arc<LegacyState>> {
+        self.legacy.get()
+    }
+
+    /// What its legacy client has not heard of yet.
+    #[must_use]
+    pub fn feed(&self) -> &Arc<Feed> {
+        &self.feed
+    }
+
+    /// The bounds it works in.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Tells when it has ended.
+    #[must_use]
+    pub fn ended(&self) -> &Signal {
+        &self.ended
+    }
+
+    /// How many requests of the client are being answered.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.kernel().in_flight()
+    }
+
+    /// The client, for messages that belong to no request.
+    #[must_use]
+    pub fn peer(self: &Arc<Self>) -> Peer {
+        Peer::of_request(self.clone(), self.route.clone(), self.ended.clone())
+    }
+
+    /// Asks every request under way to come to its own end.
+    pub fn wind_down(&self) {
+        for context in self.kernel().calls() {
+            context.signal().close();
+        }
+    }
+
+    /// Ends the session and everything that belongs to it.
+    pub fn end(&self) {
+        self.ended.cancel();
+        self.feed.close();
+        let (calls, waiting) = self.kernel().end();
+        for context in calls {
+            context.signal().cancel();
+        }
+        // Whoever waits for the client sees the channel close.
+        drop(waiting);
+    }
+
+    /// The answer to a frame that is no message.
+    #[must_use]
+    pub fn refuse(&self, refusal: &Refusal) -> Answer {
+        let mut frame = Vec::with_capacity(128);
+        write_refusal(
+            &mut frame,
+            refusal,
+            self.legacy().map(|state| state.features()),
+        );
+        let kind = match refusal.kind {
+            RefusalKind::Malformed => ErrorKind::Malformed,
+            RefusalKind::NotAMessage => ErrorKind::NotAMessage,
+            RefusalKind::Params | RefusalKind::Notification => ErrorKind::InvalidParams,
+        };
+        Answer {
+            frame,
+            failure: Some(kind),
+        }
+    }
+
+    /// Takes a message that speaks `modern`, or the session's own revision.
+    pub fn receive(
+        self: &Arc<Self>,
+        message: Message<'_, Params<'_>>,
+        modern: Option<Revision>,
+        delivery: Delivery<'_>,
+        cx: &mut task::Context<'_>,
+    ) -> Received {
+        match message {
+            Message::Request(request) => self.request(request, modern, delivery, cx),
+            Message::Notification(notification) => {
+                self.notification(&notification, delivery);
+                Received::Accepted
+            }
+            Message::Response(response) => {
+                self.response(response);
+                Received::Accepted
+            }
+        }
+    }
+
+    fn request(
+        self: &Arc<Self>,
+        request: rpc::Request<'_, Params<'_>>,
+        modern: Option<Revision>,
+        delivery: Delivery<'_>,
+        cx: &mut task::Context<'_>,
+    ) -> Received {
+        let features = self.features(modern);
+        let answer = |id: &RequestId, reply: Reply| {
+            Received::Answered(self.home.answer(id, &reply, features))
+        };
+        let method = match method_of(&request.method, features) {
+            Ok(method) => method,
+            Err(error) => return answer(&request.id, error.into()),
+        };
+        let step = self.kernel().request(&request.id, method, features.era);
+        match step {
+            Step::Refuse(error) => answer(&request.id, error.into()),
+            Step::Pong => answer(
+                &request.id,
+                Reply::complete(turnbuckle_types::EmptyResult::new()),
+            ),
+            Step::Open => self.open(&request, delivery.text),
+            Step::Serve if method == Some(Method::Discover) => answer(
+                &request.id,
+                handshake::discover(self.home.dispatch.identity()),
+            ),
+            Step::Serve => {
+                let sender = match (modern, self.legacy.get()) {
+                    (None, Some(state)) => Some(Sender::Legacy {
+                        session: self.clone(),
+                        state: state.clone(),
+                    }),
+                    _ => None,
+                };
+                let arrival = Arrival {
+                    request,
+                    frame: delivery.frame,
+                    text: delivery.text,
+                };
+                self.serve(&arrival, method, features, sender, delivery, cx)
+            }
+        }
+    }
+
+    fn features(&self, modern: Option<Revision>) -> &'static Features {
+        match (modern, self.legacy.get()) {
+            (Some(revision), _) => revision.features(),
+            (None, Some(state)) => state.features(),
+            (None, None) => Revision::NEWEST_LEGACY.features(),
+        }
+    }
+
+    fn open(self: &Arc<Self>, request: &rpc::Request<'_, Params<'_>>, text: &str) -> Received {
+        self.kernel().opening();
+        match handshake::open(
+            self.home.dispatch.identity(),
+            text,
+            self.limits.handshake_bytes,
+        ) {
+            Ok((state, reply)) => {
+                let features = state.features();
+                let fresh = self.legacy.set(Arc::new(state)).is_ok();
+                debug_assert!(fresh, "the kernel lets one handshake through");
+                self.kernel().opened();
+                self.home.dispatch.opened(&self.peer());
+                if let Some(every) = self.limits.ping_interval {
+                    driver::keep_asking(self.clone(), every, self.limits.ping_timeout);
+                }
+                Received::Answered(self.home.answer(&request.id, &reply, features))
+            }
+            Err(error) => {
+                self.kernel().not_opened();
+                let features = Revision::NEWEST_LEGACY.features();
+                Received::Answered(self.home.answer(&request.id, &error.into(), features))
+            }
+        }
+    }
+
+    fn serve(
+        self: &Arc<Self>,
+        arrival: &Arrival<'_>,
+        method: Option<Method>,
+        features: &'static Features,
+        sender: Option<Sender>,
+        delivery: Delivery<'_>,
+        cx: &mut task::Context<'_>,
+    ) -> Received {
+        let id = &arrival.request.id;
+        let answer = |reply: Reply| Received::Answered(self.home.answer(id, &reply, features));
+        let (route, transport) = (delivery.route.clone(), delivery.transport.clone());
+        let context = context(
+            arrival,
+            &self.home,
+            features,
+            self.binding,
+            sender,
+            route,
+            transport,
+        );
+        let context = match context {
+            Ok(context) => context,
+            Err(error) => return answer(error.into()),
+        };
+        if !self.kernel().begin(id.clone(), context.clone()) {
+            let error = Error::new(
+                ErrorKind::NotAMessage,
+                "a request with this id is in flight",
+            );
+            return answer(error.into());
+        }
+        let call = Call {
+            method,
+            name: &arrival.request.method,
+            params: &arrival.request.params,
+            text: arrival.text,
+        };
+        match driver::start(&*self.home.dispatch, call, &context, cx) {
+            Started::Ready(reply) => match self.kernel().finish(id) {
+                Some(_) => answer(reply),
+                // Cancelled meanwhile: nothing is sent for it any more.
+                None => {
+                    delivery.route.done(None);
+                    Received::Running
+                }
+            },
+            Started::Pending(running) => {
+                let (session, end) = (self.clone(), context.clone());
+                driver::detach(
+                    running,
+                    context,
+                    driver::deadline_of(method, &self.limits),
+                    self.limits.cancel_grace,
+                    move |reply| session.finish(&end, reply, features),
+                );
+                Received::Running
+            }
+        }
+    }
+
+    /// A detached handler has ended.
+    fn finish(&self, context: &Context, reply: Option<Reply>, features: &'static Features) {
+        let wanted = self.kernel().finish(context.id()).is_some();
+        let answer = reply
+            .filter(|_| wanted)
+            .map(|reply| self.home.answer(context.id(), &reply, features));
+        context.state.route.done(answer);
+    }
+
+    fn notification(
+        self: &Arc<Self>,
+        notification: &rpc::Notification<'_, Params<'_>>,
+        delivery: Delivery<'_>,
+    ) {
+        let method = Method::parse(&notification.method);
+        let named = notification
+            .params
+            .request_id
+            .and_then(|raw| RequestId::from_json(raw.get()));
+        let heard = self.kernel().notification(method, named.as_ref());
+        match heard {
+            Heard::Cancel(context) => {
+                log_reason(context.id(), delivery.text);
+                context.signal().cancel();
+            }
+            Heard::Initialized => {
+                if let Some(state) = self.legacy.get() {
+                    state.set_initialized();
+                }
+            }
+            Heard::Other => {
+                let name = &*notification.method;
+                let notice = Notice {
+                    method,
+                    name,
+                    text: delivery.text,
+                };
+                let Ok(permit) = self.reactions.clone().try_acquire_owned() else {
+                    tracing::debug!(name, "a notification was dropped: too many are being heard");
+                    return;
+                };
+                let reaction = driver::hear(&*self.home.dispatch, notice, &self.peer());
+                if let Some(reaction) = reaction {
+                    driver::react(reaction, self.ended.clone(), permit);
+                }
+            }
+            Heard::Ignored => {}
+        }
+    }
+
+    fn response(&self, response: rpc::Response<'_>) {
+        let waiting = self.kernel().response(response.id.as_ref());
+        match waiting {
+            // Whoever asked may have given up: then nobody hears.
+            Some(waiting) => drop(waiting.send(response.outcome.map(ToOwned::to_owned))),
+            None => tracing::debug!(id = ?response.id, "an answer to a request that nobody made"),
+        }
+    }
+
+    /// Whether a batch may come, and how long it may be.
+    #[must_use]
+    pub fn batch_limit(&self) -> Option<usize> {
+        let state = self.legacy.get()?;
+        state.features().batching.then_some(self.limits.batch)
+    }
+
+    /// Whether messages of the legacy era are what this session speaks at all.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.legacy
+            .get()
+            .is_some_and(|state| state.features().era == EraKind::Legacy)
+    }
+}
+
+/// Why a client gave up on a request: for whoever looks for a fault.
+#[cold]
+fn log_reason(id: &RequestId, text: &str) {
+    let params = raw_params(text).and_then(|raw| serde_json::from_str(raw.get()).ok());
+    let reason = params.and_then(|params: CancelledParams| params.reason);
+    let reason: Option<String> = reason.map(|text| text.chars().take(256).collect());
+    tracing::debug!(%id, ?reason, "the client gave up on a request");
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("binding", &self.binding)
+            .field(
+                "revision",
+                &self.legacy().map(|state| state.features().revision),
+            )
+            .finish_non_exhaustive()
+    }
+}

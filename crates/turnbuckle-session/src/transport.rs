@@ -1,0 +1,62 @@
+//! What a transport is to a session: frames in, frames out, and what it knows beside them.
+
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use turnbuckle_types::Principal;
+
+use crate::Signal;
+
+/// A connection that carries frames both ways, each frame one message or one batch.
+///
+/// A byte stream with newlines between messages is one; so is a pair of queues.
+pub trait Transport: Send {
+    /// The next frame; `None` once no more will come.
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame>>;
+
+    /// Takes a frame to be sent. It leaves with the next [`poll_flush`](Self::poll_flush).
+    fn queue(&mut self, frame: &[u8]);
+
+    /// How many bytes wait to be sent.
+    fn queued(&self) -> usize;
+
+    /// Sends what was queued.
+    ///
+    /// # Errors
+    /// When the connection is broken: nothing can be sent any more.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+}
+
+/// What comes out of a transport.
+#[derive(Debug)]
+pub enum Frame {
+    /// One message or batch.
+    Message(Bytes),
+    /// A frame over the transport's cap was skipped.
+    TooLong {
+        /// The cap, in bytes.
+        limit: usize,
+    },
+}
+
+/// How a transport delivers and cancels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binding {
+    /// One channel for everything; a request is cancelled by a message.
+    Duplex,
+    /// Every request has its own exchange; closing it is how it is cancelled.
+    Exchange,
+    /// A session over exchanges: a request is cancelled by a message, its connection may be lost.
+    Session,
+}
+
+/// What a transport knows of a message beside its bytes.
+#[derive(Debug, Clone, Default)]
+pub struct TransportContext {
+    /// On whose behalf the message came, where something in front of the transport established it.
+    pub principal: Option<Arc<Principal>>,
+    /// Tells when the transport is about to shut down.
+    pub shutdown: Option<Signal>,
+}

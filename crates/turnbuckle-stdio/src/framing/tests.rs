@@ -1,0 +1,170 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+use turnbuckle_session::Frame;
+
+use super::{CHUNK, Lines};
+
+/// A line as a reader sees it: its text, or that it was too long.
+fn shown(frame: Frame) -> Result<Vec<u8>, usize> {
+    match frame {
+        Frame::Message(line) => Ok(line.to_vec()),
+        Frame::TooLong { limit } => Err(limit),
+    }
+}
+
+fn drain(lines: &mut Lines) -> Vec<Result<Vec<u8>, usize>> {
+    std::iter::from_fn(|| lines.next_frame())
+        .map(shown)
+        .collect()
+}
+
+fn frames(input: &[u8], cap: usize) -> Vec<Result<Vec<u8>, usize>> {
+    let mut lines = Lines::new(cap);
+    lines.push(input);
+    lines.end();
+    drain(&mut lines)
+}
+
+/// The same by the simplest means.
+fn expected(input: &[u8], cap: usize) -> Vec<Result<Vec<u8>, usize>> {
+    input
+        .split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| !line.is_empty())
+        .map(|line| {
+            if line.len() > cap {
+                Err(cap)
+            } else {
+                Ok(line.to_vec())
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn a_line_ends_with_a_newline_or_with_the_input() {
+    let text = |line: &str| Ok(line.as_bytes().to_vec());
+    assert_eq!(
+        frames(b"{}\n[]\r\n\n\r\nnull", 9),
+        [text("{}"), text("[]"), text("null")]
+    );
+    assert_eq!(frames(b"a\rb\n\r\r\n", 9), [text("a\rb"), text("\r")]);
+    assert!(frames(b"", 9).is_empty());
+}
+
+#[test]
+fn the_cap_does_not_count_the_end_of_a_line() {
+    let text = |line: &str| Ok(line.as_bytes().to_vec());
+    assert_eq!(
+        frames(b"1234\r\n12345\r\n1234", 4),
+        [text("1234"), Err(4), text("1234")]
+    );
+    assert_eq!(frames(b"12345", 4), [Err(4)]);
+}
+
+#[test]
+fn an_overlong_line_is_told_of_before_its_end_and_only_once() {
+    let mut lines = Lines::new(4);
+    lines.push(b"12345");
+    assert!(
+        lines.next_frame().is_none(),
+        "a carriage return could follow"
+    );
+    lines.push(b"6");
+    assert_eq!(drain(&mut lines), [Err(4)]);
+    lines.push(b"789");
+    assert!(drain(&mut lines).is_empty());
+    lines.push(b"0\nnext\n");
+    assert_eq!(drain(&mut lines), [Ok(b"next".to_vec())]);
+}
+
+#[test]
+fn lines_of_one_read_share_its_memory() {
+    let mut lines = Lines::new(100);
+    lines.push(b"first\nsecond\n");
+    let (Some(Frame::Message(first)), Some(Frame::Message(second))) =
+        (lines.next_frame(), lines.next_frame())
+    else {
+        panic!("two lines");
+    };
+    assert_eq!(
+        first.as_ptr().wrapping_add("first\n".len()),
+        second.as_ptr()
+    );
+}
+
+#[test]
+fn the_memory_of_taken_lines_is_used_again() {
+    let mut lines = Lines::new(100);
+    lines.push(b"warm up\n");
+    assert_eq!(drain(&mut lines).len(), 1);
+    let before = lines.buffer.as_ptr() as usize;
+    for _ in 0..10 * CHUNK {
+        lines.push(b"a short line\n");
+        assert_eq!(drain(&mut lines).len(), 1);
+    }
+    let distance = (lines.buffer.as_ptr() as usize).abs_diff(before);
+    assert!(distance <= CHUNK, "{distance} bytes away");
+}
+
+#[test]
+fn a_hostile_line_takes_no_more_than_the_cap_and_a_chunk() {
+    let cap = 100_000;
+    let mut lines = Lines::new(cap);
+    let mut told = 0;
+    for _ in 0..1_000 {
+        lines.push(&[b'x'; 1_000]);
+        told += drain(&mut lines).len();
+        assert!(
+            lines.buffer.capacity() <= cap + CHUNK,
+            "{}",
+            lines.buffer.capacity()
+        );
+        assert!(lines.buffer.len() <= cap + 1);
+    }
+    assert_eq!(told, 1);
+    lines.push(b"\n");
+    assert!(drain(&mut lines).is_empty());
+    assert!(
+        lines.buffer.capacity() <= CHUNK,
+        "what it took is given back"
+    );
+}
+
+#[test]
+fn a_long_line_gives_its_memory_back() {
+    let mut lines = Lines::new(1 << 20);
+    for _ in 0..100 {
+        lines.push(&[b'x'; 10_000]);
+        assert!(drain(&mut lines).is_empty());
+    }
+    lines.push(b"\n");
+    assert_eq!(drain(&mut lines).len(), 1);
+    lines.push(b"short\n");
+    assert_eq!(drain(&mut lines).len(), 1);
+    assert!(lines.allocated <= CHUNK, "{}", lines.allocated);
+}
+
+proptest! {
+    #[test]
+    fn the_pieces_make_no_difference(
+        input in vec(prop_oneof![4 => Just(b'a'), 1 => Just(b'\r'), 2 => Just(b'\n')], 0..200),
+        cuts in vec(0..200_usize, 0..40),
+        cap in 0..12_usize,
+    ) {
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(input.len())).collect();
+        cuts.extend([0, input.len()]);
+        cuts.sort_unstable();
+        let mut lines = Lines::new(cap);
+        let mut in_pieces = Vec::new();
+        for cut in cuts.windows(2) {
+            lines.push(&input[cut[0]..cut[1]]);
+            in_pieces.extend(drain(&mut lines));
+        }
+        lines.end();
+        in_pieces.extend(drain(&mut lines));
+        let expected = expected(&input, cap);
+        prop_assert_eq!(&in_pieces, &expected);
+        prop_assert_eq!(frames(&input, cap), expected);
+    }
+}

@@ -1,0 +1,20 @@
+//! The Model Context Protocol on lines: one message per line over any byte stream, and over the
+//! process's own standard streams.
+//!
+//! [`serve_stream`] answers the client at the other end of a reader and a writer; [`run`] is a
+//! whole server process, and keeps its output clean of whatever else the process prints.
+//! [`StreamTransport`] and [`Lines`] are what they are made of.
+//!
+//! This crate knows bytes, lines and file descriptors. What a line means is not its business.
+//!
+//! Specification: basic/transports/stdio (2026-07-28).
+
+mod framing;
+mod options;
+mod process;
+mod stream;
+
+pub use framing::Lines;
+pub use options::StdioOptions;
+pub use process::run;
+pub use stream::{StreamTransport, serve_stream};

@@ -1,0 +1,161 @@
+//! Standard streams as file descriptors.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream as Blocking;
+
+use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fcntl_setfl, fstat};
+use rustix::stdio::{dup2_stdin, dup2_stdout};
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::{Opened, thread};
+
+/// The standard streams. Dropping it puts them back.
+pub(super) struct Streams {
+    input: Stream,
+    output: Stream,
+}
+
+impl Streams {
+    /// Moves the streams out of the reach of everything else in the process.
+    pub(super) fn take() -> io::Result<Self> {
+        let stderr = fstat(io::stderr()).ok();
+        let streams = Self {
+            input: Stream::duplicate(io::stdin().as_fd(), stderr.as_ref())?,
+            output: Stream::duplicate(io::stdout().as_fd(), stderr.as_ref())?,
+        };
+        let nothing = File::options().read(true).write(true).open("/dev/null")?;
+        if streams.output.is_stderr && !streams.output.is_device {
+            dup2_stdout(&nothing)?;
+        } else {
+            dup2_stdout(io::stderr())?;
+        }
+        dup2_stdin(&nothing)?;
+        Ok(streams)
+    }
+
+    /// Opens them, each in the way that its kind allows.
+    pub(super) fn open(&self) -> io::Result<Opened> {
+        let mut written = None;
+        Ok(Opened {
+            input: match self.input.kind {
+                Kind::Pipe => Box::new(pipe::Receiver::from_owned_fd(self.input.again()?)?),
+                Kind::Socket => Box::new(socket(self.input.again()?)?),
+                Kind::Other => Box::new(thread::reader(self.input.blocking()?)?),
+            },
+            output: match self.output.kind {
+                Kind::Pipe => Box::new(pipe::Sender::from_owned_fd(self.output.again()?)?),
+                Kind::Socket => Box::new(socket(self.output.again()?)?),
+                Kind::Other => {
+                    let (output, done) = thread::writer(self.output.blocking()?)?;
+                    written = Some(done);
+                    Box::new(output)
+                }
+            },
+            written,
+        })
+    }
+}
+
+impl Drop for Streams {
+    fn drop(&mut self) {
+        // What a handler began to print must not come out later, when this is the wire again.
+        let _ = io::stdout().flush();
+        let _ = dup2_stdin(&self.input.fd);
+        let _ = dup2_stdout(&self.output.fd);
+        self.input.restore();
+        self.output.restore();
+    }
+}
+
+fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
+    let socket = Blocking::from(fd);
+    socket.set_nonblocking(true)?;
+    UnixStream::from_std(socket)
+}
+
+/// How a stream can be used.
+enum Kind {
+    Pipe,
+    Socket,
+    /// By blocking calls only: files and terminals, and whatever standard error shares, since a
+    /// log line must not fail for want of room.
+    Other,
+}
+
+/// A duplicate of a standard stream, which no child process inherits.
+struct Stream {
+    fd: OwnedFd,
+    kind: Kind,
+    is_device: bool,
+    is_stderr: bool,
+    /// Its mode before it was used. All who have the file open share it, so this is read before
+    /// either stream is opened.
+    flags: OFlags,
+}
+
+impl Stream {
+    fn duplicate(original: BorrowedFd<'_>, stderr: Option<&Stat>) -> io::Result<Self> {
+        let fd = original.try_clone_to_owned()?;
+        let stat = fstat(&fd)?;
+        let file_type = FileType::from_raw_mode(stat.st_mode);
+        let is_stderr =
+            stderr.is_some_and(|other| (stat.st_dev, stat.st_ino) == (other.st_dev, other.st_ino));
+        let kind = match file_type {
+            FileType::Fifo if !is_stderr => Kind::Pipe,
+            FileType::Socket if !is_stderr => Kind::Socket,
+            _ => Kind::Other,
+        };
+        let is_device = file_type == FileType::CharacterDevice;
+        let flags = fcntl_getfl(&fd)?;
+        Ok(Self {
+            fd,
+            kind,
+            is_device,
+            is_stderr,
+            flags,
+        })
+    }
+
+    /// Another duplicate, to be polled.
+    fn again(&self) -> io::Result<OwnedFd> {
+        self.fd.try_clone()
+    }
+
+    /// Another duplicate, to be used by blocking calls, whatever its mode was.
+    fn blocking(&self) -> io::Result<File> {
+        if self.flags.contains(OFlags::NONBLOCK) {
+            fcntl_setfl(&self.fd, self.flags.difference(OFlags::NONBLOCK))?;
+        }
+        self.again().map(File::from)
+    }
+
+    fn restore(&self) {
+        let _ = fcntl_setfl(&self.fd, self.flags);
+    }
+}
+
+/// What asks the process to end.
+pub(super) struct Endings {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Endings {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! A server at one end of a byte stream in memory.
+
+// A test fails by panicking, and so do the functions that it calls.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+#[path = "support/message.rs"]
+mod message;
+mod support;
+
+use std::time::Duration;
+
+use message::{initialize, initialized, legacy, modern, text_of};
+use serde_json::Value;
+use support::Small;
+use tokio::io::{
+    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufWriter, DuplexStream, ReadHalf,
+    WriteHalf, duplex, split,
+};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+use turnbuckle_session::{Closed, Signal};
+use turnbuckle_stdio::{StdioOptions, serve_stream};
+
+struct Client {
+    writer: WriteHalf<DuplexStream>,
+    reader: BufReader<ReadHalf<DuplexStream>>,
+    server: JoinHandle<Closed>,
+}
+
+impl Client {
+    fn start(options: StdioOptions) -> Self {
+        // Too small for a message, so that every one comes and goes in pieces.
+        let (ours, theirs) = duplex(50);
+        let (reader, writer) = split(theirs);
+        let server = serve_stream(Small::new(), reader, BufWriter::new(writer), options);
+        let server = tokio::spawn(server);
+        let (reader, writer) = split(ours);
+        Self {
+            writer,
+            reader: BufReader::new(reader),
+            server,
+        }
+    }
+
+    async fn send(&mut self, text: &str) {
+        self.writer.write_all(text.as_bytes()).await.unwrap();
+    }
+
+    async fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        let read = timeout(Duration::from_secs(5), self.reader.read_line(&mut line));
+        read.await.expect("an answer in time").unwrap();
+        assert!(line.ends_with('\n'), "a whole line: {line:?}");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    async fn ask(&mut self, text: &str) -> Value {
+        self.send(text).await;
+        self.receive().await
+    }
+
+    /// Closes the input; what comes until the output ends.
+    async fn finish(mut self) -> (String, Closed) {
+        self.writer.shutdown().await.unwrap();
+        let mut rest = String::new();
+        self.reader.read_to_string(&mut rest).await.unwrap();
+        (rest, self.server.await.unwrap())
+    }
+}
+
+#[tokio::test]
+async fn both_eras_share_one_stream_in_any_order() {
+    let mut client = Client::start(StdioOptions::new());
+    let answer = client.ask(&modern(1, "echo")).await;
+    assert_eq!(text_of(&answer), r#"{"id":1}"#);
+    assert_eq!(answer["result"]["resultType"], "complete");
+    let opened = client.ask(&initialize(2, "2025-06-18")).await;
+    assert_eq!(opened["result"]["protocolVersion"], "2025-06-18");
+    client.send(&initialized()).await;
+    let answer = client.ask(&legacy(3, "echo")).await;
+    assert_eq!(text_of(&answer), r#"{"id":3}"#);
+    assert!(answer["result"].get("resultType").is_none(), "{answer}");
+    let answer = client.ask(&modern(4, "echo")).await;
+    assert_eq!(answer["result"]["resultType"], "complete");
+    let answer = client.ask(&legacy(5, "echo")).await;
+    assert_eq!(answer["id"], 5);
+}
+
+#[tokio::test]
+async fn an_overlong_line_is_answered_and_the_next_one_served() {
+    let mut client = Client::start(StdioOptions::new().max_line(1000));
+    let answer = client.ask(&format!("{}\n", "x".repeat(100_000))).await;
+    assert_eq!(answer["error"]["code"], -32600);
+    let told = answer["error"]["message"].as_str().unwrap();
+    assert!(told.contains("1000"), "it names the cap: {told}");
+    let answer = client.ask(&modern(1, "echo")).await;
+    assert_eq!(answer["id"], 1);
+}
+
+#[tokio::test]
+async fn what_is_no_json_or_no_text_is_answered_and_the_next_line_served() {
+    let mut client = Client::start(StdioOptions::new());
+    assert_eq!(client.ask("{\"jsonrpc\":\n").await["error"]["code"], -32700);
+    client.writer.write_all(b"\"\xff\xfe\"\n").await.unwrap();
+    assert_eq!(client.receive().await["error"]["code"], -32700);
+    assert_eq!(client.ask(&modern(1, "echo")).await["id"], 1);
+}
+
+#[tokio::test]
+async fn a_batch_is_answered_on_one_line_where_the_revision_has_them() {
+    let mut client = Client::start(StdioOptions::new());
+    client.ask(&initialize(1, "2025-03-26")).await;
+    client.send(&initialized()).await;
+    let (first, second) = (legacy(2, "later"), legacy(3, "echo"));
+    let answers = client
+        .ask(&format!("[{},{}]\n", first.trim(), second.trim()))
+        .await;
+    let mut ids: Vec<_> = answers
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["id"])
+        .collect();
+    ids.sort_by_key(|id| id.as_u64());
+    assert_eq!(ids, [2, 3]);
+}
+
+#[tokio::test]
+async fn line_ends_within_a_message_do_not_reach_the_wire() {
+    let mut client = Client::start(StdioOptions::new());
+    let answer = client.ask(&modern(1, "lines")).await;
+    assert_eq!(answer["result"]["content"], serde_json::json!([]));
+    assert_eq!(client.ask(&modern(2, "echo")).await["id"], 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_end_of_the_input_what_was_read_is_answered() {
+    let mut client = Client::start(StdioOptions::new());
+    client.send(&modern(1, "later")).await;
+    // The last line needs no end.
+    client.send(modern(2, "echo").trim()).await;
+    let (rest, closed) = client.finish().await;
+    assert!(matches!(closed, Closed::ByPeer), "{closed:?}");
+    let ids: Vec<_> = rest
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].clone())
+        .collect();
+    assert_eq!(ids, [2, 1], "in the order of their ends");
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_end_of_the_input_a_handler_is_not_waited_for_forever() {
+    let mut client = Client::start(StdioOptions::new());
+    client.send(&modern(1, "never")).await;
+    let start = Instant::now();
+    let (rest, closed) = client.finish().await;
+    assert!(matches!(closed, Closed::ByPeer), "{closed:?}");
+    assert_eq!(rest, "");
+    let took = start.elapsed();
+    assert!((900..1100).contains(&took.as_millis()), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_does_not_keep_an_ended_server() {
+    let mut client = Client::start(StdioOptions::new());
+    client.send(&modern(1, "echo")).await;
+    client.writer.shutdown().await.unwrap();
+    let closed = timeout(Duration::from_secs(2), client.server)
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(matches!(closed, Closed::ByPeer), "{closed:?}");
+}
+
+#[tokio::test]
+async fn the_stop_signal_ends_it() {
+    let stop = Signal::new();
+    let mut client = Client::start(StdioOptions::new().stop(stop.clone()));
+    client.send(&modern(1, "never")).await;
+    assert_eq!(client.ask(&modern(2, "echo")).await["id"], 2);
+    stop.cancel();
+    let closed = timeout(Duration::from_secs(1), client.server)
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(matches!(closed, Closed::ByUs), "{closed:?}");
+}
+
+#[tokio::test]
+async fn a_broken_output_ends_it() {
+    let mut client = Client::start(StdioOptions::new());
+    client.send(&modern(1, "later")).await;
+    drop((client.reader, client.writer));
+    let closed = timeout(Duration::from_secs(5), client.server)
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(matches!(closed, Closed::Broken(_)), "{closed:?}");
+}

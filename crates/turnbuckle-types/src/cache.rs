@@ -1,0 +1,31 @@
+//! How long and for whom a result may be kept.
+
+use serde::de::{Deserialize, Deserializer};
+
+use crate::Number;
+use crate::words::words;
+
+words! {
+    /// Who may be shown a cached copy of a result.
+    ///
+    /// Specification: server/utilities/caching (2026-07-28).
+    pub open enum CacheScope {
+        /// Only whoever was answered.
+        Private = "private",
+        /// Anybody: the result holds nothing about the one who asked.
+        Public = "public",
+    }
+}
+
+/// A time to live on its way in: a negative one counts as 0, a fraction is cut off.
+pub(crate) struct Millis(pub(crate) u64);
+
+impl<'de> Deserialize<'de> for Millis {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = Number::deserialize(deserializer)?;
+        // The cast saturates at both ends and drops the fraction.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let millis = number.as_u64().unwrap_or_else(|| number.as_f64() as u64);
+        Ok(Self(millis))
+    }
+}

@@ -1,0 +1,89 @@
+//! Completion: suggestions while a person types an argument.
+
+use crate::object::object;
+use crate::tagged::tagged;
+use crate::{Map, Meta, Number};
+
+tagged! {
+    /// What the argument belongs to.
+    ///
+    /// Specification: server/utilities/completion (2026-07-28).
+    pub enum Reference by "type" {
+        /// A prompt.
+        Prompt(PromptReference) = "ref/prompt",
+        /// A resource template.
+        Resource(ResourceTemplateReference) = "ref/resource",
+    }
+}
+
+object! {
+    /// A prompt by its name.
+    pub struct PromptReference tagged "type" = "ref/prompt" {
+        /// The prompt's name.
+        req name: String = "name",
+        /// Its name for people.
+        opt title: String = "title",
+    }
+}
+
+object! {
+    /// A resource by its URI or URI template.
+    pub struct ResourceTemplateReference tagged "type" = "ref/resource" {
+        /// The URI or template.
+        req uri: String = "uri",
+    }
+}
+
+object! {
+    /// The argument that is being typed.
+    pub struct CompletionArgument {
+        /// Its name.
+        req name: String = "name",
+        /// What has been typed so far.
+        req value: String = "value",
+    }
+}
+
+object! {
+    /// What else is known while the argument is typed.
+    pub struct CompletionContext {
+        /// Arguments that already have their value.
+        map arguments: Map<String> = "arguments",
+    }
+}
+
+object! {
+    /// Parameters of `completion/complete`.
+    pub struct CompleteParams {
+        /// What the argument belongs to.
+        req reference: Reference = "ref",
+        /// The argument.
+        req argument: CompletionArgument = "argument",
+        /// What else is known.
+        opt context: CompletionContext = "context",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// Suggestions, best first.
+    pub struct Completion {
+        /// The suggestions, at most 100.
+        req values: Vec<String> = "values",
+        /// How many there are in all.
+        opt total: Number = "total",
+        /// Whether there are more than were sent.
+        opt has_more: bool = "hasMore",
+    }
+}
+
+object! {
+    /// Result of `completion/complete`.
+    pub struct CompleteResult {
+        /// The suggestions.
+        req completion: Completion = "completion",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}

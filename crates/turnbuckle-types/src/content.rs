@@ -1,0 +1,200 @@
+//! Content: what tools return and prompts and samples are made of.
+//!
+//! Binary data stay in Base64 text, as they travel.
+
+use crate::object::object;
+use crate::tagged::tagged;
+use crate::words::words;
+use crate::{Annotations, Icon, Meta, Number, Resource, ResourceContents};
+
+words! {
+    /// Who says a message.
+    pub enum MessageRole {
+        /// The person, or what acts for them.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+    }
+}
+
+tagged! {
+    /// One piece of content of a tool result or a prompt message.
+    ///
+    /// Specification: server/tools, Tool Result (2026-07-28).
+    pub enum ContentBlock by "type" {
+        /// Text.
+        Text(TextContent) = "text",
+        /// A picture.
+        Image(ImageContent) = "image",
+        /// Sound.
+        Audio(AudioContent) = "audio",
+        /// A reference to a resource that the client may read.
+        ResourceLink(Box<ResourceLink>) = "resource_link",
+        /// A resource with its contents.
+        Resource(EmbeddedResource) = "resource",
+    }
+}
+
+object! {
+    /// Text.
+    pub struct TextContent tagged "type" = "text" {
+        /// The text.
+        req text: String = "text",
+        /// Hints to the reader.
+        opt annotations: Annotations = "annotations",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// A picture.
+    pub struct ImageContent tagged "type" = "image" {
+        /// The picture in Base64.
+        req data: String = "data",
+        /// Its media type.
+        req mime_type: String = "mimeType",
+        /// Hints to the reader.
+        opt annotations: Annotations = "annotations",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// Sound.
+    pub struct AudioContent tagged "type" = "audio" {
+        /// The sound in Base64.
+        req data: String = "data",
+        /// Its media type.
+        req mime_type: String = "mimeType",
+        /// Hints to the reader.
+        opt annotations: Annotations = "annotations",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// A reference to a resource, which need not stand in the server's list.
+    pub struct ResourceLink tagged "type" = "resource_link" {
+        /// The resource's URI.
+        req uri: String = "uri",
+        /// Its name for programs.
+        req name: String = "name",
+        /// Its name for people.
+        opt title: String = "title",
+        /// What it holds.
+        opt description: String = "description",
+        /// Its media type.
+        opt mime_type: String = "mimeType",
+        /// Its size in bytes, before any encoding.
+        opt size: Number = "size",
+        /// Pictures for it.
+        opt icons: Vec<Icon> = "icons",
+        /// Hints to the reader.
+        opt annotations: Annotations = "annotations",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// A resource with its contents.
+    pub struct EmbeddedResource tagged "type" = "resource" {
+        /// The contents.
+        req resource: ResourceContents = "resource",
+        /// Hints to the reader.
+        opt annotations: Annotations = "annotations",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+impl ContentBlock {
+    /// Text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextContent::new(text))
+    }
+
+    /// A picture: its Base64 text and media type.
+    #[must_use]
+    pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self::Image(ImageContent::new(data, mime_type))
+    }
+
+    /// Sound: its Base64 text and media type.
+    #[must_use]
+    pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self::Audio(AudioContent::new(data, mime_type))
+    }
+
+    /// A reference to a resource.
+    #[must_use]
+    pub fn resource_link(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        ResourceLink::new(uri, name).into()
+    }
+
+    /// A resource with its contents.
+    #[must_use]
+    pub fn resource(contents: impl Into<ResourceContents>) -> Self {
+        Self::Resource(EmbeddedResource::new(contents))
+    }
+
+    /// The text, if this is text.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(content) => Some(&content.text),
+            _ => None,
+        }
+    }
+}
+
+impl From<ResourceLink> for ContentBlock {
+    fn from(link: ResourceLink) -> Self {
+        Self::ResourceLink(Box::new(link))
+    }
+}
+
+impl From<&str> for ContentBlock {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for ContentBlock {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<Resource> for ResourceLink {
+    fn from(resource: Resource) -> Self {
+        let Resource {
+            uri,
+            name,
+            title,
+            description,
+            mime_type,
+            size,
+            icons,
+            annotations,
+            meta,
+            extra,
+        } = resource;
+        Self {
+            uri,
+            name,
+            title,
+            description,
+            mime_type,
+            size,
+            icons,
+            annotations,
+            meta,
+            extra,
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Elicitation: a server asks the user, by a form or by sending them to a URL.
+
+mod schema;
+mod validate;
+
+pub use schema::{
+    BooleanSchema, ElicitationSchema, LegacyEnumSchema, MultiSelectItems, MultiSelectSchema,
+    NumberKind, NumberSchema, PrimitiveSchema, SingleSelectSchema, StringFormat, StringSchema,
+    TitledChoice,
+};
+pub use validate::{InvalidContent, Problem};
+
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, Serializer};
+
+use crate::object::object;
+use crate::words::words;
+use crate::{Json, Map, Meta, Number};
+
+/// Parameters of `elicitation/create`, told apart by `mode`. An unknown mode does not decode.
+///
+/// Specification: client/elicitation (2026-07-28).
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ElicitParams {
+    /// By a form.
+    Form(ElicitFormParams),
+    /// By sending the user to a URL.
+    Url(ElicitUrlParams),
+}
+
+words! {
+    /// The mode of a form, which may also go unsaid.
+    pub enum FormMode {
+        /// By a form.
+        Form = "form",
+    }
+}
+
+object! {
+    /// Asks the user to fill in a form. Not for secrets.
+    pub struct ElicitFormParams {
+        /// What is asked, and why.
+        req message: String = "message",
+        /// The form.
+        req requested_schema: ElicitationSchema = "requestedSchema",
+        /// The mode, if it is said.
+        opt mode: FormMode = "mode",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// Asks the user to go to a URL, where the rest happens out of the client's sight.
+    pub struct ElicitUrlParams tagged "mode" = "url" {
+        /// Why the user should go there.
+        req message: String = "message",
+        /// Where to go.
+        req url: String = "url",
+        /// The id by which the end is announced, in the revision that has such an announcement.
+        opt elicitation_id: String = "elicitationId",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+impl ElicitParams {
+    /// Asks the user to fill in a form.
+    #[must_use]
+    pub fn form(message: impl Into<String>, schema: impl Into<ElicitationSchema>) -> Self {
+        Self::Form(ElicitFormParams::new(message, schema))
+    }
+
+    /// Asks the user to go to a URL.
+    #[must_use]
+    pub fn url(message: impl Into<String>, url: impl Into<String>) -> Self {
+        Self::Url(ElicitUrlParams::new(message, url))
+    }
+
+    /// What is asked, and why.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Form(form) => &form.message,
+            Self::Url(url) => &url.message,
+        }
+    }
+}
+
+impl From<ElicitFormParams> for ElicitParams {
+    fn from(params: ElicitFormParams) -> Self {
+        Self::Form(params)
+    }
+}
+
+impl From<ElicitUrlParams> for ElicitParams {
+    fn from(params: ElicitUrlParams) -> Self {
+        Self::Url(params)
+    }
+}
+
+impl Serialize for ElicitParams {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Form(params) => params.serialize(serializer),
+            Self::Url(params) => params.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ElicitParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Json::deserialize(deserializer)?;
+        match crate::tagged::peek(raw.as_str(), "mode").as_deref() {
+            None | Some("form") => raw.decode().map(Self::Form),
+            Some("url") => raw.decode().map(Self::Url),
+            Some(other) => return Err(D::Error::unknown_variant(other, &["form", "url"])),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+words! {
+    /// What the user did.
+    pub enum ElicitAction {
+        /// Agreed; a form's content comes with it.
+        Accept = "accept",
+        /// Refused.
+        Decline = "decline",
+        /// Closed the question without a choice.
+        Cancel = "cancel",
+    }
+}
+
+object! {
+    /// Result of `elicitation/create`.
+    pub struct ElicitResult {
+        /// What the user did.
+        req action: ElicitAction = "action",
+        /// The form as filled in, by field name.
+        opt content: Map<FieldValue> = "content",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+impl ElicitResult {
+    /// The user filled in the form.
+    #[must_use]
+    pub fn accept(content: impl Into<Map<FieldValue>>) -> Self {
+        Self::new(ElicitAction::Accept).content(content)
+    }
+
+    /// The user agreed to go to the URL.
+    #[must_use]
+    pub fn consent() -> Self {
+        Self::new(ElicitAction::Accept)
+    }
+
+    /// The user refused.
+    #[must_use]
+    pub fn decline() -> Self {
+        Self::new(ElicitAction::Decline)
+    }
+
+    /// The user closed the question.
+    #[must_use]
+    pub fn cancel() -> Self {
+        Self::new(ElicitAction::Cancel)
+    }
+
+    /// The value of a field, if the user accepted and filled it in.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&FieldValue> {
+        match self.action {
+            ElicitAction::Accept => self.content.as_ref()?.get(name),
+            ElicitAction::Decline | ElicitAction::Cancel => None,
+        }
+    }
+}
+
+/// The value of a form's field.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum FieldValue {
+    /// A text, or a choice.
+    String(String),
+    /// A number.
+    Number(Number),
+    /// Yes or no.
+    Bool(bool),
+    /// Several choices.
+    List(Vec<String>),
+    /// Something that no field of a form holds, as it arrived.
+    Unknown(Json),
+}
+
+impl FieldValue {
+    /// The text or choice.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        if let Self::String(text) = self {
+            Some(text)
+        } else {
+            None
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn as_number(&self) -> Option<&Number> {
+        if let Self::Number(number) = self {
+            Some(number)
+        } else {
+            None
+        }
+    }
+
+    /// Yes or no.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Self::Bool(answer) = self {
+            Some(*answer)
+        } else {
+            None
+        }
+    }
+
+    /// The choices.
+    #[must_use]
+    pub fn as_list(&self) -> Option<&[String]> {
+        if let Self::List(choices) = self {
+            Some(choices)
+        } else {
+            None
+        }
+    }
+}
+
+macro_rules! field_value_from {
+    ($($ty:ty => $make:expr;)+) => { $(
+        impl From<$ty> for FieldValue {
+            fn from(value: $ty) -> Self {
+                $make(value)
+            }
+        }
+    )+ };
+}
+field_value_from! {
+    &str => |text: &str| Self::String(text.to_owned());
+    String => Self::String;
+    bool => Self::Bool;
+    Number => Self::Number;
+    i32 => |value: i32| Self::Number(value.into());
+    i64 => |value: i64| Self::Number(value.into());
+    Vec<String> => Self::List;
+}
+
+impl Serialize for FieldValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::String(text) => serializer.serialize_str(text),
+            Self::Number(number) => number.serialize(serializer),
+            Self::Bool(answer) => serializer.serialize_bool(*answer),
+            Self::List(choices) => choices.serialize(serializer),
+            Self::Unknown(raw) => raw.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FieldValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Json::deserialize(deserializer)?;
+        // The first byte of a JSON value says its kind.
+        let value = match raw.as_str().as_bytes().first() {
+            Some(b'"') => raw.decode().map(Self::String),
+            Some(b'-' | b'0'..=b'9') => raw.decode().map(Self::Number),
+            Some(b't' | b'f') => raw.decode().map(Self::Bool),
+            Some(b'[') => match raw.decode() {
+                Ok(choices) => return Ok(Self::List(choices)),
+                Err(_) => return Ok(Self::Unknown(raw)),
+            },
+            _ => return Ok(Self::Unknown(raw)),
+        };
+        value.map_err(D::Error::custom)
+    }
+}
+
+object! {
+    /// Parameters of `notifications/elicitation/complete`: what a URL was for is done.
+    ///
+    /// Specification: client/elicitation (2025-11-25).
+    pub struct ElicitationCompleteParams {
+        /// The id that the elicitation was given.
+        req elicitation_id: String = "elicitationId",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}

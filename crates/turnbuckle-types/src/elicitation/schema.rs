@@ -1,0 +1,441 @@
+//! The restricted JSON Schema of a form: named fields of primitive types.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use crate::object::object;
+use crate::tagged::Text;
+use crate::words::words;
+use crate::{Json, Map, Number};
+
+object! {
+    /// A form: an ordered list of fields.
+    ///
+    /// ```
+    /// use turnbuckle_types::{ElicitationSchema, NumberSchema, SingleSelectSchema, StringSchema};
+    ///
+    /// let form = ElicitationSchema::new()
+    ///     .required("name", StringSchema::new().title("Your name").min_length(1))
+    ///     .required("email", StringSchema::email())
+    ///     .optional("age", NumberSchema::integer().minimum(18))
+    ///     .optional("plan", SingleSelectSchema::of(["free", "paid"]).default("free"));
+    /// assert_eq!(form.required.as_deref(), Some(&["name".to_owned(), "email".to_owned()][..]));
+    /// ```
+    ///
+    /// Specification: client/elicitation, Requested Schema (2026-07-28).
+    pub struct ElicitationSchema tagged "type" = "object" {
+        /// The schema's dialect, if it is said.
+        opt dialect: String = "$schema",
+        /// The fields by name, in the order to show them.
+        always properties: Map<PrimitiveSchema> = "properties",
+        /// The names of the fields that must be filled in.
+        bare required: Vec<String> = "required",
+    }
+}
+
+impl ElicitationSchema {
+    /// Adds a field that must be filled in.
+    #[must_use]
+    pub fn required(mut self, name: impl Into<String>, field: impl Into<PrimitiveSchema>) -> Self {
+        let name = name.into();
+        let required = self.required.get_or_insert_default();
+        if !required.contains(&name) {
+            required.push(name.clone());
+        }
+        self.properties.insert(name, field);
+        self
+    }
+
+    /// Adds a field that may be left out.
+    #[must_use]
+    pub fn optional(mut self, name: impl Into<String>, field: impl Into<PrimitiveSchema>) -> Self {
+        let name = name.into();
+        if let Some(required) = &mut self.required {
+            required.retain(|other| *other != name);
+        }
+        self.properties.insert(name, field);
+        self
+    }
+
+    /// Whether the field `name` must be filled in.
+    #[must_use]
+    pub fn is_required(&self, name: &str) -> bool {
+        self.required
+            .iter()
+            .flatten()
+            .any(|required| required == name)
+    }
+}
+
+/// A field of a form.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum PrimitiveSchema {
+    /// Text.
+    String(StringSchema),
+    /// A number or an integer.
+    Number(NumberSchema),
+    /// Yes or no.
+    Boolean(BooleanSchema),
+    /// One of several choices.
+    SingleSelect(SingleSelectSchema),
+    /// Any of several choices.
+    MultiSelect(MultiSelectSchema),
+    /// One of several choices, with its titles in a list of their own.
+    LegacyEnum(LegacyEnumSchema),
+    /// A schema of another type, as it arrived.
+    Unknown(Json),
+}
+
+words! {
+    /// The formats that a text field can ask for.
+    pub open enum StringFormat {
+        /// A mail address.
+        Email = "email",
+        /// A URI.
+        Uri = "uri",
+        /// A day, as in `2020-02-29`.
+        Date = "date",
+        /// A day and time with its offset, as RFC 3339 writes it.
+        DateTime = "date-time",
+    }
+}
+
+object! {
+    /// A field for text.
+    pub struct StringSchema tagged "type" = "string" {
+        /// The field's title.
+        opt title: String = "title",
+        /// What to fill in.
+        opt description: String = "description",
+        /// The fewest characters.
+        opt min_length: Number = "minLength",
+        /// The most characters.
+        opt max_length: Number = "maxLength",
+        /// The text's format.
+        opt format: StringFormat = "format",
+        /// What is filled in to start with.
+        opt default: String = "default",
+    }
+}
+
+impl StringSchema {
+    /// A mail address.
+    #[must_use]
+    pub fn email() -> Self {
+        Self::new().format(StringFormat::Email)
+    }
+
+    /// A URI.
+    #[must_use]
+    pub fn uri() -> Self {
+        Self::new().format(StringFormat::Uri)
+    }
+
+    /// A day.
+    #[must_use]
+    pub fn date() -> Self {
+        Self::new().format(StringFormat::Date)
+    }
+
+    /// A day and time.
+    #[must_use]
+    pub fn date_time() -> Self {
+        Self::new().format(StringFormat::DateTime)
+    }
+}
+
+words! {
+    /// Whether a number may have a fraction.
+    pub enum NumberKind {
+        /// It may.
+        Number = "number",
+        /// It may not.
+        Integer = "integer",
+    }
+}
+
+object! {
+    /// A field for a number.
+    pub struct NumberSchema as of_kind {
+        /// Whether it may have a fraction.
+        req kind: NumberKind = "type",
+        /// The field's title.
+        opt title: String = "title",
+        /// What to fill in.
+        opt description: String = "description",
+        /// The least value.
+        opt minimum: Number = "minimum",
+        /// The greatest value.
+        opt maximum: Number = "maximum",
+        /// What is filled in to start with.
+        opt default: Number = "default",
+    }
+}
+
+impl NumberSchema {
+    /// A number, with or without a fraction.
+    #[must_use]
+    pub fn number() -> Self {
+        Self::of_kind(NumberKind::Number)
+    }
+
+    /// A number without a fraction.
+    #[must_use]
+    pub fn integer() -> Self {
+        Self::of_kind(NumberKind::Integer)
+    }
+}
+
+object! {
+    /// A field for yes or no.
+    pub struct BooleanSchema tagged "type" = "boolean" {
+        /// The field's title.
+        opt title: String = "title",
+        /// What to answer.
+        opt description: String = "description",
+        /// The answer to start with.
+        opt default: bool = "default",
+    }
+}
+
+object! {
+    /// A choice with a title of its own.
+    pub struct TitledChoice {
+        /// The choice.
+        req value: String = "const",
+        /// What to show for it.
+        req title: String = "title",
+    }
+}
+
+object! {
+    /// A field for one of several choices: plain (`values`) or titled (`one_of`).
+    pub struct SingleSelectSchema as untyped tagged "type" = "string" {
+        /// The field's title.
+        opt title: String = "title",
+        /// What to choose.
+        opt description: String = "description",
+        /// The choices, shown as they are.
+        opt values: Vec<String> = "enum",
+        /// The choices with their titles.
+        opt one_of: Vec<TitledChoice> = "oneOf",
+        /// The choice to start with.
+        opt default: String = "default",
+    }
+}
+
+impl SingleSelectSchema {
+    /// One of these, shown as they are.
+    #[must_use]
+    pub fn of<S: Into<String>>(choices: impl IntoIterator<Item = S>) -> Self {
+        Self::untyped().values(strings(choices))
+    }
+
+    /// One of these, each a value and its title.
+    #[must_use]
+    pub fn titled<S: Into<String>, T: Into<String>>(
+        choices: impl IntoIterator<Item = (S, T)>,
+    ) -> Self {
+        Self::untyped().one_of(titled(choices))
+    }
+
+    /// The values of the choices.
+    pub fn choices(&self) -> impl Iterator<Item = &str> {
+        choices(self.values.as_deref(), self.one_of.as_deref())
+    }
+}
+
+object! {
+    /// A field for any of several choices.
+    pub struct MultiSelectSchema as from_items tagged "type" = "array" {
+        /// The choices.
+        req items: MultiSelectItems = "items",
+        /// The field's title.
+        opt title: String = "title",
+        /// What to choose.
+        opt description: String = "description",
+        /// The fewest choices.
+        opt min_items: Number = "minItems",
+        /// The most choices.
+        opt max_items: Number = "maxItems",
+        /// The choices to start with.
+        opt default: Vec<String> = "default",
+    }
+}
+
+object! {
+    /// The choices of a field that takes several: plain (`values`) or titled (`any_of`).
+    pub struct MultiSelectItems {
+        /// The type of the choices: `string`, said where they are plain.
+        opt kind: String = "type",
+        /// The choices, shown as they are.
+        opt values: Vec<String> = "enum",
+        /// The choices with their titles.
+        opt any_of: Vec<TitledChoice> = "anyOf",
+    }
+}
+
+impl MultiSelectSchema {
+    /// Any of these, shown as they are.
+    #[must_use]
+    pub fn of<S: Into<String>>(choices: impl IntoIterator<Item = S>) -> Self {
+        Self::from_items(
+            MultiSelectItems::new()
+                .kind("string")
+                .values(strings(choices)),
+        )
+    }
+
+    /// Any of these, each a value and its title.
+    #[must_use]
+    pub fn titled<S: Into<String>, T: Into<String>>(
+        choices: impl IntoIterator<Item = (S, T)>,
+    ) -> Self {
+        Self::from_items(MultiSelectItems::new().any_of(titled(choices)))
+    }
+
+    /// The values of the choices.
+    pub fn choices(&self) -> impl Iterator<Item = &str> {
+        choices(self.items.values.as_deref(), self.items.any_of.as_deref())
+    }
+}
+
+object! {
+    /// A field for one of several choices, with the titles in a list of their own: for clients from
+    /// before titled choices.
+    pub struct LegacyEnumSchema as untitled tagged "type" = "string" {
+        /// The choices.
+        req values: Vec<String> = "enum",
+        /// What to show for each of them, in the same order.
+        opt names: Vec<String> = "enumNames",
+        /// The field's title.
+        opt title: String = "title",
+        /// What to choose.
+        opt description: String = "description",
+        /// The choice to start with.
+        opt default: String = "default",
+    }
+}
+
+impl LegacyEnumSchema {
+    /// One of these, each a value and its title.
+    #[must_use]
+    pub fn titled<S: Into<String>, T: Into<String>>(
+        choices: impl IntoIterator<Item = (S, T)>,
+    ) -> Self {
+        let (values, names): (Vec<_>, Vec<_>) = choices
+            .into_iter()
+            .map(|(value, name)| (value.into(), name.into()))
+            .unzip();
+        Self::untitled(values).names(names)
+    }
+}
+
+fn strings<S: Into<String>>(choices: impl IntoIterator<Item = S>) -> Vec<String> {
+    choices.into_iter().map(Into::into).collect()
+}
+
+fn titled<S: Into<String>, T: Into<String>>(
+    choices: impl IntoIterator<Item = (S, T)>,
+) -> Vec<TitledChoice> {
+    choices
+        .into_iter()
+        .map(|(value, title)| TitledChoice::new(value, title))
+        .collect()
+}
+
+fn choices<'a>(
+    plain: Option<&'a [String]>,
+    titled: Option<&'a [TitledChoice]>,
+) -> impl Iterator<Item = &'a str> {
+    let plain = plain.unwrap_or_default().iter().map(String::as_str);
+    plain.chain(
+        titled
+            .unwrap_or_default()
+            .iter()
+            .map(|choice| &*choice.value),
+    )
+}
+
+macro_rules! fields {
+    ($($Variant:ident($Type:ty),)+) => {
+        $( impl From<$Type> for PrimitiveSchema {
+            fn from(field: $Type) -> Self {
+                Self::$Variant(field)
+            }
+        } )+
+
+        impl Serialize for PrimitiveSchema {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $( Self::$Variant(field) => field.serialize(serializer), )+
+                    Self::Unknown(raw) => raw.serialize(serializer),
+                }
+            }
+        }
+    };
+}
+fields! {
+    String(StringSchema),
+    Number(NumberSchema),
+    Boolean(BooleanSchema),
+    SingleSelect(SingleSelectSchema),
+    MultiSelect(MultiSelectSchema),
+    LegacyEnum(LegacyEnumSchema),
+}
+
+impl<'de> Deserialize<'de> for PrimitiveSchema {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Json::deserialize(deserializer)?;
+        let shape: Shape = raw.decode().map_err(D::Error::custom)?;
+        match shape.kind.as_deref() {
+            Some("string") if shape.enum_names => raw.decode().map(Self::LegacyEnum),
+            Some("string") if shape.choices => raw.decode().map(Self::SingleSelect),
+            Some("string") => raw.decode().map(Self::String),
+            Some("number" | "integer") => raw.decode().map(Self::Number),
+            Some("boolean") => raw.decode().map(Self::Boolean),
+            Some("array") => raw.decode().map(Self::MultiSelect),
+            _ => return Ok(Self::Unknown(raw)),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+/// What tells the fields apart: the type, and which members there are.
+#[derive(Default)]
+struct Shape {
+    kind: Option<String>,
+    choices: bool,
+    enum_names: bool,
+}
+
+impl<'de> Deserialize<'de> for Shape {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ShapeVisitor;
+        impl<'de> Visitor<'de> for ShapeVisitor {
+            type Value = Shape;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a field's schema")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
+                let mut shape = Shape::default();
+                while let Some(Text(key)) = map.next_key()? {
+                    match &*key {
+                        // A list of types is legal JSON Schema, but no field of a form.
+                        "type" => shape.kind = map.next_value::<Json>()?.decode().ok(),
+                        other => {
+                            shape.choices |= matches!(other, "enum" | "oneOf");
+                            shape.enum_names |= other == "enumNames";
+                            map.next_value::<IgnoredAny>()?;
+                        }
+                    }
+                }
+                Ok(shape)
+            }
+        }
+        deserializer.deserialize_map(ShapeVisitor)
+    }
+}

@@ -1,0 +1,279 @@
+//! Checking a filled-in form against what was asked.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use super::{
+    ElicitAction, ElicitResult, ElicitationSchema, FieldValue, NumberKind, NumberSchema,
+    PrimitiveSchema, StringFormat, StringSchema,
+};
+use crate::{Map, Number};
+
+impl ElicitResult {
+    /// Checks an accepted form against the schema that was sent with the question.
+    ///
+    /// A refusal has nothing to check. Fields that were not asked for and fields of unknown shape are
+    /// not judged. Formats are checked loosely: what passes looks like one.
+    ///
+    /// # Errors
+    /// The first field that does not hold what was asked for.
+    pub fn validate(&self, schema: &ElicitationSchema) -> Result<(), InvalidContent> {
+        if self.action != ElicitAction::Accept {
+            return Ok(());
+        }
+        let empty = Map::new();
+        let content = self.content.as_ref().unwrap_or(&empty);
+        for name in schema.required.iter().flatten() {
+            if !content.contains_key(name) {
+                return Err(InvalidContent {
+                    field: name.clone(),
+                    problem: Problem::Missing,
+                });
+            }
+        }
+        for (name, value) in content.iter() {
+            if let Some(field) = schema.properties.get(name) {
+                check_field(value, field).map_err(|problem| InvalidContent {
+                    field: name.to_owned(),
+                    problem,
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A field that does not hold what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InvalidContent {
+    /// The field's name.
+    pub field: String,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// What is wrong with a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// It must be filled in and is not.
+    Missing,
+    /// It holds a value of another type; this one was asked for.
+    Type(&'static str),
+    /// Its text has fewer characters than asked for.
+    TooShort,
+    /// Its text has more characters than asked for.
+    TooLong,
+    /// Its text is not in the format asked for.
+    Format(StringFormat),
+    /// Its number is less than asked for.
+    TooSmall,
+    /// Its number is greater than asked for.
+    TooLarge,
+    /// It holds something that is not among the choices.
+    NotAChoice,
+    /// It holds fewer choices than asked for.
+    TooFew,
+    /// It holds more choices than asked for.
+    TooMany,
+}
+
+/// Names the field and the rule, never the value: what a user typed does not belong in a log.
+impl fmt::Display for InvalidContent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "field `{}`: ", self.field)?;
+        match &self.problem {
+            Problem::Missing => f.write_str("must be filled in"),
+            Problem::Type(wanted) => write!(f, "must be {wanted}"),
+            Problem::TooShort => f.write_str("is too short"),
+            Problem::TooLong => f.write_str("is too long"),
+            Problem::Format(format) => write!(f, "must be in the format `{}`", format.as_str()),
+            Problem::TooSmall => f.write_str("is too small"),
+            Problem::TooLarge => f.write_str("is too large"),
+            Problem::NotAChoice => f.write_str("must be one of the choices"),
+            Problem::TooFew => f.write_str("has too few choices"),
+            Problem::TooMany => f.write_str("has too many choices"),
+        }
+    }
+}
+
+impl std::error::Error for InvalidContent {}
+
+fn check_field(value: &FieldValue, field: &PrimitiveSchema) -> Result<(), Problem> {
+    let text = || value.as_str().ok_or(Problem::Type("a string"));
+    match field {
+        PrimitiveSchema::String(schema) => check_text(text()?, schema),
+        PrimitiveSchema::Number(schema) => check_number(value, schema),
+        PrimitiveSchema::Boolean(_) => match value {
+            FieldValue::Bool(_) => Ok(()),
+            _ => Err(Problem::Type("true or false")),
+        },
+        PrimitiveSchema::SingleSelect(schema) => check_choice(text()?, schema.choices()),
+        PrimitiveSchema::LegacyEnum(schema) => {
+            check_choice(text()?, schema.values.iter().map(String::as_str))
+        }
+        PrimitiveSchema::MultiSelect(schema) => {
+            let chosen = value.as_list().ok_or(Problem::Type("a list of strings"))?;
+            let count = count(chosen.len());
+            if below(&count, schema.min_items.as_ref()) {
+                return Err(Problem::TooFew);
+            }
+            if above(&count, schema.max_items.as_ref()) {
+                return Err(Problem::TooMany);
+            }
+            let mut choices: Vec<&str> = schema.choices().collect();
+            choices.sort_unstable();
+            let known = |choice: &String| choices.binary_search(&&**choice).is_ok();
+            if chosen.iter().all(known) {
+                Ok(())
+            } else {
+                Err(Problem::NotAChoice)
+            }
+        }
+        PrimitiveSchema::Unknown(_) => Ok(()),
+    }
+}
+
+fn check_text(text: &str, schema: &StringSchema) -> Result<(), Problem> {
+    let length = count(text.chars().count());
+    if below(&length, schema.min_length.as_ref()) {
+        return Err(Problem::TooShort);
+    }
+    if above(&length, schema.max_length.as_ref()) {
+        return Err(Problem::TooLong);
+    }
+    match &schema.format {
+        Some(format) if !has_format(text, format) => Err(Problem::Format(format.clone())),
+        _ => Ok(()),
+    }
+}
+
+fn check_number(value: &FieldValue, schema: &NumberSchema) -> Result<(), Problem> {
+    let wanted = match schema.kind {
+        NumberKind::Number => "a number",
+        NumberKind::Integer => "an integer",
+    };
+    let number = value.as_number().ok_or(Problem::Type(wanted))?;
+    if schema.kind == NumberKind::Integer && !number.is_integer() {
+        return Err(Problem::Type(wanted));
+    }
+    if below(number, schema.minimum.as_ref()) {
+        return Err(Problem::TooSmall);
+    }
+    if above(number, schema.maximum.as_ref()) {
+        return Err(Problem::TooLarge);
+    }
+    Ok(())
+}
+
+fn check_choice<'a>(
+    choice: &str,
+    mut choices: impl Iterator<Item = &'a str>,
+) -> Result<(), Problem> {
+    if choices.any(|known| known == choice) {
+        Ok(())
+    } else {
+        Err(Problem::NotAChoice)
+    }
+}
+
+fn count(length: usize) -> Number {
+    u64::try_from(length).unwrap_or(u64::MAX).into()
+}
+
+fn below(value: &Number, least: Option<&Number>) -> bool {
+    least.is_some_and(|least| value.numeric_cmp(least) == Ordering::Less)
+}
+
+fn above(value: &Number, most: Option<&Number>) -> bool {
+    most.is_some_and(|most| value.numeric_cmp(most) == Ordering::Greater)
+}
+
+fn has_format(text: &str, format: &StringFormat) -> bool {
+    match format {
+        StringFormat::Email => is_email(text),
+        StringFormat::Uri => is_uri(text),
+        StringFormat::Date => is_date(text),
+        StringFormat::DateTime => is_date_time(text),
+        StringFormat::Other(_) => true,
+    }
+}
+
+fn is_email(text: &str) -> bool {
+    let blank = |c: char| c.is_whitespace() || c.is_control();
+    match text.rsplit_once('@') {
+        Some((name, host)) => !name.is_empty() && !host.is_empty() && !text.contains(blank),
+        None => false,
+    }
+}
+
+fn is_uri(text: &str) -> bool {
+    let blank = |c: char| c.is_whitespace() || c.is_control();
+    match text.split_once(':') {
+        Some((scheme, rest)) => {
+            scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+                && scheme
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+                && !rest.is_empty()
+                && !text.contains(blank)
+        }
+        None => false,
+    }
+}
+
+fn is_date(text: &str) -> bool {
+    let mut parts = text.split('-');
+    let (year, month, day) = (parts.next(), parts.next(), parts.next());
+    let (Some(year), Some(month), Some(day)) = (
+        digits(year, 4, 9999),
+        digits(month, 2, 12),
+        digits(day, 2, 31),
+    ) else {
+        return false;
+    };
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let longest = match month {
+        2 => 28 + u32::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    parts.next().is_none() && month >= 1 && (1..=longest).contains(&day)
+}
+
+fn is_date_time(text: &str) -> bool {
+    let Some((date, time)) = text.split_once(['T', 't', ' ']) else {
+        return false;
+    };
+    let (time, offset) = match time.find(['Z', 'z', '+', '-']) {
+        Some(at) => time.split_at(at),
+        None => return false,
+    };
+    let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    let offset_fits = match offset.strip_prefix(['+', '-']) {
+        Some(offset) => is_clock(offset, 2),
+        None => offset.eq_ignore_ascii_case("z"),
+    };
+    let fraction_fits = !fraction.is_empty() && fraction.bytes().all(|b| b.is_ascii_digit());
+    is_date(date) && is_clock(time, 3) && fraction_fits && offset_fits
+}
+
+/// Whether a text is `hours:minutes` or, in three parts, `hours:minutes:seconds` (a leap second too).
+fn is_clock(text: &str, parts: usize) -> bool {
+    let mut fields = text.split(':');
+    let limits = [23, 59, 60].into_iter().take(parts);
+    limits
+        .into_iter()
+        .all(|most| digits(fields.next(), 2, most).is_some())
+        && fields.next().is_none()
+}
+
+/// A number of exactly `length` digits, up to `most`.
+fn digits(text: Option<&str>, length: usize, most: u32) -> Option<u32> {
+    let text = text.filter(|text| text.len() == length)?;
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok().filter(|value| *value <= most)
+}

@@ -1,0 +1,59 @@
+//! The handshake that opens a legacy session, and how both sides name themselves.
+
+use crate::object::object;
+use crate::{ClientCapabilities, Icon, Meta, ServerCapabilities};
+
+object! {
+    /// The name and version of a client or a server, as it says itself: for display and logs, not
+    /// for decisions.
+    ///
+    /// Specification: basic/index, `_meta` (2026-07-28).
+    pub struct Implementation {
+        /// Its name for programs.
+        req name: String = "name",
+        /// Its version.
+        req version: String = "version",
+        /// Its name for people.
+        opt title: String = "title",
+        /// What it is.
+        opt description: String = "description",
+        /// Its page on the web.
+        opt website_url: String = "websiteUrl",
+        /// Pictures for it.
+        opt icons: Vec<Icon> = "icons",
+    }
+}
+
+object! {
+    /// Parameters of `initialize`.
+    ///
+    /// Specification: basic/lifecycle (2025-11-25).
+    pub struct InitializeParams {
+        /// The newest revision that the client speaks.
+        req protocol_version: String = "protocolVersion",
+        /// What the client can do.
+        req capabilities: ClientCapabilities = "capabilities",
+        /// Who the client is.
+        req client_info: Implementation = "clientInfo",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// Result of `initialize`.
+    ///
+    /// Specification: basic/lifecycle (2025-11-25).
+    pub struct InitializeResult {
+        /// The revision that the session will speak.
+        req protocol_version: String = "protocolVersion",
+        /// What the server can do.
+        req capabilities: ServerCapabilities = "capabilities",
+        /// Who the server is.
+        req server_info: Implementation = "serverInfo",
+        /// How to use the server, for the model.
+        opt instructions: String = "instructions",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}

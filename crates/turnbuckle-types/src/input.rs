@@ -1,0 +1,185 @@
+//! Input that a server needs before it can answer: questions to the client inside a result, and the
+//! answers inside the retried request.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::method::{CreateMessage, Elicit, ListRoots, Request};
+use crate::object::object;
+use crate::tagged::Text;
+use crate::{
+    CreateMessageParams, ElicitFormParams, ElicitParams, ElicitUrlParams, Json, Map, Meta,
+    RequestParams,
+};
+
+/// Questions, each under a key that the server chose.
+pub type InputRequests = Map<InputRequest>;
+
+/// Answers under the keys of their questions: raw results, decoded by what was asked.
+pub type InputResponses = Map<Json>;
+
+object! {
+    /// A result that asks for input: the client answers and sends its request again.
+    ///
+    /// At least one of the two must be there; [`InputRequired::is_empty`] says when neither is.
+    ///
+    /// Specification: basic/patterns/mrtr (2026-07-28).
+    pub struct InputRequired {
+        /// The questions.
+        map input_requests: InputRequests = "inputRequests",
+        /// Opaque state that the client gives back with its answers.
+        opt request_state: String = "requestState",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+impl InputRequired {
+    /// Adds a question under a key.
+    #[must_use]
+    pub fn ask(mut self, key: impl Into<Box<str>>, request: impl Into<InputRequest>) -> Self {
+        self.input_requests.insert(key, request);
+        self
+    }
+
+    /// Whether there is neither a question nor a state, which a client could do nothing with.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.input_requests.is_empty() && self.request_state.is_none()
+    }
+}
+
+/// A question to the client: a request without the frame of one. Only `method` and `params` are kept.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum InputRequest {
+    /// Asks the user.
+    Elicit(ElicitParams),
+    /// Asks the model.
+    CreateMessage(Box<CreateMessageParams>),
+    /// Asks for the roots; the parameters may be left out.
+    ListRoots(Option<RequestParams>),
+    /// A method that this vocabulary does not know, with its whole object.
+    Unknown {
+        /// The method.
+        method: String,
+        /// The object as it arrived.
+        raw: Json,
+    },
+}
+
+impl InputRequest {
+    /// Asks for the roots.
+    #[must_use]
+    pub fn list_roots() -> Self {
+        Self::ListRoots(None)
+    }
+
+    /// The name of the method.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        match self {
+            Self::Elicit(_) => Elicit::METHOD,
+            Self::CreateMessage(_) => CreateMessage::METHOD,
+            Self::ListRoots(_) => ListRoots::METHOD,
+            Self::Unknown { method, .. } => method,
+        }
+    }
+}
+
+macro_rules! elicits {
+    ($($Params:ty),+) => { $(
+        impl From<$Params> for InputRequest {
+            fn from(params: $Params) -> Self {
+                Self::Elicit(params.into())
+            }
+        }
+    )+ };
+}
+elicits!(ElicitParams, ElicitFormParams, ElicitUrlParams);
+
+impl From<CreateMessageParams> for InputRequest {
+    fn from(params: CreateMessageParams) -> Self {
+        Self::CreateMessage(Box::new(params))
+    }
+}
+
+impl Serialize for InputRequest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Self::Unknown { raw, .. } = self {
+            return raw.serialize(serializer);
+        }
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("method", self.method())?;
+        match self {
+            Self::Elicit(params) => map.serialize_entry("params", params)?,
+            Self::CreateMessage(params) => map.serialize_entry("params", params)?,
+            Self::ListRoots(Some(params)) => map.serialize_entry("params", params)?,
+            Self::ListRoots(None) | Self::Unknown { .. } => {}
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for InputRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Json::deserialize(deserializer)?;
+        let Frame { method, params } = raw.decode().map_err(D::Error::custom)?;
+        let needed = || {
+            params
+                .as_ref()
+                .ok_or_else(|| D::Error::missing_field("params"))
+        };
+        match &*method {
+            Elicit::METHOD => needed()?.decode().map(Self::Elicit),
+            CreateMessage::METHOD => needed()?.decode().map(Self::CreateMessage),
+            ListRoots::METHOD => match &params {
+                Some(params) => params.decode().map(Some).map(Self::ListRoots),
+                None => Ok(Self::ListRoots(None)),
+            },
+            _ => return Ok(Self::Unknown { method, raw }),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+/// The two members of a question.
+struct Frame {
+    method: String,
+    params: Option<Json>,
+}
+
+impl<'de> Deserialize<'de> for Frame {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FrameVisitor;
+        impl<'de> Visitor<'de> for FrameVisitor {
+            type Value = Frame;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an input request")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Frame, A::Error> {
+                let (mut method, mut params) = (None, None);
+                while let Some(Text(key)) = map.next_key()? {
+                    match &*key {
+                        "method" if method.is_some() => {
+                            return Err(A::Error::duplicate_field("method"));
+                        }
+                        "params" if params.is_some() => {
+                            return Err(A::Error::duplicate_field("params"));
+                        }
+                        "method" => method = Some(map.next_value()?),
+                        "params" => params = Some(map.next_value()?),
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                        }
+                    }
+                }
+                let method = method.ok_or_else(|| A::Error::missing_field("method"))?;
+                Ok(Frame { method, params })
+            }
+        }
+        deserializer.deserialize_map(FrameVisitor)
+    }
+}

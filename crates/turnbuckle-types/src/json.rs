@@ -1,0 +1,223 @@
+//! JSON that nobody needs to look into: kept as its text.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{self, Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
+
+/// One JSON value as the text it arrived in: no number is rounded, no member reordered.
+///
+/// Two values are equal if their texts are. The depth of the text is not limited here; `decode`
+/// applies serde_json's limit of 128 levels.
+#[derive(Clone)]
+pub struct Json(Box<RawValue>);
+
+impl Json {
+    /// The JSON of a value.
+    ///
+    /// # Errors
+    /// If the value's `Serialize` fails or it has a map whose keys are not strings.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        to_raw_value(value).map(Self)
+    }
+
+    /// The value `{}`.
+    #[must_use]
+    pub fn empty_object() -> Self {
+        Self(constant("{}"))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The text, as serde_json's raw value.
+    #[must_use]
+    pub fn as_raw(&self) -> &RawValue {
+        &self.0
+    }
+
+    /// The text, as serde_json's raw value, without a copy.
+    #[must_use]
+    pub fn into_raw(self) -> Box<RawValue> {
+        self.0
+    }
+
+    /// Decodes the text as a type.
+    ///
+    /// # Errors
+    /// If the text is not such a value.
+    pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.0.get())
+    }
+
+    /// Whether the value is an object.
+    #[must_use]
+    pub fn is_object(&self) -> bool {
+        self.0.get().starts_with('{')
+    }
+
+    /// Whether the value is `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.0.get() == "null"
+    }
+}
+
+/// Raw JSON from a literal of this crate.
+pub(crate) fn constant(text: &'static str) -> Box<RawValue> {
+    // The literals are valid JSON, which a test holds; `null` only spares a panic path.
+    RawValue::from_string(text.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+impl From<Box<RawValue>> for Json {
+    fn from(raw: Box<RawValue>) -> Self {
+        Self(raw)
+    }
+}
+
+impl From<&RawValue> for Json {
+    fn from(raw: &RawValue) -> Self {
+        Self(raw.to_owned())
+    }
+}
+
+impl FromStr for Json {
+    type Err = serde_json::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        RawValue::from_string(text.to_owned()).map(Self)
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Json {}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(Self)
+    }
+}
+
+/// A JSON object as its text, for members whose content belongs to the application.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RawObject(Json);
+
+impl RawObject {
+    /// The object `{}`.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self(Json::empty_object())
+    }
+
+    /// The JSON of a value that serialises as an object.
+    ///
+    /// # Errors
+    /// If the value cannot be serialised or is not an object.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        Self::try_from(Json::of(value)?)
+    }
+
+    /// The value, which is an object.
+    #[must_use]
+    pub fn as_json(&self) -> &Json {
+        &self.0
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The text, as serde_json's raw value.
+    #[must_use]
+    pub fn as_raw(&self) -> &RawValue {
+        self.0.as_raw()
+    }
+
+    /// Decodes the object as a type.
+    ///
+    /// # Errors
+    /// If the object is not such a value.
+    pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        self.0.decode()
+    }
+}
+
+impl Default for RawObject {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl TryFrom<Json> for RawObject {
+    type Error = serde_json::Error;
+
+    fn try_from(json: Json) -> Result<Self, Self::Error> {
+        if json.is_object() {
+            Ok(Self(json))
+        } else {
+            Err(de::Error::custom("expected an object"))
+        }
+    }
+}
+
+impl From<RawObject> for Json {
+    fn from(object: RawObject) -> Self {
+        object.0
+    }
+}
+
+impl FromStr for RawObject {
+    type Err = serde_json::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::try_from(text.parse::<Json>()?)
+    }
+}
+
+impl fmt::Debug for RawObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl Serialize for RawObject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawObject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::try_from(Json::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}

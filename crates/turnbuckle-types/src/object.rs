@@ -1,0 +1,273 @@
+//! One macro writes every JSON object of the vocabulary, so that all of them treat the wire alike.
+//!
+//! An object knows the names of its fields and keeps every other member as raw JSON, in order. Values
+//! are decoded once, straight into their field, without a buffering station. A known name that stands
+//! twice is an error, because two readers could then see two different messages.
+
+/// Writes a struct with public fields, its constructor, chainable setters and both halves of serde.
+///
+/// Each field is `kind name: Type = "wireName"`, where the kind says how presence is treated:
+///
+/// | kind     | field type  | absent on decode | `null` on decode | encoded           | setter |
+/// |----------|-------------|------------------|------------------|-------------------|--------|
+/// | `req`    | `T`         | error            | `T` decides      | always            | no, an argument of the constructor |
+/// | `opt`    | `Option<T>` | `None`           | `None`           | if `Some`         | yes    |
+/// | `bare`   | `Option<T>` | `None`           | `None`           | if `Some`         | no, written by hand |
+/// | `raw`    | `Option<T>` | `None`           | a value          | if `Some`         | yes    |
+/// | `map`    | `T`         | empty            | empty            | unless empty      | yes    |
+/// | `always` | `T`         | default          | default          | always            | yes    |
+/// | `ttl`    | `Option<u64>` | `None`         | `None`           | if `Some`         | yes    |
+///
+/// `as name` renames the constructor; `tagged "type" = "text"` adds a constant member that is written
+/// first and must be present, with that very value, on decode.
+macro_rules! object {
+    (
+        $(#[$doc:meta])*
+        pub struct $Name:ident $(tagged $tag:literal = $tag_value:literal)? { $($body:tt)* }
+    ) => {
+        $crate::object::object! {
+            $(#[$doc])*
+            pub struct $Name as new $(tagged $tag = $tag_value)? { $($body)* }
+        }
+    };
+    (
+        $(#[$doc:meta])*
+        pub struct $Name:ident as $ctor:ident $(tagged $tag:literal = $tag_value:literal)? {
+            $( $(#[$field_doc:meta])* $kind:ident $field:ident: $ty:ty = $key:literal, )*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub struct $Name {
+            $( $(#[$field_doc])* pub $field: $crate::object::object!(@type $kind $ty), )*
+            /// Members that this vocabulary has no name for, as they arrived and in their order.
+            pub extra: $crate::Extra,
+        }
+
+        $crate::object::object!(@new $Name $ctor [] [] $( ($kind $field: $ty) )*);
+
+        impl $Name {
+            $( $crate::object::object!(@setter $kind $field: $ty, $key); )*
+        }
+
+        impl serde::Serialize for $Name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeMap as _;
+                let mut map = serializer.serialize_map(None)?;
+                $( map.serialize_entry($tag, $tag_value)?; )?
+                $( $crate::object::object!(@write map, $kind self.$field, $key); )*
+                self.extra.write_into(&mut map)?;
+                map.end()
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $Name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                #[allow(non_camel_case_types)]
+                enum Key {
+                    $( $field, )*
+                    $( #[doc = $tag] Tag, )?
+                    Unknown(Box<str>),
+                }
+                impl<'de> serde::Deserialize<'de> for Key {
+                    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                        struct KeyVisitor;
+                        impl serde::de::Visitor<'_> for KeyVisitor {
+                            type Value = Key;
+                            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                                f.write_str("a member name")
+                            }
+                            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Key, E> {
+                                Ok(match name {
+                                    $( $key => Key::$field, )*
+                                    $( $tag => Key::Tag, )?
+                                    _ => Key::Unknown(name.into()),
+                                })
+                            }
+                        }
+                        d.deserialize_identifier(KeyVisitor)
+                    }
+                }
+                struct ObjectVisitor;
+                impl<'de> serde::de::Visitor<'de> for ObjectVisitor {
+                    type Value = $Name;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str(concat!("a ", stringify!($Name), " object"))
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(
+                        self,
+                        mut map: A,
+                    ) -> Result<$Name, A::Error> {
+                        $( let mut $field: $crate::object::object!(@slot $kind $ty) = None; )*
+                        $( let mut tag = $crate::object::Tag::of($tag_value); )?
+                        let mut extra = $crate::Extra::new();
+                        while let Some(key) = map.next_key::<Key>()? {
+                            match key {
+                                $( Key::$field => {
+                                    if $field.is_some() {
+                                        return Err(serde::de::Error::duplicate_field($key));
+                                    }
+                                    $field = Some($crate::object::object!(@read map, $kind $ty));
+                                } )*
+                                $( Key::Tag => tag.read($tag, &mut map)?, )?
+                                Key::Unknown(name) => extra.push(name, map.next_value()?),
+                            }
+                        }
+                        $( tag.check($tag)?; )?
+                        Ok($Name {
+                            $( $field: $crate::object::object!(@finish $kind $field, $key), )*
+                            extra,
+                        })
+                    }
+                }
+                deserializer.deserialize_map(ObjectVisitor)
+            }
+        }
+    };
+
+    (@type req $ty:ty) => { $ty };
+    (@type map $ty:ty) => { $ty };
+    (@type always $ty:ty) => { $ty };
+    (@type $kind:ident $ty:ty) => { Option<$ty> };
+
+    (@slot req $ty:ty) => { Option<$ty> };
+    (@slot $kind:ident $ty:ty) => { Option<Option<$ty>> };
+
+    (@read $map:ident, req $ty:ty) => { $map.next_value::<$ty>()? };
+    (@read $map:ident, raw $ty:ty) => { Some($map.next_value::<$ty>()?) };
+    (@read $map:ident, ttl $ty:ty) => {
+        $map.next_value::<Option<$crate::cache::Millis>>()?.map(|millis| millis.0)
+    };
+    (@read $map:ident, $kind:ident $ty:ty) => { $map.next_value::<Option<$ty>>()? };
+
+    (@finish req $field:ident, $key:literal) => {
+        match $field {
+            Some(value) => value,
+            None => return Err(serde::de::Error::missing_field($key)),
+        }
+    };
+    (@finish map $field:ident, $key:literal) => { $field.flatten().unwrap_or_default() };
+    (@finish always $field:ident, $key:literal) => { $field.flatten().unwrap_or_default() };
+    (@finish $kind:ident $field:ident, $key:literal) => { $field.flatten() };
+
+    (@write $map:ident, req $self:ident.$field:ident, $key:literal) => {
+        $map.serialize_entry($key, &$self.$field)?;
+    };
+    (@write $map:ident, always $self:ident.$field:ident, $key:literal) => {
+        $map.serialize_entry($key, &$self.$field)?;
+    };
+    (@write $map:ident, map $self:ident.$field:ident, $key:literal) => {
+        if !$self.$field.is_empty() {
+            $map.serialize_entry($key, &$self.$field)?;
+        }
+    };
+    (@write $map:ident, $kind:ident $self:ident.$field:ident, $key:literal) => {
+        if let Some(value) = &$self.$field {
+            $map.serialize_entry($key, value)?;
+        }
+    };
+
+    (@setter req $field:ident: $ty:ty, $key:literal) => {};
+    (@setter bare $field:ident: $ty:ty, $key:literal) => {};
+    (@setter map $field:ident: $ty:ty, $key:literal) => {
+        #[doc = concat!("Sets `", $key, "`: see the field of the same name.")]
+        #[must_use]
+        pub fn $field(mut self, value: impl Into<$ty>) -> Self {
+            self.$field = value.into();
+            self
+        }
+    };
+    (@setter always $field:ident: $ty:ty, $key:literal) => {
+        $crate::object::object!(@setter map $field: $ty, $key);
+    };
+    (@setter $kind:ident $field:ident: $ty:ty, $key:literal) => {
+        #[doc = concat!("Sets `", $key, "`: see the field of the same name.")]
+        #[must_use]
+        pub fn $field(mut self, value: impl Into<$ty>) -> Self {
+            self.$field = Some(value.into());
+            self
+        }
+    };
+
+    // The constructor takes the `req` fields in order; everything else starts out empty.
+    (@new $Name:ident $ctor:ident [$($arg:ident: $arg_ty:ty,)*] [$($rest:ident)*]
+        (req $field:ident: $ty:ty) $($more:tt)*) => {
+        $crate::object::object!(
+            @new $Name $ctor [$($arg: $arg_ty,)* $field: $ty,] [$($rest)*] $($more)*
+        );
+    };
+    (@new $Name:ident $ctor:ident [$($arg:ident: $arg_ty:ty,)*] [$($rest:ident)*]
+        ($kind:ident $field:ident: $ty:ty) $($more:tt)*) => {
+        $crate::object::object!(
+            @new $Name $ctor [$($arg: $arg_ty,)*] [$($rest)* $field] $($more)*
+        );
+    };
+    (@new $Name:ident $ctor:ident [] [$($rest:ident)*]) => {
+        impl $Name {
+            /// With every field left out.
+            #[must_use]
+            pub fn $ctor() -> Self {
+                Self { $( $rest: Default::default(), )* extra: $crate::Extra::new() }
+            }
+        }
+        impl Default for $Name {
+            fn default() -> Self {
+                Self::$ctor()
+            }
+        }
+    };
+    (@new $Name:ident $ctor:ident [$($arg:ident: $arg_ty:ty,)+] [$($rest:ident)*]) => {
+        impl $Name {
+            /// From the required fields; the optional ones are left out until set.
+            #[must_use]
+            pub fn $ctor($($arg: impl Into<$arg_ty>),+) -> Self {
+                Self {
+                    $( $arg: $arg.into(), )+
+                    $( $rest: Default::default(), )*
+                    extra: $crate::Extra::new(),
+                }
+            }
+        }
+    };
+}
+pub(crate) use object;
+
+/// Checks the constant member of a tagged object while its members go by.
+pub(crate) struct Tag {
+    value: &'static str,
+    seen: bool,
+}
+
+impl Tag {
+    pub(crate) fn of(value: &'static str) -> Self {
+        Self { value, seen: false }
+    }
+
+    pub(crate) fn read<'de, A: serde::de::MapAccess<'de>>(
+        &mut self,
+        name: &'static str,
+        map: &mut A,
+    ) -> Result<(), A::Error> {
+        use serde::de::Error as _;
+        if self.seen {
+            return Err(A::Error::duplicate_field(name));
+        }
+        let (found, value): (String, _) = (map.next_value()?, self.value);
+        if found != value {
+            return Err(A::Error::custom(format_args!(
+                "`{name}` must be \"{value}\""
+            )));
+        }
+        self.seen = true;
+        Ok(())
+    }
+
+    pub(crate) fn check<E: serde::de::Error>(&self, name: &'static str) -> Result<(), E> {
+        if self.seen {
+            Ok(())
+        } else {
+            Err(E::missing_field(name))
+        }
+    }
+}

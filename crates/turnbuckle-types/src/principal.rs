@@ -1,0 +1,108 @@
+//! Who is asking, as far as the transport knows, and what they may do.
+
+use std::fmt;
+
+use crate::RawObject;
+
+/// The authenticated caller of a request.
+///
+/// It is made by whatever checked the caller's credentials, never from anything in a message.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Principal {
+    /// Who vouches for the caller: the token's issuer.
+    pub issuer: String,
+    /// The caller, unique for the issuer.
+    pub subject: String,
+    /// The client that acts for the caller, if that is known.
+    pub client: Option<String>,
+    /// What the caller may do.
+    pub scopes: Vec<String>,
+    /// Everything that the issuer said, as it said it.
+    pub claims: Option<RawObject>,
+}
+
+impl Principal {
+    /// A caller without a client, scopes or claims.
+    #[must_use]
+    pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
+        Self {
+            issuer: issuer.into(),
+            subject: subject.into(),
+            client: None,
+            scopes: Vec::new(),
+            claims: None,
+        }
+    }
+
+    /// Sets the client that acts for the caller.
+    #[must_use]
+    pub fn client(mut self, client: impl Into<String>) -> Self {
+        self.client = Some(client.into());
+        self
+    }
+
+    /// Sets what the caller may do.
+    #[must_use]
+    pub fn scopes<S: Into<String>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
+        self.scopes = scopes.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets what the issuer said.
+    #[must_use]
+    pub fn claims(mut self, claims: RawObject) -> Self {
+        self.claims = Some(claims);
+        self
+    }
+
+    /// Whether the caller has a scope.
+    #[must_use]
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.scopes.iter().any(|held| held == scope)
+    }
+}
+
+/// Leaves the claims out: they may hold personal data.
+impl fmt::Debug for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Principal")
+            .field("issuer", &self.issuer)
+            .field("subject", &self.subject)
+            .field("client", &self.client)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Scopes that a request needs and its caller lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScopeNeeded {
+    /// Every scope that the request needs, those that the caller has included.
+    pub scopes: Vec<String>,
+}
+
+impl ScopeNeeded {
+    /// A request needs all of these.
+    #[must_use]
+    pub fn new<S: Into<String>>(scopes: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            scopes: scopes.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    /// Whether a caller has all of them; nobody in particular has none.
+    #[must_use]
+    pub fn is_met_by(&self, principal: Option<&Principal>) -> bool {
+        self.scopes
+            .iter()
+            .all(|scope| principal.is_some_and(|principal| principal.has_scope(scope)))
+    }
+}
+
+impl fmt::Display for ScopeNeeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "needs the scopes: {}", self.scopes.join(" "))
+    }
+}

@@ -1,0 +1,283 @@
+//! Resources: what a server lets a client read.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use crate::object::object;
+use crate::tagged::Text;
+use crate::{Annotations, CacheScope, Icon, InputResponses, Json, Meta, Number};
+
+object! {
+    /// A resource in a server's list.
+    ///
+    /// Specification: server/resources (2026-07-28).
+    pub struct Resource {
+        /// Its URI.
+        req uri: String = "uri",
+        /// Its name for programs.
+        req name: String = "name",
+        /// Its name for people.
+        opt title: String = "title",
+        /// What it holds.
+        opt description: String = "description",
+        /// Its media type.
+        opt mime_type: String = "mimeType",
+        /// Its size in bytes, before any encoding.
+        opt size: Number = "size",
+        /// Pictures for it.
+        opt icons: Vec<Icon> = "icons",
+        /// Hints to the reader.
+        opt annotations: Annotations = "annotations",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// A family of resources under one RFC 6570 URI template.
+    pub struct ResourceTemplate {
+        /// The template.
+        req uri_template: String = "uriTemplate",
+        /// The family's name for programs.
+        req name: String = "name",
+        /// Its name for people.
+        opt title: String = "title",
+        /// What the resources hold.
+        opt description: String = "description",
+        /// Their media type, if all have the same.
+        opt mime_type: String = "mimeType",
+        /// Pictures for the family.
+        opt icons: Vec<Icon> = "icons",
+        /// Hints to the reader.
+        opt annotations: Annotations = "annotations",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// A resource's contents as text.
+    pub struct TextResourceContents {
+        /// The resource's URI.
+        req uri: String = "uri",
+        /// The text.
+        req text: String = "text",
+        /// Its media type.
+        opt mime_type: String = "mimeType",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// A resource's contents as bytes.
+    pub struct BlobResourceContents {
+        /// The resource's URI.
+        req uri: String = "uri",
+        /// The bytes in Base64.
+        req blob: String = "blob",
+        /// Their media type.
+        opt mime_type: String = "mimeType",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+/// A resource's contents: text or bytes, told apart by which of the two is there.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ResourceContents {
+    /// As text.
+    Text(TextResourceContents),
+    /// As bytes.
+    Blob(BlobResourceContents),
+    /// An object with neither, as it arrived.
+    Unknown(Json),
+}
+
+impl ResourceContents {
+    /// Contents as text.
+    #[must_use]
+    pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Text(TextResourceContents::new(uri, text))
+    }
+
+    /// Contents as bytes, in Base64.
+    #[must_use]
+    pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
+        Self::Blob(BlobResourceContents::new(uri, blob))
+    }
+
+    /// The contents' URI, unless their shape is unknown.
+    #[must_use]
+    pub fn uri(&self) -> Option<&str> {
+        match self {
+            Self::Text(contents) => Some(&contents.uri),
+            Self::Blob(contents) => Some(&contents.uri),
+            Self::Unknown(_) => None,
+        }
+    }
+}
+
+impl From<TextResourceContents> for ResourceContents {
+    fn from(contents: TextResourceContents) -> Self {
+        Self::Text(contents)
+    }
+}
+
+impl From<BlobResourceContents> for ResourceContents {
+    fn from(contents: BlobResourceContents) -> Self {
+        Self::Blob(contents)
+    }
+}
+
+impl Serialize for ResourceContents {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(contents) => contents.serialize(serializer),
+            Self::Blob(contents) => contents.serialize(serializer),
+            Self::Unknown(raw) => raw.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ResourceContents {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Json::deserialize(deserializer)?;
+        match raw.decode::<Form>().map_err(D::Error::custom)? {
+            Form::Text => raw.decode().map(Self::Text).map_err(D::Error::custom),
+            Form::Blob => raw.decode().map(Self::Blob).map_err(D::Error::custom),
+            Form::Neither => Ok(Self::Unknown(raw)),
+        }
+    }
+}
+
+/// Which of the two members an object has.
+enum Form {
+    Text,
+    Blob,
+    Neither,
+}
+
+impl<'de> Deserialize<'de> for Form {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FormVisitor;
+        impl<'de> Visitor<'de> for FormVisitor {
+            type Value = Form;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("resource contents")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Form, A::Error> {
+                let mut form = Form::Neither;
+                while let Some((Text(key), IgnoredAny)) = map.next_entry()? {
+                    match (&*key, &form) {
+                        ("text", Form::Neither) => form = Form::Text,
+                        ("blob", Form::Neither) => form = Form::Blob,
+                        ("text" | "blob", _) => {
+                            return Err(A::Error::custom("contents are either text or blob"));
+                        }
+                        _ => {}
+                    }
+                }
+                Ok(form)
+            }
+        }
+        deserializer.deserialize_map(FormVisitor)
+    }
+}
+
+object! {
+    /// Parameters of `resources/read`.
+    pub struct ReadResourceParams {
+        /// The resource's URI.
+        req uri: String = "uri",
+        /// Answers to the questions of an earlier round.
+        map input_responses: InputResponses = "inputResponses",
+        /// The state that the server gave with those questions.
+        opt request_state: String = "requestState",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// Result of `resources/read`: the resource, or the parts that it consists of.
+    pub struct ReadResourceResult {
+        /// The contents.
+        req contents: Vec<ResourceContents> = "contents",
+        /// How long they may be used, in milliseconds.
+        ttl ttl_ms: u64 = "ttlMs",
+        /// Who may be shown a cached copy.
+        opt cache_scope: CacheScope = "cacheScope",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// Result of `resources/list`: one page.
+    pub struct ListResourcesResult {
+        /// The resources.
+        req resources: Vec<Resource> = "resources",
+        /// Where the next page starts; absent on the last one.
+        opt next_cursor: String = "nextCursor",
+        /// How long the page may be used, in milliseconds.
+        ttl ttl_ms: u64 = "ttlMs",
+        /// Who may be shown a cached copy.
+        opt cache_scope: CacheScope = "cacheScope",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// Result of `resources/templates/list`: one page.
+    pub struct ListResourceTemplatesResult {
+        /// The templates.
+        req resource_templates: Vec<ResourceTemplate> = "resourceTemplates",
+        /// Where the next page starts; absent on the last one.
+        opt next_cursor: String = "nextCursor",
+        /// How long the page may be used, in milliseconds.
+        ttl ttl_ms: u64 = "ttlMs",
+        /// Who may be shown a cached copy.
+        opt cache_scope: CacheScope = "cacheScope",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// Parameters of `resources/subscribe`.
+    ///
+    /// Specification: server/resources, Subscriptions (2025-11-25).
+    pub struct SubscribeParams {
+        /// The resource's URI.
+        req uri: String = "uri",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// Parameters of `resources/unsubscribe`.
+    ///
+    /// Specification: server/resources, Subscriptions (2025-11-25).
+    pub struct UnsubscribeParams {
+        /// The resource's URI.
+        req uri: String = "uri",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// Parameters of `notifications/resources/updated`.
+    pub struct ResourceUpdatedParams {
+        /// The URI of the resource, which may be a part of the one that was subscribed to.
+        req uri: String = "uri",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}

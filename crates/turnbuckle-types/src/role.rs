@@ -1,0 +1,31 @@
+//! The two sides of a conversation, as types.
+
+use crate::method::{Notification, Request};
+
+/// A side. Its peer's peer is itself, so that code for one side serves both.
+pub trait Role: Send + Sync + 'static {
+    /// The other side.
+    type Peer: Role<Peer = Self>;
+}
+
+/// The side that connects, and acts for a user and their model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Client {}
+
+/// The side that offers tools, resources and prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Server {}
+
+impl Role for Client {
+    type Peer = Server;
+}
+
+impl Role for Server {
+    type Peer = Client;
+}
+
+/// A request that the side `R` can be sent, in one revision at least.
+pub trait ReceivedBy<R: Role>: Request {}
+
+/// A notification that the side `R` can be sent, in one revision at least.
+pub trait HeardBy<R: Role>: Notification {}

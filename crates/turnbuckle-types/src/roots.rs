@@ -1,0 +1,95 @@
+//! Roots: the directories that a client opens to a server.
+
+use std::fmt;
+
+use crate::Meta;
+use crate::object::object;
+
+object! {
+    /// A directory or file that the server may work in.
+    ///
+    /// Specification: client/roots (2026-07-28).
+    pub struct Root as unchecked {
+        /// Its `file://` URI.
+        req uri: String = "uri",
+        /// Its name for people.
+        opt name: String = "name",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+impl Root {
+    /// A root with an absolute `file://` URI.
+    ///
+    /// # Errors
+    /// If the URI is of another kind, not absolute, or climbs with `..`.
+    pub fn new(uri: impl Into<String>) -> Result<Self, RootError> {
+        let root = Self::unchecked(uri);
+        root.check()?;
+        Ok(root)
+    }
+
+    /// Checks the URI of a root that arrived or was made with [`Root::unchecked`].
+    ///
+    /// # Errors
+    /// If it is not a `file://` URI, not absolute, or climbs with `..`.
+    pub fn check(&self) -> Result<(), RootError> {
+        let rest = match self.uri.split_at_checked("file://".len()) {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file://") => rest,
+            _ => return Err(RootError::NotAFile),
+        };
+        // What stands before the first slash is a host, as in `file://server/share`.
+        let path = rest
+            .find('/')
+            .map(|start| &rest[start..])
+            .ok_or(RootError::NotAbsolute)?;
+        if path.split(['/', '\\']).any(climbs) {
+            return Err(RootError::Climbs);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a path segment is `..`, plainly or in percent-encoding, which may also hide a separator.
+fn climbs(segment: &str) -> bool {
+    let plain = segment.replace("%2e", ".").replace("%2E", ".");
+    let plain = ["%2f", "%2F", "%5c", "%5C"]
+        .iter()
+        .fold(plain, |text, code| text.replace(code, "/"));
+    plain.split('/').any(|part| part == "..")
+}
+
+/// Why a URI is no root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RootError {
+    /// It does not start with `file://`.
+    NotAFile,
+    /// It has no absolute path.
+    NotAbsolute,
+    /// It has a `..` in its path.
+    Climbs,
+}
+
+impl fmt::Display for RootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotAFile => "a root must be a file:// URI",
+            Self::NotAbsolute => "a root must have an absolute path",
+            Self::Climbs => "a root must not hold `..`",
+        })
+    }
+}
+
+impl std::error::Error for RootError {}
+
+object! {
+    /// Result of `roots/list`.
+    pub struct ListRootsResult {
+        /// The roots.
+        req roots: Vec<Root> = "roots",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}

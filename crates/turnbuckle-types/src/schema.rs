@@ -1,0 +1,104 @@
+//! JSON Schemas, kept as the text their author wrote.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::de::{self, Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::Json;
+use crate::json::constant;
+
+/// A JSON Schema object: any dialect, any keyword, untouched. A clone shares the text.
+///
+/// Specification: basic/index, JSON Schema Usage (2026-07-28).
+#[derive(Clone)]
+pub struct Schema(Arc<RawValue>);
+
+impl Schema {
+    /// The schema `{"type":"object"}`: any arguments at all.
+    #[must_use]
+    pub fn object() -> Self {
+        Self(constant(r#"{"type":"object"}"#).into())
+    }
+
+    /// From raw JSON.
+    ///
+    /// # Errors
+    /// If it is not an object.
+    pub fn from_raw(raw: Box<RawValue>) -> Result<Self, NotAnObject> {
+        if raw.get().starts_with('{') {
+            Ok(Self(raw.into()))
+        } else {
+            Err(NotAnObject)
+        }
+    }
+
+    /// From a value that serialises as a schema, such as one that a derive macro produced.
+    ///
+    /// # Errors
+    /// If the value cannot be serialised or is not an object.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        Self::from_raw(Json::of(value)?.into_raw()).map_err(de::Error::custom)
+    }
+
+    /// The text, as serde_json's raw value.
+    #[must_use]
+    pub fn as_raw(&self) -> &RawValue {
+        &self.0
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
+/// A schema must be a JSON object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotAnObject;
+
+impl fmt::Display for NotAnObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a schema must be a JSON object")
+    }
+}
+
+impl std::error::Error for NotAnObject {}
+
+impl FromStr for Schema {
+    type Err = serde_json::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        serde_json::from_str(text)
+    }
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Schema {}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Schema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.as_ref().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Schema {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_raw(Box::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}

@@ -1,0 +1,121 @@
+//! Tools: what a server lets a model do.
+
+use crate::object::object;
+use crate::{CacheScope, ContentBlock, Icon, InputResponses, Json, Meta, RawObject, Schema};
+
+object! {
+    /// A tool in a server's list.
+    ///
+    /// Specification: server/tools (2026-07-28).
+    pub struct Tool {
+        /// The name by which it is called.
+        req name: String = "name",
+        /// The shape of its arguments: a schema of type `object`.
+        req input_schema: Schema = "inputSchema",
+        /// Its name for people.
+        opt title: String = "title",
+        /// What it does, for the model.
+        opt description: String = "description",
+        /// The shape of its structured content.
+        opt output_schema: Schema = "outputSchema",
+        /// Hints about its behaviour, true only as far as the server is trusted.
+        opt annotations: ToolAnnotations = "annotations",
+        /// Pictures for it.
+        opt icons: Vec<Icon> = "icons",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+impl Tool {
+    /// The name to show: the title, else the annotations' title, else the name.
+    #[must_use]
+    pub fn display_name(&self) -> &str {
+        let annotated = || {
+            self.annotations
+                .as_ref()
+                .and_then(|hints| hints.title.as_deref())
+        };
+        self.title
+            .as_deref()
+            .or_else(annotated)
+            .unwrap_or(&self.name)
+    }
+}
+
+object! {
+    /// Hints about a tool's behaviour. None of them is a promise; an absent one has its default.
+    pub struct ToolAnnotations {
+        /// The tool's name for people, from before tools had a title.
+        opt title: String = "title",
+        /// It changes nothing. Default: false.
+        opt read_only_hint: bool = "readOnlyHint",
+        /// It may destroy something, where it is not read-only. Default: true.
+        opt destructive_hint: bool = "destructiveHint",
+        /// Calling it again with the same arguments changes nothing more. Default: false.
+        opt idempotent_hint: bool = "idempotentHint",
+        /// It deals with an open world, such as the web. Default: true.
+        opt open_world_hint: bool = "openWorldHint",
+    }
+}
+
+object! {
+    /// Parameters of `tools/call`.
+    pub struct CallToolParams {
+        /// The tool's name.
+        req name: String = "name",
+        /// The arguments, an object.
+        opt arguments: RawObject = "arguments",
+        /// Answers to the questions of an earlier round.
+        map input_responses: InputResponses = "inputResponses",
+        /// The state that the server gave with those questions.
+        opt request_state: String = "requestState",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+object! {
+    /// Result of `tools/call`.
+    pub struct CallToolResult {
+        /// What the tool says, for the model.
+        always content: Vec<ContentBlock> = "content",
+        /// What the tool says, for programs: any JSON value, in the shape of the tool's output
+        /// schema.
+        raw structured_content: Json = "structuredContent",
+        /// The tool failed, in a way that the model should see and can act on.
+        opt is_error: bool = "isError",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}
+
+impl CallToolResult {
+    /// A result of one text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new().content([ContentBlock::text(text)])
+    }
+
+    /// A failure that the model should see, as one text.
+    #[must_use]
+    pub fn error(text: impl Into<String>) -> Self {
+        Self::text(text).is_error(true)
+    }
+}
+
+object! {
+    /// Result of `tools/list`: one page.
+    pub struct ListToolsResult {
+        /// The tools.
+        req tools: Vec<Tool> = "tools",
+        /// Where the next page starts; absent on the last one.
+        opt next_cursor: String = "nextCursor",
+        /// How long the page may be used, in milliseconds.
+        ttl ttl_ms: u64 = "ttlMs",
+        /// Who may be shown a cached copy.
+        opt cache_scope: CacheScope = "cacheScope",
+        /// Metadata.
+        map meta: Meta = "_meta",
+    }
+}

@@ -1,0 +1,118 @@
+//! Errors carry a kind, never a number, and do not show what they should not.
+
+use std::error::Error as _;
+
+use turnbuckle_types::*;
+
+#[test]
+fn an_error_is_as_large_as_a_pointer() {
+    assert_eq!(size_of::<Error>(), size_of::<usize>());
+    fn crosses_threads<T: Send + Sync + 'static>() {}
+    crosses_threads::<Error>();
+}
+
+#[test]
+fn a_kind_brings_its_data() {
+    let data = |error: Error| error.data().map(ToString::to_string).unwrap_or_default();
+    assert_eq!(
+        data(Error::unsupported_version(
+            ["b".to_owned(), "a".to_owned()],
+            "z"
+        )),
+        r#"{"supported":["b","a"],"requested":"z"}"#
+    );
+    let needed = ClientCapabilities::new().sampling(SamplingCapability::new());
+    assert_eq!(
+        data(Error::missing_capability(needed, "m")),
+        r#"{"requiredCapabilities":{"sampling":{}}}"#
+    );
+    let url = ElicitUrlParams::new("m", "u").elicitation_id("e");
+    assert_eq!(
+        data(Error::url_elicitation_required([url], "m")),
+        r#"{"elicitations":[{"mode":"url","message":"m","url":"u","elicitationId":"e"}]}"#
+    );
+    assert_eq!(
+        data(Error::resource_not_found("file:///a")),
+        r#"{"uri":"file:///a"}"#
+    );
+    assert_eq!(data(Error::invalid_params("m")), "");
+    assert_eq!(data(Error::application(-1, "m").with_data(&[1])), "[1]");
+}
+
+#[test]
+fn predicates_tell_the_kinds_apart() {
+    let errors = [
+        Error::unknown_method("x"),
+        Error::invalid_params("x"),
+        Error::resource_not_found("x"),
+        Error::unsupported_version([], "x"),
+        Error::missing_capability(ClientCapabilities::new(), "x"),
+        Error::forbidden(ScopeNeeded::new(["a", "b"])),
+        Error::internal("x"),
+    ];
+    let predicates = [
+        Error::is_unknown_method,
+        Error::is_invalid_params,
+        Error::is_resource_not_found,
+        Error::is_unsupported_version,
+        Error::is_missing_capability,
+        Error::is_forbidden,
+        Error::is_internal,
+    ];
+    for (i, error) in errors.iter().enumerate() {
+        for (j, holds) in predicates.iter().enumerate() {
+            assert_eq!(holds(error), i == j, "{error:?} and predicate {j}");
+        }
+    }
+    let more = [
+        (Error::malformed("x"), ErrorKind::Malformed),
+        (Error::not_a_message("x"), ErrorKind::NotAMessage),
+        (Error::envelope("x"), ErrorKind::Envelope),
+        (Error::header_mismatch("x"), ErrorKind::HeaderMismatch),
+        (Error::application(7, "x"), ErrorKind::Application(7)),
+    ];
+    for (error, kind) in more {
+        assert_eq!(*error.kind(), kind);
+        assert!(predicates.iter().all(|holds| !holds(&error)));
+    }
+}
+
+#[test]
+fn the_source_stays_at_home_and_the_data_out_of_the_log() {
+    let cause = std::io::Error::other("disk on fire");
+    let error = Error::internal("could not read")
+        .with_data("hunter2")
+        .with_source(cause);
+    assert_eq!(error.to_string(), "could not read");
+    assert_eq!(error.source().unwrap().to_string(), "disk on fire");
+    assert!(!format!("{error:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_principal_does_not_show_its_claims() {
+    let claims = r#"{"email":"a@b.c"}"#.parse::<RawObject>().unwrap();
+    let principal = Principal::new("https://issuer", "alice")
+        .client("app")
+        .scopes(["read"])
+        .claims(claims);
+    let shown = format!("{principal:?}");
+    assert!(shown.contains("alice") && shown.contains("read"));
+    assert!(!shown.contains("a@b.c"));
+    assert_eq!(
+        principal.claims.as_ref().unwrap().as_str(),
+        r#"{"email":"a@b.c"}"#
+    );
+}
+
+#[test]
+fn scopes_are_needed_all_together() {
+    let principal = Principal::new("i", "s").scopes(["read", "list"]);
+    assert!(ScopeNeeded::new(["read", "list"]).is_met_by(Some(&principal)));
+    assert!(!ScopeNeeded::new(["read", "write"]).is_met_by(Some(&principal)));
+    assert!(!ScopeNeeded::new(["read"]).is_met_by(None));
+    assert!(ScopeNeeded::new(Vec::<String>::new()).is_met_by(None));
+    assert_eq!(
+        ScopeNeeded::new(["a", "b"]).to_string(),
+        "needs the scopes: a b"
+    );
+}

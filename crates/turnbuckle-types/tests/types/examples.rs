@@ -1,0 +1,277 @@
+//! Every official example decodes as the type its directory is named after, and encodes back to the
+//! same JSON.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use turnbuckle_types::method::{
+    CallTool, Cancelled, Complete, CreateMessage, Discover, Elicit, GetPrompt, ListPrompts,
+    ListResourceTemplates, ListResources, ListRoots, ListTools, Listen, Log, Progress,
+    PromptListChanged, ReadResource, ResourceListChanged, ResourceUpdated,
+    SubscriptionsAcknowledged, ToolListChanged,
+};
+use turnbuckle_types::*;
+
+use crate::canonical::{canonical, decode};
+use crate::spec;
+
+/// Decodes one example and encodes it again.
+type Check = fn(&str) -> String;
+
+fn through<T: Serialize + DeserializeOwned>(text: &str) -> String {
+    serde_json::to_string(&decode::<T>(text)).unwrap()
+}
+
+/// A union must recognise the example, not merely keep it.
+fn known<T: Serialize + DeserializeOwned + std::fmt::Debug>(text: &str) -> String {
+    let value: T = decode(text);
+    assert!(
+        !format!("{value:?}").starts_with("Unknown"),
+        "not recognised: {value:?}"
+    );
+    serde_json::to_string(&value).unwrap()
+}
+
+/// Sends the member `name` of a frame through a type and leaves the rest of the frame as it is.
+fn inside<T: Serialize + DeserializeOwned>(frame: &str, name: &str) -> String {
+    let mut frame: Map<Json> = decode(frame);
+    if let Some(member) = frame.get(name).map(|member| member.decode::<T>().unwrap()) {
+        frame.insert(name, Json::of(&member).unwrap());
+    }
+    serde_json::to_string(&frame).unwrap()
+}
+
+fn method_of(frame: &str) -> String {
+    decode::<Map<Json>>(frame)
+        .get("method")
+        .unwrap()
+        .decode()
+        .unwrap()
+}
+
+fn request<M: Request>(frame: &str) -> String {
+    assert_eq!(method_of(frame), M::METHOD);
+    inside::<M::Params>(frame, "params")
+}
+
+fn notification<M: Notification>(frame: &str) -> String {
+    assert_eq!(method_of(frame), M::METHOD);
+    inside::<M::Params>(frame, "params")
+}
+
+fn response<M: Request>(frame: &str) -> String {
+    inside::<M::Result>(frame, "result")
+}
+
+/// An error response, whose data must have their own type.
+fn error<D: Serialize + DeserializeOwned>(frame: &str) -> String {
+    let frame: Map<Json> = decode(frame);
+    let error = inside::<D>(frame.get("error").unwrap().as_str(), "data");
+    let mut frame = frame.clone();
+    frame.insert("error", Json::of(&decode::<ErrorObject>(&error)).unwrap());
+    serde_json::to_string(&frame).unwrap()
+}
+
+const TYPES: &[(&str, Check)] = &[
+    ("AudioContent", through::<AudioContent>),
+    ("BlobResourceContents", through::<BlobResourceContents>),
+    ("BooleanSchema", through::<BooleanSchema>),
+    ("CallToolRequest", request::<CallTool>),
+    ("CallToolRequestParams", through::<CallToolParams>),
+    ("CallToolResult", through::<CallToolResult>),
+    ("CallToolResultResponse", response::<CallTool>),
+    ("CancelledNotification", notification::<Cancelled>),
+    ("CancelledNotificationParams", through::<CancelledParams>),
+    ("ClientCapabilities", through::<ClientCapabilities>),
+    ("CompleteRequest", request::<Complete>),
+    ("CompleteRequestParams", through::<CompleteParams>),
+    ("CompleteResult", through::<CompleteResult>),
+    ("CompleteResultResponse", response::<Complete>),
+    ("CreateMessageRequest", request::<CreateMessage>),
+    ("CreateMessageRequestParams", through::<CreateMessageParams>),
+    ("CreateMessageResult", through::<CreateMessageResult>),
+    ("DiscoverRequest", request::<Discover>),
+    ("DiscoverResult", through::<DiscoverResult>),
+    ("DiscoverResultResponse", response::<Discover>),
+    ("ElicitRequest", request::<Elicit>),
+    ("ElicitRequestFormParams", through::<ElicitFormParams>),
+    ("ElicitRequestURLParams", through::<ElicitUrlParams>),
+    ("ElicitResult", through::<ElicitResult>),
+    ("EmbeddedResource", through::<EmbeddedResource>),
+    ("GetPromptRequest", request::<GetPrompt>),
+    ("GetPromptRequestParams", through::<GetPromptParams>),
+    ("GetPromptResult", through::<GetPromptResult>),
+    ("GetPromptResultResponse", response::<GetPrompt>),
+    ("HeaderMismatchError", error::<Json>),
+    ("ImageContent", through::<ImageContent>),
+    ("InputRequests", through::<InputRequests>),
+    ("InputRequiredResult", through::<InputRequired>),
+    ("InputResponses", through::<InputResponses>),
+    ("InternalError", through::<ErrorObject>),
+    ("InvalidParamsError", through::<ErrorObject>),
+    ("ListPromptsRequest", request::<ListPrompts>),
+    ("ListPromptsResult", through::<ListPromptsResult>),
+    ("ListPromptsResultResponse", response::<ListPrompts>),
+    (
+        "ListResourceTemplatesRequest",
+        request::<ListResourceTemplates>,
+    ),
+    (
+        "ListResourceTemplatesResult",
+        through::<ListResourceTemplatesResult>,
+    ),
+    (
+        "ListResourceTemplatesResultResponse",
+        response::<ListResourceTemplates>,
+    ),
+    ("ListResourcesRequest", request::<ListResources>),
+    ("ListResourcesResult", through::<ListResourcesResult>),
+    ("ListResourcesResultResponse", response::<ListResources>),
+    ("ListRootsRequest", request::<ListRoots>),
+    ("ListRootsResult", through::<ListRootsResult>),
+    ("ListToolsRequest", request::<ListTools>),
+    ("ListToolsResult", through::<ListToolsResult>),
+    ("ListToolsResultResponse", response::<ListTools>),
+    ("LoggingMessageNotification", notification::<Log>),
+    ("LoggingMessageNotificationParams", through::<LogParams>),
+    ("MethodNotFoundError", through::<ErrorObject>),
+    (
+        "MissingRequiredClientCapabilityError",
+        error::<MissingCapabilityData>,
+    ),
+    ("ModelPreferences", through::<ModelPreferences>),
+    ("NumberSchema", through::<NumberSchema>),
+    ("PaginatedRequestParams", through::<PaginatedParams>),
+    ("ParseError", through::<ErrorObject>),
+    ("ProgressNotification", notification::<Progress>),
+    ("ProgressNotificationParams", through::<ProgressParams>),
+    (
+        "PromptListChangedNotification",
+        notification::<PromptListChanged>,
+    ),
+    ("ReadResourceRequest", request::<ReadResource>),
+    ("ReadResourceResult", through::<ReadResourceResult>),
+    ("ReadResourceResultResponse", response::<ReadResource>),
+    ("Resource", through::<Resource>),
+    ("ResourceLink", through::<ResourceLink>),
+    (
+        "ResourceListChangedNotification",
+        notification::<ResourceListChanged>,
+    ),
+    (
+        "ResourceUpdatedNotification",
+        notification::<ResourceUpdated>,
+    ),
+    (
+        "ResourceUpdatedNotificationParams",
+        through::<ResourceUpdatedParams>,
+    ),
+    ("Root", through::<Root>),
+    ("SamplingMessage", through::<SamplingMessage>),
+    ("ServerCapabilities", through::<ServerCapabilities>),
+    ("StringSchema", through::<StringSchema>),
+    (
+        "SubscriptionsAcknowledgedNotification",
+        notification::<SubscriptionsAcknowledged>,
+    ),
+    ("SubscriptionsListenRequest", request::<Listen>),
+    ("SubscriptionsListenResult", through::<ListenResult>),
+    ("SubscriptionsListenResultResponse", response::<Listen>),
+    ("TextContent", through::<TextContent>),
+    ("TextResourceContents", through::<TextResourceContents>),
+    ("TitledMultiSelectEnumSchema", through::<MultiSelectSchema>),
+    (
+        "TitledSingleSelectEnumSchema",
+        through::<SingleSelectSchema>,
+    ),
+    ("Tool", through::<Tool>),
+    (
+        "ToolListChangedNotification",
+        notification::<ToolListChanged>,
+    ),
+    ("ToolResultContent", through::<ToolResultContent>),
+    ("ToolUseContent", through::<ToolUseContent>),
+    (
+        "UnsupportedProtocolVersionError",
+        error::<UnsupportedVersionData>,
+    ),
+    (
+        "UntitledMultiSelectEnumSchema",
+        through::<MultiSelectSchema>,
+    ),
+    (
+        "UntitledSingleSelectEnumSchema",
+        through::<SingleSelectSchema>,
+    ),
+];
+
+/// The same examples, through the union that they are a part of.
+const UNIONS: &[(&str, Check)] = &[
+    ("AudioContent", known::<ContentBlock>),
+    ("BlobResourceContents", known::<ResourceContents>),
+    ("BooleanSchema", known::<PrimitiveSchema>),
+    ("ElicitRequest", known::<InputRequest>),
+    ("ElicitRequestFormParams", known::<ElicitParams>),
+    ("ElicitRequestURLParams", known::<ElicitParams>),
+    ("EmbeddedResource", known::<ContentBlock>),
+    ("CreateMessageRequest", known::<InputRequest>),
+    ("ImageContent", known::<SamplingContent>),
+    ("NumberSchema", known::<PrimitiveSchema>),
+    ("ResourceLink", known::<ContentBlock>),
+    ("StringSchema", known::<PrimitiveSchema>),
+    ("TextContent", known::<SamplingContent>),
+    ("TextResourceContents", known::<ResourceContents>),
+    ("TitledMultiSelectEnumSchema", known::<PrimitiveSchema>),
+    ("TitledSingleSelectEnumSchema", known::<PrimitiveSchema>),
+    ("ToolResultContent", known::<SamplingContent>),
+    ("ToolUseContent", known::<SamplingContent>),
+    ("UntitledMultiSelectEnumSchema", known::<PrimitiveSchema>),
+    ("UntitledSingleSelectEnumSchema", known::<PrimitiveSchema>),
+];
+
+fn check_all(table: &[(&str, Check)]) -> usize {
+    let Some(examples) = spec::path("2026-07-28/examples") else {
+        return table.len();
+    };
+    let mut seen = 0;
+    for (name, check) in table {
+        let directory = examples.join(name);
+        for file in fs::read_dir(&directory).unwrap_or_else(|e| panic!("{name}: {e}")) {
+            let path = file.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            assert_eq!(
+                canonical(&check(&text)),
+                canonical(&text),
+                "{}",
+                path.display()
+            );
+            seen += 1;
+        }
+    }
+    seen
+}
+
+#[test]
+fn every_example_survives_as_its_type() {
+    assert!(check_all(TYPES) >= TYPES.len());
+}
+
+#[test]
+fn every_example_of_a_union_is_recognised() {
+    assert!(check_all(UNIONS) >= UNIONS.len());
+}
+
+#[test]
+fn the_table_names_every_directory() {
+    let Some(examples) = spec::path("2026-07-28/examples") else {
+        return;
+    };
+    let found: BTreeSet<String> = fs::read_dir(examples)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let named: BTreeSet<String> = TYPES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(found, named);
+}

@@ -1,0 +1,81 @@
+//! Methods tie a name to parameters and a result, and say who can be sent them.
+
+use std::collections::BTreeSet;
+
+use turnbuckle_types::method::*;
+use turnbuckle_types::{Client, HeardBy, InputRequired, ReceivedBy, Role, Server};
+
+fn to<R: Role, M: ReceivedBy<R>>() -> &'static str {
+    M::METHOD
+}
+
+fn told<R: Role, M: HeardBy<R>>() -> &'static str {
+    M::METHOD
+}
+
+#[test]
+fn each_side_has_its_methods() {
+    let server = [
+        to::<Server, Initialize>(),
+        to::<Server, Ping>(),
+        to::<Server, Discover>(),
+        to::<Server, ListTools>(),
+        to::<Server, CallTool>(),
+        to::<Server, ListResources>(),
+        to::<Server, ListResourceTemplates>(),
+        to::<Server, ReadResource>(),
+        to::<Server, Subscribe>(),
+        to::<Server, Unsubscribe>(),
+        to::<Server, Listen>(),
+        to::<Server, ListPrompts>(),
+        to::<Server, GetPrompt>(),
+        to::<Server, Complete>(),
+        to::<Server, SetLevel>(),
+        told::<Server, Initialized>(),
+        told::<Server, Cancelled>(),
+        told::<Server, Progress>(),
+        told::<Server, RootsListChanged>(),
+    ];
+    let client = [
+        to::<Client, Ping>(),
+        to::<Client, CreateMessage>(),
+        to::<Client, Elicit>(),
+        to::<Client, ListRoots>(),
+        told::<Client, Cancelled>(),
+        told::<Client, Progress>(),
+        told::<Client, Log>(),
+        told::<Client, ToolListChanged>(),
+        told::<Client, PromptListChanged>(),
+        told::<Client, ResourceListChanged>(),
+        told::<Client, ResourceUpdated>(),
+        told::<Client, SubscriptionsAcknowledged>(),
+        told::<Client, ElicitationComplete>(),
+    ];
+    let names: BTreeSet<&str> = server.iter().chain(&client).copied().collect();
+    assert_eq!(
+        names.len(),
+        29,
+        "18 requests and 11 notifications, no name twice"
+    );
+    let notifications = names
+        .iter()
+        .filter(|name| name.starts_with("notifications/"))
+        .count();
+    assert_eq!(notifications, 11);
+}
+
+#[test]
+fn a_peers_peer_is_oneself() {
+    fn there_and_back<R: Role>() -> bool {
+        std::any::TypeId::of::<R>() == std::any::TypeId::of::<<<R as Role>::Peer as Role>::Peer>()
+    }
+    assert!(there_and_back::<Client>() && there_and_back::<Server>());
+}
+
+#[test]
+fn an_outcome_is_an_answer_or_questions() {
+    assert_eq!(Outcome::Complete(1).map(|n| n + 1), Outcome::Complete(2));
+    let input = InputRequired::new().request_state("s");
+    let asked: Outcome<i32> = input.clone().into();
+    assert_eq!(asked.map(|n| n + 1), Outcome::NeedsInput(input));
+}

@@ -1,0 +1,327 @@
+//! Every property that an official schema of any revision names has a field here.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use turnbuckle_types::*;
+
+use crate::spec;
+
+const REVISIONS: [&str; 5] = [
+    "2024-11-05",
+    "2025-03-26",
+    "2025-06-18",
+    "2025-11-25",
+    "2026-07-28",
+];
+
+/// Whether a type has a field for a member. Unknown members may repeat; fields are refused twice, or
+/// earlier, because `null` is not their type.
+type HasField = fn(&str) -> bool;
+
+fn field<T: DeserializeOwned>(name: &str) -> bool {
+    let twice = format!("{{{name:?}:null,{name:?}:null}}");
+    match serde_json::from_str::<T>(&twice) {
+        Ok(_) => false,
+        Err(error) => !error.to_string().starts_with("missing field"),
+    }
+}
+
+/// Definitions by their names in the schemas. A name that ends in `Request` or `Notification` stands
+/// for the parameters, which the older schemas write out in place.
+const DEFINITIONS: &[(&str, HasField)] = &[
+    ("Annotations", field::<Annotations>),
+    ("AudioContent", field::<AudioContent>),
+    ("BlobResourceContents", field::<BlobResourceContents>),
+    ("BooleanSchema", field::<BooleanSchema>),
+    ("CallToolRequest", field::<CallToolParams>),
+    ("CallToolRequestParams", field::<CallToolParams>),
+    ("CallToolResult", field::<CallToolResult>),
+    ("CancelledNotification", field::<CancelledParams>),
+    ("CancelledNotificationParams", field::<CancelledParams>),
+    ("ClientCapabilities", field::<ClientCapabilities>),
+    ("CompleteRequest", field::<CompleteParams>),
+    ("CompleteRequestParams", field::<CompleteParams>),
+    ("CompleteResult", field::<CompleteResult>),
+    ("CreateMessageRequest", field::<CreateMessageParams>),
+    ("CreateMessageRequestParams", field::<CreateMessageParams>),
+    ("CreateMessageResult", field::<CreateMessageResult>),
+    ("DiscoverResult", field::<DiscoverResult>),
+    ("ElicitRequest", field::<ElicitFormParams>),
+    ("ElicitRequestFormParams", field::<ElicitFormParams>),
+    ("ElicitRequestURLParams", field::<ElicitUrlParams>),
+    ("ElicitResult", field::<ElicitResult>),
+    (
+        "ElicitationCompleteNotification",
+        field::<ElicitationCompleteParams>,
+    ),
+    ("EmbeddedResource", field::<EmbeddedResource>),
+    ("EnumSchema", field::<LegacyEnumSchema>),
+    ("Error", field::<ErrorObject>),
+    ("GetPromptRequest", field::<GetPromptParams>),
+    ("GetPromptRequestParams", field::<GetPromptParams>),
+    ("GetPromptResult", field::<GetPromptResult>),
+    ("Icon", field::<Icon>),
+    ("ImageContent", field::<ImageContent>),
+    ("Implementation", field::<Implementation>),
+    ("InitializeRequest", field::<InitializeParams>),
+    ("InitializeRequestParams", field::<InitializeParams>),
+    ("InitializeResult", field::<InitializeResult>),
+    ("InitializedNotification", field::<NotificationParams>),
+    ("InputRequiredResult", field::<InputRequired>),
+    ("LegacyTitledEnumSchema", field::<LegacyEnumSchema>),
+    ("ListPromptsRequest", field::<PaginatedParams>),
+    ("ListPromptsResult", field::<ListPromptsResult>),
+    ("ListResourceTemplatesRequest", field::<PaginatedParams>),
+    (
+        "ListResourceTemplatesResult",
+        field::<ListResourceTemplatesResult>,
+    ),
+    ("ListResourcesRequest", field::<PaginatedParams>),
+    ("ListResourcesResult", field::<ListResourcesResult>),
+    ("ListRootsRequest", field::<RequestParams>),
+    ("ListRootsResult", field::<ListRootsResult>),
+    ("ListToolsRequest", field::<PaginatedParams>),
+    ("ListToolsResult", field::<ListToolsResult>),
+    ("LoggingMessageNotification", field::<LogParams>),
+    ("LoggingMessageNotificationParams", field::<LogParams>),
+    ("ModelHint", field::<ModelHint>),
+    ("ModelPreferences", field::<ModelPreferences>),
+    ("NotificationParams", field::<NotificationParams>),
+    ("NumberSchema", field::<NumberSchema>),
+    ("PaginatedRequestParams", field::<PaginatedParams>),
+    ("PingRequest", field::<RequestParams>),
+    ("ProgressNotification", field::<ProgressParams>),
+    ("ProgressNotificationParams", field::<ProgressParams>),
+    ("Prompt", field::<Prompt>),
+    ("PromptArgument", field::<PromptArgument>),
+    ("PromptListChangedNotification", field::<NotificationParams>),
+    ("PromptMessage", field::<PromptMessage>),
+    ("PromptReference", field::<PromptReference>),
+    ("ReadResourceRequest", field::<ReadResourceParams>),
+    ("ReadResourceRequestParams", field::<ReadResourceParams>),
+    ("ReadResourceResult", field::<ReadResourceResult>),
+    ("RequestParams", field::<RequestParams>),
+    ("Resource", field::<Resource>),
+    ("ResourceLink", field::<ResourceLink>),
+    (
+        "ResourceListChangedNotification",
+        field::<NotificationParams>,
+    ),
+    ("ResourceReference", field::<ResourceTemplateReference>),
+    ("ResourceTemplate", field::<ResourceTemplate>),
+    (
+        "ResourceTemplateReference",
+        field::<ResourceTemplateReference>,
+    ),
+    (
+        "ResourceUpdatedNotification",
+        field::<ResourceUpdatedParams>,
+    ),
+    (
+        "ResourceUpdatedNotificationParams",
+        field::<ResourceUpdatedParams>,
+    ),
+    ("Root", field::<Root>),
+    ("RootsListChangedNotification", field::<NotificationParams>),
+    ("SamplingMessage", field::<SamplingMessage>),
+    ("ServerCapabilities", field::<ServerCapabilities>),
+    ("SetLevelRequest", field::<SetLevelParams>),
+    ("SetLevelRequestParams", field::<SetLevelParams>),
+    ("StringSchema", field::<StringSchema>),
+    ("SubscribeRequest", field::<SubscribeParams>),
+    ("SubscribeRequestParams", field::<SubscribeParams>),
+    ("SubscriptionFilter", field::<SubscriptionFilter>),
+    (
+        "SubscriptionsAcknowledgedNotificationParams",
+        field::<SubscriptionsAcknowledgedParams>,
+    ),
+    ("SubscriptionsListenRequestParams", field::<ListenParams>),
+    ("SubscriptionsListenResult", field::<ListenResult>),
+    ("TextContent", field::<TextContent>),
+    ("TextResourceContents", field::<TextResourceContents>),
+    ("TitledMultiSelectEnumSchema", field::<MultiSelectSchema>),
+    ("TitledSingleSelectEnumSchema", field::<SingleSelectSchema>),
+    ("Tool", field::<Tool>),
+    ("ToolAnnotations", field::<ToolAnnotations>),
+    ("ToolChoice", field::<ToolChoice>),
+    ("ToolListChangedNotification", field::<NotificationParams>),
+    ("ToolResultContent", field::<ToolResultContent>),
+    ("ToolUseContent", field::<ToolUseContent>),
+    ("UnsubscribeRequest", field::<UnsubscribeParams>),
+    ("UnsubscribeRequestParams", field::<UnsubscribeParams>),
+    ("UntitledMultiSelectEnumSchema", field::<MultiSelectSchema>),
+    (
+        "UntitledSingleSelectEnumSchema",
+        field::<SingleSelectSchema>,
+    ),
+];
+
+/// Definitions without a type of their own here, and why.
+const NONE: &[(&str, &[&str])] = &[
+    (
+        "a union, or the common part of others",
+        &[
+            "Annotated",
+            "BaseMetadata",
+            "CacheableResult",
+            "ClientNotification",
+            "ClientRequest",
+            "ClientResult",
+            "ContentBlock",
+            "ElicitRequestParams",
+            "Icons",
+            "InputRequest",
+            "InputRequests",
+            "InputResponse",
+            "InputResponseRequestParams",
+            "InputResponses",
+            "MultiSelectEnumSchema",
+            "PaginatedRequest",
+            "PaginatedResult",
+            "PrimitiveSchemaDefinition",
+            "ResourceContents",
+            "ResourceRequestParams",
+            "SamplingMessageContentBlock",
+            "ServerNotification",
+            "ServerRequest",
+            "ServerResult",
+            "SingleSelectEnumSchema",
+        ],
+    ),
+    (
+        "a scalar, or JSON of any shape",
+        &[
+            "Cursor",
+            "JSONArray",
+            "JSONObject",
+            "JSONValue",
+            "LoggingLevel",
+            "MetaObject",
+            "NotificationMetaObject",
+            "ProgressToken",
+            "RequestId",
+            "RequestMetaObject",
+            "ResultMetaObject",
+            "ResultType",
+            "Role",
+            "SubscriptionsListenResultMetaObject",
+        ],
+    ),
+    (
+        "a frame, whose parts are checked by themselves",
+        &[
+            "DiscoverRequest",
+            "EmptyResult",
+            "HeaderMismatchError",
+            "InternalError",
+            "InvalidParamsError",
+            "InvalidRequestError",
+            "JSONRPCBatchRequest",
+            "JSONRPCBatchResponse",
+            "JSONRPCError",
+            "JSONRPCErrorResponse",
+            "JSONRPCMessage",
+            "JSONRPCNotification",
+            "JSONRPCRequest",
+            "JSONRPCResponse",
+            "JSONRPCResultResponse",
+            "MethodNotFoundError",
+            "MissingRequiredClientCapabilityError",
+            "Notification",
+            "ParseError",
+            "Request",
+            "Result",
+            "SubscriptionsAcknowledgedNotification",
+            "SubscriptionsListenRequest",
+            "URLElicitationRequiredError",
+            "UnsupportedProtocolVersionError",
+        ],
+    ),
+    (
+        "the tasks of one revision, which are an extension",
+        &["ToolExecution"],
+    ),
+];
+
+/// Properties without a field: of the envelope, and of the tasks of one revision.
+const ELSEWHERE: [&str; 4] = ["resultType", "task", "tasks", "execution"];
+
+fn definitions(revision: &str) -> Option<Vec<(String, Value)>> {
+    let text = fs::read_to_string(spec::path(&format!("{revision}/schema.json"))?).unwrap();
+    let mut schema: Value = serde_json::from_str(&text).unwrap();
+    let key = if schema.get("$defs").is_some() {
+        "$defs"
+    } else {
+        "definitions"
+    };
+    let Value::Object(definitions) = schema[key].take() else {
+        panic!("{revision}: no {key}")
+    };
+    Some(definitions.into_iter().collect())
+}
+
+/// The names of a definition's properties; of a frame, those of its parameters.
+fn properties(name: &str, definition: &Value) -> BTreeSet<String> {
+    let frame = name.ends_with("Request") || name.ends_with("Notification");
+    let object = if frame {
+        &definition["properties"]["params"]
+    } else {
+        definition
+    };
+    object["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name.clone())
+        .collect()
+}
+
+#[test]
+fn every_property_of_every_revision_has_a_field() {
+    let mut checked = BTreeSet::new();
+    for revision in REVISIONS {
+        let Some(definitions) = definitions(revision) else {
+            return;
+        };
+        for (name, definition) in &definitions {
+            let Some((_, has)) = DEFINITIONS.iter().find(|(known, _)| known == name) else {
+                let reason = NONE
+                    .iter()
+                    .find(|(_, names)| names.contains(&name.as_str()));
+                let task = name.contains("Task") || name.ends_with("ResultResponse");
+                assert!(reason.is_some() || task, "{revision}: no type for {name}");
+                continue;
+            };
+            for property in properties(name, definition) {
+                let known = ELSEWHERE.contains(&property.as_str()) || has(&property);
+                assert!(known, "{revision}: {name} has no field for `{property}`");
+                checked.insert((name.clone(), property));
+            }
+        }
+    }
+    assert!(
+        checked.len() > 350,
+        "only {} properties were found",
+        checked.len()
+    );
+    let unused: Vec<_> = DEFINITIONS
+        .iter()
+        .filter(|(name, _)| {
+            !REVISIONS.iter().any(|revision| {
+                definitions(revision).is_some_and(|all| all.iter().any(|(known, _)| known == name))
+            })
+        })
+        .map(|(name, _)| name)
+        .collect();
+    assert!(unused.is_empty(), "no revision defines {unused:?}");
+}
+
+#[test]
+fn an_unknown_name_is_no_field() {
+    assert!(field::<Tool>("name") && field::<Tool>("title") && field::<TextContent>("type"));
+    assert!(!field::<Tool>("nickname") && !field::<Settings>("x"));
+    assert!(field::<LogParams>("data") && field::<ErrorObject>("data"));
+}

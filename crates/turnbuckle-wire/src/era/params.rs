@@ -1,0 +1,198 @@
+//! What is captured of a request's parameters while its envelope is read.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::rpc;
+
+/// The `_meta` keys with a meaning to the protocol itself.
+///
+/// Specification: basic/index, "`_meta`" (2026-07-28).
+pub mod meta_key {
+    /// The token under which the sender wants to hear of progress.
+    pub const PROGRESS_TOKEN: &str = "progressToken";
+    /// The revision that a modern request speaks.
+    pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+    /// Who sends a modern request.
+    pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+    /// What the sender of a modern request can do.
+    pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    /// From which level on a modern request wants log messages.
+    pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+    /// Who answers a modern request.
+    pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+    /// The subscription that a message belongs to.
+    pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+}
+
+/// Parameters as raw JSON, by the names that the protocol's own rooms read.
+///
+/// Everything is borrowed from the frame. Names that are not listed here are skipped; who needs
+/// them decodes the frame's `params` whole.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Params<'a> {
+    /// `name`: of a tool or prompt.
+    pub name: Option<&'a RawValue>,
+    /// `uri`: of a resource.
+    pub uri: Option<&'a RawValue>,
+    /// `arguments`: of a tool or prompt.
+    pub arguments: Option<&'a RawValue>,
+    /// `cursor`: where a list goes on.
+    pub cursor: Option<&'a RawValue>,
+    /// `inputResponses`: the answers to what an earlier round asked.
+    pub input_responses: Option<&'a RawValue>,
+    /// `requestState`: what an earlier round gave to be echoed.
+    pub request_state: Option<&'a RawValue>,
+    /// `requestId`: of a request that is no longer wanted.
+    pub request_id: Option<&'a RawValue>,
+    /// What was captured of `_meta`.
+    pub meta: MetaFields<'a>,
+}
+
+/// The members of `_meta` with a meaning to the protocol itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MetaFields<'a> {
+    /// `progressToken`.
+    pub progress_token: Option<&'a RawValue>,
+    /// The revision that the request speaks.
+    pub protocol_version: Option<&'a RawValue>,
+    /// Who sends it.
+    pub client_info: Option<&'a RawValue>,
+    /// What its sender can do.
+    pub client_capabilities: Option<&'a RawValue>,
+    /// From which level on it wants log messages.
+    pub log_level: Option<&'a RawValue>,
+}
+
+impl MetaFields<'_> {
+    /// Whether anything here makes the message one of the modern era.
+    #[must_use]
+    pub fn is_envelope(&self) -> bool {
+        self.protocol_version.is_some() || self.client_capabilities.is_some()
+    }
+}
+
+/// The text of a captured string, borrowed where it has no escapes; `None` for other JSON.
+#[must_use]
+pub fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    rpc::text_of(raw)
+}
+
+macro_rules! capture {
+    ($what:literal, $kind:ident, { $($name:pat => $field:ident),* $(,)? }) => {
+        impl<'de> Deserialize<'de> for $kind<'de> {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Fields;
+
+                impl<'de> Visitor<'de> for Fields {
+                    type Value = $kind<'de>;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(concat!($what, " as an object"))
+                    }
+
+                    fn visit_map<A: MapAccess<'de>>(
+                        self,
+                        mut map: A,
+                    ) -> Result<Self::Value, A::Error> {
+                        let mut fields = $kind::default();
+                        while let Some(key) = map.next_key::<Key<'de>>()? {
+                            match &*key.0 {
+                                $($name => capture!(@take fields.$field, map, $field),)*
+                                _ => {
+                                    map.next_value::<IgnoredAny>()?;
+                                }
+                            }
+                        }
+                        Ok(fields)
+                    }
+                }
+
+                from.deserialize_map(Fields)
+            }
+        }
+    };
+    (@take $fields:ident . meta, $map:ident, meta) => {
+        $fields.meta = $map.next_value()?
+    };
+    (@take $fields:ident . $field:ident, $map:ident, $name:ident) => {
+        if $fields.$field.replace($map.next_value()?).is_some() {
+            return Err(A::Error::duplicate_field(stringify!($field)));
+        }
+    };
+}
+
+/// A member name, borrowed where it has no escapes.
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        impl<'de> Visitor<'de> for Text {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a member name")
+            }
+
+            fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Borrowed(key)))
+            }
+
+            fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(key.to_owned())))
+            }
+        }
+
+        from.deserialize_str(Text)
+    }
+}
+
+capture!("params", Params, {
+    "name" => name,
+    "uri" => uri,
+    "arguments" => arguments,
+    "cursor" => cursor,
+    "inputResponses" => input_responses,
+    "requestState" => request_state,
+    "requestId" => request_id,
+    "_meta" => meta,
+});
+
+capture!("_meta", MetaFields, {
+    meta_key::PROGRESS_TOKEN => progress_token,
+    meta_key::PROTOCOL_VERSION => protocol_version,
+    meta_key::CLIENT_INFO => client_info,
+    meta_key::CLIENT_CAPABILITIES => client_capabilities,
+    meta_key::LOG_LEVEL => log_level,
+});
+
+/// `params` as they came, decoded again from the whole frame: for methods and fields that the
+/// capture does not know. `None` when the frame has none.
+#[must_use]
+pub fn raw_params(frame: &str) -> Option<&RawValue> {
+    #[derive(Deserialize)]
+    struct Frame<'a> {
+        #[serde(borrow, default)]
+        params: Option<&'a RawValue>,
+    }
+    serde_json::from_str::<Frame<'_>>(frame).ok()?.params
+}
+
+/// `_meta` as it came, decoded again from the whole frame. `None` when the frame has none.
+#[must_use]
+pub fn raw_meta(frame: &str) -> Option<&RawValue> {
+    #[derive(Deserialize)]
+    struct WithMeta<'a> {
+        #[serde(borrow, default, rename = "_meta")]
+        meta: Option<&'a RawValue>,
+    }
+    serde_json::from_str::<WithMeta<'_>>(raw_params(frame)?.get())
+        .ok()?
+        .meta
+}

@@ -1,0 +1,307 @@
+//! Legacy output is a projection: what a revision does not know is never sent to it.
+//!
+//! One impl per type of the vocabulary, in files by area; the table of what is sent instead is on
+//! [`Project`].
+
+mod capability;
+mod content;
+mod elicitation;
+mod list;
+mod members;
+mod message;
+mod output_schema;
+mod prompt;
+mod resource;
+mod sampling;
+mod tool;
+
+pub(crate) use tool::WRAPPED_MARK;
+
+use members::members;
+use serde::Serialize;
+use turnbuckle_types::{Error, Extra, Map, Meta, meta};
+
+use super::reply::write_value;
+use super::{Body, Target};
+use crate::json::{Additions, Unwritable};
+use crate::revision::Features;
+
+/// A value that can be cut down to what an older revision knows.
+///
+/// It runs only where the reader's revision lacks something of what the value says. Only names that
+/// a *later* schema defines are removed; names that no schema knows pass. What is told instead, by
+/// the [`Features`] that the reader's revision lacks:
+///
+/// | lacks | in | is sent as |
+/// |---|---|---|
+/// | `tool_annotations` | tool | nothing: hints |
+/// | `titles` | tool | `annotations.title`, where that exists and says nothing else |
+/// | `titles` | anything else | nothing: the name stays |
+/// | `titles` | `_meta` of an item, `lastModified` | nothing: hints |
+/// | `icons` | icons; an implementation's description and site | nothing: hints |
+/// | `audio` | tool result, prompt | an embedded resource: the data as a blob, under a URI made of their hash |
+/// | `audio` | sampling | a line of text that says what was left out |
+/// | `resource_links` | tool result, prompt | a text with name, URI, type and description; an embedded resource would claim contents that nobody read |
+/// | `structured_output` | tool | no output schema |
+/// | `structured_output` | tool result | its text, which is added where there is no content |
+/// | `structured_any` | tool | an output schema for objects only as it is; one for anything but objects wrapped, as the property `result` of an object; one for both not at all |
+/// | `structured_any` | tool result | an object as it is; anything else as `{"result": …}`, with a mark in `_meta` |
+/// | `sampling_tools` | tools for a model | *missing capability* |
+/// | `sampling_tools` | tool uses and results in a message | a line of text each |
+/// | `sampling_tools` | a list of blocks | the block, if it is one; several are a *missing capability* in a question and one text in an answer |
+/// | `elicitation` | any question to the user | *missing capability* |
+/// | `elicitation_url` | a URL to visit | *missing capability* |
+/// | `elicitation_url` | choice of several values | *missing capability* |
+/// | `elicitation_url` | choice of one titled value | `enum` and `enumNames` |
+/// | `elicitation_url` | defaults, but for booleans | nothing: what is asked stays the same |
+/// | `elicitation_id` | the id of a URL to visit | nothing |
+/// | `completions_capability`, `extensions` | capability | nothing |
+/// | `progress_message` | progress | nothing: the numbers stay |
+/// | `completion_context` | completion | nothing: a hint |
+/// | `result_envelope` | `resultType`, `ttlMs`, `cacheScope`; the protocol's own `_meta`; answers and state of a retried request | nothing |
+///
+/// A *missing capability* is found by [`Project::expressible`], before anything is sent; what is
+/// asked of a user or a model is never cut down in silence.
+pub trait Project {
+    /// Whether it is a result whose reader may keep it, so that it has to say for how long.
+    const CACHEABLE: bool = false;
+
+    /// Whether the value can be sent as it is to a peer that knows `features`.
+    fn fits(&self, features: &Features) -> bool;
+
+    /// Makes the value one that such a peer knows: later names are removed, later content is told
+    /// in older content, and nothing is dropped without trace.
+    fn project(&mut self, features: &Features);
+
+    /// Whether the value can be told to such a peer at all.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MissingCapability`](turnbuckle_types::ErrorKind::MissingCapability), with what
+    /// the peer would need, when the projection would ask for something else than the value does.
+    fn expressible(&self, features: &Features) -> Result<(), Error> {
+        let _ = features;
+        Ok(())
+    }
+
+    /// Undoes, on the reader's side, what a projection marked as done: the wrapping of structured
+    /// output that is no object. Anything else stays as it arrived.
+    fn restore(&mut self) {}
+}
+
+/// A result from the vocabulary as a body.
+#[derive(Debug, Clone)]
+pub struct Projected<T>(pub T);
+
+impl<T> Body for Projected<T>
+where
+    T: Serialize + Project + Clone + Send,
+{
+    fn write(&self, target: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
+        if T::CACHEABLE && target.features.result_envelope {
+            let mut members = target.additions.members.to_vec();
+            // What an author does not allow may not be kept.
+            members.extend_from_slice(&[("ttlMs", b"0"), ("cacheScope", b"\"private\"")]);
+            let additions = Additions {
+                members: &members,
+                ..target.additions
+            };
+            let target = Target {
+                additions,
+                ..*target
+            };
+            return write_projected(&self.0, &target, out);
+        }
+        write_projected(&self.0, target, out)
+    }
+}
+
+fn write_projected<T>(value: &T, target: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable>
+where
+    T: Serialize + Project + Clone,
+{
+    if value.fits(target.features) {
+        return write_value(out, value, target);
+    }
+    let mut older = value.clone();
+    older.project(target.features);
+    write_value(out, &older, target)
+}
+
+impl<T: Project> Project for Vec<T> {
+    fn fits(&self, features: &Features) -> bool {
+        self.iter().all(|value| value.fits(features))
+    }
+
+    fn project(&mut self, features: &Features) {
+        self.iter_mut().for_each(|value| value.project(features));
+    }
+
+    fn expressible(&self, features: &Features) -> Result<(), Error> {
+        self.iter()
+            .try_for_each(|value| value.expressible(features))
+    }
+}
+
+impl<T: Project> Project for Option<T> {
+    fn fits(&self, features: &Features) -> bool {
+        self.as_ref().is_none_or(|value| value.fits(features))
+    }
+
+    fn project(&mut self, features: &Features) {
+        if let Some(value) = self {
+            value.project(features);
+        }
+    }
+
+    fn expressible(&self, features: &Features) -> Result<(), Error> {
+        self.as_ref()
+            .map_or(Ok(()), |value| value.expressible(features))
+    }
+}
+
+impl<V: Project> Project for Map<V> {
+    fn fits(&self, features: &Features) -> bool {
+        self.values().all(|value| value.fits(features))
+    }
+
+    fn project(&mut self, features: &Features) {
+        let project = |(key, mut value): (Box<str>, V)| {
+            value.project(features);
+            (key, value)
+        };
+        *self = std::mem::take(self).into_iter().map(project).collect();
+    }
+
+    fn expressible(&self, features: &Features) -> Result<(), Error> {
+        self.values()
+            .try_for_each(|value| value.expressible(features))
+    }
+}
+
+/// What arrived in a result without a name in the vocabulary: the result's type is the envelope's.
+impl Project for Extra {
+    fn fits(&self, features: &Features) -> bool {
+        features.result_envelope || !self.contains_key(RESULT_TYPE)
+    }
+
+    fn project(&mut self, features: &Features) {
+        if !features.result_envelope {
+            self.remove(RESULT_TYPE);
+        }
+    }
+}
+
+const RESULT_TYPE: &str = "resultType";
+
+/// `_meta` of a message, which every revision has; of its keys only the later ones are removed.
+impl Project for Meta {
+    fn fits(&self, features: &Features) -> bool {
+        features.result_envelope
+            || self.is_empty()
+            || !self.iter().any(|(key, _)| ENVELOPE_KEYS.contains(&key))
+    }
+
+    fn project(&mut self, features: &Features) {
+        if !features.result_envelope {
+            for key in ENVELOPE_KEYS {
+                self.remove(key);
+            }
+        }
+    }
+}
+
+const ENVELOPE_KEYS: [&str; 6] = [
+    meta::PROTOCOL_VERSION,
+    meta::CLIENT_INFO,
+    meta::CLIENT_CAPABILITIES,
+    meta::LOG_LEVEL,
+    meta::SERVER_INFO,
+    meta::SUBSCRIPTION_ID,
+];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use turnbuckle_types::{EmptyResult, ListToolsResult, ReadResourceResult};
+
+    use super::*;
+    use crate::era::{Reply, write_reply};
+    use crate::revision::Revision;
+
+    pub(super) fn decoded<T: serde::de::DeserializeOwned>(value: &Value) -> T {
+        serde_json::from_str(&value.to_string()).unwrap()
+    }
+
+    /// A value as a revision gets it.
+    pub(super) fn told<T>(value: &Value, revision: Revision) -> Value
+    where
+        T: serde::de::DeserializeOwned + Serialize + Project,
+    {
+        let mut typed: T = decoded(value);
+        let fits = typed.fits(revision.features());
+        typed.project(revision.features());
+        let told = serde_json::to_value(&typed).unwrap();
+        assert_eq!(fits, told == *value, "{revision}: {value}");
+        assert!(typed.fits(revision.features()), "{revision}: {told}");
+        told
+    }
+
+    fn replied(reply: &Reply, revision: Revision) -> Value {
+        let mut out = Vec::new();
+        write_reply(&mut out, &1.into(), reply, revision.features(), None);
+        serde_json::from_slice::<Value>(&out).unwrap()["result"].take()
+    }
+
+    #[test]
+    fn what_may_be_kept_says_for_how_long_where_that_can_be_said() {
+        let silent = Reply::complete(ListToolsResult::new(vec![]));
+        let said = Reply::complete(ReadResourceResult::new(vec![]).ttl_ms(9u64));
+        let empty = Reply::complete(EmptyResult::new());
+        let modern = Revision::NEWEST;
+        assert_eq!(
+            replied(&silent, modern),
+            json!({"tools": [], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
+        );
+        assert_eq!(
+            replied(&said, modern),
+            json!({"contents": [], "resultType": "complete", "ttlMs": 9, "cacheScope": "private"})
+        );
+        assert_eq!(replied(&empty, modern), json!({"resultType": "complete"}));
+        assert_eq!(
+            replied(&silent, Revision::NEWEST_LEGACY),
+            json!({"tools": []})
+        );
+        assert_eq!(
+            replied(&said, Revision::NEWEST_LEGACY),
+            json!({"contents": []})
+        );
+    }
+
+    #[test]
+    fn the_type_of_a_result_is_not_told_where_there_are_none() {
+        let arrived = json!({"tools": [], "resultType": "complete", "x": 1});
+        assert_eq!(told::<ListToolsResult>(&arrived, Revision::NEWEST), arrived);
+        let older = json!({"tools": [], "x": 1});
+        assert_eq!(
+            told::<ListToolsResult>(&arrived, Revision::NEWEST_LEGACY),
+            older
+        );
+    }
+
+    #[test]
+    fn of_a_messages_meta_only_the_envelopes_keys_are_removed() {
+        let meta = json!({"_meta": {
+            "progressToken": 1,
+            "com.example/a": 2.50,
+            "io.modelcontextprotocol/serverInfo": {"name": "s", "version": "1"},
+            "io.modelcontextprotocol/related-task": {"taskId": "t"}
+        }});
+        assert_eq!(told::<EmptyResult>(&meta, Revision::NEWEST), meta);
+        let mut kept = meta.clone();
+        kept["_meta"]
+            .as_object_mut()
+            .unwrap()
+            .remove("io.modelcontextprotocol/serverInfo");
+        assert_eq!(told::<EmptyResult>(&meta, Revision::NEWEST_LEGACY), kept);
+    }
+}

@@ -1,0 +1,22 @@
+//! JSON text out: escaping, a serializer into a byte buffer, and the fields an era adds to an
+//! object on the way.
+
+mod escape;
+mod serializer;
+mod text;
+
+pub use escape::{write_escaped, write_str};
+pub use serializer::{Additions, Unwritable, to_vec, write, write_object};
+
+/// Appends raw JSON text on one line: a line break in it can only be white space between tokens.
+pub fn write_raw(out: &mut Vec<u8>, json: &str) {
+    let start = out.len();
+    out.extend_from_slice(json.as_bytes());
+    if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_some() {
+        for byte in &mut out[start..] {
+            if matches!(*byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+    }
+}

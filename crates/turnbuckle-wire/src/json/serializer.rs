@@ -1,0 +1,537 @@
+//! A serde serializer into a byte buffer: compact, on one line, raw JSON passed through.
+//!
+//! `serde_json`'s own formatter cannot replace its string scan, and a result's envelope fields have
+//! to be written while the object is, not merged into it afterwards.
+
+use std::fmt::{self, Display};
+
+use serde::ser::{self, Serialize};
+
+use super::text::Text;
+use super::{write_raw, write_str};
+
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
+const RAW_NUMBER: &str = "$serde_json::private::Number";
+
+/// A value that has no JSON form (a map with a structured key, a failing `Serialize`).
+#[derive(Debug)]
+pub struct Unwritable(pub(super) Box<str>);
+
+impl Display for Unwritable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unwritable {}
+
+impl ser::Error for Unwritable {
+    fn custom<T: Display>(message: T) -> Self {
+        Self(message.to_string().into())
+    }
+}
+
+/// What is added to the outermost object while it is written, unless the object says it itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Additions<'a> {
+    /// Members as `"key":value`, each added when the object has no member of that name.
+    pub members: &'a [(&'static str, &'a [u8])],
+    /// Members as `"key":value` joined into the object's `_meta`, which is made when absent.
+    pub meta: Option<(&'static str, &'a [u8])>,
+}
+
+impl Additions<'_> {
+    /// Appends every addition to an object that has members already and says none of these itself.
+    pub fn append(&self, out: &mut Vec<u8>) {
+        let mut object = Compound {
+            out,
+            empty: false,
+            close: b"",
+            outer: None,
+            raw: false,
+        };
+        Outer::new(*self).add_missing(&mut object);
+    }
+}
+
+/// Appends `value` as JSON.
+///
+/// # Errors
+/// When the value cannot be expressed in JSON. `out` is then as it was.
+pub fn write<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<(), Unwritable> {
+    let start = out.len();
+    value
+        .serialize(Serializer {
+            out,
+            additions: None,
+        })
+        .inspect_err(|_| out.truncate(start))
+}
+
+/// `value` as JSON text.
+///
+/// # Errors
+/// When the value cannot be expressed in JSON.
+pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Unwritable> {
+    let mut out = Vec::with_capacity(128);
+    write(&mut out, value)?;
+    Ok(out)
+}
+
+/// Appends `value`, which must be an object, with the additions its envelope asks for.
+///
+/// # Errors
+/// When the value cannot be expressed in JSON or is not an object. `out` is then as it was.
+pub fn write_object<T: Serialize + ?Sized>(
+    out: &mut Vec<u8>,
+    value: &T,
+    additions: Additions<'_>,
+) -> Result<(), Unwritable> {
+    let start = out.len();
+    let written = value.serialize(Serializer {
+        out,
+        additions: Some(additions),
+    });
+    if written.is_ok() && out.get(start) == Some(&b'{') {
+        return Ok(());
+    }
+    out.truncate(start);
+    Err(written
+        .err()
+        .unwrap_or_else(|| Unwritable("a result must be a JSON object".into())))
+}
+
+struct Serializer<'o, 'a> {
+    out: &'o mut Vec<u8>,
+    additions: Option<Additions<'a>>,
+}
+
+/// An array or object under way.
+struct Compound<'o, 'a> {
+    out: &'o mut Vec<u8>,
+    /// Nothing written since the opening bracket.
+    empty: bool,
+    close: &'static [u8],
+    outer: Option<Outer<'a>>,
+    raw: bool,
+}
+
+/// The outermost object's additions, and which of them it wrote itself.
+struct Outer<'a> {
+    additions: Additions<'a>,
+    said: u32,
+    meta_said: bool,
+}
+
+impl<'o, 'a> Compound<'o, 'a> {
+    fn open(out: &'o mut Vec<u8>, open: &[u8], close: &'static [u8]) -> Self {
+        out.extend_from_slice(open);
+        Self {
+            out,
+            empty: true,
+            close,
+            outer: None,
+            raw: false,
+        }
+    }
+
+    fn comma(&mut self) {
+        if !self.empty {
+            self.out.push(b',');
+        }
+        self.empty = false;
+    }
+
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unwritable> {
+        self.comma();
+        value.serialize(Serializer {
+            out: self.out,
+            additions: None,
+        })
+    }
+
+    fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Unwritable> {
+        self.comma();
+        write_str(self.out, key);
+        self.out.push(b':');
+        self.member_value(Some(key), value)
+    }
+
+    fn member_value<T: Serialize + ?Sized>(
+        &mut self,
+        key: Option<&str>,
+        value: &T,
+    ) -> Result<(), Unwritable> {
+        let start = self.out.len();
+        value.serialize(Serializer {
+            out: self.out,
+            additions: None,
+        })?;
+        if let (Some(outer), Some(key)) = (&mut self.outer, key) {
+            outer.note(key, &mut *self.out, start);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), Unwritable> {
+        if let Some(outer) = self.outer.take() {
+            outer.add_missing(&mut self);
+        }
+        self.out.extend_from_slice(self.close);
+        Ok(())
+    }
+}
+
+impl Outer<'_> {
+    fn note(&mut self, key: &str, out: &mut Vec<u8>, value_at: usize) {
+        if key == "_meta" {
+            self.meta_said = true;
+            let Some((name, value)) = self.additions.meta else {
+                return;
+            };
+            if out.get(value_at) != Some(&b'{') || has_member(&out[value_at..], name) {
+                return;
+            }
+            out.pop();
+            if out.len() > value_at + 1 {
+                out.push(b',');
+            }
+            write_str(out, name);
+            out.push(b':');
+            out.extend_from_slice(value);
+            out.push(b'}');
+        } else if let Some(at) = self
+            .additions
+            .members
+            .iter()
+            .position(|(name, _)| *name == key)
+        {
+            self.said |= 1 << at;
+        }
+    }
+
+    fn add_missing(&self, object: &mut Compound<'_, '_>) {
+        for (at, (name, value)) in self.additions.members.iter().enumerate() {
+            if self.said & (1 << at) == 0 {
+                object.comma();
+                write_str(object.out, name);
+                object.out.push(b':');
+                object.out.extend_from_slice(value);
+            }
+        }
+        if let (false, Some((name, value))) = (self.meta_said, self.additions.meta) {
+            object.comma();
+            object.out.extend_from_slice(b"\"_meta\":{");
+            write_str(object.out, name);
+            object.out.push(b':');
+            object.out.extend_from_slice(value);
+            object.out.push(b'}');
+        }
+    }
+}
+
+/// Whether the JSON object in `json` has a member of that name at its own level.
+fn has_member(json: &[u8], name: &str) -> bool {
+    struct Names<'n>(&'n str);
+    impl<'de> serde::de::Visitor<'de> for Names<'_> {
+        type Value = bool;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
+            let mut found = false;
+            while let Some(key) = map.next_key::<std::borrow::Cow<'_, str>>()? {
+                found |= key == self.0;
+                map.next_value::<serde::de::IgnoredAny>()?;
+            }
+            Ok(found)
+        }
+    }
+    use serde::Deserializer as _;
+    serde_json::Deserializer::from_slice(json)
+        .deserialize_map(Names(name))
+        .unwrap_or(false)
+}
+
+macro_rules! integers {
+    ($($name:ident: $kind:ty),*) => {$(
+        fn $name(self, value: $kind) -> Result<(), Unwritable> {
+            self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+            Ok(())
+        }
+    )*};
+}
+
+impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
+    type Ok = ();
+    type Error = Unwritable;
+    type SerializeSeq = Compound<'o, 'a>;
+    type SerializeTuple = Compound<'o, 'a>;
+    type SerializeTupleStruct = Compound<'o, 'a>;
+    type SerializeTupleVariant = Compound<'o, 'a>;
+    type SerializeMap = MapCompound<'o, 'a>;
+    type SerializeStruct = Compound<'o, 'a>;
+    type SerializeStructVariant = Compound<'o, 'a>;
+
+    integers! {
+        serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64, serialize_i128: i128,
+        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_u128: u128
+    }
+
+    fn serialize_bool(self, value: bool) -> Result<(), Unwritable> {
+        self.out
+            .extend_from_slice(if value { b"true" } else { b"false" });
+        Ok(())
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<(), Unwritable> {
+        serde_json::to_writer(self.out, &value).map_err(ser::Error::custom)
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<(), Unwritable> {
+        serde_json::to_writer(self.out, &value).map_err(ser::Error::custom)
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), Unwritable> {
+        write_str(self.out, value.encode_utf8(&mut [0; 4]));
+        Ok(())
+    }
+
+    fn serialize_str(self, value: &str) -> Result<(), Unwritable> {
+        write_str(self.out, value);
+        Ok(())
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), Unwritable> {
+        let mut list = Compound::open(self.out, b"[", b"]");
+        value.iter().try_for_each(|byte| list.element(byte))?;
+        list.finish()
+    }
+
+    fn serialize_none(self) -> Result<(), Unwritable> {
+        self.serialize_unit()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Unwritable> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), Unwritable> {
+        self.out.extend_from_slice(b"null");
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Unwritable> {
+        self.serialize_unit()
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<(), Unwritable> {
+        write_str(self.out, variant);
+        Ok(())
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Unwritable> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<(), Unwritable> {
+        let mut object = Compound::open(self.out, b"{", b"}");
+        object.member(variant, value)?;
+        object.finish()
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Unwritable> {
+        Ok(Compound::open(self.out, b"[", b"]"))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Unwritable> {
+        Ok(Compound::open(self.out, b"[", b"]"))
+    }
+
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, Unwritable> {
+        Ok(Compound::open(self.out, b"[", b"]"))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Unwritable> {
+        self.out.push(b'{');
+        write_str(self.out, variant);
+        self.out.push(b':');
+        Ok(Compound::open(self.out, b"[", b"]}"))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Unwritable> {
+        let additions = self.additions;
+        let mut object = Compound::open(self.out, b"{", b"}");
+        object.outer = additions.map(Outer::new);
+        Ok(MapCompound {
+            object,
+            key: String::new(),
+        })
+    }
+
+    fn serialize_struct(
+        self,
+        name: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStruct, Unwritable> {
+        if name == RAW_VALUE || name == RAW_NUMBER {
+            return Ok(Compound {
+                out: self.out,
+                empty: true,
+                close: b"",
+                outer: None,
+                raw: true,
+            });
+        }
+        let additions = self.additions;
+        let mut object = Compound::open(self.out, b"{", b"}");
+        object.outer = additions.map(Outer::new);
+        Ok(object)
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Unwritable> {
+        self.out.push(b'{');
+        write_str(self.out, variant);
+        self.out.push(b':');
+        Ok(Compound::open(self.out, b"{", b"}}"))
+    }
+}
+
+impl<'a> Outer<'a> {
+    fn new(additions: Additions<'a>) -> Self {
+        Self {
+            additions,
+            said: 0,
+            meta_said: false,
+        }
+    }
+}
+
+macro_rules! sequences {
+    ($($kind:ident: $element:ident),*) => {$(
+        impl ser::$kind for Compound<'_, '_> {
+            type Ok = ();
+            type Error = Unwritable;
+            fn $element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unwritable> {
+                self.element(value)
+            }
+            fn end(self) -> Result<(), Unwritable> {
+                self.finish()
+            }
+        }
+    )*};
+}
+
+sequences! {
+    SerializeSeq: serialize_element,
+    SerializeTuple: serialize_element,
+    SerializeTupleStruct: serialize_field,
+    SerializeTupleVariant: serialize_field
+}
+
+impl ser::SerializeStruct for Compound<'_, '_> {
+    type Ok = ();
+    type Error = Unwritable;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), Unwritable> {
+        if self.raw {
+            return value.serialize(Text(|json: &str| write_raw(self.out, json)));
+        }
+        self.member(key, value)
+    }
+
+    fn end(self) -> Result<(), Unwritable> {
+        self.finish()
+    }
+}
+
+impl ser::SerializeStructVariant for Compound<'_, '_> {
+    type Ok = ();
+    type Error = Unwritable;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), Unwritable> {
+        self.member(key, value)
+    }
+
+    fn end(self) -> Result<(), Unwritable> {
+        self.finish()
+    }
+}
+
+/// A map, whose keys come apart from their values.
+struct MapCompound<'o, 'a> {
+    object: Compound<'o, 'a>,
+    /// The key under way; kept only where additions have to know it.
+    key: String,
+}
+
+impl ser::SerializeMap for MapCompound<'_, '_> {
+    type Ok = ();
+    type Error = Unwritable;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Unwritable> {
+        let Self { object, key: kept } = self;
+        object.comma();
+        let watched = object.outer.is_some();
+        key.serialize(Text(|text: &str| {
+            write_str(object.out, text);
+            if watched {
+                kept.clear();
+                kept.push_str(text);
+            }
+        }))?;
+        self.object.out.push(b':');
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unwritable> {
+        self.object.member_value(Some(&self.key), value)
+    }
+
+    fn end(self) -> Result<(), Unwritable> {
+        self.object.finish()
+    }
+}
+
+#[cfg(test)]
+#[path = "serializer_tests.rs"]
+mod tests;

@@ -1,0 +1,95 @@
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+use super::*;
+
+#[derive(serde::Serialize)]
+struct Everything {
+    text: &'static str,
+    list: Vec<u8>,
+    tuple: (i64, f64, bool),
+    none: Option<u8>,
+    map: BTreeMap<u32, char>,
+    unit: Variant,
+    newtype: Variant,
+    tuple_variant: Variant,
+    struct_variant: Variant,
+    raw: Box<RawValue>,
+    value: serde_json::Value,
+}
+
+#[derive(serde::Serialize)]
+enum Variant {
+    Unit,
+    Newtype(u8),
+    Tuple(u8, u8),
+    Struct { a: u8 },
+}
+
+#[test]
+fn equals_serde_json_for_every_shape_of_data() {
+    let value = Everything {
+        text: "a \"b\"\n",
+        list: vec![1, 2],
+        tuple: (-5, 1.5, true),
+        none: None,
+        map: BTreeMap::from([(7, 'x')]),
+        unit: Variant::Unit,
+        newtype: Variant::Newtype(1),
+        tuple_variant: Variant::Tuple(1, 2),
+        struct_variant: Variant::Struct { a: 3 },
+        raw: RawValue::from_string("{\"n\":1.50}".into()).unwrap(),
+        value: serde_json::json!({"a": [null, 1e300]}),
+    };
+    assert_eq!(to_vec(&value).unwrap(), serde_json::to_vec(&value).unwrap());
+}
+
+#[test]
+fn raw_json_never_brings_a_line_break() {
+    let raw = RawValue::from_string("{\n \"a\":\r\n 1\n}".into()).unwrap();
+    let text = to_vec(&raw).unwrap();
+    assert!(!text.contains(&b'\n') && !text.contains(&b'\r'));
+    assert_eq!(
+        serde_json::from_slice::<serde_json::Value>(&text).unwrap()["a"],
+        1
+    );
+}
+
+fn with_additions(value: &serde_json::Value) -> serde_json::Value {
+    let additions = Additions {
+        members: &[("resultType", b"\"complete\""), ("ttlMs", b"0")],
+        meta: Some(("k/s", b"1")),
+    };
+    let mut out = Vec::new();
+    write_object(&mut out, value, additions).unwrap();
+    serde_json::from_slice(&out).unwrap()
+}
+
+#[test]
+fn additions_fill_what_the_object_does_not_say() {
+    use serde_json::json;
+    assert_eq!(
+        with_additions(&json!({})),
+        json!({"resultType": "complete", "ttlMs": 0, "_meta": {"k/s": 1}})
+    );
+    assert_eq!(
+        with_additions(&json!({"ttlMs": 9, "_meta": {"a": 2}})),
+        json!({"resultType": "complete", "ttlMs": 9, "_meta": {"a": 2, "k/s": 1}})
+    );
+    assert_eq!(
+        with_additions(&json!({"_meta": {"k/s": 5}, "resultType": "x"})),
+        json!({"resultType": "x", "ttlMs": 0, "_meta": {"k/s": 5}})
+    );
+    assert_eq!(
+        with_additions(&json!({"_meta": {}, "inner": {"_meta": {}}})),
+        json!({"resultType": "complete", "ttlMs": 0, "_meta": {"k/s": 1}, "inner": {"_meta": {}}})
+    );
+}
+
+#[test]
+fn only_an_object_takes_additions() {
+    let mut out = b"kept".to_vec();
+    assert!(write_object(&mut out, &[1], Additions::default()).is_err());
+    assert_eq!(out, b"kept");
+}

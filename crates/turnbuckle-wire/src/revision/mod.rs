@@ -1,0 +1,112 @@
+//! The revisions of the protocol: a closed set, and the only place where their dates stand.
+//!
+//! Everything above reads a fact by its name ([`Features`]) or asks whether a method is there
+//! ([`Method`]); nothing compares revisions.
+
+mod features;
+mod methods;
+
+use std::fmt;
+
+pub use features::{EraKind, Features};
+pub use methods::{Method, Party};
+
+/// One revision of the Model Context Protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Revision {
+    /// The first published revision: stdio, and HTTP with a separate event stream.
+    V2024_11_05,
+    /// Streamable HTTP, batches, tool annotations, audio.
+    V2025_03_26,
+    /// Structured tool output, elicitation, resource links; batches are gone.
+    V2025_06_18,
+    /// Icons, URL elicitation, sampling with tools.
+    V2025_11_25,
+    /// The stateless revision: every request carries its own envelope.
+    V2026_07_28,
+}
+
+impl Revision {
+    /// Every revision, oldest first.
+    pub const ALL: [Self; 5] = [
+        Self::V2024_11_05,
+        Self::V2025_03_26,
+        Self::V2025_06_18,
+        Self::V2025_11_25,
+        Self::V2026_07_28,
+    ];
+
+    /// The newest revision that opens with a handshake: what is offered to a client whose own
+    /// wish is unknown here.
+    pub const NEWEST_LEGACY: Self = Self::V2025_11_25;
+
+    /// The newest revision.
+    pub const NEWEST: Self = Self::V2026_07_28;
+
+    /// What an HTTP request without a version header speaks when nothing else tells.
+    pub const WITHOUT_HEADER: Self = Self::V2025_03_26;
+
+    /// The revision as it is spelled on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// The revision of that spelling, if it is one of ours.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .rev()
+            .find(|revision| revision.as_str() == text)
+    }
+
+    /// What holds in this revision.
+    #[must_use]
+    pub const fn features(self) -> &'static Features {
+        features::of(self)
+    }
+
+    /// The revisions of the modern era: those that a request can name in its envelope.
+    pub fn modern() -> impl Iterator<Item = Self> {
+        Self::ALL
+            .into_iter()
+            .filter(|revision| revision.features().era == EraKind::Modern)
+    }
+
+    pub(crate) const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spelling_and_parsing_agree() {
+        for revision in Revision::ALL {
+            assert_eq!(Revision::parse(revision.as_str()), Some(revision));
+        }
+        assert_eq!(Revision::parse("2026-07-29"), None);
+        assert_eq!(Revision::parse(""), None);
+    }
+
+    #[test]
+    fn one_revision_is_modern_and_the_newest_legacy_one_is_not() {
+        assert_eq!(Revision::modern().collect::<Vec<_>>(), [Revision::NEWEST]);
+        assert_eq!(Revision::NEWEST_LEGACY.features().era, EraKind::Legacy);
+    }
+}

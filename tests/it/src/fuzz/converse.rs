@@ -1,0 +1,94 @@
+//! A conversation with the small server over a pair in memory, from its first frame to its end.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+use turnbuckle_session::{
+    Closed, Frame, Limits, Revision, Signal, Transport, TransportContext, pair, serve,
+};
+
+use super::server::server;
+
+/// A runtime whose clock stands still while anything is under way.
+pub(super) fn runtime() -> Runtime {
+    let mut builder = Builder::new_current_thread();
+    builder.enable_time().start_paused(true);
+    builder.build().expect("a runtime")
+}
+
+/// Sends the frames, ends the input, and gives everything that came back.
+pub(super) fn converse<'a>(frames: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+    let (mut client, transport) = pair();
+    for frame in frames {
+        client.queue(frame);
+    }
+    let mut answers = Vec::new();
+    let closed = runtime().block_on(async {
+        let context = TransportContext::default();
+        let serve = serve(
+            server().clone(),
+            transport,
+            Limits::default(),
+            context,
+            Signal::new(),
+        );
+        let mut serve = pin!(serve);
+        let mut sending = true;
+        poll_fn(|cx| {
+            loop {
+                if sending && client.poll_flush(cx).is_ready() {
+                    client.close_sending();
+                    sending = false;
+                }
+                let closed = serve.as_mut().poll(cx);
+                let before = answers.len();
+                while let Poll::Ready(Some(frame)) = client.poll_frame(cx) {
+                    answers.push(text(frame));
+                }
+                if closed.is_ready() || answers.len() == before {
+                    return closed;
+                }
+            }
+        })
+        .await
+    });
+    assert!(matches!(closed, Closed::ByPeer), "{closed:?}");
+    answers
+}
+
+fn text(frame: Frame) -> String {
+    match frame {
+        Frame::Message(frame) => String::from_utf8(frame.into()).expect("what is sent is text"),
+        Frame::TooLong { limit } => panic!("a pair in memory has no limit of {limit}"),
+    }
+}
+
+/// A request as a modern client writes it, that can be asked for input; `params` are members of
+/// an object, each followed by a comma.
+pub(super) fn request(id: usize, method: &str, params: &str) -> Vec<u8> {
+    let revision = Revision::NEWEST;
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}"_meta":{{
+        "io.modelcontextprotocol/protocolVersion":"{revision}",
+        "io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{"form":{{}}}}}}}}}}}}"#
+    )
+    .into_bytes()
+}
+
+/// The result of the request of this id, or the code of its error; it must be answered once.
+pub(super) fn answer(frames: &[String], id: usize) -> Result<Value, i64> {
+    let messages = frames.iter().map(|frame| serde_json::from_str(frame));
+    let messages = messages.map(|message: Result<Value, _>| message.expect("what is sent is JSON"));
+    let mut own = messages.filter(|message| message["id"] == id);
+    let mut answer = own.next().expect("every request is answered");
+    assert!(own.next().is_none(), "request {id} is answered twice");
+    match answer.get_mut("result") {
+        Some(result) => Ok(result.take()),
+        None => Err(answer["error"]["code"]
+            .as_i64()
+            .expect("an error has a code")),
+    }
+}

@@ -1,0 +1,133 @@
+//! The envelope: which era a message belongs to, and whether its headers say what it says.
+
+use std::sync::LazyLock;
+
+use turnbuckle_types::{ErrorKind, Schema};
+use turnbuckle_wire::era::headers::{self, HeaderValues};
+use turnbuckle_wire::era::params::text;
+use turnbuckle_wire::era::{Header, Mark, Opening, ParamHeader, Params, of_opening, param_headers};
+use turnbuckle_wire::revision::{EraKind, Method};
+use turnbuckle_wire::rpc::{self, Message};
+
+use super::written::Written;
+
+/// The input: a request with headers and a body; see [`Written`].
+pub fn envelope(input: &[u8]) {
+    let request = Written::read(input);
+    for (_, value) in &request.headers {
+        if let Ok(text) = headers::decode_value(value) {
+            carried(&text);
+        }
+    }
+    let Some(body) = request.text() else { return };
+    carried(body);
+    let (method, params) = match rpc::decode::<Params<'_>>(body) {
+        Ok(Message::Request(request)) => (request.method, request.params),
+        Ok(Message::Notification(notification)) => (notification.method, notification.params),
+        Ok(Message::Response(_)) | Err(_) => return,
+    };
+    let version = request.values(headers::PROTOCOL_VERSION).next();
+    let version = version.map(|version| std::str::from_utf8(version).unwrap_or_default());
+    judge(&method, &params, version);
+    judge(&method, &params, None);
+    mirrored(&method, &params, &request);
+    arguments(&params, &request);
+}
+
+/// Every text survives a header.
+fn carried(text: &str) {
+    let value = headers::encode_value(text);
+    let visible = |byte| matches!(byte, b' '..=b'~');
+    assert!(
+        value.bytes().all(visible),
+        "{value:?} cannot be a header's value"
+    );
+    let decoded = headers::decode_value(value.as_bytes());
+    assert_eq!(decoded.as_deref(), Ok(text));
+}
+
+/// The era of a message, against the rules of its table.
+pub(super) fn judge(method: &str, params: &Params<'_>, version: Option<&str>) {
+    let meta = &params.meta;
+    let named = meta.protocol_version.and_then(text);
+    let envelope = Mark::of(named.as_deref());
+    let mark = Mark::of(version);
+    for header in [Header::NotCarried, Header::Carried(mark)] {
+        let modern_header = matches!(header, Header::Carried(Mark::Modern(_)));
+        match of_opening(header, method, params) {
+            Opening::Legacy => {
+                assert!(!meta.is_envelope() && !modern_header);
+                assert_ne!(method, Method::Discover.as_str());
+            }
+            Opening::Modern(revision) => {
+                assert_eq!(revision.features().era, EraKind::Modern);
+                assert_eq!(envelope, Mark::Modern(revision));
+                assert!(matches!(header, Header::NotCarried) || mark == envelope);
+                let capabilities = meta.client_capabilities.expect("capabilities");
+                assert!(capabilities.get().starts_with('{'));
+            }
+            Opening::Refused(error) => match error.kind() {
+                ErrorKind::HeaderMismatch => assert!(header == Header::Carried(mark)),
+                ErrorKind::UnsupportedVersion { requested, .. } => {
+                    assert_eq!(*requested, named.as_deref().unwrap_or_default());
+                    assert!(!matches!(envelope, Mark::Modern(_)));
+                }
+                ErrorKind::Envelope => {}
+                other => panic!("{other:?}"),
+            },
+        }
+    }
+}
+
+/// What we would mirror is what we accept; anything else is a mismatch.
+fn mirrored(method: &str, params: &Params<'_>, request: &Written<'_>) {
+    let found = headers::check(
+        method,
+        params,
+        request
+            .values(headers::METHOD)
+            .collect::<HeaderValues<'_>>(),
+        request.values(headers::NAME).collect::<HeaderValues<'_>>(),
+    );
+    if let Err(error) = found {
+        assert_eq!(*error.kind(), ErrorKind::HeaderMismatch);
+    }
+    let name = Method::parse(method).and_then(|method| headers::mirrored_name(method, params));
+    let Some(name) = name else {
+        return;
+    };
+    let ours = name.and_then(text);
+    let value = ours.as_deref().map(headers::encode_value);
+    let value = value.as_deref().map(str::as_bytes);
+    let accepted = headers::check(method, params, Some(method.as_bytes()), value);
+    assert_eq!(accepted.is_ok(), ours.is_some(), "{accepted:?}");
+}
+
+/// The same for the arguments of a tool.
+fn arguments(params: &Params<'_>, request: &Written<'_>) {
+    static DECLARED: LazyLock<Vec<ParamHeader>> = LazyLock::new(|| {
+        let schema = r#"{"type":"object","properties":{
+            "text":{"type":"string","x-mcp-header":"Text"},
+            "count":{"type":"integer","x-mcp-header":"Count"},
+            "inner":{"type":"object","properties":{
+                "yes":{"type":"boolean","x-mcp-header":"Yes"},
+                "text":{"type":"string","x-mcp-header":"Inner"}}}}}"#;
+        let schema: Schema = schema.parse().expect("a schema");
+        param_headers(&schema).expect("headers that can be")
+    });
+
+    let found = headers::check_params(&DECLARED, params.arguments, |name| {
+        request.values(name).collect()
+    });
+    if let Err(error) = found {
+        assert_eq!(*error.kind(), ErrorKind::HeaderMismatch);
+    }
+    let Ok(ours) = headers::mirror_params(&DECLARED, params.arguments) else {
+        return;
+    };
+    let accepted = headers::check_params(&DECLARED, params.arguments, |name| {
+        let value = ours.iter().find(|(other, _)| *other == name);
+        HeaderValues::from(value.map(|(_, value)| value.as_bytes()))
+    });
+    accepted.expect("what we mirror is what we accept");
+}

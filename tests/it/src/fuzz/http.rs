@@ -1,0 +1,197 @@
+//! HTTP: whatever the heads and bodies of some requests are, each is answered as HTTP allows, and
+//! the endpoint lives.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE, HOST};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use http_body::Body as _;
+use http_body_util::Full;
+use serde::de::IgnoredAny;
+use tokio::time::timeout;
+use turnbuckle_http::{Config, ResponseBody, StreamableHttp};
+use turnbuckle_session::Revision;
+use turnbuckle_wire::era::headers::{METHOD, PROTOCOL_VERSION, SESSION_ID};
+
+use super::converse::{request, runtime};
+use super::server::server;
+use super::written::{Written, cut};
+
+/// Stands between two requests, on a line of its own.
+const BETWEEN: &[u8] = b"--";
+
+/// The most requests of an input.
+const MAX_REQUESTS: usize = 8;
+
+/// The session id that stands for the one that is open.
+const OURS: &[u8] = b"$";
+
+/// Bytes that a body may have.
+const MAX_BODY: usize = 4 << 10;
+
+/// How long an answer may take, and how long its body is read.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The most pieces of a body that are read.
+const MAX_PIECES: usize = 64;
+
+/// Everything that the endpoint may say to a client.
+const STATUSES: [u16; 10] = [200, 202, 204, 400, 403, 404, 405, 406, 413, 415];
+
+/// The input: requests with `--` between them; see [`Written`]. The first session is open before
+/// them; `$` in place of a session's id is its own. Without a `Host` there is a good one.
+pub fn http(input: &[u8]) {
+    for stateless in [false, true] {
+        runtime().block_on(serve(input, stateless));
+    }
+}
+
+async fn serve(input: &[u8], stateless: bool) {
+    let config = Config::new().max_body(MAX_BODY).stateless(stateless);
+    let service = StreamableHttp::new(server().clone(), config);
+    let ours = if stateless {
+        None
+    } else {
+        Some(open(&service).await)
+    };
+    for written in requests(input) {
+        if let Some(request) = read(&written, ours.as_ref()) {
+            ask(&service, request).await;
+        }
+    }
+    let status = ask(&service, modern("tools/list")).await.0;
+    assert_eq!(status, StatusCode::OK, "the endpoint is dead");
+}
+
+fn requests(input: &[u8]) -> impl Iterator<Item = Written<'_>> {
+    let mut rest = input;
+    let next = move || {
+        let all = rest;
+        let mut end = 0;
+        while !rest.is_empty() {
+            let line;
+            (line, rest) = cut(rest, b'\n');
+            if line == BETWEEN {
+                return Some(&all[..end]);
+            }
+            end = all.len() - rest.len();
+        }
+        Some(all).filter(|all| !all.is_empty())
+    };
+    std::iter::from_fn(next)
+        .take(MAX_REQUESTS)
+        .map(Written::read)
+}
+
+/// The request, as far as HTTP can carry it.
+fn read(written: &Written<'_>, ours: Option<&HeaderValue>) -> Option<Request<Full<Bytes>>> {
+    let (method, target) = cut(written.line, b' ');
+    let mut headers = HeaderMap::new();
+    for (name, value) in &written.headers {
+        let name = HeaderName::from_bytes(name).ok()?;
+        let value = value.trim_ascii();
+        let value = match ours {
+            Some(ours) if name == SESSION_ID && value == OURS => ours.clone(),
+            _ => HeaderValue::from_bytes(value).ok()?,
+        };
+        headers.append(name, value);
+    }
+    if !headers.contains_key(HOST) {
+        headers.insert(HOST, HeaderValue::from_static("localhost"));
+    }
+    let mut request = Request::new(Full::new(Bytes::copy_from_slice(written.body)));
+    *request.method_mut() = Method::from_bytes(method).ok()?;
+    *request.uri_mut() = target.try_into().ok()?;
+    *request.headers_mut() = headers;
+    Some(request)
+}
+
+/// A POST of a body with a version.
+fn post(body: impl Into<Bytes>, revision: Revision) -> Request<Full<Bytes>> {
+    let builder = Request::post("/mcp").header(HOST, "localhost");
+    let builder = builder.header(CONTENT_TYPE, "application/json");
+    let builder = builder.header(PROTOCOL_VERSION, revision.as_str());
+    builder.body(Full::new(body.into())).expect("a request")
+}
+
+fn modern(method: &'static str) -> Request<Full<Bytes>> {
+    let mut request = post(request(0, method, ""), Revision::NEWEST);
+    let value = HeaderValue::from_static(method);
+    request.headers_mut().insert(METHOD, value);
+    request
+}
+
+/// Opens a session.
+async fn open(service: &StreamableHttp) -> HeaderValue {
+    let revision = Revision::NEWEST_LEGACY;
+    let initialize = format!(
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{
+        "protocolVersion":"{revision}","capabilities":{{"elicitation":{{}}}},
+        "clientInfo":{{"name":"fuzz","version":"1"}}}}}}"#
+    );
+    let (status, headers) = ask(service, post(initialize, revision)).await;
+    assert_eq!(status, StatusCode::OK);
+    let id = headers.get(SESSION_ID).expect("a session's id").clone();
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let mut initialized = post(initialized, revision);
+    initialized.headers_mut().insert(SESSION_ID, id.clone());
+    assert_eq!(ask(service, initialized).await.0, StatusCode::ACCEPTED);
+    id
+}
+
+/// Sends a request, and reads its answer for a while.
+async fn ask(service: &StreamableHttp, request: Request<Full<Bytes>>) -> (StatusCode, HeaderMap) {
+    let answer = timeout(PATIENCE, service.answer(request)).await;
+    let (parts, body) = answer.expect("an answer in time").into_parts();
+    assert!(
+        STATUSES.contains(&parts.status.as_u16()),
+        "{}",
+        parts.status
+    );
+    if parts.status == StatusCode::METHOD_NOT_ALLOWED {
+        assert!(parts.headers.contains_key(ALLOW));
+    }
+    let text = text_of(body).await;
+    match parts.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes) {
+        Some(b"application/json") => {
+            serde_json::from_str::<IgnoredAny>(&text).expect("the body is JSON");
+        }
+        Some(b"text/event-stream") => events(&text),
+        other => assert!(other.is_none() && text.is_empty(), "{other:?} {text}"),
+    }
+    (parts.status, parts.headers)
+}
+
+/// What of a body comes in time.
+async fn text_of(body: ResponseBody) -> String {
+    let mut text = Vec::new();
+    let mut body = pin!(body);
+    for _ in 0..MAX_PIECES {
+        let next = poll_fn(|cx| body.as_mut().poll_frame(cx));
+        let Ok(Some(piece)) = timeout(PATIENCE, next).await else {
+            break;
+        };
+        let piece = piece.expect("a body does not fail");
+        text.extend_from_slice(&piece.into_data().expect("no trailers"));
+    }
+    String::from_utf8(text).expect("a body is text")
+}
+
+/// Whole events, each of whose data is nothing or a message.
+fn events(text: &str) {
+    assert!(text.is_empty() || text.ends_with("\n\n"), "{text:?}");
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let (field, value) = line.split_once(':').expect("a field");
+        match field {
+            "" | "event" | "id" | "retry" => {}
+            "data" if value.trim().is_empty() => {}
+            "data" => {
+                serde_json::from_str::<IgnoredAny>(value).expect("data are JSON");
+            }
+            other => panic!("no field of an event: {other:?}"),
+        }
+    }
+}

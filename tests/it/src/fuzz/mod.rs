@@ -1,0 +1,42 @@
+//! What every input must do, whatever it is: one function per fuzz target.
+//!
+//! A target takes any bytes and fails by panicking. libFuzzer drives it from the `fuzz` crate
+//! (`cargo xtask fuzz`); the kept inputs in `fuzz/corpus` are replayed by the ordinary tests.
+//! Inputs are text wherever they can be, so that a find can be read and written by hand.
+
+mod converse;
+mod cursor;
+mod envelope;
+mod http;
+mod lines;
+mod members;
+mod pipe;
+mod rpc;
+mod server;
+mod state;
+mod uri_template;
+mod written;
+
+pub use cursor::cursor;
+pub use envelope::envelope;
+pub use http::http;
+pub use lines::lines;
+pub use pipe::pipe;
+pub use rpc::rpc;
+pub use state::state;
+pub use uri_template::uri_template;
+
+/// A target: the name of its corpus, and the function that takes one input.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    ("cursor", cursor),
+    ("envelope", envelope),
+    ("http", http),
+    ("lines", lines),
+    ("pipe", pipe),
+    ("rpc", rpc),
+    ("state", state),
+    ("uri_template", uri_template),
+];

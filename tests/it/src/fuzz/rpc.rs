@@ -1,0 +1,184 @@
+//! JSON-RPC: what decodes says what the text says, and no valid request is refused.
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use turnbuckle_wire::era::{Params, params};
+use turnbuckle_wire::rpc::{
+    self, Message, Notification, Refusal, RefusalKind, Request, RequestId, Response,
+};
+
+use super::envelope::judge;
+use super::members::Members;
+
+/// The most messages of a batch.
+const MAX_BATCH: usize = 16;
+
+/// The input: one frame.
+pub fn rpc(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else {
+        return;
+    };
+    batch(text);
+    match rpc::decode::<Params<'_>>(text) {
+        Ok(message) => decoded(text, &message),
+        Err(refusal) => refused(text, &refusal),
+    }
+}
+
+fn batch(text: &str) {
+    let Ok(elements) = rpc::elements(text, MAX_BATCH) else {
+        let list: Option<Vec<IgnoredAny>> = serde_json::from_str(text).ok();
+        assert!(list.is_none_or(|list| list.len() > MAX_BATCH));
+        return;
+    };
+    assert!(rpc::is_batch(text), "a batch that is not taken for one");
+    assert!(elements.len() <= MAX_BATCH);
+    for element in elements {
+        serde_json::from_str::<IgnoredAny>(element).expect("an element is JSON");
+    }
+}
+
+fn decoded(text: &str, message: &Message<'_, Params<'_>>) {
+    let members = Members::of(text).expect("a message is an object");
+    assert_eq!(members.get("jsonrpc"), Some("\"2.0\""));
+    match message {
+        Message::Request(request) => {
+            assert_eq!(
+                members.get("id").and_then(RequestId::from_json).as_ref(),
+                Some(&request.id)
+            );
+            called(&members, &request.method);
+            judge(&request.method, &request.params, None);
+        }
+        Message::Notification(notification) => {
+            assert_eq!(members.get("id"), None);
+            called(&members, &notification.method);
+            judge(&notification.method, &notification.params, None);
+        }
+        Message::Response(_) => assert_eq!(members.get("method"), None),
+    }
+    written_again(text, message);
+}
+
+fn called(members: &Members<'_>, method: &str) {
+    let text = members.get("method").map(serde_json::from_str::<String>);
+    assert_eq!(text.expect("a method").expect("a string"), method);
+    assert!(
+        members
+            .get("params")
+            .is_none_or(|params| params.starts_with('{'))
+    );
+}
+
+/// What was decoded is encoded, and decoded again to the same.
+fn written_again(text: &str, message: &Message<'_, Params<'_>>) {
+    let params = params::raw_params(text);
+    let frame = match message {
+        Message::Request(Request { id, method, .. }) => {
+            rpc::request(id, method, params).expect("JSON has a JSON form")
+        }
+        Message::Notification(Notification { method, .. }) => {
+            rpc::notification(method, params).expect("JSON has a JSON form")
+        }
+        Message::Response(response) => answer(response),
+    };
+    assert!(!frame.contains(&b'\n'), "a frame is one line");
+    let again = std::str::from_utf8(&frame).expect("a frame is text");
+    let message_again: Message<'_, Params<'_>> =
+        rpc::decode(again).expect("what is written can be read");
+    match (message, &message_again) {
+        (Message::Request(one), Message::Request(other)) => {
+            assert_eq!((&one.id, &one.method), (&other.id, &other.method));
+        }
+        (Message::Notification(one), Message::Notification(other)) => {
+            assert_eq!(one.method, other.method);
+        }
+        (Message::Response(one), Message::Response(other)) => {
+            assert_eq!(one.id, other.id);
+            match (&one.outcome, &other.outcome) {
+                (Ok(one), Ok(other)) => same(one, other),
+                (Err(one), Err(other)) => {
+                    assert_eq!((one.code, &one.message), (other.code, &other.message));
+                }
+                outcomes => panic!("{outcomes:?}"),
+            }
+        }
+        kinds => panic!("{kinds:?}"),
+    }
+    if !matches!(message, Message::Response(_)) {
+        match (params, params::raw_params(again)) {
+            (Some(one), Some(other)) => same(one, other),
+            (one, other) => assert_eq!(one.is_some(), other.is_some()),
+        }
+    }
+}
+
+fn answer(response: &Response<'_>) -> Vec<u8> {
+    let mut frame = Vec::new();
+    match (&response.id, &response.outcome) {
+        (Some(id), Ok(result)) => {
+            rpc::result_head(&mut frame, id);
+            turnbuckle_wire::json::write(&mut frame, result).expect("JSON has a JSON form");
+            frame.push(b'}');
+        }
+        (None, Ok(_)) => panic!("a result without an id"),
+        (Some(id), Err(error)) => {
+            let data = error
+                .data
+                .as_ref()
+                .map(|data| serde_json::from_str(data.as_str()));
+            let data: Option<&RawValue> = data.transpose().expect("data are JSON");
+            rpc::error(&mut frame, id, error.code, &error.message, data);
+        }
+        (None, Err(error)) => {
+            rpc::error_without_id(&mut frame, true, error.code, &error.message);
+        }
+    }
+    frame
+}
+
+fn same(one: &RawValue, other: &RawValue) {
+    let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).ok();
+    assert_eq!(value(one), value(other));
+}
+
+fn refused(text: &str, refusal: &Refusal) {
+    let json = serde_json::from_str::<IgnoredAny>(text).is_ok();
+    assert_eq!(refusal.kind == RefusalKind::Malformed, !json, "{refusal:?}");
+    let Some(members) = Members::of(text) else {
+        return;
+    };
+    if let Some(id) = &refusal.id {
+        assert_eq!(
+            members.get("id").and_then(RequestId::from_json).as_ref(),
+            Some(id)
+        );
+    }
+    assert!(
+        !is_request(&members),
+        "a valid request is refused: {refusal:?}"
+    );
+}
+
+/// Whether these are the members of a request or notification that nobody could object to.
+fn is_request(members: &Members<'_>) -> bool {
+    let distinct_object =
+        |text: &str| Members::of(text).is_some_and(|members| members.are_distinct());
+    let params = members.get("params");
+    let meta = params
+        .and_then(Members::of)
+        .and_then(|params| params.get("_meta"));
+    members.are_distinct()
+        && members.get("jsonrpc") == Some("\"2.0\"")
+        && members
+            .get("method")
+            .is_some_and(|method| serde_json::from_str::<String>(method).is_ok())
+        && members
+            .get("id")
+            .is_none_or(|id| RequestId::from_json(id).is_some())
+        && params.is_none_or(distinct_object)
+        && meta.is_none_or(distinct_object)
+        && members.get("result").is_none()
+        && members.get("error").is_none()
+}

@@ -1,0 +1,86 @@
+//! Which revision, over which binding.
+
+use std::fmt;
+
+use turnbuckle_session::{EraKind, Revision};
+
+/// How the messages of a test travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Bind {
+    /// A pair of queues in memory.
+    Pipe,
+    /// Lines on a byte stream, as on standard input and output.
+    Stream,
+}
+
+impl Bind {
+    const ALL: [Self; 2] = [Self::Pipe, Self::Stream];
+}
+
+/// One row of the table that a test is run over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Case {
+    /// What the client speaks.
+    pub revision: Revision,
+    /// How its messages travel.
+    pub binding: Bind,
+}
+
+impl Case {
+    /// Every revision over every binding that it has.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        Self::of(Revision::ALL)
+    }
+
+    /// The revisions that open with a handshake.
+    #[must_use]
+    pub fn legacy() -> Vec<Self> {
+        Self::of_era(EraKind::Legacy)
+    }
+
+    /// The revisions whose requests carry an envelope.
+    #[must_use]
+    pub fn modern() -> Vec<Self> {
+        Self::of_era(EraKind::Modern)
+    }
+
+    /// These revisions over every binding that they have.
+    #[must_use]
+    pub fn of(revisions: impl IntoIterator<Item = Revision>) -> Vec<Self> {
+        let bound = |revision| Bind::ALL.map(|binding| Self { revision, binding });
+        revisions.into_iter().flat_map(bound).collect()
+    }
+
+    /// One revision over the plainest binding.
+    #[must_use]
+    pub fn pipe(revision: Revision) -> Self {
+        Self {
+            revision,
+            binding: Bind::Pipe,
+        }
+    }
+
+    fn of_era(era: EraKind) -> Vec<Self> {
+        let of_era = |revision: &Revision| revision.features().era == era;
+        Self::of(Revision::ALL.into_iter().filter(of_era))
+    }
+
+    /// Whether the client opens a session with a handshake.
+    #[must_use]
+    pub fn is_legacy(self) -> bool {
+        self.revision.features().era == EraKind::Legacy
+    }
+
+    /// Whether its requests carry an envelope.
+    #[must_use]
+    pub fn is_modern(self) -> bool {
+        !self.is_legacy()
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} over a {:?}", self.revision, self.binding)
+    }
+}

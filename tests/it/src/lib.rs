@@ -1,0 +1,10 @@
+//! What the integration tests share.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test's library fails as a test does"
+)]
+
+pub mod fuzz;
+pub mod harness;
+pub mod oracle;

@@ -1,0 +1,298 @@
+//! The official schemas as judges of messages.
+//!
+//! [`Oracle::check_message`] asks three things of a message: that its envelope is JSON-RPC, that
+//! what it carries is what the revision's schema says of its method, and that it uses no name that
+//! only a later revision defines.
+
+mod schema;
+mod strict;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+pub use schema::Schema;
+
+/// Every revision that has an official schema, oldest first.
+pub const REVISIONS: [&str; 5] = [
+    "2024-11-05",
+    "2025-03-26",
+    "2025-06-18",
+    "2025-11-25",
+    "2026-07-28",
+];
+
+/// Who sent a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sender {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
+}
+
+impl Sender {
+    fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+
+    fn union(self, kind: &str) -> String {
+        format!("{self:?}{kind}")
+    }
+}
+
+/// What is wrong with a message, one line per fault.
+pub type Faults = Vec<String>;
+
+/// The official schemas of all revisions.
+pub struct Oracle {
+    schemas: Vec<Schema>,
+}
+
+impl Oracle {
+    /// Reads the schemas from `$TURNBUCKLE_SPEC`, else from beside the workspace. `None` only where
+    /// they are absent and `TURNBUCKLE_SPEC_OPTIONAL=1` says that this is no fault.
+    ///
+    /// # Panics
+    /// When they are absent otherwise, or cannot be read.
+    #[must_use]
+    pub fn load() -> Option<Self> {
+        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec");
+        let spec = std::env::var_os("TURNBUCKLE_SPEC").map_or(beside, PathBuf::from);
+        if !spec.is_dir() {
+            let optional =
+                std::env::var_os("TURNBUCKLE_SPEC_OPTIONAL").is_some_and(|say| say == "1");
+            assert!(
+                optional,
+                "the official schemas are not at {}: set TURNBUCKLE_SPEC to the directory that \
+                 holds them, or TURNBUCKLE_SPEC_OPTIONAL=1 to go without them",
+                spec.display()
+            );
+            eprintln!("WITHOUT THE OFFICIAL SCHEMAS: nothing was checked against them");
+            return None;
+        }
+        let schemas = REVISIONS
+            .map(|revision| Schema::read(revision, &spec))
+            .into();
+        Some(Self { schemas })
+    }
+
+    /// The schema of one revision.
+    ///
+    /// # Panics
+    /// When there is no such revision.
+    #[must_use]
+    pub fn schema(&self, revision: &str) -> &Schema {
+        &self.schemas[position(revision)]
+    }
+
+    /// Checks a value against one definition of a revision, and that it uses no later name.
+    ///
+    /// # Errors
+    /// When it is not such a value.
+    pub fn validate(&self, revision: &str, definition: &str, value: &Value) -> Result<(), Faults> {
+        self.judge(revision, &[definition], value)
+    }
+
+    /// Checks one message, or a batch of them where the revision has batches.
+    ///
+    /// `request_method` is the method of the request that a response answers; without it only the
+    /// envelope of a result is checked. An error without an id that could be read may say
+    /// `"id": null` to the three oldest revisions, although their schemas do not allow it.
+    ///
+    /// # Errors
+    /// When the message is not one of the revision.
+    pub fn check_message(
+        &self,
+        revision: &str,
+        sender: Sender,
+        message: &Value,
+        request_method: Option<&str>,
+    ) -> Result<(), Faults> {
+        if let Value::Array(messages) = message {
+            if !self.schema(revision).has("JSONRPCBatchRequest") {
+                return Err(vec!["a batch in a revision that has none".into()]);
+            }
+            if messages.is_empty() {
+                return Err(vec!["an empty batch".into()]);
+            }
+            let check = |message| self.check_message(revision, sender, message, request_method);
+            return messages.iter().try_for_each(check);
+        }
+        for part in self.parts(revision, sender, message, request_method)? {
+            let definitions: Vec<_> = part.definitions.iter().map(String::as_str).collect();
+            self.judge(revision, &definitions, &part.value)?;
+        }
+        Ok(())
+    }
+
+    /// The names that a revision defines for the types in these messages and none of them uses, as
+    /// `Definition/…/name`: what a set of examples leaves untried.
+    ///
+    /// # Errors
+    /// When one of them is not a message of the revision.
+    pub fn untried<'m>(
+        &self,
+        revision: &str,
+        messages: impl IntoIterator<Item = (Sender, &'m Value, Option<&'m str>)>,
+    ) -> Result<BTreeSet<String>, Faults> {
+        let schema = self.schema(revision);
+        let mut names = strict::Names::default();
+        for (sender, message, request_method) in messages {
+            for part in self.parts(revision, sender, message, request_method)? {
+                for definition in &part.definitions {
+                    names.collect(schema, definition, &part.value);
+                }
+            }
+        }
+        Ok(names.untried())
+    }
+
+    /// Which definitions the parts of a message are to be judged by.
+    fn parts<'m>(
+        &self,
+        revision: &str,
+        sender: Sender,
+        message: &'m Value,
+        request_method: Option<&str>,
+    ) -> Result<Vec<Part<'m>>, Faults> {
+        let schema = self.schema(revision);
+        let has = |name: &str| message.get(name).is_some();
+        match (has("method"), has("id"), has("result"), has("error")) {
+            (true, true, false, false) => {
+                let typed = schema.of_method(&sender.union("Request"), method(message)?)?;
+                Ok(vec![Part::new(
+                    schema,
+                    &[&typed, "JSONRPCRequest", "Request"],
+                    message,
+                )])
+            }
+            (true, false, false, false) => {
+                let typed = schema.of_method(&sender.union("Notification"), method(message)?)?;
+                Ok(vec![Part::new(
+                    schema,
+                    &[&typed, "JSONRPCNotification", "Notification"],
+                    message,
+                )])
+            }
+            (false, true, true, false) => {
+                let envelope = ["JSONRPCResultResponse", "JSONRPCResponse"];
+                let envelope = envelope.into_iter().find(|name| schema.has(name));
+                let mut parts = vec![Part::new(schema, envelope.as_slice(), message)];
+                if let Some(method) = request_method {
+                    let request = schema.of_method(&sender.other().union("Request"), method)?;
+                    parts.extend(result_parts(schema, &request, message));
+                }
+                Ok(parts)
+            }
+            (false, _, false, true) => self.error_parts(revision, message),
+            _ => Err(vec![format!(
+                "no request, notification or response: {message}"
+            )]),
+        }
+    }
+
+    fn error_parts<'m>(&self, revision: &str, message: &'m Value) -> Result<Vec<Part<'m>>, Faults> {
+        let schema = self.schema(revision);
+        let mut readable = Cow::Borrowed(message);
+        if schema.has("JSONRPCError") && message.get("id") == Some(&Value::Null) {
+            readable.to_mut()["id"] = json!(0);
+        }
+        let definitions = ["JSONRPCError", "JSONRPCErrorResponse"];
+        let mut parts = vec![Part {
+            value: readable,
+            ..Part::new(schema, &definitions, message)
+        }];
+
+        let code = &message["error"]["code"];
+        if let Some(typed) = schema.of_error_code(code) {
+            let whole = schema.definition(&typed)["properties"]
+                .get("error")
+                .is_some();
+            let value = if whole { message } else { &message["error"] };
+            parts.push(Part::new(schema, &[&typed], value));
+            return Ok(parts);
+        }
+        let later = self.schemas[position(revision)..]
+            .iter()
+            .find_map(|it| it.of_error_code(code));
+        match later {
+            // The numbers of JSON-RPC itself got definitions late.
+            Some(typed) if !(-32768..=-32600).contains(&code.as_i64().unwrap_or_default()) => Err(
+                vec![format!("the error {code} is a later revision's {typed}")],
+            ),
+            _ => Ok(parts),
+        }
+    }
+
+    fn judge(&self, revision: &str, definitions: &[&str], value: &Value) -> Result<(), Faults> {
+        let at = position(revision);
+        let (this, later) = (&self.schemas[at], &self.schemas[at + 1..]);
+        let mut faults = Faults::new();
+        for definition in definitions {
+            faults.extend(this.faults(definition, value));
+        }
+        if faults.is_empty() {
+            strict::later_names(this, later, definitions, value, &mut faults);
+        }
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(faults)
+        }
+    }
+}
+
+/// A part of a message, and the definitions that it is to be judged by.
+struct Part<'m> {
+    definitions: Vec<String>,
+    value: Cow<'m, Value>,
+}
+
+impl<'m> Part<'m> {
+    /// By those of the definitions that the revision has.
+    fn new(schema: &Schema, definitions: &[&str], value: &'m Value) -> Self {
+        let known = definitions.iter().filter(|name| schema.has(name));
+        Self {
+            definitions: known.map(|name| (*name).to_owned()).collect(),
+            value: Cow::Borrowed(value),
+        }
+    }
+}
+
+/// The result in a response to a request of that definition.
+fn result_parts<'m>(schema: &Schema, request: &str, message: &'m Value) -> Vec<Part<'m>> {
+    let result = &message["result"];
+    let typed = match result.get("resultType").and_then(Value::as_str) {
+        None | Some("complete") => request.replace("Request", "Result"),
+        Some("input_required") => "InputRequiredResult".to_owned(),
+        // Defined by an extension, of which the core's schema says nothing.
+        Some(_) => return vec![Part::new(schema, &["Result"], result)],
+    };
+    let typed = if schema.has(&typed) {
+        typed
+    } else {
+        "EmptyResult".to_owned()
+    };
+    let response = request.replace("Request", "ResultResponse");
+    vec![
+        Part::new(schema, &[&response], message),
+        Part::new(schema, &[&typed, "Result"], result),
+    ]
+}
+
+fn position(revision: &str) -> usize {
+    let found = REVISIONS.iter().position(|known| *known == revision);
+    found.unwrap_or_else(|| panic!("no official schema of {revision}"))
+}
+
+fn method(message: &Value) -> Result<&str, Faults> {
+    message["method"]
+        .as_str()
+        .ok_or_else(|| vec!["a method that is no string".into()])
+}

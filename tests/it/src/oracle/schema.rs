@@ -1,0 +1,156 @@
+//! One revision's official schema: its definitions, and validators made of them on demand.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use super::Faults;
+
+/// The official schema of one revision.
+pub struct Schema {
+    revision: &'static str,
+    dialect: Value,
+    /// Under which keyword the definitions stand.
+    keyword: &'static str,
+    definitions: Value,
+    validators: Mutex<HashMap<String, Arc<Validator>>>,
+}
+
+impl Schema {
+    pub(super) fn read(revision: &'static str, spec: &Path) -> Self {
+        let path = spec.join(revision).join("schema.json");
+        let text = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut schema: Value = serde_json::from_slice(&text).expect("an official schema is JSON");
+        let keyword = if schema.get("$defs").is_some() {
+            "$defs"
+        } else {
+            "definitions"
+        };
+        Self {
+            revision,
+            dialect: schema["$schema"].take(),
+            keyword,
+            definitions: schema[keyword].take(),
+            validators: Mutex::default(),
+        }
+    }
+
+    pub(super) fn revision(&self) -> &'static str {
+        self.revision
+    }
+
+    /// Whether the revision defines it.
+    #[must_use]
+    pub fn has(&self, definition: &str) -> bool {
+        self.definitions.get(definition).is_some()
+    }
+
+    /// A definition; `null` when there is none.
+    #[must_use]
+    pub fn definition(&self, name: &str) -> &Value {
+        &self.definitions[name]
+    }
+
+    /// The name of a definition of this very schema.
+    pub(super) fn name_of(&self, definition: &Value) -> Option<&str> {
+        let mut definitions = self.definitions.as_object()?.iter();
+        definitions
+            .find(|(_, other)| std::ptr::eq(*other, definition))
+            .map(|(name, _)| &**name)
+    }
+
+    /// What a reference stands for, or the schema itself when it is none.
+    #[must_use]
+    pub fn resolved<'s>(&'s self, schema: &'s Value) -> &'s Value {
+        let mut schema = schema;
+        while let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+            let name = target.rsplit('/').next().unwrap_or_default();
+            schema = self.definition(name);
+        }
+        schema
+    }
+
+    /// The methods of one of the four unions (`ClientRequest`, …), each with its definition.
+    #[must_use]
+    pub fn methods(&self, union: &str) -> BTreeMap<String, String> {
+        let definition = self.definition(union);
+        let members: Vec<_> = match &definition["anyOf"] {
+            Value::Array(members) => members.iter().collect(),
+            // A union of one is written as its member.
+            _ if definition.is_object() => vec![definition],
+            _ => vec![],
+        };
+        let named = |member: &&Value| {
+            let name = member["$ref"]
+                .as_str()
+                .and_then(|target| target.rsplit('/').next());
+            let method = &self.resolved(member)["properties"]["method"]["const"];
+            (method.as_str().map(Into::into)).zip(Some(name.unwrap_or(union).to_owned()))
+        };
+        members.iter().filter_map(named).collect()
+    }
+
+    /// The definition of a method within a union.
+    pub(super) fn of_method(&self, union: &str, method: &str) -> Result<String, Faults> {
+        let fault = || vec![format!("{} has no {method} as a {union}", self.revision)];
+        self.methods(union).remove(method).ok_or_else(fault)
+    }
+
+    /// The definition of the error with that code.
+    pub(super) fn of_error_code(&self, code: &Value) -> Option<String> {
+        let says = |schema: &Value| schema["properties"]["code"].get("const") == Some(code);
+        let mut definitions = self.definitions.as_object()?.iter();
+        let (name, _) = definitions.find(|(_, definition)| {
+            let error = &definition["properties"]["error"];
+            says(definition)
+                || error["allOf"]
+                    .as_array()
+                    .is_some_and(|all| all.iter().any(says))
+        })?;
+        Some(name.clone())
+    }
+
+    /// The `const` of every `method` in the schema, wherever it stands.
+    #[must_use]
+    pub fn method_literals(&self) -> BTreeSet<String> {
+        let definitions = self.definitions.as_object().into_iter().flatten();
+        let literal = |(_, definition): (&String, &Value)| {
+            definition["properties"]["method"]["const"]
+                .as_str()
+                .map(str::to_owned)
+        };
+        definitions.filter_map(literal).collect()
+    }
+
+    pub(super) fn faults(&self, definition: &str, value: &Value) -> Faults {
+        let validator = self.validator(definition);
+        let fault = |error: jsonschema::ValidationError<'_>| {
+            format!(
+                "{} {definition}{}: {error}",
+                self.revision, error.instance_path
+            )
+        };
+        validator.iter_errors(value).map(fault).collect()
+    }
+
+    fn validator(&self, definition: &str) -> Arc<Validator> {
+        let mut validators = self
+            .validators
+            .lock()
+            .expect("no validator panics while it is made");
+        let make = || {
+            let schema = json!({
+                "$schema": self.dialect,
+                self.keyword: self.definitions,
+                "$ref": format!("#/{}/{definition}", self.keyword),
+            });
+            let options = jsonschema::options().should_validate_formats(true);
+            Arc::new(options.build(&schema).expect("an official schema is valid"))
+        };
+        Arc::clone(validators.entry(definition.to_owned()).or_insert_with(make))
+    }
+}

@@ -1,0 +1,149 @@
+//! A server whose tool, prompt and resource ask their client what they are told to ask.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use turnbuckle_server::{
+    Context, Failure, NeedsInput, Reading, Server, ServerBuilder, prompt, resource_template, tool,
+};
+use turnbuckle_types::{
+    CreateMessageParams, ElicitFormParams, ElicitUrlParams, ElicitationSchema, IncludeContext,
+    InputRequest, SamplingMessage, Schema, StringSchema, Tool,
+};
+
+/// What can be asked.
+pub(crate) const KINDS: [&str; 6] = ["form", "url", "sample", "tools", "context", "roots"];
+
+/// A form with one field, `name`, that has to be filled in.
+pub(crate) fn form() -> ElicitFormParams {
+    let schema = ElicitationSchema::new().required("name", StringSchema::new());
+    ElicitFormParams::new("Who are you?", schema)
+}
+
+/// A URL to visit.
+pub(crate) fn url() -> ElicitUrlParams {
+    ElicitUrlParams::new("Please sign in", "https://example.com/sign-in?state=1")
+}
+
+/// A question to the model.
+pub(crate) fn sample() -> CreateMessageParams {
+    CreateMessageParams::new([SamplingMessage::user("Say something")], 100u32)
+}
+
+/// A question of one of the [`KINDS`].
+pub(crate) fn question(kind: &str) -> InputRequest {
+    match kind {
+        "form" => form().into(),
+        "url" => url().into(),
+        "sample" => sample().into(),
+        "tools" => sample().tools([Tool::new("look", Schema::object())]).into(),
+        "context" => sample().include_context(IncludeContext::ThisServer).into(),
+        "roots" => InputRequest::list_roots(),
+        other => panic!("there is no question {other:?}"),
+    }
+}
+
+/// What a client has to declare to be asked that.
+pub(crate) fn needed(kind: &str) -> Value {
+    match kind {
+        "form" => json!({"elicitation": {"form": {}}}),
+        "url" => json!({"elicitation": {"url": {}}}),
+        "sample" => json!({"sampling": {}}),
+        "tools" => json!({"sampling": {"tools": {}}}),
+        "context" => json!({"sampling": {"context": {}}}),
+        "roots" => json!({"roots": {}}),
+        other => panic!("there is no question {other:?}"),
+    }
+}
+
+/// A good answer to a question with that method.
+pub(crate) fn good_answer(method: &str, params: &Value) -> Value {
+    match method {
+        "elicitation/create" if params["mode"] == "url" => json!({"action": "accept"}),
+        "elicitation/create" => json!({"action": "accept", "content": {"name": "Ada"}}),
+        "sampling/createMessage" => json!({
+            "role": "assistant", "content": {"type": "text", "text": "something"}, "model": "m",
+        }),
+        "roots/list" => json!({"roots": [{"uri": "file:///home/ada"}]}),
+        other => panic!("nobody asks {other:?}"),
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Ask {
+    /// Which of the kinds to ask, separated by commas.
+    kinds: String,
+}
+
+/// Asks everything that is not answered yet, at once; then gives the answers back.
+fn ask(kinds: &str, context: &Context) -> Result<String, Failure> {
+    let kinds = || kinds.split(',');
+    let open: Vec<_> = kinds()
+        .filter(|kind| context.raw_answer(kind).is_none())
+        .collect();
+    if !open.is_empty() {
+        let asking = |needs: NeedsInput, kind| needs.ask(kind, question(kind));
+        return Err(open.into_iter().fold(NeedsInput::new(), asking).into());
+    }
+    let said = |kind| format!("{kind}={}", context.raw_answer(kind).expect("an answer"));
+    Ok(kinds().map(said).collect::<Vec<_>>().join("\n"))
+}
+
+/// The tool `ask`, the prompt `ask` and the resources `ask:{kinds}`.
+pub(crate) fn builder() -> ServerBuilder {
+    Server::builder("asking", "1.0.0")
+        .tool(tool("ask", async |it: Ask, context: Context| {
+            ask(&it.kinds, &context)
+        }))
+        .prompt(prompt("ask", async |it: Ask, context: Context| {
+            ask(&it.kinds, &context)
+        }))
+        .resource_template(resource_template(
+            "ask:{kinds}",
+            "ask",
+            async |reading: Reading, context: Context| {
+                ask(
+                    reading.variables.text("kinds").unwrap_or_default(),
+                    &context,
+                )
+            },
+        ))
+}
+
+/// The server.
+pub(crate) fn server() -> Server {
+    builder().build().unwrap()
+}
+
+/// The three requests that ask for those kinds.
+pub(crate) fn requests(kinds: &str) -> [(&'static str, Value); 3] {
+    [
+        (
+            "tools/call",
+            json!({"name": "ask", "arguments": {"kinds": kinds}}),
+        ),
+        (
+            "prompts/get",
+            json!({"name": "ask", "arguments": {"kinds": kinds}}),
+        ),
+        (
+            "resources/read",
+            json!({"uri": format!("ask:{}", kinds.replace(',', "%2C"))}),
+        ),
+    ]
+}
+
+/// What the handler said in the end.
+#[track_caller]
+pub(crate) fn said(method: &str, response: &Value) -> String {
+    let result = &response["result"];
+    let said = match method {
+        "tools/call" => &result["content"][0]["text"],
+        "prompts/get" => &result["messages"][0]["content"]["text"],
+        _ => &result["contents"][0]["text"],
+    };
+    assert_ne!(result["isError"], true, "{response:#}");
+    said.as_str()
+        .unwrap_or_else(|| panic!("nothing was said: {response:#}"))
+        .to_owned()
+}

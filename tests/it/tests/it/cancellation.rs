@@ -1,0 +1,350 @@
+//! Giving up on requests.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use turnbuckle_it::harness::{Case, Client, ClientOptions};
+use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_session::Limits;
+use turnbuckle_types::LogLevel;
+
+use crate::servers::{echo, echo_builder, everything};
+use crate::traced::Traced;
+
+/// What handlers saw, in its order.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<String>>>);
+
+impl Seen {
+    fn note(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+/// Notes when a handler's future is dropped.
+struct Dropped(Seen, Instant);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.note(format!("dropped after {:?}", self.1.elapsed()));
+    }
+}
+
+/// A server whose tool `polite` ends when it is cancelled, and whose tool `stubborn` goes on for
+/// ever.
+fn cancellable(seen: &Seen) -> Server {
+    let polite = {
+        let seen = seen.clone();
+        move |(): (), context: Context| {
+            let seen = seen.clone();
+            async move {
+                context.cancelled().await;
+                seen.note(format!("cancelled: {}", context.is_cancelled()));
+                context.progress(9, None).await;
+                context.log(LogLevel::Error, None, "cancelled").await;
+                "a result that nobody wants"
+            }
+        }
+    };
+    let stubborn = {
+        let seen = seen.clone();
+        move |(): (), context: Context| {
+            let dropped = Dropped(seen.clone(), Instant::now());
+            async move {
+                for step in 1.. {
+                    context.progress(step, None).await;
+                    context.log(LogLevel::Error, None, "still here").await;
+                    tokio::time::sleep(Duration::from_millis(300)).await;
+                }
+                drop(dropped);
+                "never"
+            }
+        }
+    };
+    echo_builder()
+        .tool(tool("polite", polite))
+        .tool(tool("stubborn", stubborn))
+        .logging()
+        .build()
+        .unwrap()
+}
+
+fn talkative() -> ClientOptions {
+    ClientOptions::new().progress_tokens().log_level("debug")
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_handler_sees_its_token() {
+    for case in Case::all() {
+        let seen = Seen::default();
+        let mut client = Client::connect(case, &cancellable(&seen)).await;
+        let one = client.start("tools/call", json!({"name": "polite"})).await;
+        let other = client.start("tools/call", json!({"name": "polite"})).await;
+        client.settle().await;
+        assert_eq!(seen.take(), [] as [&str; 0], "{case}");
+        client.cancel(one).await;
+        client.settle().await;
+        assert_eq!(seen.take(), ["cancelled: true"], "{case}");
+        client.cancel(other).await;
+        client.settle().await;
+        assert_eq!(seen.take(), ["cancelled: true"], "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_request_is_never_answered() {
+    for case in Case::all() {
+        for name in ["polite", "stubborn"] {
+            let server = cancellable(&Seen::default());
+            let mut client = Client::connect_with(case, &server, talkative()).await;
+            let call = client.start("tools/call", json!({"name": name})).await;
+            client.wait(Duration::from_secs(1)).await;
+            client.cancel(call).await;
+            client.settle().await;
+            client.messages().await;
+            // Neither in the handler's grace nor after it.
+            client.wait(Duration::from_secs(60)).await;
+            client.expect_silence().await;
+            assert!(client.request("tools/list", json!({})).await["result"].is_object());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stubborn_handler_is_dropped_after_the_grace() {
+    for case in Case::all() {
+        for grace in [None, Some(Duration::from_secs(7))] {
+            let mut limits = Limits::default();
+            if let Some(grace) = grace {
+                limits.cancel_grace = grace;
+            }
+            let seen = Seen::default();
+            let options = ClientOptions::new().limits(limits);
+            let mut client = Client::connect_with(case, &cancellable(&seen), options).await;
+            let call = client
+                .start("tools/call", json!({"name": "stubborn"}))
+                .await;
+            client.settle().await;
+            let start = Instant::now();
+            client.cancel(call).await;
+            while seen.0.lock().unwrap().is_empty() {
+                client.wait(Duration::from_millis(100)).await;
+                assert!(
+                    start.elapsed() < Duration::from_secs(10),
+                    "{case}: it goes on"
+                );
+            }
+            let expected = grace.unwrap_or(Duration::from_secs(2));
+            let late = start.elapsed() - expected;
+            assert!(late <= Duration::from_millis(100), "{case}: {late:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_ends_a_handler_with_an_error() {
+    for case in Case::all() {
+        let mut limits = Limits::default();
+        limits.handler_deadline = Duration::from_secs(30);
+        let options = ClientOptions::new().limits(limits);
+        let seen = Seen::default();
+        let mut client = Client::connect_with(case, &cancellable(&seen), options).await;
+        let start = Instant::now();
+        let answer = client
+            .request("tools/call", json!({"name": "polite"}))
+            .await;
+        assert_eq!(answer["error"]["code"], -32603, "{case}: {answer}");
+        assert_eq!(start.elapsed().as_secs(), 30, "{case}");
+        assert_eq!(seen.take(), ["cancelled: true"], "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_connection_cancels() {
+    for case in Case::all() {
+        let seen = Seen::default();
+        let mut client = Client::connect(case, &cancellable(&seen)).await;
+        client.start("tools/call", json!({"name": "polite"})).await;
+        client
+            .start("tools/call", json!({"name": "stubborn"}))
+            .await;
+        client.settle().await;
+        let start = Instant::now();
+        client.close();
+        client.closed().await;
+        assert_eq!(start.elapsed().as_secs(), 1, "{case}: as long as it drains");
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let seen = seen.take();
+        assert_eq!(seen.len(), 2, "{case}: {seen:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn invalid_cancellations_are_ignored() {
+    for case in Case::all() {
+        let mut client = Client::connect(case, &echo()).await;
+        let done = client
+            .start(
+                "tools/call",
+                json!({"name": "echo", "arguments": {"text": "t"}}),
+            )
+            .await;
+        client.response(done).await;
+        let open = client
+            .start(
+                "tools/call",
+                json!({"name": "sleep", "arguments": {"seconds": 5}}),
+            )
+            .await;
+        for params in [
+            json!({"requestId": done}),
+            json!({"requestId": "nobody"}),
+            json!({"requestId": open.to_string()}),
+            json!({"requestId": null}),
+            json!({"requestId": {"id": open}}),
+            json!({"requestId": [open]}),
+            json!({"requestId": 1.5, "reason": "half"}),
+            json!({"reason": 5}),
+            json!({}),
+            json!([]),
+            json!("no"),
+        ] {
+            client.notify("notifications/cancelled", params).await;
+        }
+        client
+            .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled"}))
+            .await;
+        let answer = client.response(open).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "slept", "{case}");
+        client.expect_silence().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn initialize_is_never_cancelled() {
+    for case in Case::legacy() {
+        let options = ClientOptions::new().without_handshake();
+        let mut client = Client::connect_with(case, &echo(), options).await;
+        let params = json!({
+            "protocolVersion": case.revision.as_str(),
+            "capabilities": {},
+            "clientInfo": {"name": "tester", "version": "1"},
+        });
+        client
+            .notify("notifications/cancelled", json!({"requestId": 1}))
+            .await;
+        let id = client.start("initialize", params).await;
+        client
+            .notify("notifications/cancelled", json!({"requestId": id}))
+            .await;
+        let answer = client.response(id).await;
+        assert_eq!(
+            answer["result"]["protocolVersion"],
+            case.revision.as_str(),
+            "{case}"
+        );
+        client
+            .notify("notifications/cancelled", json!({"requestId": id}))
+            .await;
+        assert!(client.request("tools/list", json!({})).await["result"].is_object());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn races_with_completion_are_harmless() {
+    for case in Case::all() {
+        let mut client = Client::connect(case, &echo()).await;
+        let mut answers = 0;
+        for moment in 990..=1010 {
+            let id = client
+                .start(
+                    "tools/call",
+                    json!({"name": "sleep", "arguments": {"seconds": 1}}),
+                )
+                .await;
+            let cancelled = json!({"requestId": id});
+            client.wait(Duration::from_millis(moment)).await;
+            client.notify("notifications/cancelled", cancelled).await;
+            client.wait(Duration::from_secs(3)).await;
+            let said: Vec<_> = client
+                .received()
+                .iter()
+                .filter(|it| it["id"] == id)
+                .collect();
+            assert!(said.len() <= 1, "{case}: {said:?}");
+            answers += said.len();
+        }
+        assert!((5..=15).contains(&answers), "{case}: {answers}");
+        // In the same burst as the request.
+        for _ in 0..20 {
+            let id = client
+                .start(
+                    "tools/call",
+                    json!({"name": "echo", "arguments": {"text": "t"}}),
+                )
+                .await;
+            client
+                .notify("notifications/cancelled", json!({"requestId": id}))
+                .await;
+            client.settle().await;
+            let said = client.received().iter().filter(|it| it["id"] == id).count();
+            assert!(said <= 1, "{case}");
+        }
+        assert!(client.request("tools/list", json!({})).await["result"].is_object());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_reason_is_logged() {
+    for case in Case::all() {
+        let traced = Traced::start();
+        let mut client = Client::connect(case, &echo()).await;
+        let nap = json!({"name": "sleep", "arguments": {"seconds": 5}});
+        let one = client.start("tools/call", nap.clone()).await;
+        client.cancel_because(one, Some("the user\nleft")).await;
+        client.settle().await;
+        assert_eq!(
+            traced.with(r"the user\nleft").len(),
+            1,
+            "{case}: and on one line"
+        );
+
+        let long = format!("long {}", "x".repeat(5000));
+        let two = client.start("tools/call", nap).await;
+        client.cancel_because(two, Some(&long)).await;
+        client.settle().await;
+        let logged = traced.with("long xxx");
+        assert_eq!(logged.len(), 1, "{case}");
+        assert!(logged[0].len() < 500, "{case}: cut");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_server_cancels_only_listens() {
+    for case in Case::modern() {
+        let mut client = Client::connect_with(case, &everything(), talkative()).await;
+        let listen = json!({"notifications": {"toolsListChanged": true}});
+        let listen = client.start("subscriptions/listen", listen).await;
+        client.request("tools/call", json!({"name": "talk"})).await;
+        let nap = json!({"name": "sleep", "arguments": {"seconds": 5}});
+        let cancelled = client.start("tools/call", nap.clone()).await;
+        client.cancel(cancelled).await;
+        client.request("tools/call", nap).await;
+        client.server_stop().close();
+        client.response(listen).await;
+        client.settle().await;
+        let cancelled: Vec<&Value> = client
+            .received()
+            .iter()
+            .filter(|message| message["method"] == "notifications/cancelled")
+            .map(|message| &message["params"]["requestId"])
+            .collect();
+        assert_eq!(cancelled, [listen], "{case}");
+    }
+}

@@ -1,0 +1,258 @@
+//! What each side declares, and what follows from it.
+
+use serde_json::{Value, json};
+use turnbuckle_it::harness::{Case, Client};
+use turnbuckle_server::{
+    Context, Reading, Server, ServerBuilder, Typing, prompt, resource, resource_template,
+};
+use turnbuckle_types::Json;
+
+use crate::asking::{self, KINDS, needed, requests};
+use crate::support::{able, code, connect_able, message, result, taking, told};
+
+type Kind = (&'static str, fn(ServerBuilder) -> ServerBuilder);
+
+/// Everything that a server can be given, alone, and the capability that it is.
+const SERVERS: [Kind; 9] = [
+    ("tools", |it| {
+        it.tool(taking("t", json!({"type": "object"})))
+    }),
+    ("tools", ServerBuilder::dynamic_tools),
+    ("prompts", |it| {
+        it.prompt(prompt("p", async |(): (), _: Context| String::new()))
+    }),
+    ("prompts", ServerBuilder::dynamic_prompts),
+    ("resources", |it| {
+        it.resource(resource("r:1", "r", async |_: Reading, _: Context| ""))
+    }),
+    ("resources", |it| {
+        let read = async |_: Reading, _: Context| "";
+        it.resource_template(resource_template("r:{x}", "r", read))
+    }),
+    ("resources", ServerBuilder::dynamic_resources),
+    ("completions", ServerBuilder::dynamic_completions),
+    ("logging", ServerBuilder::logging),
+];
+
+/// What a server declares: in the handshake, or in discovery.
+async fn declared(case: Case, server: &Server) -> Value {
+    let mut client = Client::connect(case, server).await;
+    match client.handshake() {
+        Some(result) => result["capabilities"].clone(),
+        None => {
+            let answer = client.request("server/discover", json!({})).await;
+            result(&answer)["capabilities"].clone()
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn registered_kinds_are_declared() {
+    for case in Case::all() {
+        for (kind, add) in SERVERS {
+            let server = add(Server::builder("s", "1")).build().unwrap();
+            let mut expected = match kind {
+                "tools" | "prompts" => json!({kind: {"listChanged": true}}),
+                "resources" => json!({kind: {"listChanged": true, "subscribe": true}}),
+                _ => json!({kind: {}}),
+            };
+            if kind == "completions" && !case.revision.features().completions_capability {
+                expected = json!({});
+            }
+            assert_eq!(declared(case, &server).await, expected, "{case} {kind}");
+        }
+        let nothing = Server::builder("s", "1").build().unwrap();
+        assert_eq!(declared(case, &nothing).await, json!({}), "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_completes_is_declared() {
+    let empty = async |_: Typing, _: Context| Vec::new();
+    let read = async |_: Reading, _: Context| "";
+    let template = resource_template("r:{x}", "r", read).complete("x", empty);
+    let server = Server::builder("s", "1")
+        .resource_template(template)
+        .build()
+        .unwrap();
+    for case in Case::all() {
+        let has = declared(case, &server).await.get("completions").is_some();
+        assert_eq!(
+            has,
+            case.revision.features().completions_capability,
+            "{case}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn methods_of_an_undeclared_kind_are_32601() {
+    let methods = [
+        ("tools", "tools/list", json!({})),
+        ("tools", "tools/call", json!({"name": "t"})),
+        ("prompts", "prompts/list", json!({})),
+        ("prompts", "prompts/get", json!({"name": "p"})),
+        ("resources", "resources/list", json!({})),
+        ("resources", "resources/templates/list", json!({})),
+        ("resources", "resources/read", json!({"uri": "r:1"})),
+        ("resources", "resources/subscribe", json!({"uri": "r:1"})),
+        ("resources", "resources/unsubscribe", json!({"uri": "r:1"})),
+        (
+            "completions",
+            "completion/complete",
+            json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}),
+        ),
+        ("logging", "logging/setLevel", json!({"level": "info"})),
+    ];
+    for case in Case::all() {
+        for (kind, add) in SERVERS {
+            let server = add(Server::builder("s", "1")).build().unwrap();
+            let mut client = Client::connect(case, &server).await;
+            for (of, method, params) in &methods {
+                let answer = client.request(method, params.clone()).await;
+                if *of != kind {
+                    assert_eq!(code(&answer), -32601, "{case} {kind} {method}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_not_declared_cannot_be_added() {
+    let server = Server::builder("s", "1").build().unwrap();
+    let read = async |_: Reading, _: Context| "";
+    let said = |_: (), _: Context| async { String::new() };
+    for (refused, says) in [
+        (
+            server.add_tool(taking("t", json!({"type": "object"}))),
+            "dynamic_tools",
+        ),
+        (server.add_prompt(prompt("p", said)), "dynamic_prompts"),
+        (
+            server.add_resource(resource("r:1", "r", read)),
+            "dynamic_resources",
+        ),
+        (
+            server.add_resource_template(resource_template("r:{x}", "r", read)),
+            "dynamic_resources",
+        ),
+    ] {
+        assert!(refused.unwrap_err().to_string().contains(says), "{says}");
+    }
+    let server = Server::builder("s", "1")
+        .dynamic_resources()
+        .build()
+        .unwrap();
+    let completing = resource_template("r:{x}", "r", read)
+        .complete("x", async |_: Typing, _: Context| Vec::new());
+    let refused = server.add_resource_template(completing).unwrap_err();
+    assert!(
+        refused.to_string().contains("dynamic_completions"),
+        "{refused}"
+    );
+    let odd = Server::builder("s", "1").experimental("x", "5".parse::<Json>().unwrap());
+    assert!(odd.build().is_err());
+}
+
+/// Clients that lack what a question of that kind needs.
+fn lacking(case: Case, kind: &str) -> Vec<Value> {
+    let whole = able(case.revision);
+    let without = |name: &str| {
+        let mut less = whole.clone();
+        less.as_object_mut().unwrap().remove(name);
+        less
+    };
+    let with = |name: &str, part: Value| {
+        let mut less = whole.clone();
+        less[name] = part;
+        less
+    };
+    let parts = case.revision.features().sampling_tools;
+    let mut lacking = match kind {
+        "form" => vec![
+            without("elicitation"),
+            with("elicitation", json!({"url": {}})),
+        ],
+        "url" => vec![
+            without("elicitation"),
+            with("elicitation", json!({})),
+            with("elicitation", json!({"form": {}})),
+        ],
+        "sample" => vec![without("sampling")],
+        "tools" | "context" => vec![without("sampling")],
+        _ => vec![without("roots")],
+    };
+    match kind {
+        "tools" => lacking.push(with("sampling", json!({"context": {}}))),
+        "context" if parts => lacking.push(with("sampling", json!({"tools": {}}))),
+        _ => {}
+    }
+    lacking.push(json!({}));
+    lacking
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_undeclared_is_asked() {
+    let server = asking::server();
+    for case in Case::all() {
+        for kind in KINDS {
+            for capabilities in lacking(case, kind) {
+                let mut client = connect_able(case, &server, capabilities).await;
+                for (method, params) in requests(kind) {
+                    let answer = client.request(method, params).await;
+                    assert_ne!(
+                        answer["result"]["resultType"], "input_required",
+                        "{case} {kind}"
+                    );
+                }
+                // And beside them all other questions in the same round are not asked either.
+                let both = requests(&format!("{kind},sample,form"));
+                for (method, params) in both {
+                    let answer = client.request(method, params).await;
+                    assert_ne!(
+                        answer["result"]["resultType"], "input_required",
+                        "{case} {kind}"
+                    );
+                }
+                assert_eq!(client.messages().await, [Value::Null; 0], "{case} {kind}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_capability_is_named() {
+    let server = asking::server();
+    for case in Case::all() {
+        for kind in KINDS {
+            let mut client = connect_able(case, &server, json!({})).await;
+            for (method, params) in requests(kind) {
+                let answer = client.request(method, params).await;
+                let name = needed(kind)
+                    .as_object()
+                    .unwrap()
+                    .keys()
+                    .next()
+                    .unwrap()
+                    .clone();
+                if case.is_modern() {
+                    assert_eq!(code(&answer), -32021, "{case} {kind}");
+                    let mut required = needed(kind);
+                    if kind == "form" {
+                        required = json!({"elicitation": {"form": {}}});
+                    }
+                    assert_eq!(
+                        answer["error"]["data"]["requiredCapabilities"], required,
+                        "{case}"
+                    );
+                } else if method == "tools/call" {
+                    assert!(told(&answer).contains(&name), "{case} {kind}: {answer}");
+                } else {
+                    assert_eq!(code(&answer), -32602, "{case} {kind} {method}");
+                    assert!(message(&answer).contains(&name), "{case} {kind}: {answer}");
+                }
+            }
+        }
+    }
+}

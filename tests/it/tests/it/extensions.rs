@@ -1,0 +1,154 @@
+//! Extensions: only for who declared them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use turnbuckle_it::harness::{Case, Client, ClientOptions};
+use turnbuckle_server::{Context, Extension, ExtensionResult, Result, Server, tool};
+use turnbuckle_types::Request;
+
+use crate::servers::echo_builder;
+
+const ID: &str = "com.example/clock";
+
+#[derive(Serialize, Deserialize)]
+struct Zone {
+    zone: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Time {
+    time: String,
+}
+
+/// The extension's method.
+struct Now;
+
+impl Request for Now {
+    const METHOD: &'static str = "clock/now";
+    type Params = Zone;
+    type Result = Time;
+}
+
+/// A server with an extension: a method, and a result type that a tool uses where it can.
+fn clock() -> Server {
+    let extension = Extension::new(ID)
+        .method::<Now, _, _>(async |asked: Zone, _: Context| {
+            Ok(Time {
+                time: format!("noon in {}", asked.zone),
+            })
+        })
+        .result_type("com.example.deferred");
+    let later = async |(): (), context: Context| -> Result<turnbuckle_types::CallToolResult> {
+        let _ = context;
+        Ok(turnbuckle_types::CallToolResult::text("now"))
+    };
+    let defer = async |(): (), _: Context| ExtensionResult {
+        result_type: "com.example.deferred",
+        value: json!({"until": "noon"}),
+    };
+    echo_builder()
+        .extension(extension)
+        .tool(tool("later", later))
+        .tool(tool("defer", defer))
+        .build()
+        .unwrap()
+}
+
+fn declaring() -> ClientOptions {
+    ClientOptions::new().capabilities(json!({"extensions": {ID: {}}}))
+}
+
+fn declared_everywhere() -> Vec<(Case, ClientOptions)> {
+    // What an older revision does not know cannot be declared in it.
+    let legacy = Case::legacy().into_iter().map(|case| (case, declaring()));
+    let undeclared = Case::modern()
+        .into_iter()
+        .map(|case| (case, ClientOptions::new()));
+    legacy.chain(undeclared).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_undeclared_extension_falls_back_or_is_refused() {
+    for (case, options) in declared_everywhere() {
+        let mut client = Client::connect_with(case, &clock(), options).await;
+        let answer = client.request("clock/now", json!({"zone": "UTC"})).await;
+        assert_eq!(answer["error"]["code"], -32601, "{case}: {answer}");
+        let answer = client.request("tools/call", json!({"name": "later"})).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "now", "{case}");
+    }
+    for case in Case::modern() {
+        let mut client = Client::connect_with(case, &clock(), declaring()).await;
+        let answer = client.request("clock/now", json!({"zone": "UTC"})).await;
+        let result = &answer["result"];
+        assert_eq!(result["time"], "noon in UTC", "{case}: {answer}");
+        assert_eq!(result["resultType"], "complete", "{case}: {answer}");
+        let answer = client.request("clock/now", json!({"zone": 5})).await;
+        assert_eq!(answer["error"]["code"], -32602, "{case}: {answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_type_needs_its_extension() {
+    for (case, options) in declared_everywhere() {
+        let mut client = Client::connect_with(case, &clock(), options).await;
+        let answer = client.request("tools/call", json!({"name": "defer"})).await;
+        assert_eq!(answer["error"]["code"], -32603, "{case}: {answer}");
+    }
+    for case in Case::modern() {
+        let mut client = Client::connect_with(case, &clock(), declaring()).await;
+        let answer = client.request("tools/call", json!({"name": "defer"})).await;
+        let result = &answer["result"];
+        assert_eq!(
+            result["resultType"], "com.example.deferred",
+            "{case}: {answer}"
+        );
+        assert_eq!(result["until"], "noon", "{case}: {answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_extension_is_declared_where_the_revision_can() {
+    for case in Case::all() {
+        let mut client = Client::connect(case, &clock()).await;
+        let capabilities = match client.handshake() {
+            Some(opened) => opened["capabilities"].clone(),
+            None => {
+                client.request("server/discover", json!({})).await["result"]["capabilities"].clone()
+            }
+        };
+        let expected = case.is_modern().then(|| json!({ID: {}}));
+        assert_eq!(capabilities.get("extensions"), expected.as_ref(), "{case}");
+    }
+}
+
+#[test]
+fn an_id_needs_a_prefix() {
+    let build = |id: &str| echo_builder().extension(Extension::new(id)).build();
+    for bad in [
+        "",
+        "clock",
+        "/clock",
+        "com.example",
+        "1com/clock",
+        "com./clock",
+        "com..example/clock",
+        "com.example-/clock",
+        "com example/clock",
+        "com.example/-clock",
+        "com.example/clock_",
+        "com.example/a/b",
+        "com.exämple/clock",
+    ] {
+        let error = build(bad).expect_err(bad).to_string();
+        assert!(error.contains(&format!("{bad:?}")), "it is named: {error}");
+    }
+    for good in [
+        ID,
+        "io.modelcontextprotocol/tasks",
+        "c/x",
+        "com.example/",
+        "a-b.c2/x.y_z-1",
+    ] {
+        build(good).unwrap_or_else(|error| panic!("{good}: {error}"));
+    }
+}

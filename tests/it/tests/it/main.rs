@@ -1,0 +1,45 @@
+//! The integration tests: one module per area.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking"
+)]
+
+mod asking;
+mod caching;
+mod cancellation;
+mod capabilities;
+mod completion;
+mod content;
+mod corpus;
+mod elicitation;
+mod envelope;
+mod error_codes;
+mod extensions;
+mod icons;
+mod lifecycle;
+mod logging;
+mod meta;
+mod mrtr;
+mod oracle;
+mod pagination;
+mod panics;
+mod peer;
+mod ping;
+mod progress;
+mod prompts;
+mod resources;
+mod roots;
+mod rpc;
+mod sampling;
+mod schemas;
+mod servers;
+mod stateless;
+mod subscriptions;
+mod support;
+mod tasks;
+mod tools;
+mod traced;
+mod transports;
+mod versioning;

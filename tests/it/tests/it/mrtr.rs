@@ -1,0 +1,656 @@
+//! Requests that take several rounds: what is asked, what comes back, and what the state between
+//! them is worth.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use turnbuckle_it::harness::{Case, Client};
+use turnbuckle_server::{
+    Context, Extension, Failure, NeedsInput, Result, Server, ServerBuilder, Typing, prompt, tool,
+};
+use turnbuckle_types::{CompleteParams, CompleteResult, Request};
+
+use crate::asking::{self, KINDS, form, good_answer, requests, said, url};
+use crate::support::{
+    able, call, code, connect_able, connect_as, converse, message, principal, result, retry, text,
+    told,
+};
+
+/// Counts how often its handlers run.
+struct Counting {
+    server: Server,
+    runs: Arc<AtomicUsize>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Subject {
+    subject: String,
+}
+
+/// The tools `book` and `other` ask for a name, keep a state, and say both.
+fn booking(change: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Counting {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let book = |runs: &Arc<AtomicUsize>| {
+        let runs = runs.clone();
+        move |it: Subject, context: Context| {
+            runs.fetch_add(1, Ordering::Relaxed);
+            async move {
+                let Some(answer) = context.answer("name", &form())? else {
+                    let needs = NeedsInput::new().ask("name", form());
+                    return Err(needs.state(&format!("state of {}", it.subject))?.into());
+                };
+                let name = answer
+                    .field("name")
+                    .and_then(|it| it.as_str())
+                    .unwrap_or("nobody");
+                let state: Option<String> = context.state()?;
+                Ok::<_, Failure>(format!("{name}, {}", state.unwrap_or_default()))
+            }
+        }
+    };
+    let builder = Server::builder("booking", "1.0.0")
+        .tool(tool("book", book(&runs)))
+        .tool(tool("other", book(&runs)))
+        .prompt(prompt("book", book(&runs)));
+    Counting {
+        server: change(builder).build().unwrap(),
+        runs,
+    }
+}
+
+fn book() -> Value {
+    json!({"name": "book", "arguments": {"subject": "Bern"}})
+}
+
+async fn connect(case: Case, server: &Server) -> Client {
+    connect_able(case, server, able(case.revision)).await
+}
+
+/// The first round, and the parameters of the second.
+async fn first_round(client: &mut Client) -> Value {
+    let answer = client.request("tools/call", book()).await;
+    assert_eq!(result(&answer)["resultType"], "input_required", "{answer}");
+    retry(&book(), &answer["result"], |it| {
+        good_answer(&it.method, &it.params)
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_is_written_once_for_every_era() {
+    let booking = booking(|it| it);
+    for case in Case::all()
+        .into_iter()
+        .filter(|it| it.revision.features().elicitation)
+    {
+        let mut client = connect(case, &booking.server).await;
+        let answers =
+            |question: &crate::support::Question| good_answer(&question.method, &question.params);
+        let (answer, asked) = converse(&mut client, "tools/call", book(), answers).await;
+        assert_eq!(text(&answer), "Ada, state of Bern", "{case}");
+        assert_eq!(asked.len(), 1, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_asked_outside_a_result() {
+    let server = asking::server();
+    for case in Case::modern() {
+        let mut client = connect(case, &server).await;
+        for kind in KINDS {
+            for (method, params) in requests(kind) {
+                let answer = |it: &crate::support::Question| good_answer(&it.method, &it.params);
+                let (response, asked) = converse(&mut client, method, params, answer).await;
+                assert!(said(method, &response).starts_with(kind), "{case}");
+                assert_eq!(asked.len(), 1, "{case}");
+            }
+        }
+        client.settle().await;
+        let asks = |it: &&Value| it.get("method").is_some();
+        assert_eq!(client.received().iter().find(asks), None, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_three_kinds_are_asked_at_once() {
+    let server = asking::server();
+    for case in Case::modern() {
+        let mut client = connect(case, &server).await;
+        for (method, params) in requests("form,sample,roots") {
+            let response = client.request(method, params.clone()).await;
+            let asked = result(&response)["inputRequests"].as_object().unwrap();
+            let mut kinds: Vec<_> = asked
+                .iter()
+                .map(|(key, it)| (key.as_str(), it["method"].as_str().unwrap()))
+                .collect();
+            kinds.sort_unstable();
+            assert_eq!(
+                kinds,
+                [
+                    ("form", "elicitation/create"),
+                    ("roots", "roots/list"),
+                    ("sample", "sampling/createMessage"),
+                ],
+                "{case} {method}"
+            );
+            let again = retry(&params, &response["result"], |it| {
+                good_answer(&it.method, &it.params)
+            });
+            let said = said(method, &client.request(method, again).await);
+            for answer in ["Ada", "something", "file:///home/ada"] {
+                assert!(said.contains(answer), "{case} {method}: {said}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_legacy_round_goes_out_together_and_the_first_failure_ends_it() {
+    let server = asking::server();
+    for case in Case::legacy() {
+        let mut client = connect(case, &server).await;
+        let [(method, params), ..] = requests("roots,sample");
+        let id = client.start(method, params.clone()).await;
+        let asked = client.messages().await;
+        let of = |method: &str| asked.iter().find(|it| it["method"] == method).unwrap();
+        let (roots, sample) = (of("roots/list"), of("sampling/createMessage"));
+        assert_eq!(asked.len(), 2, "{case}");
+        // In any order.
+        client
+            .answer(
+                &sample["id"],
+                good_answer("sampling/createMessage", &Value::Null),
+            )
+            .await;
+        assert!(!client.is_answered(id).await, "{case}");
+        client
+            .answer(&roots["id"], good_answer("roots/list", &Value::Null))
+            .await;
+        assert!(
+            said(method, &client.response(id).await).contains("something"),
+            "{case}"
+        );
+
+        let id = client.start(method, params).await;
+        let asked = client.messages().await;
+        let of = |method: &str| asked.iter().find(|it| it["method"] == method).unwrap();
+        client
+            .answer_error(&of("sampling/createMessage")["id"], -1, "User rejected")
+            .await;
+        assert!(
+            told(&client.response(id).await).contains("User rejected"),
+            "{case}"
+        );
+        let taken_back = client.messages().await;
+        assert_eq!(taken_back.len(), 1, "{case}");
+        assert_eq!(taken_back[0]["method"], "notifications/cancelled", "{case}");
+        assert_eq!(
+            taken_back[0]["params"]["requestId"],
+            of("roots/list")["id"],
+            "{case}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tampered_state_is_refused() {
+    let booking = booking(|it| it);
+    for case in Case::modern() {
+        let mut client = connect(case, &booking.server).await;
+        let again = first_round(&mut client).await;
+        let state = again["requestState"].as_str().unwrap().to_owned();
+        // It tells a reader nothing.
+        assert!(!state.contains("Bern"), "{state}");
+        booking.runs.store(0, Ordering::Relaxed);
+        let mut bad: Vec<String> = ["", "x", "garbage", &state[1..], &state[..state.len() - 1]]
+            .map(str::to_owned)
+            .into();
+        bad.push(format!("{state}A"));
+        bad.push("A".repeat(200_000));
+        for place in 0..state.len() {
+            let other = if &state[place..=place] == "A" {
+                "B"
+            } else {
+                "A"
+            };
+            let mut changed = state.clone();
+            changed.replace_range(place..=place, other);
+            bad.push(changed);
+        }
+        for state in bad {
+            let mut tampered = again.clone();
+            tampered["requestState"] = state.as_str().into();
+            let answer = client.request("tools/call", tampered).await;
+            assert_eq!(code(&answer), -32602, "{case} {state:.60}");
+        }
+        for no_string in [json!(5), json!({}), json!([]), json!(true)] {
+            let mut tampered = again.clone();
+            tampered["requestState"] = no_string;
+            assert_eq!(
+                code(&client.request("tools/call", tampered).await),
+                -32602,
+                "{case}"
+            );
+        }
+        assert_eq!(booking.runs.load(Ordering::Relaxed), 0, "{case}");
+        let answer = client.request("tools/call", again).await;
+        assert_eq!(text(&answer), "Ada, state of Bern", "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn state_of_another_request_is_refused() {
+    let booking = booking(|it| it);
+    for case in Case::modern() {
+        let mut client = connect(case, &booking.server).await;
+        let again = first_round(&mut client).await;
+        booking.runs.store(0, Ordering::Relaxed);
+        let with = |name: &str, value: Value| {
+            let mut other = again.clone();
+            other[name] = value;
+            other
+        };
+        for (method, params) in [
+            ("tools/call", with("name", "other".into())),
+            ("tools/call", with("arguments", json!({"subject": "Basel"}))),
+            (
+                "tools/call",
+                with("arguments", json!({"subject": "Bern", "more": 1})),
+            ),
+            ("tools/call", with("arguments", json!({}))),
+            ("prompts/get", again.clone()),
+        ] {
+            let answer = client.request(method, params).await;
+            assert_eq!(code(&answer), -32602, "{case} {method}");
+            assert!(message(&answer).contains("requestState"), "{answer}");
+        }
+        assert_eq!(booking.runs.load(Ordering::Relaxed), 0, "{case}");
+        // Spelled otherwise, and under another `_meta`, it is the same request.
+        let mut same = with("arguments", json!({"subject": "Bern"}));
+        same["_meta"] = json!({"com.example/trace": 1});
+        assert_eq!(
+            text(&client.request("tools/call", same).await),
+            "Ada, state of Bern"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn state_of_another_principal_is_refused() {
+    let booking = booking(|it| it);
+    for case in Case::modern() {
+        let able = able(case.revision);
+        let connect = |who: Option<turnbuckle_types::Principal>| {
+            let options = turnbuckle_it::harness::ClientOptions::new().capabilities(able.clone());
+            let options = match who {
+                Some(who) => options.principal(who),
+                None => options,
+            };
+            Client::connect_with(case, &booking.server, options)
+        };
+        let mut ada = connect(Some(principal("ada"))).await;
+        let again = first_round(&mut ada).await;
+        booking.runs.store(0, Ordering::Relaxed);
+        let elsewhere = turnbuckle_types::Principal::new("https://other.example", "ada");
+        for other in [
+            None,
+            Some(principal("bob")),
+            Some(elsewhere),
+            Some(principal("ada").client("another client")),
+        ] {
+            let mut other = connect(other).await;
+            let answer = other.request("tools/call", again.clone()).await;
+            assert_eq!(code(&answer), -32602, "{case}");
+        }
+        assert_eq!(booking.runs.load(Ordering::Relaxed), 0, "{case}");
+        // What a principal may do is not who it is.
+        let mut same = connect(Some(principal("ada").scopes(["more"]))).await;
+        assert_eq!(
+            text(&same.request("tools/call", again).await),
+            "Ada, state of Bern"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn expired_state_is_refused() {
+    let booking = booking(|it| it.input_lifetime(0));
+    for case in Case::modern() {
+        let mut client = connect(case, &booking.server).await;
+        let again = first_round(&mut client).await;
+        let answer = client.request("tools/call", again).await;
+        assert_eq!(code(&answer), -32602, "{case}");
+        assert!(message(&answer).contains("expired"), "{case}: {answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn malformed_inputs_are_32602() {
+    let booking = booking(|it| it);
+    for case in Case::modern() {
+        let mut client = connect(case, &booking.server).await;
+        let again = first_round(&mut client).await;
+        let too_many: serde_json::Map<_, _> =
+            (0..1025).map(|n| (n.to_string(), json!({}))).collect();
+        for responses in [
+            json!([]),
+            json!("accept"),
+            json!(5),
+            json!({"name": 5}),
+            json!({"name": "accept"}),
+            json!({"name": []}),
+            json!({"name": null}),
+            json!({"name": {}}),
+            json!({"name": {"action": "perhaps"}}),
+            json!({"name": {"action": 5}}),
+            json!({"name": {"action": "accept", "content": "Ada"}}),
+            json!({"name": {"action": "accept", "content": {}}}),
+            json!({"name": {"action": "accept", "content": {"name": "Ada"}}, "other": 5}),
+            too_many.into(),
+        ] {
+            let mut malformed = again.clone();
+            malformed["inputResponses"] = responses.clone();
+            let answer = client.request("tools/call", malformed).await;
+            assert_eq!(code(&answer), -32602, "{case} {responses}");
+        }
+        let long = json!({"name": {"action": "x".repeat(100_000)}});
+        let mut malformed = again.clone();
+        malformed["inputResponses"] = long;
+        let answer = client.request("tools/call", malformed).await;
+        assert!(message(&answer).len() < 300, "{case}");
+        assert_eq!(
+            text(&client.request("tools/call", again).await),
+            "Ada, state of Bern"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn missing_inputs_are_asked_again() {
+    let server = asking::server();
+    for case in Case::modern() {
+        let mut client = connect(case, &server).await;
+        for (method, params) in requests("form,sample,roots") {
+            let first = client.request(method, params.clone()).await;
+            let whole = retry(&params, &first["result"], |it| {
+                good_answer(&it.method, &it.params)
+            });
+            let mut part = whole.clone();
+            let responses = part["inputResponses"].as_object_mut().unwrap();
+            responses.remove("sample");
+            responses.remove("roots");
+            let second = client.request(method, part).await;
+            assert_eq!(result(&second)["resultType"], "input_required", "{case}");
+            let asked = result(&second)["inputRequests"].as_object().unwrap();
+            let mut keys: Vec<_> = asked.keys().map(String::as_str).collect();
+            keys.sort_unstable();
+            assert_eq!(keys, ["roots", "sample"], "{case}");
+            // What was answered is not asked for again, although the client sends it no more.
+            let rest = retry(&params, &second["result"], |it| {
+                good_answer(&it.method, &it.params)
+            });
+            let said = said(method, &client.request(method, rest).await);
+            assert!(
+                said.contains("Ada") && said.contains("something"),
+                "{case}: {said}"
+            );
+        }
+        // Nothing at all is answered: everything is asked again.
+        for nothing in [json!({}), Value::Null] {
+            let [(method, mut params), ..] = requests("form");
+            params["inputResponses"] = nothing;
+            let again = client.request(method, params).await;
+            assert_eq!(
+                result(&again)["inputRequests"].as_object().unwrap().len(),
+                1,
+                "{case}"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn surplus_inputs_are_ignored() {
+    let booking = booking(|it| it);
+    for case in Case::modern() {
+        let mut client = connect(case, &booking.server).await;
+        let mut again = first_round(&mut client).await;
+        for key in ["", "names", "Name", "constructor", "__proto__"] {
+            again["inputResponses"][key] = json!({"action": "accept", "content": {"name": "Eve"}});
+        }
+        again["inputResponses"]["name"]["com.example/more"] = json!([1, {"a": null}]);
+        assert_eq!(
+            text(&client.request("tools/call", again).await),
+            "Ada, state of Bern"
+        );
+        // Neither do they matter to who never asks.
+        let [_, (method, mut params), _] = requests("");
+        params["inputResponses"] = json!({"name": {"action": "accept"}});
+        params["name"] = "nothing".into();
+        assert_eq!(
+            code(&client.request(method, params).await),
+            -32602,
+            "{case}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_undeclared_input_is_never_asked() {
+    let server = asking::server();
+    for case in Case::modern() {
+        for (kind, kinds_left) in [
+            ("elicitation", ["sample", "roots"]),
+            ("sampling", ["form", "roots"]),
+            ("roots", ["form", "sample"]),
+        ] {
+            let mut capabilities = able(case.revision);
+            capabilities.as_object_mut().unwrap().remove(kind);
+            let mut client = connect_able(case, &server, capabilities).await;
+            for (method, params) in requests("form,sample,roots") {
+                let answer = client.request(method, params).await;
+                assert_eq!(code(&answer), -32021, "{case} {kind}");
+                let required = answer["error"]["data"]["requiredCapabilities"]
+                    .as_object()
+                    .unwrap();
+                assert_eq!(required.keys().collect::<Vec<_>>(), [kind], "{case}");
+            }
+            for (method, params) in requests(&kinds_left.join(",")) {
+                let answer = client.request(method, params).await;
+                assert_eq!(
+                    result(&answer)["resultType"],
+                    "input_required",
+                    "{case} {kind}"
+                );
+            }
+        }
+    }
+}
+
+/// A server with a tool that needs just that.
+fn needing(needs: fn() -> Result<NeedsInput>) -> Server {
+    Server::builder("needing", "1.0.0")
+        .tool(tool("need", move |(): (), context: Context| async move {
+            if context.raw_answer("a").is_some() || context.state::<u8>()?.is_some() {
+                return Ok::<_, Failure>("went on");
+            }
+            Err(needs()?.into())
+        }))
+        .build()
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_round_is_refused() {
+    let server = needing(|| Ok(NeedsInput::new()));
+    for case in Case::all() {
+        let mut client = connect(case, &server).await;
+        let answer = call(&mut client, "need", json!({})).await;
+        assert_eq!(code(&answer), -32603, "{case}");
+        assert_eq!(client.messages().await, [Value::Null; 0], "{case}");
+    }
+    // A state alone is something to come back with.
+    let server = needing(|| Ok(NeedsInput::new().state(&5)?));
+    for case in Case::all() {
+        let mut client = connect(case, &server).await;
+        let params = json!({"name": "need"});
+        let nobody = |_: &crate::support::Question| panic!("nothing was asked");
+        let (answer, _) = converse(&mut client, "tools/call", params, nobody).await;
+        assert_eq!(text(&answer), "went on", "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeated_key_is_refused() {
+    let server = needing(|| Ok(NeedsInput::new().ask("a", form()).ask("a", url())));
+    for case in Case::all() {
+        let mut client = connect(case, &server).await;
+        let answer = call(&mut client, "need", json!({})).await;
+        assert_eq!(code(&answer), -32603, "{case}");
+        assert!(message(&answer).contains("\"a\""), "{case}: {answer}");
+        assert_eq!(client.messages().await, [Value::Null; 0], "{case}");
+    }
+}
+
+struct Probe;
+
+impl Request for Probe {
+    const METHOD: &'static str = "example/probe";
+    type Params = CompleteParams;
+    type Result = CompleteResult;
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_three_methods_may_need_input() {
+    let completer = async |_: Typing, context: Context| {
+        // There is no way to say it but through an error, which a completer has none of.
+        assert!(context.ask("name", form()).is_err());
+        Vec::new()
+    };
+    let probing = Extension::new("com.example/probe").method::<Probe, _, _>(
+        async |_: CompleteParams, context: Context| {
+            context.ask("name", form())?;
+            Err(Failure::new("not asked"))
+        },
+    );
+    let server = Server::builder("s", "1")
+        .prompt(
+            prompt("p", async |_: Subject, _: Context| String::new())
+                .complete("subject", completer),
+        )
+        .extension(probing)
+        .build()
+        .unwrap();
+    for case in Case::modern() {
+        let mut able = able(case.revision);
+        able["extensions"] = json!({"com.example/probe": {}});
+        let mut client = connect_able(case, &server, able).await;
+        let params = json!({
+            "ref": {"type": "ref/prompt", "name": "p"},
+            "argument": {"name": "subject", "value": ""},
+        });
+        let answer = client.request("completion/complete", params.clone()).await;
+        assert_eq!(result(&answer)["resultType"], "complete", "{case}");
+        let answer = client.request("example/probe", params).await;
+        assert_eq!(code(&answer), -32603, "{case}");
+        assert!(message(&answer).contains("input"), "{case}: {answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abandoned_round_holds_nothing() {
+    let booking = booking(|it| it);
+    for case in Case::modern() {
+        let mut client = connect(case, &booking.server).await;
+        let first = first_round(&mut client).await;
+        for _ in 0..3000 {
+            first_round(&mut client).await;
+        }
+        // Whatever a handler holds while it runs is gone: nothing waits for the client.
+        assert_eq!(Arc::strong_count(&booking.runs), 4, "{case}");
+        assert_eq!(
+            text(&client.request("tools/call", first).await),
+            "Ada, state of Bern"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rounds_are_bounded() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = asked.clone();
+    let server = Server::builder("insatiable", "1.0.0")
+        .tool(tool("more", move |(): (), context: Context| {
+            let at = counter.fetch_add(1, Ordering::Relaxed);
+            async move { context.ask(&format!("q{at}"), form()).map(|_| "never") }
+        }))
+        .max_rounds(3)
+        .build()
+        .unwrap();
+    for case in Case::legacy()
+        .into_iter()
+        .filter(|it| it.revision.features().elicitation)
+    {
+        let mut client = connect(case, &server).await;
+        let answers = |it: &crate::support::Question| good_answer(&it.method, &it.params);
+        let params = json!({"name": "more"});
+        let (answer, asked) = converse(&mut client, "tools/call", params, answers).await;
+        assert!(
+            told(&answer).contains("more than 3 times"),
+            "{case}: {answer}"
+        );
+        assert_eq!(asked.len(), 3, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_fails_after_the_last_round_is_told_as_it_is() {
+    let server = Server::builder("s", "1")
+        .tool(tool("once", async |(): (), context: Context| {
+            context.ask("name", form())?;
+            Err::<String, _>(Failure::new("disk full"))
+        }))
+        .tool(tool("never", async |(): (), _: Context| {
+            Err::<String, _>(Failure::new("disk full"))
+        }))
+        .max_rounds(1)
+        .build()
+        .unwrap();
+    for case in Case::all()
+        .into_iter()
+        .filter(|it| it.revision.features().elicitation)
+    {
+        let mut client = connect(case, &server).await;
+        for name in ["once", "never"] {
+            let answers = |it: &crate::support::Question| good_answer(&it.method, &it.params);
+            let params = json!({"name": name});
+            let (answer, _) = converse(&mut client, "tools/call", params, answers).await;
+            assert_eq!(told(&answer), "disk full", "{case} {name}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_may_not_see_a_tool_cannot_come_back_to_it() {
+    let server = Server::builder("s", "1")
+        .tool(
+            tool("book", async |_: Subject, context: Context| {
+                context.ask("name", form()).map(|_| "went on")
+            })
+            .visible_to(|who| who.is_some_and(|who| who.subject == "ada")),
+        )
+        .build()
+        .unwrap();
+    for case in Case::modern() {
+        let mut bob = connect_as(case, &server, "bob").await;
+        let mut again = book();
+        again["inputResponses"] = json!({"name": {"action": "decline"}});
+        assert_eq!(
+            code(&bob.request("tools/call", again).await),
+            -32602,
+            "{case}"
+        );
+    }
+}

@@ -1,0 +1,6 @@
+//! Every message that is encoded for a revision is one of that revision, by its official schema.
+
+mod judge;
+mod methods;
+mod projection;
+mod samples;

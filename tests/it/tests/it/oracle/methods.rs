@@ -1,0 +1,76 @@
+//! The membership table is the official schemas' unions of messages.
+
+use std::collections::BTreeSet;
+
+use turnbuckle_it::oracle::Oracle;
+use turnbuckle_wire::revision::{Method, Party, Revision};
+
+/// The tasks of one revision's core became an extension: the table does not have them.
+const TASKS: [&str; 5] = [
+    "tasks/get",
+    "tasks/result",
+    "tasks/list",
+    "tasks/cancel",
+    "notifications/tasks/status",
+];
+
+#[test]
+fn each_party_receives_what_the_schema_lets_the_other_send() {
+    let Some(oracle) = Oracle::load() else { return };
+    for revision in Revision::ALL {
+        let schema = oracle.schema(revision.as_str());
+        for (receiver, sender) in [(Party::Server, "Client"), (Party::Client, "Server")] {
+            for (kind, notifications) in [("Request", false), ("Notification", true)] {
+                let official: BTreeSet<String> = schema
+                    .methods(&format!("{sender}{kind}"))
+                    .into_keys()
+                    .collect();
+                let ours: BTreeSet<String> = Method::ALL
+                    .iter()
+                    .filter(|method| method.is_notification() == notifications)
+                    .filter(|method| method.reaches(receiver, revision))
+                    .map(|method| method.as_str().to_owned())
+                    .collect();
+                let missing: Vec<_> = official.difference(&ours).collect();
+                assert!(
+                    missing
+                        .iter()
+                        .all(|method| TASKS.contains(&method.as_str())),
+                    "{revision}: {sender}{kind} has {missing:?}"
+                );
+                let invented: Vec<_> = ours.difference(&official).collect();
+                assert!(
+                    invented.is_empty(),
+                    "{revision}: {sender}{kind} has no {invented:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_stands_only_inside_results_reaches_nobody() {
+    let Some(oracle) = Oracle::load() else { return };
+    let modern = Revision::NEWEST;
+    let schema = oracle.schema(modern.as_str());
+    let inside: BTreeSet<String> = schema.methods("InputRequest").into_keys().collect();
+    let expected = [Method::CreateMessage, Method::Elicit, Method::ListRoots];
+    assert_eq!(
+        inside,
+        expected
+            .iter()
+            .map(|method| method.as_str().to_owned())
+            .collect()
+    );
+
+    let mut reaching = BTreeSet::new();
+    for method in Method::ALL {
+        let reaches = |party| method.reaches(party, modern);
+        if reaches(Party::Client) || reaches(Party::Server) {
+            reaching.insert(method.as_str().to_owned());
+        }
+    }
+    let literals = schema.method_literals();
+    let unreached: BTreeSet<String> = literals.difference(&reaching).cloned().collect();
+    assert_eq!(unreached, inside);
+}

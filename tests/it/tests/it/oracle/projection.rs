@@ -1,0 +1,311 @@
+//! Everything that is sent, to every revision that has it, against that revision's schema.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use turnbuckle_it::oracle::{Oracle, Sender};
+use turnbuckle_types::method::{Notification, Request};
+use turnbuckle_types::{InputRequired, method as m};
+use turnbuckle_wire::era::{Project, Projected, Reply, write_reply};
+use turnbuckle_wire::revision::{Method, Party, Revision};
+use turnbuckle_wire::rpc;
+
+use super::samples::{self, UNKNOWN};
+
+/// A message as it was encoded for one revision.
+struct Sent {
+    revision: Revision,
+    sender: Sender,
+    message: Value,
+    answers: Option<&'static str>,
+}
+
+/// Calls a generic function with the request type of a method.
+macro_rules! with_request {
+    ($method:expr, $run:ident($($arg:expr),*)) => {
+        with_request!(@match $method, $run($($arg),*),
+            Initialize Ping Discover ListTools CallTool ListResources ListResourceTemplates
+            ReadResource Subscribe Unsubscribe ListPrompts GetPrompt Complete SetLevel Listen
+            CreateMessage Elicit ListRoots)
+    };
+    (@match $method:expr, $run:ident $args:tt, $($Request:ident)+) => {
+        match $method {
+            $(m::$Request::METHOD => with_request!(@call $run, $Request, $args),)+
+            other => panic!("no request {other}"),
+        }
+    };
+    (@call $run:ident, $Request:ident, ($($arg:expr),*)) => { $run::<m::$Request>($($arg),*) };
+}
+
+macro_rules! with_notification {
+    ($method:expr, $run:ident($($arg:expr),*)) => {
+        with_notification!(@match $method, $run($($arg),*),
+            Initialized Cancelled Progress Log ToolListChanged PromptListChanged
+            ResourceListChanged ResourceUpdated RootsListChanged SubscriptionsAcknowledged
+            ElicitationComplete)
+    };
+    (@match $method:expr, $run:ident $args:tt, $($Notification:ident)+) => {
+        match $method {
+            $(m::$Notification::METHOD => with_notification!(@call $run, $Notification, $args),)+
+            other => panic!("no notification {other}"),
+        }
+    };
+    (@call $run:ident, $Notification:ident, ($($arg:expr),*)) => {
+        $run::<m::$Notification>($($arg),*)
+    };
+}
+
+fn decoded<T: DeserializeOwned>(value: &Value) -> T {
+    serde_json::from_str(&value.to_string()).unwrap_or_else(|error| panic!("{error}: {value}"))
+}
+
+/// The revisions in which a message reaches a party, with who sends it.
+fn reaching(method: &str) -> impl Iterator<Item = (Revision, Sender)> {
+    let method = Method::parse(method).unwrap();
+    Revision::ALL.into_iter().flat_map(move |revision| {
+        [
+            (Party::Server, Sender::Client),
+            (Party::Client, Sender::Server),
+        ]
+        .into_iter()
+        .filter(move |(receiver, _)| method.reaches(*receiver, revision))
+        .map(move |(_, sender)| (revision, sender))
+    })
+}
+
+fn opposite(sender: Sender) -> Sender {
+    match sender {
+        Sender::Client => Sender::Server,
+        Sender::Server => Sender::Client,
+    }
+}
+
+fn replied(revision: Revision, reply: &Reply) -> Value {
+    let mut out = Vec::new();
+    let info = br#"{"name":"s","version":"1"}"#;
+    write_reply(&mut out, &1.into(), reply, revision.features(), Some(info));
+    serde_json::from_slice(&out).unwrap()
+}
+
+fn send_result<R: Request>(result: &Value, sent: &mut Vec<Sent>)
+where
+    R::Result: Project + Clone,
+{
+    for (revision, asker) in reaching(R::METHOD) {
+        let mut older = decoded::<R::Result>(result);
+        let reply = Reply::complete(older.clone());
+        older.project(revision.features());
+        assert!(older.fits(revision.features()), "{revision}: {result}");
+        let message = replied(revision, &reply);
+        let sender = opposite(asker);
+        sent.push(Sent {
+            revision,
+            sender,
+            message,
+            answers: Some(R::METHOD),
+        });
+    }
+}
+
+/// The parameters for a revision, as what sends them projects them.
+fn projected<P: Project + Serialize + DeserializeOwned>(params: &Value, revision: Revision) -> P {
+    let mut params = decoded::<P>(params);
+    let features = revision.features();
+    if !params.fits(features) {
+        params.project(features);
+        assert!(
+            params.fits(features),
+            "{revision}: {:?}",
+            serde_json::to_string(&params)
+        );
+    }
+    params
+}
+
+fn send_request<R: Request>(params: &Value, sent: &mut Vec<Sent>)
+where
+    R::Params: Project,
+{
+    for (revision, sender) in reaching(R::METHOD) {
+        let params = projected::<R::Params>(params, revision);
+        let frame = rpc::request(&7.into(), R::METHOD, Some(&params)).unwrap();
+        let message = serde_json::from_slice(&frame).unwrap();
+        sent.push(Sent {
+            revision,
+            sender,
+            message,
+            answers: None,
+        });
+    }
+}
+
+fn send_notification<N: Notification>(params: &Value, sent: &mut Vec<Sent>)
+where
+    N::Params: Project,
+{
+    for (revision, sender) in reaching(N::METHOD) {
+        let params = projected::<N::Params>(params, revision);
+        let frame = rpc::notification(N::METHOD, Some(&params)).unwrap();
+        let message = serde_json::from_slice(&frame).unwrap();
+        sent.push(Sent {
+            revision,
+            sender,
+            message,
+            answers: None,
+        });
+    }
+}
+
+/// Sends a question to a client, to every revision that can be asked it, and says which those are.
+fn send_question<R: Request>(params: &Value, sent: &mut Vec<Sent>) -> Vec<Revision>
+where
+    R::Params: Project,
+{
+    let mut asked = Vec::new();
+    for (revision, sender) in reaching(R::METHOD) {
+        match decoded::<R::Params>(params).expressible(revision.features()) {
+            Err(error) => {
+                assert!(error.is_missing_capability());
+                continue;
+            }
+            Ok(()) => asked.push(revision),
+        }
+        let params = projected::<R::Params>(params, revision);
+        let frame = rpc::request(&7.into(), R::METHOD, Some(&params)).unwrap();
+        let message = serde_json::from_slice(&frame).unwrap();
+        sent.push(Sent {
+            revision,
+            sender,
+            message,
+            answers: None,
+        });
+    }
+    asked
+}
+
+fn everything() -> Vec<Sent> {
+    let mut sent = Vec::new();
+    for (method, result) in samples::results() {
+        with_request!(method, send_result(&result, &mut sent));
+    }
+    for (method, params) in samples::requests() {
+        with_request!(method, send_request(&params, &mut sent));
+    }
+    for (method, params) in samples::notifications() {
+        with_notification!(method, send_notification(&params, &mut sent));
+    }
+    for params in [samples::form(), samples::form_of_several(), samples::url()] {
+        send_question::<m::Elicit>(&params, &mut sent);
+    }
+    for params in [samples::question(), samples::question_with_tools()] {
+        send_question::<m::CreateMessage>(&params, &mut sent);
+    }
+    send_question::<m::ListRoots>(&json!({"_meta": {"progressToken": 1}}), &mut sent);
+    for revision in Revision::modern() {
+        let required = decoded::<InputRequired>(&samples::input_required());
+        let reply = Reply::NeedsInput(Box::new(Projected(required)));
+        let message = replied(revision, &reply);
+        sent.push(Sent {
+            revision,
+            sender: Sender::Server,
+            message,
+            answers: Some("tools/call"),
+        });
+    }
+    sent
+}
+
+#[test]
+fn every_message_is_one_of_its_revision() {
+    let Some(oracle) = Oracle::load() else { return };
+    let sent = everything();
+    for method in Method::ALL {
+        let name = method.as_str();
+        let tried = sent.iter().any(|sent| sent.message["method"] == name);
+        let inside = samples::input_required().to_string().contains(name);
+        assert!(tried || inside, "no sample of {name}");
+    }
+    let mut faults = Vec::new();
+    for Sent {
+        revision,
+        sender,
+        message,
+        answers,
+    } in &sent
+    {
+        if let Err(found) = oracle.check_message(revision.as_str(), *sender, message, *answers) {
+            faults.push(format!("{revision} {message}\n  {}", found.join("\n  ")));
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "{} faults:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
+
+#[test]
+fn names_that_no_schema_knows_reach_every_reader() {
+    for Sent {
+        revision, message, ..
+    } in everything()
+    {
+        let body = message.get("result").or(message.get("params")).unwrap();
+        let asks = message["method"] == "elicitation/create"
+            || message["method"] == "sampling/createMessage"
+            || message["method"] == "roots/list"
+            || body["resultType"] == "input_required";
+        if !asks {
+            assert_eq!(
+                body[UNKNOWN],
+                json!({"kept": 1.50}),
+                "{revision}: {message}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_samples_use_every_name_of_the_vocabulary() {
+    let Some(oracle) = Oracle::load() else { return };
+    let sent = everything();
+    for revision in Revision::ALL {
+        let of = sent.iter().filter(|sent| sent.revision == revision);
+        let untried = oracle
+            .untried(
+                revision.as_str(),
+                of.map(|sent| (sent.sender, &sent.message, sent.answers)),
+            )
+            .unwrap();
+        let left: Vec<_> = untried.iter().filter(|name| !is_left_out(name)).collect();
+        assert!(left.is_empty(), "{revision}: {left:#?}");
+    }
+}
+
+/// The tasks of one revision's core, which became an extension; and members that only a schema
+/// written by an author would have.
+fn is_left_out(name: &str) -> bool {
+    ["/task", "/tasks", "/execution"]
+        .iter()
+        .any(|tasks| name.ends_with(tasks))
+        || name.contains("Schema/") && !name.contains("requestedSchema/")
+}
+
+#[test]
+fn a_question_is_only_put_where_it_can_be_asked_whole() {
+    let asked = |params: Value| send_question::<m::Elicit>(&params, &mut Vec::new());
+    assert_eq!(
+        asked(samples::form()),
+        [Revision::V2025_06_18, Revision::NEWEST_LEGACY]
+    );
+    assert_eq!(asked(samples::form_of_several()), [Revision::NEWEST_LEGACY]);
+    assert_eq!(asked(samples::url()), [Revision::NEWEST_LEGACY]);
+
+    let asked = |params: Value| send_question::<m::CreateMessage>(&params, &mut Vec::new());
+    assert_eq!(asked(samples::question()).len(), 4);
+    assert_eq!(
+        asked(samples::question_with_tools()),
+        [Revision::NEWEST_LEGACY]
+    );
+}

@@ -1,0 +1,129 @@
+//! A handler that panics fails alone.
+
+use serde_json::{Value, json};
+use turnbuckle_it::harness::{Case, Client};
+use turnbuckle_server::{
+    Context, Extension, Reading, Result, Server, Typing, prompt, resource, resource_template, tool,
+};
+use turnbuckle_types::{CompleteParams, CompleteResult, Request};
+
+use crate::support::{call, code, connect_able, message, text};
+
+struct Probe;
+
+impl Request for Probe {
+    const METHOD: &'static str = "example/probe";
+    type Params = CompleteParams;
+    type Result = CompleteResult;
+}
+
+/// Panics at once, after a while, or before there is a future at all.
+fn server() -> Server {
+    let later = async |_: Reading, _: Context| -> String {
+        tokio::task::yield_now().await;
+        panic!("secret of a resource");
+    };
+    let completer =
+        async |_: Typing, _: Context| -> Vec<String> { panic!("secret of a completer") };
+    let before =
+        |_: Reading, _: Context| -> std::future::Ready<String> { panic!("secret, at once") };
+    let probing = Extension::new("com.example/probe").method::<Probe, _, _>(
+        async |_: CompleteParams, _: Context| -> Result<CompleteResult> { panic!("secret probe") },
+    );
+    Server::builder("panicking", "1.0.0")
+        .tool(tool("good", async |(): (), _: Context| "good"))
+        .tool(tool("now", async |(): (), _: Context| -> String {
+            panic!("secret of a tool")
+        }))
+        .tool(tool("later", async |(): (), _: Context| -> String {
+            tokio::task::yield_now().await;
+            panic!("secret of a tool");
+        }))
+        .tool(tool(
+            "before",
+            |(): (), _: Context| -> std::future::Ready<String> { panic!("secret, at once") },
+        ))
+        .tool(tool("seen", async |(): (), _: Context| "").visible_to(|_| panic!("secret rule")))
+        .prompt(prompt("now", async |(): (), _: Context| -> String {
+            panic!("secret of a prompt")
+        }))
+        .resource(resource("r:1", "r", later))
+        .resource_template(resource_template("r:{x}", "r", before).complete("x", completer))
+        .extension(probing)
+        .on_roots_changed(|_| -> std::future::Ready<()> { panic!("a hook") })
+        .build()
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_an_internal_error() {
+    let server = server();
+    for case in Case::all() {
+        let able = json!({"roots": {"listChanged": true}, "extensions": {"com.example/probe": {}}});
+        let mut client = connect_able(case, &server, able).await;
+        let completing = json!({
+            "ref": {"type": "ref/resource", "uri": "r:{x}"}, "argument": {"name": "x", "value": ""},
+        });
+        let mut panicking = vec![
+            ("tools/call", json!({"name": "now"})),
+            ("tools/call", json!({"name": "later"})),
+            ("tools/call", json!({"name": "before"})),
+            ("tools/call", json!({"name": "seen"})),
+            ("tools/list", json!({})),
+            ("prompts/get", json!({"name": "now"})),
+            ("resources/read", json!({"uri": "r:1"})),
+            ("resources/read", json!({"uri": "r:2"})),
+            ("completion/complete", completing.clone()),
+        ];
+        if case.revision.features().extensions {
+            panicking.push(("example/probe", completing));
+        }
+        for (method, params) in panicking {
+            let answer = client.request(method, params).await;
+            assert_eq!(code(&answer), -32603, "{case} {method}");
+            // What it says is for the log, not for the client.
+            assert!(!message(&answer).contains("secret"), "{case}: {answer}");
+            assert_eq!(
+                text(&call(&mut client, "good", json!({})).await),
+                "good",
+                "{case}"
+            );
+        }
+        if case.is_legacy() {
+            for _ in 0..100 {
+                client
+                    .notify("notifications/roots/list_changed", json!({}))
+                    .await;
+            }
+            assert_eq!(
+                text(&call(&mut client, "good", json!({})).await),
+                "good",
+                "{case}"
+            );
+        }
+        assert_eq!(client.messages().await, [Value::Null; 0], "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_beside_a_panic_are_answered() {
+    let server = server();
+    for case in Case::all() {
+        let mut client = Client::connect(case, &server).await;
+        let mut ids = Vec::new();
+        for n in 0..20 {
+            let name = ["good", "later", "now"][n % 3];
+            ids.push((
+                client.start("tools/call", json!({"name": name})).await,
+                name,
+            ));
+        }
+        for (id, name) in ids {
+            let answer = client.response(id).await;
+            match name {
+                "good" => assert_eq!(text(&answer), "good", "{case}"),
+                _ => assert_eq!(code(&answer), -32603, "{case}"),
+            }
+        }
+    }
+}

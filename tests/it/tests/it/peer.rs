@@ -1,0 +1,239 @@
+//! Requests of the server to a legacy client.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use turnbuckle_it::harness::{Case, Client, ClientOptions};
+use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_session::{Limits, PeerError};
+
+use crate::servers::{Seconds, echo_builder};
+
+/// A server whose tool `ask` asks for roots, `seconds` being its patience (0 for the default), and
+/// says how that ended.
+fn asking() -> Server {
+    let ask = async |patience: Seconds, context: Context| {
+        let mut peer = context.peer().unwrap();
+        if patience.seconds > 0 {
+            peer = peer.within(Duration::from_secs(patience.seconds));
+        }
+        let start = Instant::now();
+        let ended = match peer.request::<()>("roots/list", None).await {
+            Ok(roots) => roots.to_string(),
+            Err(PeerError::TimedOut) => "timed out".to_owned(),
+            Err(PeerError::Refused(error)) => format!("{} {}", error.code, error.message),
+            Err(other) => format!("{other:?}"),
+        };
+        format!("{ended} after {} s", start.elapsed().as_secs())
+    };
+    echo_builder().tool(tool("ask", ask)).build().unwrap()
+}
+
+fn ask(patience: u64) -> Value {
+    json!({"name": "ask", "arguments": {"seconds": patience}})
+}
+
+fn rooted() -> ClientOptions {
+    ClientOptions::new()
+        .capabilities(json!({"roots": {}}))
+        .patience(Duration::from_secs(3600))
+}
+
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_request_times_out() {
+    for case in Case::legacy() {
+        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let answer = client.request("tools/call", ask(0)).await;
+        assert_eq!(text(&answer), "timed out after 600 s", "{case}");
+
+        let mut limits = Limits::default();
+        limits.answer_timeout = Duration::from_secs(20);
+        let options = rooted().limits(limits);
+        let mut client = Client::connect_with(case, &asking(), options).await;
+        let answer = client.request("tools/call", ask(0)).await;
+        assert_eq!(text(&answer), "timed out after 20 s", "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_timeout_is_settable_per_request() {
+    for case in Case::legacy() {
+        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let short = client.start("tools/call", ask(5)).await;
+        let long = client.start("tools/call", ask(50)).await;
+        let answer = client.response(short).await;
+        assert_eq!(text(&answer), "timed out after 5 s", "{case}");
+        let answer = client.response(long).await;
+        assert_eq!(text(&answer), "timed out after 50 s", "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_never_passes_the_maximum() {
+    for case in Case::legacy() {
+        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let call = client.start("tools/call", ask(10)).await;
+        let asked = client.next_of("roots/list").await;
+        for step in 1..=20 {
+            client.wait(Duration::from_secs(1)).await;
+            let token = asked["params"]["_meta"].get("progressToken");
+            let token = token.unwrap_or(&asked["id"]);
+            let progress = json!({"progressToken": token, "progress": step});
+            client.notify("notifications/progress", progress).await;
+        }
+        let answer = client.response(call).await;
+        assert_eq!(text(&answer), "timed out after 10 s", "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeout_cancels_the_request() {
+    for case in Case::legacy() {
+        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let call = client.start("tools/call", ask(10)).await;
+        let asked = client.next_of("roots/list").await;
+        client.response(call).await;
+        let cancelled = client.next_of("notifications/cancelled").await;
+        assert_eq!(cancelled["params"]["requestId"], asked["id"], "{case}");
+        client.expect_silence().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_answer_is_ignored() {
+    for case in Case::legacy() {
+        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let first = client.start("tools/call", ask(10)).await;
+        let asked = client.next_of("roots/list").await;
+        client.response(first).await;
+        client.next_of("notifications/cancelled").await;
+        let second = client.start("tools/call", ask(10)).await;
+        let again = client.next_of("roots/list").await;
+        client.answer(&asked["id"], json!({"roots": "late"})).await;
+        client.answer_error(&asked["id"], -1, "late").await;
+        client.expect_silence().await;
+        client.answer(&again["id"], json!({"roots": []})).await;
+        // Only the first answer counts.
+        client.answer(&again["id"], json!({"roots": "twice"})).await;
+        let answer = client.response(second).await;
+        assert_eq!(text(&answer), r#"{"roots":[]} after 1 s"#, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_own_open_requests_are_cancelled() {
+    for case in Case::legacy() {
+        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        // One is answered, one refused, one times out, one loses the request that it was made for.
+        let mut open: Vec<Value> = Vec::new();
+        for _ in 0..4 {
+            client.start("tools/call", ask(10)).await;
+            open.push(client.next_of("roots/list").await["id"].clone());
+        }
+        client.answer(&open[0], json!({"roots": []})).await;
+        client.answer_error(&open[1], -1, "no").await;
+        // The handshake's id is 1.
+        client.cancel(5).await;
+        client.wait(Duration::from_secs(60)).await;
+        let mut cancelled: Vec<Value> = client
+            .messages()
+            .await
+            .iter()
+            .filter(|message| message["method"] == "notifications/cancelled")
+            .map(|message| message["params"]["requestId"].clone())
+            .collect();
+        cancelled.sort_by_key(Value::as_i64);
+        assert_eq!(cancelled, open[2..], "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn own_progress_tokens_are_unique() {
+    for case in Case::legacy() {
+        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        for _ in 0..5 {
+            client.start("tools/call", ask(10)).await;
+        }
+        let mut tokens: Vec<Value> = Vec::new();
+        for _ in 0..5 {
+            let asked = client.next_of("roots/list").await;
+            let token = asked["params"]["_meta"].get("progressToken").cloned();
+            assert!(token.as_ref().is_none_or(|token| !tokens.contains(token)));
+            tokens.extend(token);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_many_requests_are_refused_by_name() {
+    for case in Case::legacy() {
+        let mut limits = Limits::default();
+        limits.outgoing = 2;
+        let options = rooted().limits(limits);
+        let mut client = Client::connect_with(case, &asking(), options).await;
+        for _ in 0..2 {
+            client.start("tools/call", ask(10)).await;
+        }
+        let answer = client.request("tools/call", ask(10)).await;
+        assert_eq!(text(&answer), "TooMany { limit: 2 } after 0 s", "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peers_code_passes_unjudged() {
+    for case in Case::legacy() {
+        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        for code in [
+            -1, -32601, -32002, -32000, -32020, -32042, -32099, -32700, 0, 12345,
+        ] {
+            let call = client.start("tools/call", ask(10)).await;
+            let asked = client.next_of("roots/list").await;
+            client.answer_error(&asked["id"], code, "as it came").await;
+            let answer = client.response(call).await;
+            assert_eq!(
+                text(&answer),
+                format!("{code} as it came after 0 s"),
+                "{case}"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_ends_with_its_request_and_with_the_connection() {
+    let ended: Arc<Mutex<Vec<String>>> = Arc::default();
+    let ask = {
+        let ended = Arc::clone(&ended);
+        move |(): (), context: Context| {
+            let ended = Arc::clone(&ended);
+            async move {
+                let asked = context.peer().unwrap();
+                let asked = asked.request::<()>("roots/list", None).await;
+                ended.lock().unwrap().push(format!("{asked:?}"));
+                "asked"
+            }
+        }
+    };
+    let server = echo_builder().tool(tool("ask", ask)).build().unwrap();
+    for case in Case::legacy() {
+        let mut client = Client::connect_with(case, &server, rooted()).await;
+        let call = client.start("tools/call", json!({"name": "ask"})).await;
+        client.next_of("roots/list").await;
+        client.cancel(call).await;
+        client.settle().await;
+        assert_eq!(ended.lock().unwrap().split_off(0), ["Err(Ended)"], "{case}");
+
+        client.start("tools/call", json!({"name": "ask"})).await;
+        client.next_of("roots/list").await;
+        client.close();
+        client.closed().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(ended.lock().unwrap().split_off(0), ["Err(Ended)"], "{case}");
+    }
+}

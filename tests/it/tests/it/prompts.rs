@@ -1,0 +1,150 @@
+//! Prompts: who sees them, and how their arguments are checked.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use turnbuckle_it::harness::{Case, Client};
+use turnbuckle_server::{BuildError, Context, Server, ServerBuilder, prompt};
+
+use crate::support::{code, connect_as, listed, message, result};
+
+fn builder() -> ServerBuilder {
+    Server::builder("prompts", "1.0.0")
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Review {
+    /// What to review.
+    code: String,
+    style: Option<String>,
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_argument_is_32602() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let counter = ran.clone();
+    let server = builder()
+        .prompt(prompt("review", move |review: Review, _: Context| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            async move { format!("{} {}", review.code, review.style.unwrap_or_default()) }
+        }))
+        .build()
+        .unwrap();
+    for case in Case::all() {
+        let mut client = Client::connect(case, &server).await;
+        let list = client.request("prompts/list", json!({})).await;
+        let arguments = &result(&list)["prompts"][0]["arguments"];
+        assert_eq!(arguments[0]["name"], "code", "{case}");
+        assert_eq!(arguments[0]["required"], true, "{case}");
+        assert_eq!(arguments[0]["description"], "What to review.", "{case}");
+        assert_eq!(arguments[1]["required"], false, "{case}");
+        for params in [
+            json!({"name": "review"}),
+            json!({"name": "review", "arguments": {}}),
+            json!({"name": "review", "arguments": {"style": "dry"}}),
+            json!({"name": "review", "arguments": {"code": 5}}),
+            json!({"name": "review", "arguments": {"code": null}}),
+        ] {
+            let answer = client.request("prompts/get", params).await;
+            assert_eq!(code(&answer), -32602, "{case}");
+            assert!(
+                message(&answer).contains("arguments.code"),
+                "{case}: {answer}"
+            );
+        }
+        for params in [
+            json!({"name": "review", "arguments": []}),
+            json!({"arguments": {}}),
+        ] {
+            assert_eq!(
+                code(&client.request("prompts/get", params).await),
+                -32602,
+                "{case}"
+            );
+        }
+        assert_eq!(ran.load(Ordering::Relaxed), 0, "{case}");
+        let params = json!({"name": "review", "arguments": {"code": "fn"}});
+        let good = client.request("prompts/get", params).await;
+        assert_eq!(
+            result(&good)["messages"][0]["content"]["text"],
+            "fn ",
+            "{case}"
+        );
+        ran.store(0, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_name_is_32602() {
+    let server = builder().dynamic_prompts().build().unwrap();
+    for case in Case::all() {
+        let mut client = Client::connect(case, &server).await;
+        let answer = client
+            .request("prompts/get", json!({"name": "nothing"}))
+            .await;
+        assert_eq!(code(&answer), -32602, "{case}");
+        assert!(message(&answer).contains("nothing"), "{case}: {answer}");
+        let long = "x".repeat(100_000);
+        let answer = client.request("prompts/get", json!({"name": long})).await;
+        assert_eq!(code(&answer), -32602, "{case}");
+        assert!(message(&answer).len() < 200, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_list_is_what_the_client_may_see() {
+    let says = async |(): (), _: Context| "ran".to_owned();
+    let server = builder()
+        .prompt(prompt("all", says))
+        .prompt(prompt("adas", says).visible_to(|who| who.is_some_and(|who| who.subject == "ada")))
+        .prompt(prompt("scoped", says).scope("write"))
+        .build()
+        .unwrap();
+    for case in Case::all() {
+        let seen: [(Client, &[&str]); 3] = [
+            (Client::connect(case, &server).await, &["all", "scoped"]),
+            (connect_as(case, &server, "bob").await, &["all", "scoped"]),
+            (
+                connect_as(case, &server, "ada").await,
+                &["all", "adas", "scoped"],
+            ),
+        ];
+        for (mut client, names) in seen {
+            for _ in 0..2 {
+                let list = client.request("prompts/list", json!({})).await;
+                assert_eq!(listed(&list, "prompts", "name"), names, "{case}");
+            }
+            let answer = client.request("prompts/get", json!({"name": "adas"})).await;
+            if names.contains(&"adas") {
+                assert_eq!(result(&answer)["messages"][0]["content"]["text"], "ran");
+            } else {
+                assert_eq!(message(&answer), "Unknown prompt: adas", "{case}");
+            }
+            let scoped = client
+                .request("prompts/get", json!({"name": "scoped"}))
+                .await;
+            assert!(message(&scoped).contains("write"), "{case}");
+        }
+    }
+}
+
+#[test]
+fn arguments_are_strings() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is of interest")]
+    struct Counted {
+        count: u32,
+    }
+    let reason = |built: Result<Server, BuildError>| built.map(drop).unwrap_err().to_string();
+    let counted = prompt("counted", async |_: Counted, _: Context| String::new());
+    assert!(reason(builder().prompt(counted).build()).contains("\"count\" is no string"));
+    let bare = prompt("bare", async |_: String, _: Context| String::new());
+    assert!(reason(builder().prompt(bare).build()).contains("object"));
+    for name in ["", "a\nb", &"x".repeat(257)] {
+        let named = prompt(name, async |(): (), _: Context| String::new());
+        assert!(builder().prompt(named).build().is_err(), "{name:?}");
+    }
+}

@@ -1,0 +1,143 @@
+//! The directories that a client opens.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use turnbuckle_it::harness::Case;
+use turnbuckle_server::{Context, Failure, Roots, Server, tool};
+use turnbuckle_session::Peer;
+
+use crate::asking::{self, good_answer, requests, said};
+use crate::support::{Question, code, connect_able, converse, text, told};
+
+#[tokio::test(start_paused = true)]
+async fn roots_are_asked_only_of_who_declared_them() {
+    let server = asking::server();
+    for case in Case::all() {
+        for (able, may) in [
+            (json!({}), false),
+            (json!({"sampling": {}}), false),
+            (json!({"roots": {}}), true),
+        ] {
+            let mut client = connect_able(case, &server, able).await;
+            for (method, params) in requests("roots") {
+                let answer = |it: &Question| good_answer(&it.method, &it.params);
+                let (response, asked) = converse(&mut client, method, params, answer).await;
+                assert_eq!(asked.len(), usize::from(may), "{case} {method}");
+                if may {
+                    assert!(
+                        said(method, &response).contains("file:///home/ada"),
+                        "{case}"
+                    );
+                } else if case.is_modern() {
+                    assert_eq!(code(&response), -32021, "{case}");
+                } else if method == "tools/call" {
+                    assert!(told(&response).contains("roots"), "{case}");
+                } else {
+                    assert_eq!(code(&response), -32602, "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn roots_that_are_none_are_refused() {
+    let server = Server::builder("roots", "1.0.0")
+        .tool(tool("roots", async |(): (), context: Context| {
+            let roots = context.ask("roots", Roots)?.roots;
+            let uris: Vec<_> = roots.into_iter().map(|root| root.uri).collect();
+            Ok::<_, Failure>(uris.join(" "))
+        }))
+        .build()
+        .unwrap();
+    for case in Case::all() {
+        let mut client = connect_able(case, &server, json!({"roots": {}})).await;
+        let mut answered = async |roots: Value| {
+            let answer = |_: &Question| json!({"roots": roots});
+            converse(&mut client, "tools/call", json!({"name": "roots"}), answer)
+                .await
+                .0
+        };
+        let two = json!([{"uri": "file:///a"}, {"uri": "file:///b", "name": "b"}]);
+        assert_eq!(text(&answered(two).await), "file:///a file:///b", "{case}");
+        assert_eq!(text(&answered(json!([])).await), "", "{case}");
+        for bad in [
+            json!([{"uri": "https://example.com"}]),
+            json!([{"uri": "file:relative"}]),
+            json!([{"uri": "file:///a/../b"}]),
+            json!([{"uri": "file:///a/%2e%2e/b"}]),
+            json!([{}]),
+            json!("file:///a"),
+        ] {
+            assert_eq!(code(&answered(bad.clone()).await), -32602, "{case} {bad}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_reaches_the_hook() {
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noting = seen.clone();
+    let server = Server::builder("roots", "1.0.0")
+        .on_roots_changed(move |peer: Peer| {
+            let seen = noting.clone();
+            async move {
+                let roots = peer.request::<()>("roots/list", None).await;
+                let roots = roots.map_or_else(|error| error.to_string(), |it| it.get().to_owned());
+                seen.lock().unwrap().push(roots);
+            }
+        })
+        .build()
+        .unwrap();
+    for case in Case::legacy() {
+        let able = json!({"roots": {"listChanged": true}});
+        let mut client = connect_able(case, &server, able).await;
+        let mut other = connect_able(case, &server, json!({})).await;
+        client.expect_silence().await;
+        for uri in ["file:///a", "file:///b"] {
+            client
+                .notify("notifications/roots/list_changed", json!({}))
+                .await;
+            let asked = client.next().await;
+            assert_eq!(asked["method"], "roots/list", "{case}");
+            let roots = json!({"roots": [{"uri": uri}]});
+            client.answer(&asked["id"], roots.clone()).await;
+            client.settle().await;
+            let seen = seen.lock().unwrap().pop().expect("the hook ran to its end");
+            assert_eq!(
+                serde_json::from_str::<Value>(&seen).unwrap(),
+                roots,
+                "{case}"
+            );
+        }
+        // Who opened no session has no roots to change.
+        client.expect_silence().await;
+        other.expect_silence().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn hooks_that_never_end_are_bounded() {
+    let started = Arc::new(Mutex::new(0));
+    let counting = started.clone();
+    let server = Server::builder("roots", "1.0.0")
+        .on_roots_changed(move |_: Peer| {
+            *counting.lock().unwrap() += 1;
+            std::future::pending()
+        })
+        .build()
+        .unwrap();
+    for case in Case::legacy() {
+        let mut client = connect_able(case, &server, json!({"roots": {}})).await;
+        for _ in 0..1000 {
+            client
+                .notify("notifications/roots/list_changed", json!({}))
+                .await;
+        }
+        let pong = client.request("ping", json!({})).await;
+        assert_eq!(pong["result"], json!({}), "{case}");
+        let started = std::mem::take(&mut *started.lock().unwrap());
+        assert!((1..=64).contains(&started), "{case}: {started}");
+    }
+}

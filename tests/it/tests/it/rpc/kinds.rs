@@ -1,0 +1,171 @@
+//! Requests, notifications and responses are told apart, and each is what it is.
+
+use serde_json::{Value, json};
+use turnbuckle_it::harness::{Case, Client, ClientOptions};
+use turnbuckle_server::{Context, tool};
+use turnbuckle_session::{Method, Party};
+
+use crate::servers::{echo, echo_builder, everything, params_of};
+
+#[tokio::test(start_paused = true)]
+async fn a_response_is_a_result_or_an_error() {
+    for case in Case::all() {
+        let mut client = Client::connect(case, &everything()).await;
+        let served = |method: &&Method| {
+            method.reaches(Party::Server, case.revision)
+                && !method.is_notification()
+                && !matches!(method, Method::Initialize | Method::Listen)
+        };
+        for method in Method::ALL.iter().filter(served) {
+            let answer = client.request(method.as_str(), params_of(*method)).await;
+            assert!(
+                answer.get("result").is_some(),
+                "{case}: {method:?}: {answer}"
+            );
+            assert!(
+                answer.get("error").is_none(),
+                "{case}: {method:?}: {answer}"
+            );
+            let mut wrong = client.enveloped(json!({}));
+            wrong["cursor"] = json!(5);
+            wrong["level"] = json!("none");
+            let answer = client.request(method.as_str(), wrong).await;
+            assert_ne!(
+                answer.get("result").is_some(),
+                answer.get("error").is_some(),
+                "{case}: {method:?}: {answer}"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_with_both_or_neither_is_refused() {
+    let server = echo_builder()
+        .tool(tool("ask", async |(): (), context: Context| {
+            let peer = context.peer().unwrap();
+            let roots = peer.request::<()>("roots/list", None).await;
+            roots.unwrap().to_string()
+        }))
+        .build()
+        .unwrap();
+    for case in Case::legacy() {
+        let options = ClientOptions::new().capabilities(json!({"roots": {}}));
+        let mut client = Client::connect_with(case, &server, options).await;
+        let call = client.start("tools/call", json!({"name": "ask"})).await;
+        let id = client.next_of("roots/list").await["id"].clone();
+        let error = json!({"code": 1, "message": "m"});
+        for bad in [
+            json!({"jsonrpc": "2.0", "id": id, "result": {"roots": []}, "error": error}),
+            json!({"jsonrpc": "2.0", "id": id}),
+            json!({"jsonrpc": "2.0", "id": id, "error": {"message": "no code"}}),
+            json!({"jsonrpc": "2.0", "id": id, "error": {"code": "1", "message": "m"}}),
+            json!({"jsonrpc": "1.0", "id": id, "result": {}}),
+        ] {
+            let refused = client.exchange(&bad).await;
+            assert_eq!(refused["error"]["code"], -32600, "{bad}");
+            assert!(refused["id"].is_null(), "no request is answered: {refused}");
+        }
+        client.answer(&id, json!({"roots": []})).await;
+        let answer = client.response(call).await;
+        assert_eq!(answer["result"]["content"][0]["text"], r#"{"roots":[]}"#);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_of_another_version_is_refused() {
+    for case in Case::all() {
+        let mut client = Client::connect(case, &echo()).await;
+        let params = client.enveloped(json!({}));
+        for (id, version) in [None, Some(json!("1.0")), Some(json!(2)), Some(json!(null))]
+            .into_iter()
+            .enumerate()
+        {
+            let mut message = json!({"id": id + 50, "method": "tools/list", "params": params});
+            if let Some(version) = version {
+                message["jsonrpc"] = version;
+            }
+            let refused = client.exchange(&message).await;
+            assert_eq!(refused["error"]["code"], -32600, "{message}");
+            assert_eq!(refused["id"], id + 50);
+            assert_eq!(refused["jsonrpc"], "2.0");
+        }
+        assert_eq!(
+            client.request("tools/list", json!({})).await["jsonrpc"],
+            "2.0"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notification_is_never_answered() {
+    for case in Case::all() {
+        let mut client = Client::connect(case, &everything()).await;
+        for (method, params) in [
+            ("notifications/initialized", json!({})),
+            ("notifications/cancelled", json!({"requestId": 999})),
+            ("notifications/cancelled", json!({})),
+            (
+                "notifications/progress",
+                json!({"progressToken": 1, "progress": 1}),
+            ),
+            ("notifications/progress", json!({"progress": "no"})),
+            ("notifications/roots/list_changed", json!({})),
+            ("notifications/nobody/knows", json!({"a": 1})),
+            ("tools/list", json!({})),
+            (
+                "tools/call",
+                json!({"name": "echo", "arguments": {"text": "t"}}),
+            ),
+            ("ping", json!({})),
+            ("initialize", json!({})),
+            ("", json!({})),
+            ("notifications/cancelled", json!([])),
+            ("notifications/cancelled", json!(5)),
+            ("notifications/progress", json!("text")),
+        ] {
+            client.notify(method, params.clone()).await;
+            let enveloped = client.enveloped(json!({}));
+            client.notify(method, enveloped).await;
+        }
+        client
+            .send(&json!({"jsonrpc": "2.0", "method": "ping"}))
+            .await;
+        client.expect_silence().await;
+        let answer = client.request("tools/list", json!({})).await;
+        assert!(answer["result"]["tools"].is_array(), "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn own_notifications_have_no_id() {
+    for case in Case::all() {
+        let options = ClientOptions::new().log_level("debug").progress_tokens();
+        let mut client = Client::connect_with(case, &everything(), options).await;
+        if case.is_legacy() {
+            client
+                .request("resources/subscribe", json!({"uri": "test://one"}))
+                .await;
+        } else {
+            let all = json!({"toolsListChanged": true, "promptsListChanged": true,
+                "resourcesListChanged": true, "resourceSubscriptions": ["test://one"]});
+            let listen = json!({"notifications": all});
+            client.start("subscriptions/listen", listen).await;
+        }
+        client.request("tools/call", json!({"name": "talk"})).await;
+        let said = client.messages().await;
+        for method in [
+            "notifications/progress",
+            "notifications/message",
+            "notifications/tools/list_changed",
+            "notifications/prompts/list_changed",
+            "notifications/resources/list_changed",
+            "notifications/resources/updated",
+        ] {
+            let of_method = |message: &&Value| message["method"] == method;
+            let notification = said.iter().find(of_method);
+            let notification = notification.unwrap_or_else(|| panic!("{case}: no {method}"));
+            assert_eq!(notification.get("id"), None, "{case}: {notification}");
+        }
+    }
+}

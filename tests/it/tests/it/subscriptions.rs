@@ -1,0 +1,441 @@
+//! Changes, and who hears of them.
+
+use serde_json::{Value, json};
+use turnbuckle_it::harness::{Case, Client};
+use turnbuckle_server::{Context, Reading, Server, prompt, resource, resource_template};
+
+use crate::support::{code, connect_as, result, taking};
+
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+fn server() -> Server {
+    let read = async |_: Reading, _: Context| "";
+    Server::builder("changing", "1.0.0")
+        .dynamic_tools()
+        .dynamic_prompts()
+        .resource(resource("r:1", "one", read))
+        .resource(resource("r:2", "two", read))
+        .resource(
+            resource("r:ada", "adas", read)
+                .visible_to(|who| who.is_some_and(|who| who.subject == "ada")),
+        )
+        .build()
+        .unwrap()
+}
+
+/// Everything that can change, and how its notification is called.
+const CHANGES: [(fn(&Server), &str); 13] = [
+    (
+        |it| it.add_tool(taking("t", json!({"type": "object"}))).unwrap(),
+        TOOLS,
+    ),
+    (
+        |it| it.add_tool(taking("t", json!({"type": "object"}))).unwrap(),
+        TOOLS,
+    ),
+    (|it| assert!(it.remove_tool("t")), TOOLS),
+    (Server::tools_changed, TOOLS),
+    (
+        |it| {
+            it.add_prompt(prompt("p", async |(): (), _: Context| String::new()))
+                .unwrap()
+        },
+        PROMPTS,
+    ),
+    (
+        |it| {
+            it.add_prompt(prompt("p", async |(): (), _: Context| String::new()))
+                .unwrap()
+        },
+        PROMPTS,
+    ),
+    (|it| assert!(it.remove_prompt("p")), PROMPTS),
+    (Server::prompts_changed, PROMPTS),
+    (
+        |it| {
+            it.add_resource(resource("r:3", "r", async |_: Reading, _: Context| ""))
+                .unwrap()
+        },
+        RESOURCES,
+    ),
+    (|it| assert!(it.remove_resource("r:3")), RESOURCES),
+    (
+        |it| {
+            let read = async |_: Reading, _: Context| "";
+            it.add_resource_template(resource_template("r:{x}", "r", read))
+                .unwrap();
+        },
+        RESOURCES,
+    ),
+    (
+        |it| assert!(it.remove_resource_template("r:{x}")),
+        RESOURCES,
+    ),
+    (Server::resources_changed, RESOURCES),
+];
+const TOOLS: &str = "notifications/tools/list_changed";
+const PROMPTS: &str = "notifications/prompts/list_changed";
+const RESOURCES: &str = "notifications/resources/list_changed";
+const UPDATED: &str = "notifications/resources/updated";
+
+/// Opens a listen, up to its acknowledgement: its id, and what it will be told.
+async fn listen(client: &mut Client, filter: Value) -> (i64, Value) {
+    let id = client
+        .start("subscriptions/listen", json!({"notifications": filter}))
+        .await;
+    let acknowledged = client.next().await;
+    assert_eq!(acknowledged["method"], ACKNOWLEDGED, "{acknowledged}");
+    assert_eq!(
+        acknowledged["params"]["_meta"][SUBSCRIPTION], id,
+        "{acknowledged}"
+    );
+    (id, acknowledged["params"]["notifications"].clone())
+}
+
+fn everything() -> Value {
+    json!({
+        "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
+        "resourceSubscriptions": ["r:1", "r:2"],
+    })
+}
+
+fn methods(messages: &[Value]) -> Vec<&str> {
+    messages
+        .iter()
+        .map(|it| it["method"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_changed_list_is_announced() {
+    for case in Case::all() {
+        let server = server();
+        let mut client = Client::connect(case, &server).await;
+        if case.is_modern() {
+            listen(&mut client, everything()).await;
+        }
+        client.settle().await;
+        for (change, method) in CHANGES {
+            change(&server);
+            assert_eq!(methods(&client.messages().await), [method], "{case}");
+        }
+        // What does not change is not announced.
+        assert!(!server.remove_tool("nothing") && !server.remove_prompt("nothing"));
+        assert!(!server.remove_resource("r:9") && !server.remove_resource_template("r:{y}"));
+        client.expect_silence().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_coalesce() {
+    for case in Case::all() {
+        let server = server();
+        let mut client = Client::connect(case, &server).await;
+        if case.is_modern() {
+            listen(&mut client, everything()).await;
+        } else {
+            result(
+                &client
+                    .request("resources/subscribe", json!({"uri": "r:1"}))
+                    .await,
+            );
+        }
+        client.settle().await;
+        for _ in 0..10_000 {
+            server.tools_changed();
+            server.resource_updated("r:1");
+        }
+        let messages = client.messages().await;
+        assert_eq!(methods(&messages), [TOOLS, UPDATED], "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscribed_resource_is_told_of() {
+    for case in Case::legacy() {
+        let server = server();
+        let mut client = Client::connect(case, &server).await;
+        let mut other = Client::connect(case, &server).await;
+        let one = json!({"uri": "r:1"});
+        assert_eq!(
+            result(&client.request("resources/subscribe", one.clone()).await),
+            &json!({})
+        );
+        // Once more changes nothing.
+        result(&client.request("resources/subscribe", one.clone()).await);
+        server.resource_updated("r:2");
+        server.resource_updated("r:1");
+        let messages = client.messages().await;
+        assert_eq!(methods(&messages), [UPDATED], "{case}");
+        assert_eq!(messages[0]["params"], one);
+        other.expect_silence().await;
+        for _ in 0..2 {
+            let answer = client.request("resources/unsubscribe", one.clone()).await;
+            assert_eq!(result(&answer), &json!({}), "{case}");
+        }
+        server.resource_updated("r:1");
+        client.expect_silence().await;
+        // What one does not see cannot be followed.
+        for uri in ["r:ada", "r:9"] {
+            let answer = client
+                .request("resources/subscribe", json!({"uri": uri}))
+                .await;
+            assert_eq!(code(&answer), -32002, "{case}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_asked_kinds_arrive() {
+    let filters = [
+        (json!({}), &[][..]),
+        (json!({"toolsListChanged": false}), &[]),
+        (json!({"toolsListChanged": true}), &[TOOLS]),
+        (json!({"promptsListChanged": true}), &[PROMPTS]),
+        (json!({"resourcesListChanged": true}), &[RESOURCES]),
+        (json!({"resourceSubscriptions": ["r:2"]}), &[UPDATED]),
+        (json!({"resourceSubscriptions": []}), &[]),
+        (json!({"resourceSubscriptions": ["r:ada", "r:9"]}), &[]),
+        (everything(), &[TOOLS, PROMPTS, RESOURCES, UPDATED, UPDATED]),
+    ];
+    for case in Case::modern() {
+        let server = server();
+        for (filter, expected) in filters.clone() {
+            let mut client = connect_as(case, &server, "bob").await;
+            listen(&mut client, filter.clone()).await;
+            change_everything(&server);
+            assert_eq!(
+                methods(&client.messages().await),
+                expected,
+                "{case} {filter}"
+            );
+        }
+        // Without a listen there is nothing at all.
+        let mut client = Client::connect(case, &server).await;
+        change_everything(&server);
+        client.expect_silence().await;
+    }
+}
+
+fn change_everything(server: &Server) {
+    server.tools_changed();
+    server.prompts_changed();
+    server.resources_changed();
+    for uri in ["r:1", "r:2", "r:ada", "r:9"] {
+        server.resource_updated(uri);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_acknowledgement_says_what_will_be_told() {
+    let only_tools = Server::builder("s", "1").dynamic_tools().build().unwrap();
+    for case in Case::modern() {
+        let mut client = Client::connect(case, &only_tools).await;
+        let (_, honoured) = listen(&mut client, everything()).await;
+        assert_eq!(honoured, json!({"toolsListChanged": true}), "{case}");
+        let all = server();
+        let follow = json!({"resourceSubscriptions": ["r:1", "r:ada", "r:9"]});
+        let mut bob = connect_as(case, &all, "bob").await;
+        let (_, honoured) = listen(&mut bob, follow.clone()).await;
+        assert_eq!(
+            honoured,
+            json!({"resourceSubscriptions": ["r:1"]}),
+            "{case}"
+        );
+        let mut ada = connect_as(case, &all, "ada").await;
+        let (_, honoured) = listen(&mut ada, follow).await;
+        assert_eq!(
+            honoured,
+            json!({"resourceSubscriptions": ["r:1", "r:ada"]}),
+            "{case}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_acknowledgement_comes_first() {
+    for case in Case::modern() {
+        let server = server();
+        let changing = server.clone();
+        // Changes at every moment, those of opening included.
+        let changes = tokio::spawn(async move {
+            loop {
+                change_everything(&changing);
+                tokio::task::yield_now().await;
+            }
+        });
+        let mut client = Client::connect(case, &server).await;
+        let mut ids = Vec::new();
+        for _ in 0..5 {
+            let filter = json!({"notifications": everything()});
+            ids.push(client.start("subscriptions/listen", filter).await);
+            for _ in 0..20 {
+                client.next().await;
+            }
+        }
+        changes.abort();
+        for id in ids {
+            let about = |it: &&Value| it["params"]["_meta"][SUBSCRIPTION] == id;
+            let told: Vec<_> = client.received().iter().filter(about).collect();
+            assert!(told.len() > 1, "{case}: the listen {id} was told nothing");
+            assert_eq!(told[0]["method"], ACKNOWLEDGED, "{case}");
+            let again = told
+                .iter()
+                .filter(|it| it["method"] == ACKNOWLEDGED)
+                .count();
+            assert_eq!(again, 1, "{case}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_notification_names_its_subscription() {
+    for case in Case::modern() {
+        let server = server();
+        let mut client = Client::connect(case, &server).await;
+        let (first, _) = listen(&mut client, json!({"toolsListChanged": true})).await;
+        let (second, _) = listen(&mut client, everything()).await;
+        change_everything(&server);
+        client.settle().await;
+        client.server_stop().close();
+        client.response(first).await;
+        let end = client.response(second).await;
+        assert_eq!(end["result"]["_meta"][SUBSCRIPTION], second, "{case}");
+        let of = |id: i64| {
+            let about = move |it: &&Value| it["params"]["_meta"][SUBSCRIPTION] == id;
+            let told: Vec<_> = client.received().iter().filter(about).cloned().collect();
+            methods(&told)
+                .into_iter()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let cancelled = "notifications/cancelled";
+        assert_eq!(of(first), [ACKNOWLEDGED, TOOLS, cancelled], "{case}");
+        assert_eq!(
+            of(second),
+            [
+                ACKNOWLEDGED,
+                TOOLS,
+                PROMPTS,
+                RESOURCES,
+                UPDATED,
+                UPDATED,
+                cancelled
+            ],
+            "{case}"
+        );
+        let unnamed = |it: &&Value| {
+            it.get("method").is_some() && it["params"]["_meta"].get(SUBSCRIPTION).is_none()
+        };
+        assert_eq!(client.received().iter().find(unnamed), None, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_graceful_end_is_answered() {
+    for case in Case::modern() {
+        let server = server();
+        let mut client = Client::connect(case, &server).await;
+        let (id, _) = listen(&mut client, everything()).await;
+        assert!(!client.is_answered(id).await);
+        client.server_stop().close();
+        let end = client.response(id).await;
+        assert_eq!(result(&end)["resultType"], "complete", "{case}");
+        assert_eq!(result(&end)["_meta"][SUBSCRIPTION], id, "{case}");
+        client.messages().await;
+        // It was the last of it.
+        change_everything(&server);
+        client.expect_silence().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pipes_graceful_end_is_told_and_answered() {
+    for case in Case::modern() {
+        let server = server();
+        let mut client = Client::connect(case, &server).await;
+        let (id, _) = listen(&mut client, everything()).await;
+        client.server_stop().close();
+        let end = client.response(id).await;
+        let received = client.received();
+        let [.., cancelled, answer] = received else {
+            panic!("{received:?}")
+        };
+        assert_eq!(cancelled["method"], "notifications/cancelled", "{case}");
+        assert_eq!(cancelled["params"]["requestId"], id, "{case}");
+        assert_eq!(answer, &end, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_listen_is_silent() {
+    for case in Case::modern() {
+        let server = server();
+        let mut client = Client::connect(case, &server).await;
+        let (id, _) = listen(&mut client, everything()).await;
+        let (stays, _) = listen(&mut client, json!({"toolsListChanged": true})).await;
+        client.cancel(id).await;
+        client.settle().await;
+        change_everything(&server);
+        let messages = client.messages().await;
+        assert_eq!(methods(&messages), [TOOLS], "{case}");
+        assert_eq!(
+            messages[0]["params"]["_meta"][SUBSCRIPTION], stays,
+            "{case}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_may_follow_is_bounded() {
+    let read = async |_: Reading, _: Context| "";
+    let server = Server::builder("s", "1")
+        .resource_template(resource_template("r:{x}", "r", read))
+        .max_subscriptions(2)
+        .build()
+        .unwrap();
+    for case in Case::modern() {
+        let mut client = Client::connect(case, &server).await;
+        let uris = json!({"notifications": {"resourceSubscriptions": ["r:1", "r:2", "r:3"]}});
+        let answer = client.request("subscriptions/listen", uris).await;
+        assert_eq!(code(&answer), -32602, "{case}");
+        listen(
+            &mut client,
+            json!({"resourceSubscriptions": ["r:1", "r:2"]}),
+        )
+        .await;
+        for bad in [
+            json!({}),
+            json!({"notifications": 5}),
+            json!({"notifications": null}),
+        ] {
+            let answer = client.request("subscriptions/listen", bad).await;
+            assert_eq!(code(&answer), -32602, "{case}");
+        }
+    }
+    for case in Case::legacy() {
+        let mut client = Client::connect(case, &server).await;
+        for uri in ["r:1", "r:2"] {
+            result(
+                &client
+                    .request("resources/subscribe", json!({"uri": uri}))
+                    .await,
+            );
+        }
+        let third = client
+            .request("resources/subscribe", json!({"uri": "r:3"}))
+            .await;
+        assert_eq!(code(&third), -32602, "{case}");
+        result(
+            &client
+                .request("resources/unsubscribe", json!({"uri": "r:1"}))
+                .await,
+        );
+        result(
+            &client
+                .request("resources/subscribe", json!({"uri": "r:3"}))
+                .await,
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! What the tests of a server's features share.
+
+use serde_json::{Map, Value, json};
+use turnbuckle_it::harness::{Case, Client, ClientOptions};
+use turnbuckle_server::{RawArguments, Server, Tool, tool};
+use turnbuckle_session::Revision;
+use turnbuckle_types::{Principal, Schema};
+
+/// The result of an answer.
+#[track_caller]
+pub(crate) fn result(answer: &Value) -> &Value {
+    assert!(answer.get("result").is_some(), "no result: {answer:#}");
+    &answer["result"]
+}
+
+/// The number of an answer's error.
+#[track_caller]
+pub(crate) fn code(answer: &Value) -> i64 {
+    let code = answer["error"]["code"].as_i64();
+    code.unwrap_or_else(|| panic!("no error: {answer:#}"))
+}
+
+/// The message of an answer's error.
+#[track_caller]
+pub(crate) fn message(answer: &Value) -> &str {
+    let message = answer["error"]["message"].as_str();
+    message.unwrap_or_else(|| panic!("no error: {answer:#}"))
+}
+
+/// The text of a tool's good result.
+#[track_caller]
+pub(crate) fn text(answer: &Value) -> &str {
+    assert_ne!(result(answer)["isError"], true, "{answer:#}");
+    let text = answer["result"]["content"][0]["text"].as_str();
+    text.unwrap_or_else(|| panic!("no text: {answer:#}"))
+}
+
+/// The text of a tool's error result.
+#[track_caller]
+pub(crate) fn told(answer: &Value) -> &str {
+    assert_eq!(result(answer)["isError"], true, "{answer:#}");
+    let text = answer["result"]["content"][0]["text"].as_str();
+    text.unwrap_or_else(|| panic!("no text: {answer:#}"))
+}
+
+/// The values under `key` of the items in a list.
+#[track_caller]
+pub(crate) fn listed(answer: &Value, list: &str, key: &str) -> Vec<String> {
+    let items = result(answer)[list].as_array();
+    let items = items.unwrap_or_else(|| panic!("no {list}: {answer:#}"));
+    let name = |item: &Value| item[key].as_str().expect("a string").to_owned();
+    items.iter().map(name).collect()
+}
+
+/// Calls a tool.
+pub(crate) async fn call(client: &mut Client, name: &str, arguments: Value) -> Value {
+    let params = json!({"name": name, "arguments": arguments});
+    client.request("tools/call", params).await
+}
+
+/// A schema that is written by hand.
+#[track_caller]
+pub(crate) fn schema(schema: Value) -> Schema {
+    Schema::of(&schema).expect("an object")
+}
+
+/// A tool that takes what `input` allows and says nothing.
+pub(crate) fn taking(name: &str, input: Value) -> Tool {
+    tool(name, async |_: RawArguments, _| ()).input_schema(schema(input))
+}
+
+/// Why a server with that tool cannot be built.
+#[track_caller]
+pub(crate) fn refused(tool: Tool) -> String {
+    let built = Server::builder("s", "1").tool(tool).build();
+    built.expect_err("the tool must be refused").to_string()
+}
+
+/// Somebody.
+pub(crate) fn principal(name: &str) -> Principal {
+    Principal::new("https://issuer.example", name)
+}
+
+/// Connects somebody.
+pub(crate) async fn connect_as(case: Case, server: &Server, name: &str) -> Client {
+    let options = ClientOptions::new().principal(principal(name));
+    Client::connect_with(case, server, options).await
+}
+
+/// Connects a client that can do that.
+pub(crate) async fn connect_able(case: Case, server: &Server, capabilities: Value) -> Client {
+    let options = ClientOptions::new().capabilities(capabilities);
+    Client::connect_with(case, server, options).await
+}
+
+/// Everything that a client of some revision can be asked.
+pub(crate) fn able(revision: Revision) -> Value {
+    let features = revision.features();
+    let mut able = json!({"roots": {}, "sampling": {}});
+    if features.elicitation {
+        able["elicitation"] = json!({});
+    }
+    if features.elicitation_url {
+        able["elicitation"] = json!({"form": {}, "url": {}});
+    }
+    if features.sampling_tools {
+        able["sampling"] = json!({"tools": {}, "context": {}});
+    }
+    able
+}
+
+/// A question as it came to the client: under its key in the modern era, without one before.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Question {
+    pub(crate) key: Option<String>,
+    pub(crate) method: String,
+    pub(crate) params: Value,
+}
+
+/// Makes a request and answers every question in the way of the client's era, until there is a
+/// response: that, and the questions.
+pub(crate) async fn converse(
+    client: &mut Client,
+    method: &str,
+    params: Value,
+    answer: impl Fn(&Question) -> Value,
+) -> (Value, Vec<Question>) {
+    let mut asked = Vec::new();
+    if client.case().is_modern() {
+        let mut again = params.clone();
+        for _ in 0..32 {
+            let response = client.request(method, again).await;
+            if response["result"]["resultType"] != "input_required" {
+                return (response, asked);
+            }
+            again = retry(&params, &response["result"], |question| {
+                asked.push(question.clone());
+                answer(question)
+            });
+        }
+        panic!("asked without an end: {asked:?}");
+    }
+    let id = client.start(method, params).await;
+    for _ in 0..600 {
+        for message in client.messages().await {
+            let question = Question {
+                key: None,
+                method: message["method"].as_str().unwrap_or_default().to_owned(),
+                params: message["params"].clone(),
+            };
+            if !message["id"].is_null() {
+                client.answer(&message["id"], answer(&question)).await;
+                asked.push(question);
+            }
+        }
+        if client.is_answered(id).await {
+            return (client.response(id).await, asked);
+        }
+    }
+    panic!("no response: {asked:?}");
+}
+
+/// The parameters of a request that is tried again, with the answers to what a round asked.
+pub(crate) fn retry(
+    params: &Value,
+    required: &Value,
+    mut answer: impl FnMut(&Question) -> Value,
+) -> Value {
+    let mut again = params.clone();
+    let mut responses = Map::new();
+    for (key, request) in required["inputRequests"].as_object().into_iter().flatten() {
+        let question = Question {
+            key: Some(key.clone()),
+            method: request["method"].as_str().expect("a method").to_owned(),
+            params: request["params"].clone(),
+        };
+        responses.insert(key.clone(), answer(&question));
+    }
+    if !responses.is_empty() {
+        again["inputResponses"] = responses.into();
+    }
+    if let Some(state) = required.get("requestState") {
+        again["requestState"] = state.clone();
+    }
+    again
+}

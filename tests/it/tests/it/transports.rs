@@ -1,0 +1,156 @@
+//! Every binding carries every kind of message, both ways, and bounds what waits.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use turnbuckle_it::harness::{Case, Client, ClientOptions};
+use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_session::{Closed, Limits};
+
+use crate::servers::{Text, echo, echo_builder, everything};
+
+fn asking() -> Server {
+    let ask = async |(): (), context: Context| match context.peer() {
+        Some(peer) => match peer.request::<()>("roots/list", None).await {
+            Ok(roots) => roots.to_string(),
+            Err(error) => error.to_string(),
+        },
+        None => "a modern client takes no requests".to_owned(),
+    };
+    echo_builder().tool(tool("ask", ask)).build().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_binding_carries_every_kind() {
+    for case in Case::all() {
+        let options = ClientOptions::new().progress_tokens();
+        // Requests and notifications there, results, errors and notifications back.
+        let mut client = Client::connect_with(case, &everything(), options).await;
+        let answer = client.request("tools/call", json!({"name": "talk"})).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "talked", "{case}");
+        client.next_of("notifications/progress").await;
+        let answer = client.request("nobody/knows", json!({})).await;
+        assert_eq!(answer["error"]["code"], -32601, "{case}");
+        let nap = json!({"name": "sleep", "arguments": {"seconds": 9}});
+        let nap = client.start("tools/call", nap).await;
+        client.cancel(nap).await;
+        client.wait(Duration::from_secs(20)).await;
+        assert!(
+            !client.received().iter().any(|message| message["id"] == nap),
+            "{case}"
+        );
+    }
+    for case in Case::legacy() {
+        // And requests back, results and errors there.
+        let options = ClientOptions::new().capabilities(json!({"roots": {}}));
+        let mut client = Client::connect_with(case, &asking(), options).await;
+        for refuse in [false, true] {
+            let call = client.start("tools/call", json!({"name": "ask"})).await;
+            let asked = client.next_of("roots/list").await;
+            let expected = if refuse {
+                client.answer_error(&asked["id"], -1, "no").await;
+                "the client refused: no"
+            } else {
+                client.answer(&asked["id"], json!({"roots": []})).await;
+                r#"{"roots":[]}"#
+            };
+            let answer = client.response(call).await;
+            assert_eq!(answer["result"]["content"][0]["text"], expected, "{case}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_message_arrives_whole() {
+    for case in Case::all() {
+        let mut client = Client::connect(case, &echo()).await;
+        let text = "ä\u{2028}\n\"\\".repeat(50_000);
+        let call = json!({"name": "echo", "arguments": {"text": text}});
+        let answer = client.request("tools/call", call).await;
+        assert_eq!(answer["result"]["content"][0]["text"], text, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_requests_at_once_are_all_answered() {
+    for case in Case::all() {
+        let mut client = Client::connect(case, &echo()).await;
+        let mut ids = Vec::new();
+        for n in 0..300 {
+            let call = json!({"name": "echo", "arguments": {"text": n.to_string()}});
+            ids.push((n, client.start("tools/call", call).await));
+        }
+        for (n, id) in ids.into_iter().rev() {
+            let answer = client.response(id).await;
+            let text = &answer["result"]["content"][0]["text"];
+            assert_eq!(text, &json!(n.to_string()), "{case}");
+        }
+        client.expect_silence().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_waits_for_a_slow_reader() {
+    let flood = async |said: Text, context: Context| {
+        for step in 1..=2000 {
+            context
+                .progress_message(step, None, said.text.clone())
+                .await;
+        }
+        "done"
+    };
+    let server = echo_builder().tool(tool("flood", flood)).build().unwrap();
+    for case in Case::all()
+        .into_iter()
+        .filter(|case| case.revision.features().progress_message)
+    {
+        let mut limits = Limits::default();
+        limits.queue_bytes = 10_000;
+        let options = ClientOptions::new().limits(limits).progress_tokens();
+        let mut client = Client::connect_with(case, &server, options).await;
+        let call = json!({"name": "flood", "arguments": {"text": "x".repeat(1000)}});
+        let flood = client.start("tools/call", call).await;
+        // Nobody reads for an hour; then everything comes, in its order.
+        tokio::time::sleep(Duration::from_secs(3000)).await;
+        client.response(flood).await;
+        let said = client.messages().await;
+        let values: Vec<u64> = said
+            .iter()
+            .map(|message| message["params"]["progress"].as_u64().unwrap())
+            .collect();
+        assert!(values.iter().copied().eq(1..=2000), "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_input_still_answers_what_was_read() {
+    for case in Case::all() {
+        let mut limits = Limits::default();
+        limits.drain = Duration::from_secs(10);
+        let options = ClientOptions::new().limits(limits);
+        let mut client = Client::connect_with(case, &echo(), options).await;
+        let nap = |seconds: u64| json!({"name": "sleep", "arguments": {"seconds": seconds}});
+        let short = client.start("tools/call", nap(5)).await;
+        let long = client.start("tools/call", nap(50)).await;
+        client.close();
+        let answer = client.response(short).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "slept", "{case}");
+        assert!(matches!(client.closed().await, Closed::ByPeer), "{case}");
+        let answered = |message: &Value| message["id"] == long;
+        assert!(!client.received().iter().any(answered), "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_ends_the_connection_at_once() {
+    for case in Case::all() {
+        let mut client = Client::connect(case, &echo()).await;
+        let nap = json!({"name": "sleep", "arguments": {"seconds": 50}});
+        client.start("tools/call", nap).await;
+        client.settle().await;
+        let start = tokio::time::Instant::now();
+        client.server_stop().cancel();
+        assert!(matches!(client.closed().await, Closed::ByUs), "{case}");
+        assert_eq!(start.elapsed(), Duration::ZERO, "{case}");
+    }
+}

@@ -1,0 +1,47 @@
+// The TypeScript client 2.x, which speaks both eras.
+
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+
+import { Answers, CAPABILITIES, CLIENT } from "./answers.mjs";
+import { everyPage, openTransport } from "./peer.mjs";
+
+/** Connects to `target` in the negotiation mode `mode`, see `peer.mjs` for what comes back. */
+export async function connect({ target, mode }) {
+  const answers = new Answers();
+  const client = new Client(CLIENT, { capabilities: CAPABILITIES, versionNegotiation: { mode } });
+  // In the modern era the client calls the same handlers to answer an input-required result.
+  client.setRequestHandler("elicitation/create", (request) => answers.elicit(request));
+  client.setRequestHandler("sampling/createMessage", (request) => answers.sample(request));
+  client.setRequestHandler("roots/list", () => answers.roots());
+
+  const transport = openTransport(target, { Http: StreamableHTTPClientTransport, Pipe: StdioClientTransport });
+  await client.connect(transport);
+  const modern = client.getProtocolEra() === "modern";
+
+  return {
+    answers,
+    negotiated: () => ({ era: client.getProtocolEra(), revision: client.getNegotiatedProtocolVersion() }),
+    server: () => ({ info: client.getServerVersion(), capabilities: client.getServerCapabilities() }),
+    tools: () => everyPage("tools", (page) => client.listTools(page)),
+    resources: () => everyPage("resources", (page) => client.listResources(page)),
+    templates: () => everyPage("resourceTemplates", (page) => client.listResourceTemplates(page)),
+    prompts: () => everyPage("prompts", (page) => client.listPrompts(page)),
+    call: (name, args, options) => client.callTool({ name, arguments: args }, options),
+    read: (uri) => client.readResource({ uri }),
+    complete: (params) => client.complete(params),
+    async watch(uri, changed) {
+      client.setNotificationHandler("notifications/resources/updated", ({ params }) => changed(params.uri));
+      if (modern) {
+        const subscription = await client.listen({ resourceSubscriptions: [uri] });
+        return () => subscription.close();
+      }
+      await client.subscribeResource({ uri });
+      return () => client.unsubscribeResource({ uri });
+    },
+    async close() {
+      if (!modern) await transport.terminateSession?.();
+      await client.close();
+    },
+  };
+}

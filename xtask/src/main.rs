@@ -1,0 +1,86 @@
+//! `cargo xtask <command>`: the project's own chores.
+#![allow(clippy::print_stdout, reason = "what a chore prints is what it is for")]
+
+mod budget;
+mod ci;
+mod fuzz;
+mod mutants;
+mod node;
+mod process;
+mod requirements;
+mod tidy;
+mod tree;
+
+use std::process::ExitCode;
+
+/// A chore: its name, what it does in one line, and the function.
+struct Command {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<(), String>,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "tidy",
+        about: "the walls between the rooms, checked",
+        run: tidy::run,
+    },
+    Command {
+        name: "budget",
+        about: "instructions and allocations per request [MODE…]",
+        run: budget::run,
+    },
+    Command {
+        name: "requirements",
+        about: "the specification's sentences against the tests",
+        run: requirements::run,
+    },
+    Command {
+        name: "conformance",
+        about: "the official suite against the demo server",
+        run: node::conformance,
+    },
+    Command {
+        name: "interop",
+        about: "other people's clients against the demo server",
+        run: node::interop,
+    },
+    Command {
+        name: "mutants",
+        about: "each listed rule switched off must turn its test red [ID…]",
+        run: mutants::run,
+    },
+    Command {
+        name: "fuzz",
+        about: "hostile inputs by libFuzzer, a minute each [TARGET…] [--seconds N]",
+        run: fuzz::run,
+    },
+    Command {
+        name: "ci",
+        about: "all of the above that decides a merge",
+        run: ci::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (name, rest) = match arguments.split_first() {
+        Some((name, rest)) => (name.as_str(), rest),
+        None => ("", &arguments[..]),
+    };
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        eprintln!("usage: cargo xtask <command>\n");
+        for Command { name, about, .. } in COMMANDS {
+            eprintln!("  {name:<13} {about}");
+        }
+        return ExitCode::FAILURE;
+    };
+    match (command.run)(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("cargo xtask {name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
