@@ -16,8 +16,9 @@ use crate::process::{cargo, root, run as run_to_end, target};
 /// For how long each target runs unless told otherwise, in seconds.
 const SECONDS: u64 = 60;
 
-/// What one input may take, in seconds, and the whole fuzzer, in MiB; more is a find.
-const LIMITS: [&str; 2] = ["-timeout=5", "-rss_limit_mb=1024"];
+/// How long an input is, in bytes; what one may take, in seconds, and the whole fuzzer, in MiB:
+/// more of these is a find.
+const LIMITS: [&str; 3] = ["-max_len=4096", "-timeout=5", "-rss_limit_mb=1024"];
 
 /// `cargo xtask fuzz`: stops at the first find, which libFuzzer prints and keeps.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {

@@ -24,6 +24,9 @@ type Serve = fn() -> Served;
 /// Every mode by the name that stands on the command line.
 const MODES: &[(&str, Serve)] = &[
     ("floor-http", floor::http::serve),
+    ("ours-http-modern", ours::http),
+    ("ours-http-session", ours::http),
+    ("ours-http-legacy-stateless", ours::http_stateless),
     ("floor-stdio", floor::stdio::serve),
     ("ours-stdio-legacy", ours::stdio),
     ("ours-stdio-modern", ours::stdio),

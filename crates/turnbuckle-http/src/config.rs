@@ -37,6 +37,8 @@ pub struct Config {
     /// Bytes of one stream that are kept for replay, and that a slow reader may be behind. Default
     /// 1 MiB.
     pub replay_bytes: usize,
+    /// Bytes of the streams of one session that have ended and are kept for replay. Default 4 MiB.
+    pub replay_session_bytes: usize,
     /// How long a stream that has ended is kept for replay. Default 1 minute.
     pub replay_time: Duration,
     /// When a client whose stream was closed is asked to come back. Default 1 s.
@@ -45,6 +47,8 @@ pub struct Config {
     pub max_connections: usize,
     /// How long a client may take to send the head of a request. Default 30 s.
     pub header_time: Duration,
+    /// How long a client may take to send the body of a request. Default 30 s.
+    pub body_time: Duration,
     /// How long a shutdown waits for what is under way. Default 10 s.
     pub shutdown_time: Duration,
     /// What a client may have going at once, and how long things may take.
@@ -66,10 +70,12 @@ impl Default for Config {
             max_streams: 64,
             replay_events: 256,
             replay_bytes: 1 << 20,
+            replay_session_bytes: 4 << 20,
             replay_time: Duration::from_secs(60),
             retry: Duration::from_secs(1),
             max_connections: 10_000,
             header_time: Duration::from_secs(30),
+            body_time: Duration::from_secs(30),
             shutdown_time: Duration::from_secs(10),
             limits: Limits::default(),
         }
@@ -132,6 +138,8 @@ impl Config {
         replay_events: usize;
         /// Sets how many bytes of a stream are kept for replay.
         replay_bytes: usize;
+        /// Sets how many bytes of a session's ended streams are kept for replay.
+        replay_session_bytes: usize;
         /// Sets how long a stream that has ended is kept for replay.
         replay_time: Duration;
         /// Sets when a client whose stream was closed is asked to come back.
@@ -140,6 +148,8 @@ impl Config {
         max_connections: usize;
         /// Sets how long the head of a request may take.
         header_time: Duration;
+        /// Sets how long the body of a request may take.
+        body_time: Duration;
         /// Sets how long a shutdown waits.
         shutdown_time: Duration;
         /// Sets the bounds of sessions.

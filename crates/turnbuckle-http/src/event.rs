@@ -36,22 +36,38 @@ pub(crate) fn numbered(stream: u64, sequence: u64, frame: &[u8]) -> Bytes {
 
 /// What opens a stream that can be resumed: an id to come back with, and when to.
 pub(crate) fn priming(stream: u64, retry: Duration) -> Bytes {
-    priming_at(stream, 0, retry)
+    format!("id: {stream}-0\n{}data: \n\n", retry_field(retry)).into()
 }
 
-/// The same where a stream is joined after the event of that number.
-pub(crate) fn priming_at(stream: u64, sequence: u64, retry: Duration) -> Bytes {
-    format!(
-        "id: {stream}-{sequence}\nretry: {}\ndata: \n\n",
-        retry.as_millis()
-    )
-    .into()
+/// The same where a stream has several connections: this one begins after the event of that
+/// number. `connection` makes the id one of its own.
+pub(crate) fn priming_at(stream: u64, sequence: u64, connection: u64, retry: Duration) -> Bytes {
+    let retry = retry_field(retry);
+    format!("id: {stream}-{sequence}.{connection}\n{retry}data: \n\n").into()
+}
+
+/// Says when to come back, where the client has an id to come back with.
+pub(crate) fn retry(after: Duration) -> Bytes {
+    format!("{}\n", retry_field(after)).into()
+}
+
+fn retry_field(after: Duration) -> String {
+    format!("retry: {}\n", after.as_millis())
 }
 
 /// The stream and the sequence number that a client heard last.
 pub(crate) fn parse_id(id: &[u8]) -> Option<(u64, u64)> {
-    let (stream, sequence) = std::str::from_utf8(id).ok()?.trim().split_once('-')?;
-    Some((stream.parse().ok()?, sequence.parse().ok()?))
+    let (stream, place) = std::str::from_utf8(id).ok()?.split_once('-')?;
+    let (sequence, connection) = place.split_once('.').unwrap_or((place, "0"));
+    number(connection)?;
+    Some((number(stream)?, number(sequence)?))
+}
+
+/// A number as it is written above: digits, and no more of them than needed.
+fn number(text: &str) -> Option<u64> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    let padded = text.len() > 1 && text.starts_with('0');
+    (plain && !padded).then(|| text.parse().ok())?
 }
 
 fn append_line(out: &mut Vec<u8>, frame: &[u8]) {
@@ -85,13 +101,80 @@ mod tests {
     fn the_priming_event_has_an_id_a_retry_and_no_data() {
         let text = priming(3, Duration::from_millis(500));
         assert_eq!(&text[..], b"id: 3-0\nretry: 500\ndata: \n\n");
+        let text = priming_at(0, 7, 2, Duration::from_secs(1));
+        assert_eq!(&text[..], b"id: 0-7.2\nretry: 1000\ndata: \n\n");
+        assert_eq!(&retry(Duration::from_secs(1))[..], b"retry: 1000\n\n");
     }
 
     #[test]
     fn ids_are_read_strictly() {
         assert_eq!(parse_id(b"3-7"), Some((3, 7)));
-        for bad in ["", "3", "-", "3-", "a-1", "3-7-1", "3--7"] {
+        assert_eq!(parse_id(b"0-7.2"), Some((0, 7)));
+        for bad in [
+            "",
+            "3",
+            "-",
+            "3-",
+            "a-1",
+            "3-7-1",
+            "3--7",
+            "+3-7",
+            "3-7.",
+            "3-7.x",
+            " 3-7",
+            "03-7",
+            "3-7.1.1",
+            "3-\u{663}",
+        ] {
             assert_eq!(parse_id(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    /// The id of the first event in a text.
+    fn id_of(event: &[u8]) -> &[u8] {
+        let line = event.split(|&byte| byte == b'\n').next().unwrap();
+        line.strip_prefix(b"id: ").unwrap()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn an_id_comes_back_as_it_went(stream: u64, sequence: u64, connection: u64) {
+            let event = numbered(stream, sequence, b"{}");
+            assert_eq!(parse_id(id_of(&event)), Some((stream, sequence)));
+            let event = priming_at(stream, sequence, connection, Duration::ZERO);
+            assert_eq!(parse_id(id_of(&event)), Some((stream, sequence)));
+        }
+
+        #[test]
+        fn two_events_never_have_one_id(one: [u8; 3], other: [u8; 3]) {
+            let ids = |it: [u8; 3]| {
+                let [stream, sequence, connection] = it.map(u64::from);
+                let message = numbered(stream, sequence, b"{}");
+                let joined = priming_at(stream, sequence, connection, Duration::ZERO);
+                [id_of(&message).to_vec(), id_of(&joined).to_vec()]
+            };
+            let [(message, joined), (other_message, other_joined)] =
+                [ids(one), ids(other)].map(|[message, joined]| (message, joined));
+            assert_eq!(message == other_message, one[..2] == other[..2]);
+            assert_eq!(joined == other_joined, one == other);
+            assert!(message != other_joined && joined != other_message);
+        }
+
+        #[test]
+        fn no_id_is_too_strange(id: Vec<u8>) {
+            if let Some((stream, sequence)) = parse_id(&id) {
+                let id = String::from_utf8(id).unwrap();
+                let place = format!("{stream}-{sequence}");
+                assert!(id == place || id.starts_with(&format!("{place}.")));
+            }
+        }
+
+        #[test]
+        fn whatever_a_frame_has_it_is_one_line(frame: Vec<u8>) {
+            let event = message(&frame);
+            let lines: Vec<_> = event.split(|byte| matches!(byte, b'\n' | b'\r')).collect();
+            assert_eq!(lines.len(), 4, "{lines:?}");
+            assert_eq!(lines[1].len(), "data: ".len() + frame.len());
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
+use turnbuckle_wire::era::Mark;
 use turnbuckle_wire::era::headers::{self, HeaderValues};
 
 /// What is read of a request's headers, borrowed.
 #[derive(Debug)]
 pub(crate) struct Head<'h> {
-    pub(crate) host: Option<&'h [u8]>,
-    pub(crate) origin: Option<&'h [u8]>,
-    pub(crate) json_body: bool,
+    pub(crate) host: HeaderValues<'h>,
+    pub(crate) origin: HeaderValues<'h>,
+    content_type: HeaderValues<'h>,
     pub(crate) accepts_json: bool,
     pub(crate) accepts_events: bool,
     pub(crate) length: Option<u64>,
@@ -17,15 +18,15 @@ pub(crate) struct Head<'h> {
     pub(crate) method: HeaderValues<'h>,
     pub(crate) name: HeaderValues<'h>,
     pub(crate) session: HeaderValues<'h>,
-    pub(crate) last_event: Option<&'h [u8]>,
+    pub(crate) last_event: HeaderValues<'h>,
 }
 
 impl<'h> Head<'h> {
     pub(crate) fn read(map: &'h HeaderMap) -> Self {
         let mut head = Self {
-            host: None,
-            origin: None,
-            json_body: false,
+            host: HeaderValues::Missing,
+            origin: HeaderValues::Missing,
+            content_type: HeaderValues::Missing,
             accepts_json: false,
             accepts_events: false,
             length: None,
@@ -33,7 +34,7 @@ impl<'h> Head<'h> {
             method: HeaderValues::Missing,
             name: HeaderValues::Missing,
             session: HeaderValues::Missing,
-            last_event: None,
+            last_event: HeaderValues::Missing,
         };
         let mut accept_said = false;
         for (name, value) in map {
@@ -42,11 +43,11 @@ impl<'h> Head<'h> {
                 accept_said = true;
                 head.accept(value);
             } else if *name == CONTENT_TYPE {
-                head.json_body = media_type(value).eq_ignore_ascii_case(b"application/json");
+                add(&mut head.content_type, value);
             } else if *name == HOST {
-                head.host = Some(value);
+                add(&mut head.host, value);
             } else if *name == ORIGIN {
-                head.origin = Some(value);
+                add(&mut head.origin, value);
             } else if *name == CONTENT_LENGTH {
                 head.length = std::str::from_utf8(value)
                     .ok()
@@ -57,7 +58,7 @@ impl<'h> Head<'h> {
                     headers::METHOD => add(&mut head.method, value),
                     headers::NAME => add(&mut head.name, value),
                     headers::SESSION_ID => add(&mut head.session, value),
-                    headers::LAST_EVENT_ID => head.last_event = Some(value),
+                    headers::LAST_EVENT_ID => add(&mut head.last_event, value),
                     _ => {}
                 }
             }
@@ -67,6 +68,22 @@ impl<'h> Head<'h> {
             head.accepts_events = true;
         }
         head
+    }
+
+    /// Whether the body is said to be JSON, once.
+    pub(crate) fn has_json_body(&self) -> bool {
+        matches!(self.content_type, HeaderValues::One(value)
+            if media_type(value).eq_ignore_ascii_case(b"application/json"))
+    }
+
+    /// The revision that the version header names; none can have such a name where it is not text,
+    /// or stands there more than once.
+    pub(crate) fn mark(&self) -> Mark<'h> {
+        Mark::of(match self.version {
+            HeaderValues::Missing => None,
+            HeaderValues::One(value) => Some(std::str::from_utf8(value).unwrap_or("").trim_ascii()),
+            HeaderValues::Repeated => Some("(several)"),
+        })
     }
 
     fn accept(&mut self, value: &[u8]) {
@@ -117,7 +134,10 @@ mod tests {
         pairs
             .iter()
             .fold(HeaderMap::new(), |mut map, (name, value)| {
-                map.append(*name, HeaderValue::from_static(value));
+                map.append(
+                    name.parse::<http::HeaderName>().unwrap(),
+                    HeaderValue::from_static(value),
+                );
                 map
             })
     }
@@ -147,14 +167,71 @@ mod tests {
     fn repeated_headers_of_ours_are_seen() {
         let map = map(&[
             ("mcp-method", "a"),
-            ("mcp-method", "b"),
-            ("mcp-name", "n"),
+            ("Mcp-Method", "b"),
+            ("MCP-NAME", "n"),
             ("content-type", "Application/JSON; charset=utf-8"),
         ]);
         let head = Head::read(&map);
         assert_eq!(head.method, HeaderValues::Repeated);
         assert_eq!(head.name, HeaderValues::One(b"n"));
         assert_eq!(head.version, HeaderValues::Missing);
-        assert!(head.json_body);
+        assert!(head.has_json_body());
+    }
+
+    #[test]
+    fn a_media_type_counts_once_and_without_its_parameters() {
+        for (types, json) in [
+            (&[][..], false),
+            (&["application/json"], true),
+            (&["application/json ; charset=utf-8"], true),
+            (&["text/plain"], false),
+            (&["application/json-rpc"], false),
+            (&["application/json", "application/json"], false),
+            (&["text/plain", "application/json"], false),
+        ] {
+            let pairs: Vec<_> = types.iter().map(|it| ("content-type", *it)).collect();
+            assert_eq!(Head::read(&map(&pairs)).has_json_body(), json, "{types:?}");
+        }
+    }
+
+    #[test]
+    fn what_must_stand_there_once_is_seen_to_be_repeated() {
+        let map = map(&[
+            ("host", "a"),
+            ("host", "b"),
+            ("origin", "a"),
+            ("origin", "a"),
+            ("last-event-id", "1-1"),
+            ("last-event-id", "1-2"),
+        ]);
+        let head = Head::read(&map);
+        for values in [head.host, head.origin, head.last_event] {
+            assert_eq!(values, HeaderValues::Repeated);
+        }
+    }
+
+    #[test]
+    fn a_version_is_of_an_era_or_unknown() {
+        let mark = |values: &[&'static str]| {
+            let pairs: Vec<_> = values
+                .iter()
+                .map(|it| ("MCP-Protocol-Version", *it))
+                .collect();
+            format!("{:?}", Head::read(&map(&pairs)).mark())
+        };
+        assert_eq!(mark(&[]), "None");
+        assert!(mark(&["2025-11-25"]).starts_with("Legacy"));
+        assert!(mark(&["2026-07-28"]).starts_with("Modern"));
+        for unknown in [&["2026-07-29"][..], &[""], &["2026-07-28", "2026-07-28"]] {
+            assert!(mark(unknown).starts_with("Unknown"), "{unknown:?}");
+        }
+    }
+
+    #[test]
+    fn a_length_is_read_if_it_is_one() {
+        for (text, length) in [("17", Some(17)), ("-1", None), ("1e3", None), ("", None)] {
+            let map = map(&[("content-length", text)]);
+            assert_eq!(Head::read(&map).length, length, "{text}");
+        }
     }
 }

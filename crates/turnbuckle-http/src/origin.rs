@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use turnbuckle_wire::era::headers::HeaderValues;
+
 /// The loopback names, on any port.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -47,39 +49,31 @@ impl Allowed {
         let hosts = match hosts {
             None => LOOPBACK
                 .iter()
-                .map(|name| Host::parse(name.as_bytes()))
+                .filter_map(|name| Host::parse(name))
                 .collect(),
-            Some(hosts) => hosts
-                .iter()
-                .map(|host| Host::parse(host.as_bytes()))
-                .collect(),
+            Some(hosts) => hosts.iter().filter_map(|host| Host::parse(host)).collect(),
         };
         let origins = origins
             .iter()
             .map(|origin| origin.trim_end_matches('/').to_ascii_lowercase())
             .collect();
-        Self {
-            hosts: Vec::from_iter::<Vec<_>>(hosts),
-            origins,
-        }
+        Self { hosts, origins }
     }
 
     /// Judges a request by its `Host` and, if a page sent it, its `Origin`.
     pub(crate) fn check(
         &self,
-        host: Option<&[u8]>,
-        origin: Option<&[u8]>,
+        host: HeaderValues<'_>,
+        origin: HeaderValues<'_>,
     ) -> Result<(), Forbidden> {
-        let shown =
-            |text: &[u8]| String::from_utf8_lossy(&text[..text.len().min(128)]).into_owned();
         match host {
-            Some(host) if self.has_host(host) => {}
-            other => return Err(Forbidden::Host(shown(other.unwrap_or_default()))),
+            HeaderValues::One(host) if self.has_host(host) => {}
+            other => return Err(Forbidden::Host(shown(other))),
         }
         match origin {
-            None => Ok(()),
-            Some(origin) if self.has_origin(origin) => Ok(()),
-            Some(origin) => Err(Forbidden::Origin(shown(origin))),
+            HeaderValues::Missing => Ok(()),
+            HeaderValues::One(origin) if self.has_origin(origin) => Ok(()),
+            other => Err(Forbidden::Origin(shown(other))),
         }
     }
 
@@ -107,13 +101,18 @@ impl Allowed {
 }
 
 impl Host {
-    fn parse(text: &[u8]) -> Self {
-        let (name, port) = split(text);
-        let port = port.and_then(|port| std::str::from_utf8(port).ok()?.parse().ok());
-        Self {
-            name: String::from_utf8_lossy(name).to_ascii_lowercase(),
-            port,
+    /// A host as a setting names it.
+    fn parse(text: &str) -> Option<Self> {
+        let (name, port) = split(text.trim().as_bytes());
+        let port = port.map(|port| std::str::from_utf8(port).ok()?.parse().ok());
+        if name.is_empty() || name.contains(&b'/') || port == Some(None) {
+            tracing::warn!(host = text, "this is no host: it allows nothing");
+            return None;
         }
+        Some(Self {
+            name: String::from_utf8_lossy(name).to_ascii_lowercase(),
+            port: port.flatten(),
+        })
     }
 
     fn matches(&self, host: &[u8]) -> bool {
@@ -128,6 +127,17 @@ impl Host {
             (Some(allowed), Some(Some(port))) => allowed == port,
             (Some(allowed), None) => matches!(allowed, 80 | 443),
         }
+    }
+}
+
+/// What a refusal shows of a header.
+fn shown(values: HeaderValues<'_>) -> String {
+    match values {
+        HeaderValues::Missing => "(none)".to_owned(),
+        HeaderValues::One(text) => {
+            String::from_utf8_lossy(&text[..text.len().min(128)]).into_owned()
+        }
+        HeaderValues::Repeated => "(several)".to_owned(),
     }
 }
 
@@ -157,7 +167,10 @@ mod tests {
 
     fn judge(allowed: &Allowed, host: &str, origin: Option<&str>) -> bool {
         allowed
-            .check(Some(host.as_bytes()), origin.map(str::as_bytes))
+            .check(
+                HeaderValues::One(host.as_bytes()),
+                origin.map(str::as_bytes).into(),
+            )
             .is_ok()
     }
 
@@ -197,7 +210,32 @@ mod tests {
         ] {
             assert!(!judge(&allowed, "localhost", Some(origin)), "{origin}");
         }
-        assert!(allowed.check(None, None).is_err());
+    }
+
+    #[test]
+    fn a_header_that_is_missing_or_repeated_says_nothing() {
+        let allowed = Allowed::new(None, &[]);
+        let good = HeaderValues::One(b"localhost");
+        for bad in [HeaderValues::Missing, HeaderValues::Repeated] {
+            assert!(allowed.check(bad, HeaderValues::Missing).is_err());
+        }
+        assert!(allowed.check(good, HeaderValues::Missing).is_ok());
+        assert!(allowed.check(good, HeaderValues::Repeated).is_err());
+    }
+
+    #[test]
+    fn a_setting_that_is_no_host_allows_nothing() {
+        let hosts = ["https://mcp.example", "mcp.example:x", ":80", ""].map(str::to_owned);
+        let allowed = Allowed::new(Some(&hosts), &[]);
+        for host in [
+            "mcp.example",
+            "mcp.example:80",
+            "https",
+            "https://mcp.example",
+            "",
+        ] {
+            assert!(!judge(&allowed, host, None), "{host}");
+        }
     }
 
     #[test]
@@ -218,11 +256,65 @@ mod tests {
     #[test]
     fn the_refusal_names_the_setting() {
         let allowed = Allowed::new(None, &[]);
-        let host = allowed.check(Some(b"evil.example"), None).unwrap_err();
+        let host = allowed
+            .check(HeaderValues::One(b"evil.example"), HeaderValues::Missing)
+            .unwrap_err();
         assert!(host.to_string().contains("Config::allowed_hosts"));
         let origin = allowed
-            .check(Some(b"localhost"), Some(b"http://evil.example"))
+            .check(
+                HeaderValues::One(b"localhost"),
+                HeaderValues::One(b"http://evil.example"),
+            )
             .unwrap_err();
         assert!(origin.to_string().contains("Config::allowed_origins"));
+    }
+    proptest::proptest! {
+        #[test]
+        fn a_host_is_a_name_and_maybe_a_port(
+            name in "[a-z0-9.-]{1,20}|\\[[0-9a-f:]{1,20}\\]",
+            port: Option<u16>,
+            other: Option<u16>,
+        ) {
+            let with = |port: Option<u16>| match port {
+                Some(port) => format!("{name}:{port}"),
+                None => name.clone(),
+            };
+            let allowed = Allowed::new(Some(&[with(port)]), &[]);
+            let default = |port: u16| matches!(port, 80 | 443);
+            let fits = match (port, other) {
+                (None, _) => true,
+                (Some(port), Some(other)) => port == other,
+                (Some(port), None) => default(port),
+            };
+            let asked = with(other).to_ascii_uppercase();
+            assert_eq!(judge(&allowed, &asked, None), fits);
+            // The origin of a page is allowed exactly where its host is.
+            let own = with(port);
+            let page = format!("HTTPS://{}", with(other));
+            assert_eq!(judge(&allowed, &own, Some(&page)), fits);
+        }
+
+        #[test]
+        fn nothing_of_a_host_is_lost(host in "[\\[\\]:a.0]{0,9}|.{0,9}") {
+            let (name, port) = split(host.as_bytes());
+            let mut again = name.to_vec();
+            if let Some(port) = port {
+                again.push(b':');
+                again.extend_from_slice(port);
+            }
+            assert_eq!(again, host.as_bytes());
+        }
+
+        #[test]
+        fn a_longer_name_is_another_name(before in "[a-z.]{1,5}", after in "[a-z.]{1,5}") {
+            let allowed = Allowed::new(None, &[]);
+            for name in LOOPBACK {
+                for host in [format!("{before}{name}"), format!("{name}{after}")] {
+                    assert!(!judge(&allowed, &host, None), "{host}");
+                    let page = format!("http://{host}");
+                    assert!(!judge(&allowed, "localhost", Some(&page)), "{page}");
+                }
+            }
+        }
     }
 }

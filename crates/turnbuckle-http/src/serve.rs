@@ -65,10 +65,10 @@ impl HttpServer {
         })
     }
 
-    /// Serves the endpoint under another path.
+    /// Serves the endpoint under another path; a slash before it may be left out.
     #[must_use]
-    pub fn path(mut self, path: impl Into<Arc<str>>) -> Self {
-        self.path = path.into();
+    pub fn path(mut self, path: impl AsRef<str>) -> Self {
+        self.path = format!("/{}", path.as_ref().trim_start_matches('/')).into();
         self
     }
 

@@ -124,12 +124,6 @@ impl<T: Item> Catalog<T> {
         item.access().shows_to(principal).then_some(item)
     }
 
-    /// Looks something up in the item of that name, whoever asks.
-    pub(crate) fn peek<V>(&self, name: &str, look: impl FnOnce(&T) -> V) -> Option<V> {
-        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
-        items.by_name.get(name).map(|(_, item)| look(item))
-    }
-
     /// The first item, in order, for which `pick` finds something and that this principal sees.
     pub(crate) fn find<V>(
         &self,

@@ -30,6 +30,7 @@
 //! an annotation.
 
 mod access;
+mod builder;
 mod cache;
 mod catalog;
 mod completion;
@@ -51,6 +52,7 @@ mod subscription;
 mod tool;
 mod uri_template;
 
+pub use builder::ServerBuilder;
 pub use completion::{Completer, Typing};
 pub use context::{Announcer, Context};
 pub use extension::{Extension, ExtensionResult};
@@ -62,6 +64,6 @@ pub use resource::{
     Reading, Resource, ResourceHandler, ResourceOutput, ResourceTemplate, resource,
     resource_template,
 };
-pub use server::{BuildError, Server, ServerBuilder};
+pub use server::{BuildError, Server};
 pub use tool::{RawArguments, Tool, ToolHandler, tool};
 pub use uri_template::{TemplateError, TemplateValue, UriTemplate, Variables};

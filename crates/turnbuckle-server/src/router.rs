@@ -9,8 +9,8 @@ use turnbuckle_session::{
     Peer, Reaction, Reply,
 };
 use turnbuckle_types::{
-    CompleteParams, EmptyResult, Error, ErrorKind, ListenParams, Reference, SetLevelParams,
-    SubscriptionFilter,
+    CompleteParams, EmptyResult, Error, ErrorKind, ListenParams, Principal, Reference,
+    SetLevelParams, SubscriptionFilter,
 };
 
 use crate::Server;
@@ -56,11 +56,11 @@ impl Dispatch for Server {
         }
     }
 
-    fn mirrored(&self, tool: &str) -> Arc<[ParamHeader]> {
-        // Who may not see the tool is refused by name later; its headers are checked all the same.
+    fn mirrored(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]> {
         self.0
             .tools
-            .peek(tool, |tool| tool.headers.clone())
+            .get(tool, principal)
+            .map(|tool| tool.headers.clone())
             .unwrap_or_default()
     }
 }

@@ -23,6 +23,9 @@ struct Subscribers {
     prompts: Vec<Weak<Feed>>,
     resources: Vec<Weak<Feed>>,
     by_uri: HashMap<Arc<str>, Vec<Weak<Feed>>>,
+    /// How many resources each feed follows, by its address: what is kept of it here keeps that
+    /// from being used again.
+    followed: HashMap<usize, (Weak<Feed>, usize)>,
     /// Subscriptions made since those that ended were last cleared away.
     made: usize,
     /// How many there were then.
@@ -60,37 +63,60 @@ impl Hub {
         if subscribers.made > subscribers.live + 1024 {
             subscribers.clear_ended();
         }
-        let feeds = match change {
-            Change::Tools => &mut subscribers.tools,
-            Change::Prompts => &mut subscribers.prompts,
-            Change::Resources => &mut subscribers.resources,
-            Change::Resource(uri) => subscribers.by_uri.entry(uri).or_default(),
-        };
+        let Subscribers {
+            tools,
+            prompts,
+            resources,
+            by_uri,
+            followed,
+            ..
+        } = &mut *subscribers;
         let this = Arc::downgrade(feed);
-        if !feeds.iter().any(|other| other.ptr_eq(&this)) {
-            feeds.push(this);
+        let (feeds, is_resource) = match change {
+            Change::Tools => (tools, false),
+            Change::Prompts => (prompts, false),
+            Change::Resources => (resources, false),
+            Change::Resource(uri) => (by_uri.entry(uri).or_default(), true),
+        };
+        if feeds.iter().any(|other| other.ptr_eq(&this)) {
+            return;
         }
+        if is_resource {
+            let count = followed
+                .entry(address(feed))
+                .or_insert_with(|| (this.clone(), 0));
+            count.1 += 1;
+        }
+        feeds.push(this);
     }
 
     /// Lets a feed hear of a resource no more.
     pub(crate) fn unsubscribe(&self, feed: &Arc<Feed>, uri: &str) {
         let mut subscribers = self.subscribers();
-        if let Some(feeds) = subscribers.by_uri.get_mut(uri) {
-            let this = Arc::downgrade(feed);
-            feeds.retain(|other| !other.ptr_eq(&this));
-            if feeds.is_empty() {
-                subscribers.by_uri.remove(uri);
-            }
+        let Some(feeds) = subscribers.by_uri.get_mut(uri) else {
+            return;
+        };
+        let (this, before) = (Arc::downgrade(feed), feeds.len());
+        feeds.retain(|other| !other.ptr_eq(&this));
+        let removed = before - feeds.len();
+        if feeds.is_empty() {
+            subscribers.by_uri.remove(uri);
+        }
+        if let Some((_, count)) = subscribers.followed.get_mut(&address(feed)) {
+            *count = count.saturating_sub(removed);
         }
     }
 
     /// How many resources a feed follows.
     pub(crate) fn followed(&self, feed: &Arc<Feed>) -> usize {
-        let this = Arc::downgrade(feed);
         let subscribers = self.subscribers();
-        let follows = |feeds: &&Vec<Weak<Feed>>| feeds.iter().any(|other| other.ptr_eq(&this));
-        subscribers.by_uri.values().filter(follows).count()
+        let followed = subscribers.followed.get(&address(feed));
+        followed.map_or(0, |(_, count)| *count)
     }
+}
+
+fn address(feed: &Arc<Feed>) -> usize {
+    Arc::as_ptr(feed).addr()
 }
 
 fn open(feed: &Weak<Feed>) -> Option<Arc<Feed>> {
@@ -104,6 +130,7 @@ impl Subscribers {
             prompts,
             resources,
             by_uri,
+            followed,
             ..
         } = self;
         let mut live = 0;
@@ -115,6 +142,7 @@ impl Subscribers {
             live += feeds.len();
         }
         by_uri.retain(|_, feeds| !feeds.is_empty());
+        followed.retain(|_, (feed, _)| open(feed).is_some());
         self.live = live;
         self.made = 0;
     }
@@ -233,5 +261,6 @@ mod tests {
         }
         let subscribers = hub.subscribers();
         assert!(subscribers.by_uri.len() <= 1025 && subscribers.tools.len() <= 1025);
+        assert!(subscribers.followed.len() <= 1025);
     }
 }

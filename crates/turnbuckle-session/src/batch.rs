@@ -15,7 +15,8 @@ use crate::route::{Answer, Full, Route};
 use crate::session::Delivery;
 use crate::{Received, Session};
 
-/// Collects the answers of a batch into one array, sent by the batch's own way back.
+/// Collects the answers of a batch into one array, sent by the batch's own way back, unless that
+/// takes them one by one.
 struct Collected {
     outer: Arc<dyn Route>,
     state: Mutex<State>,
@@ -24,6 +25,8 @@ struct Collected {
 struct State {
     open: usize,
     answers: Vec<u8>,
+    /// Answers went out one by one.
+    apart: bool,
     /// The batch is read to its end, and its answer is wanted on the route.
     detached: bool,
 }
@@ -31,6 +34,13 @@ struct State {
 impl Collected {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, answer: Answer) {
+        match self.outer.part(answer) {
+            Ok(()) => self.state().apart = true,
+            Err(answer) => self.state().add(&answer),
+        }
     }
 }
 
@@ -63,10 +73,10 @@ impl Route for Collected {
     }
 
     fn done(&self, answer: Option<Answer>) {
-        let mut state = self.state();
         if let Some(answer) = answer {
-            state.add(&answer);
+            self.add(answer);
         }
+        let mut state = self.state();
         state.open -= 1;
         if state.open == 0 && state.detached {
             let answer = state.take();
@@ -108,6 +118,7 @@ impl Session {
             state: Mutex::new(State {
                 open: 1,
                 answers: Vec::new(),
+                apart: false,
                 detached: false,
             }),
         });
@@ -141,6 +152,11 @@ impl Session {
         state.open -= 1;
         if state.open > 0 {
             state.detached = true;
+            return Received::Running;
+        }
+        if state.apart {
+            drop(state);
+            collected.outer.done(None);
             return Received::Running;
         }
         state.take().map_or(Received::Accepted, Received::Answered)

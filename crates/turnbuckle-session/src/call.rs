@@ -1,9 +1,11 @@
 //! The seam to a role: a request comes in as a call and goes out as a reply.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
-use turnbuckle_types::{Implementation, ServerCapabilities};
+use turnbuckle_types::{Implementation, Principal, ServerCapabilities};
 use turnbuckle_wire::era::{ParamHeader, Params, Reply};
+use turnbuckle_wire::json;
 use turnbuckle_wire::revision::Method;
 
 use crate::{Context, Peer};
@@ -67,12 +69,24 @@ pub struct Identity {
     pub capabilities: ServerCapabilities,
     /// How to use it, for a model.
     pub instructions: Option<String>,
-    /// Whether every modern result says who it is.
+    /// Whether every modern result says who it is; see [`Identity::stamp`].
     pub in_every_result: bool,
     /// For how long a client may keep what discovery told it, in milliseconds.
     pub ttl_ms: u64,
     /// Whether that may be shared between users.
     pub public: bool,
+}
+
+impl Identity {
+    /// What every modern result says of who answers, as JSON: name and version. Discovery tells
+    /// the rest. `None` when results are not to say it.
+    #[must_use]
+    pub fn stamp(&self) -> Option<Vec<u8>> {
+        let short = Implementation::new(self.info.name.as_str(), self.info.version.as_str());
+        self.in_every_result
+            .then(|| json::to_vec(&short).ok())
+            .flatten()
+    }
 }
 
 /// Who answers requests: the role behind a session.
@@ -95,6 +109,7 @@ pub trait Dispatch: Send + Sync + 'static {
         let _ = peer;
     }
 
-    /// The arguments of a tool that a binding mirrors in headers.
-    fn mirrored(&self, tool: &str) -> std::sync::Arc<[ParamHeader]>;
+    /// The arguments of a tool that a binding mirrors in headers: none where `principal` sees no
+    /// such tool.
+    fn mirrored(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]>;
 }

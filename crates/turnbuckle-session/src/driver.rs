@@ -9,8 +9,8 @@ use std::task::{self, Poll};
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
-use turnbuckle_types::Error;
-use turnbuckle_wire::era::Reply;
+use turnbuckle_types::{Error, Principal};
+use turnbuckle_wire::era::{ParamHeader, Reply};
 use turnbuckle_wire::revision::Method;
 
 use crate::{
@@ -42,7 +42,7 @@ pub(crate) fn start(
             Poll::Ready(reply) => reply,
             Poll::Pending => return Started::Pending(running),
         },
-        Err(panic) => panicked(&*panic),
+        Err(panic) => panicked(&*panic).into(),
     };
     context.signal().cancel();
     Started::Ready(reply)
@@ -146,17 +146,27 @@ async fn run(
 fn poll_guarded(running: &mut Running, cx: &mut task::Context<'_>) -> Poll<Reply> {
     match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(cx))) {
         Ok(poll) => poll,
-        Err(panic) => Poll::Ready(panicked(&*panic)),
+        Err(panic) => Poll::Ready(panicked(&*panic).into()),
     }
 }
 
+/// Asks a dispatch what headers a tool's arguments are mirrored in.
+pub(crate) fn mirrored(
+    dispatch: &dyn Dispatch,
+    tool: &str,
+    principal: Option<&Principal>,
+) -> Result<Arc<[ParamHeader]>, Error> {
+    catch_unwind(AssertUnwindSafe(|| dispatch.mirrored(tool, principal)))
+        .map_err(|panic| panicked(&*panic))
+}
+
 #[cold]
-fn panicked(panic: &(dyn Any + Send)) -> Reply {
+fn panicked(panic: &(dyn Any + Send)) -> Error {
     let message = panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
     tracing::error!(message, "a handler panicked");
-    Reply::Error(Error::internal("the handler failed unexpectedly"))
+    Error::internal("the handler failed unexpectedly")
 }

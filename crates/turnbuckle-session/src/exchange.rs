@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::task;
 
-use turnbuckle_types::Error;
-use turnbuckle_wire::era::{Params, Reply};
+use turnbuckle_types::{Error, Principal};
+use turnbuckle_wire::era::{ParamHeader, Params, Reply};
 use turnbuckle_wire::revision::{Method, Revision};
 use turnbuckle_wire::rpc;
 
@@ -107,6 +107,19 @@ impl Exchange {
                 Opened::Running(signal)
             }
         }
+    }
+
+    /// The arguments of a tool that are mirrored in headers: none where `principal` sees no such
+    /// tool.
+    ///
+    /// # Errors
+    /// When what decides that failed.
+    pub fn mirrored(
+        &self,
+        tool: &str,
+        principal: Option<&Principal>,
+    ) -> Result<Arc<[ParamHeader]>, Error> {
+        driver::mirrored(&*self.home.dispatch, tool, principal)
     }
 
     /// A legacy session with the same server, on which nothing was said yet. `route` takes what

@@ -5,7 +5,7 @@
 
 use turnbuckle_types::{CacheScope, DiscoverResult, Error, InitializeParams, InitializeResult};
 use turnbuckle_wire::era::params::raw_params;
-use turnbuckle_wire::era::{Reply, offer};
+use turnbuckle_wire::era::{Project, Reply, offer};
 use turnbuckle_wire::revision::Revision;
 
 use crate::{Identity, LegacyState};
@@ -40,6 +40,10 @@ pub(crate) fn open(
         params.client_info.title = None;
         params.client_info.website_url = None;
     }
+    // What the revision has no word for was not declared: nothing may rest on it.
+    if !params.capabilities.fits(revision.features()) {
+        params.capabilities.project(revision.features());
+    }
     let state = LegacyState::new(
         revision.features(),
         params.capabilities,
@@ -68,5 +72,8 @@ pub(crate) fn discover(identity: &Identity) -> Reply {
         CacheScope::Private
     };
     result.cache_scope = Some(scope);
+    if identity.in_every_result {
+        result.meta.set_server_info(identity.info.clone());
+    }
     Reply::complete(result)
 }

@@ -15,6 +15,8 @@ pub struct LegacyState {
     log_level: AtomicU8,
     initialized: AtomicBool,
     ready: Notify,
+    /// Whether answers of the client could ever come here.
+    reachable: bool,
 }
 
 impl LegacyState {
@@ -30,7 +32,21 @@ impl LegacyState {
             log_level: AtomicU8::new(LogLevel::Info as u8),
             initialized: AtomicBool::new(false),
             ready: Notify::new(),
+            reachable: true,
         }
+    }
+
+    /// The state of a client that said nothing of itself, and whose answers come to nobody.
+    pub(crate) fn unreachable(features: &'static Features) -> Self {
+        Self {
+            reachable: false,
+            ..Self::new(features, ClientCapabilities::new(), None)
+        }
+    }
+
+    /// Whether the client can be asked anything.
+    pub(crate) fn is_reachable(&self) -> bool {
+        self.reachable
     }
 
     /// What the negotiated revision knows.

@@ -23,7 +23,9 @@ pub struct Limits {
     /// the client says extends it. Users are asked this way too, so it is long: default ten
     /// minutes. [`Peer::within`](crate::Peer::within) sets another for single requests.
     pub answer_timeout: Duration,
-    /// How often a legacy client is asked whether it is still there. Default never.
+    /// How often a legacy client is asked whether it is still there. Default never. Over HTTP a
+    /// client can be asked only while it has its stream for the server's own messages open: one
+    /// that never opens it loses its session.
     pub ping_interval: Option<Duration>,
     /// How long the client may take to say so; then its session ends. Default 10 s.
     pub ping_timeout: Duration,
@@ -31,8 +33,6 @@ pub struct Limits {
     pub drain: Duration,
     /// Bytes of the client's handshake that a session keeps. Default 4 KiB.
     pub handshake_bytes: usize,
-    /// Resources whose changes one subscriber may follow. Default 1,024.
-    pub subscriptions: usize,
 }
 
 impl Default for Limits {
@@ -49,7 +49,6 @@ impl Default for Limits {
             ping_timeout: Duration::from_secs(10),
             drain: Duration::from_secs(1),
             handshake_bytes: 4096,
-            subscriptions: 1024,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-use crate::route::{Answer, Full};
+use crate::route::{Answer, Full, Route};
 
 /// How much an [`Outbox`] holds before senders have to wait.
 #[derive(Debug, Clone, Copy)]
@@ -132,6 +132,20 @@ impl Outbox {
                 Poll::Pending
             }
         }
+    }
+}
+
+impl Route for Outbox {
+    fn send(&self, frame: Vec<u8>) -> Result<(), Full> {
+        Self::send(self, frame)
+    }
+
+    fn space(&self) -> Notified<'_> {
+        Self::space(self)
+    }
+
+    fn done(&self, answer: Option<Answer>) {
+        Self::done(self, answer);
     }
 }
 

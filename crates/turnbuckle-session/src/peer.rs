@@ -33,7 +33,8 @@ pub struct Peer {
 pub enum PeerError {
     /// The peer answered with an error.
     Refused(ErrorObject),
-    /// The peer's revision has no such request.
+    /// The peer's revision has no such request, or the peer has no session in which it could
+    /// answer.
     Unsupported,
     /// Too many requests wait for this peer already.
     TooMany {
@@ -52,7 +53,9 @@ impl fmt::Display for PeerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(error) => write!(f, "the client refused: {}", error.message),
-            Self::Unsupported => f.write_str("the client's revision has no such request"),
+            Self::Unsupported => {
+                f.write_str("the client has no such request, or no session to answer it in")
+            }
             Self::TooMany { limit } => {
                 write!(
                     f,
@@ -113,7 +116,8 @@ impl Peer {
         let state = self.session.legacy().ok_or(PeerError::Unsupported)?.clone();
         let core = Method::parse(method);
         let revision = state.features().revision;
-        if core.is_some_and(|method| !method.reaches(Party::Client, revision)) {
+        let unknown = core.is_some_and(|method| !method.reaches(Party::Client, revision));
+        if unknown || !state.is_reachable() {
             return Err(PeerError::Unsupported);
         }
         if core != Some(Method::Ping) {
@@ -175,6 +179,9 @@ impl Peer {
         let Some(state) = self.session.legacy().cloned() else {
             return;
         };
+        if !state.is_reachable() {
+            return;
+        }
         tokio::select! {
             () = state.initialized() => {}
             () = self.ended() => return,

@@ -13,7 +13,7 @@ use turnbuckle_wire::revision::{Features, Method, Party};
 use turnbuckle_wire::rpc;
 
 use crate::context::{Sender, Span, State};
-use crate::{Answer, Binding, Context, Dispatch, Identity, Route, Signal, TransportContext};
+use crate::{Answer, Binding, Context, Dispatch, Route, Signal, TransportContext};
 
 /// A request with the room it came into.
 pub(crate) struct Arrival<'a> {
@@ -100,14 +100,6 @@ fn token(raw: &RawValue) -> Result<ProgressToken, Error> {
         .ok_or_else(|| Error::invalid_params("a progress token must be a string or an integer"))
 }
 
-/// The JSON of who answers, if results are to say it.
-pub(crate) fn server_info(identity: &Identity) -> Option<Vec<u8>> {
-    identity
-        .in_every_result
-        .then(|| turnbuckle_wire::json::to_vec(&identity.info).ok())
-        .flatten()
-}
-
 /// Encodes the answer to a request.
 pub(crate) fn answer(
     id: &RequestId,
@@ -132,7 +124,7 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new(dispatch: Arc<dyn Dispatch>) -> Self {
-        let server_info = server_info(dispatch.identity());
+        let server_info = dispatch.identity().stamp();
         Self {
             dispatch,
             server_info,

@@ -19,6 +19,16 @@ pub trait Route: Send + Sync + 'static {
     /// The request has ended: with this answer, or with none because it was cancelled.
     fn done(&self, answer: Option<Answer>);
 
+    /// Takes one of the answers to a batch, if they need not travel together; [`done`](Self::done)
+    /// without an answer follows after the last.
+    ///
+    /// # Errors
+    /// Gives the answer back where a batch is answered by one frame, as it is everywhere unless a
+    /// route says otherwise.
+    fn part(&self, answer: Answer) -> Result<(), Answer> {
+        Err(answer)
+    }
+
     /// Closes the current connection of a stream that can be resumed, and lets the client come
     /// back for the rest. Nothing happens where streams cannot be resumed.
     fn pause(&self) {}

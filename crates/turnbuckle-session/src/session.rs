@@ -6,9 +6,7 @@ use std::task;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, oneshot};
-use turnbuckle_types::{
-    CancelledParams, ClientCapabilities, Error, ErrorKind, ErrorObject, RequestId,
-};
+use turnbuckle_types::{CancelledParams, Error, ErrorKind, ErrorObject, RequestId};
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Params, Reply, write_refusal};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Revision};
@@ -110,7 +108,7 @@ impl Session {
 
     /// Takes the handshake as done, by a client that speaks `features` and declared nothing.
     pub(crate) fn assume(&self, features: &'static Features) {
-        let state = LegacyState::new(features, ClientCapabilities::new(), None);
+        let state = LegacyState::unreachable(features);
         if self.legacy.set(Arc::new(state)).is_ok() {
             self.kernel().opened();
         }

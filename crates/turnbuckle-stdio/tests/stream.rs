@@ -32,7 +32,7 @@ impl Client {
         // Too small for a message, so that every one comes and goes in pieces.
         let (ours, theirs) = duplex(50);
         let (reader, writer) = split(theirs);
-        let server = serve_stream(Small::new(), reader, BufWriter::new(writer), options);
+        let server = serve_stream(Small::dispatch(), reader, BufWriter::new(writer), options);
         let server = tokio::spawn(server);
         let (reader, writer) = split(ours);
         Self {

@@ -35,3 +35,8 @@ pub use turnbuckle_server::{
     Structured, TemplateError, TemplateValue, Tool, ToolHandler, ToolOutput, Typing, UriTemplate,
     Variables, prompt, resource, resource_template, tool,
 };
+
+/// The README's snippets, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

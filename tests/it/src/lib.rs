@@ -8,3 +8,4 @@
 pub mod fuzz;
 pub mod harness;
 pub mod oracle;
+pub mod web;

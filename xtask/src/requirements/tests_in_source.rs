@@ -43,7 +43,7 @@ pub(super) fn scan(tree: &Tree) -> Vec<SourceFile> {
         .collect()
 }
 
-/// `crates/a-b/src/c/mod.rs` is `a_b::c`; `tests/it/src/c.rs` is `c`.
+/// `crates/a-b/src/c/mod.rs` is `a_b::c`; `tests/it/tests/it/c.rs` is `c`.
 fn module_of(file: &str) -> Vec<String> {
     let parts: Vec<String> = file
         .trim_end_matches(".rs")
@@ -54,6 +54,8 @@ fn module_of(file: &str) -> Vec<String> {
     let name = parts.get(1).filter(|_| is_crate);
     let mut inner = parts.iter().skip(2).peekable();
     inner.next_if(|part| *part == "src" || *part == "tests");
+    // The one test binary is named like its package.
+    inner.next_if(|part| !is_crate && *part == "it");
     let inner = inner.filter(|part| !matches!(part.as_str(), "lib" | "main" | "mod"));
     name.into_iter().chain(inner).cloned().collect()
 }

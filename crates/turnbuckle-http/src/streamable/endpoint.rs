@@ -6,7 +6,9 @@ use bytes::{Buf, Bytes};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
-use turnbuckle_session::{Answer, Delivery, Exchange, Params, Route, Signal, TransportContext};
+use turnbuckle_session::{
+    Answer, Delivery, Exchange, Features, Params, Route, Signal, TransportContext,
+};
 use turnbuckle_types::{ErrorKind, Principal};
 use turnbuckle_wire::era::headers::HeaderValues;
 use turnbuckle_wire::era::{Header, Mark, Opening, of_opening, write_refusal};
@@ -77,10 +79,10 @@ impl Endpoint {
     {
         let (parts, body) = request.into_parts();
         let head = Head::read(&parts.headers);
-        let host = head.host.or(parts
-            .uri
-            .authority()
-            .map(|authority| authority.as_str().as_bytes()));
+        let host = match (head.host, parts.uri.authority()) {
+            (HeaderValues::Missing, Some(host)) => HeaderValues::One(host.as_str().as_bytes()),
+            (host, _) => host,
+        };
         if let Err(forbidden) = self.allowed.check(host, head.origin) {
             return plain(StatusCode::FORBIDDEN, &forbidden.to_string());
         }
@@ -90,7 +92,7 @@ impl Endpoint {
             Method::POST => self.post(&parts.headers, &head, body, principal).await,
             Method::GET if !self.config.stateless => self.get(&head, principal.as_deref()),
             Method::DELETE if !self.config.stateless => self.delete(&head, principal.as_deref()),
-            Method::OPTIONS => preflight(&parts.headers),
+            Method::OPTIONS => self.preflight(&parts.headers),
             _ => self.wrong_method(),
         };
         if let Some(origin) = origin {
@@ -104,12 +106,32 @@ impl Endpoint {
             StatusCode::METHOD_NOT_ALLOWED,
             "this endpoint takes other methods",
         );
-        let methods = if self.config.stateless {
+        reply.headers_mut().insert(header::ALLOW, self.methods());
+        reply
+    }
+
+    fn methods(&self) -> HeaderValue {
+        if self.config.stateless {
             METHODS_STATELESS
         } else {
             METHODS
-        };
-        reply.headers_mut().insert(header::ALLOW, methods);
+        }
+    }
+
+    /// Lets a page of an allowed origin ask.
+    fn preflight(&self, map: &HeaderMap) -> Reply {
+        let mut reply = Response::new(ResponseBody::empty());
+        *reply.status_mut() = StatusCode::NO_CONTENT;
+        let headers = reply.headers_mut();
+        headers.insert(header::ALLOW, self.methods());
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, self.methods());
+        if let Some(wanted) = map.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+        }
+        headers.insert(
+            header::ACCESS_CONTROL_MAX_AGE,
+            HeaderValue::from_static("3600"),
+        );
         reply
     }
 
@@ -123,7 +145,7 @@ impl Endpoint {
     where
         B: Body<Data: Buf>,
     {
-        if !head.json_body {
+        if !head.has_json_body() {
             return plain(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "the body must be application/json",
@@ -135,29 +157,25 @@ impl Endpoint {
                 "accept application/json and text/event-stream",
             );
         }
-        let frame = match body::read(body, head.length, self.config.max_body).await {
-            Ok(frame) => frame,
-            Err(NoBody::TooLarge) => return self.too_large(),
-            Err(NoBody::Broken) => return plain(StatusCode::BAD_REQUEST, "the body broke off"),
+        let read = body::read(body, head.length, self.config.max_body);
+        let frame = match tokio::time::timeout(self.config.body_time, read).await {
+            Ok(Ok(frame)) => frame,
+            Ok(Err(NoBody::TooLarge)) => return self.too_large(),
+            Ok(Err(NoBody::Broken)) => return plain(StatusCode::BAD_REQUEST, "the body broke off"),
+            Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"),
+        };
+        let refused = |refusal: &Refusal| {
+            let features = self.features_of(head, principal.as_deref());
+            refused(refusal, features)
         };
         let Ok(text) = std::str::from_utf8(&frame) else {
             return refused(&malformed("not JSON: the text is not UTF-8"));
         };
         let transport = TransportContext {
-            principal,
+            principal: principal.clone(),
             shutdown: self.shutdown.clone(),
         };
-        let version = match head.version {
-            HeaderValues::Missing => None,
-            HeaderValues::One(value) => Some(std::str::from_utf8(value).unwrap_or("")),
-            HeaderValues::Repeated => {
-                return plain(
-                    StatusCode::BAD_REQUEST,
-                    "MCP-Protocol-Version stands there twice",
-                );
-            }
-        };
-        let mark = Mark::of(version);
+        let mark = head.mark();
         let posted = Posted {
             frame: &frame,
             text,
@@ -218,9 +236,9 @@ pub(crate) fn malformed(message: &'static str) -> Refusal {
 }
 
 /// The answer to a body that is no message.
-pub(crate) fn refused(refusal: &Refusal) -> Reply {
+pub(crate) fn refused(refusal: &Refusal, features: Option<&Features>) -> Reply {
     let mut frame = Vec::with_capacity(128);
-    write_refusal(&mut frame, refusal, None);
+    write_refusal(&mut frame, refusal, features);
     json(StatusCode::BAD_REQUEST, frame)
 }
 
@@ -279,22 +297,6 @@ pub(crate) fn modern_answer(answer: Answer) -> Reply {
 pub(crate) fn legacy_answer(answer: Answer) -> Reply {
     let code = status::of_legacy(answer.failure.as_ref());
     answered(answer, code)
-}
-
-/// Lets a page of an allowed origin ask.
-fn preflight(map: &HeaderMap) -> Reply {
-    let mut reply = Response::new(ResponseBody::empty());
-    *reply.status_mut() = StatusCode::NO_CONTENT;
-    let headers = reply.headers_mut();
-    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-    if let Some(wanted) = map.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
-    }
-    headers.insert(
-        header::ACCESS_CONTROL_MAX_AGE,
-        HeaderValue::from_static("3600"),
-    );
-    reply
 }
 
 /// Lets a page of an allowed origin read the response.

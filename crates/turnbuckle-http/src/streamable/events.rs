@@ -8,10 +8,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::{Instant, Sleep};
-use turnbuckle_session::{Outbox, Session, Signal};
+use turnbuckle_session::{Outbox, Route as _, Session, Signal};
 
-use super::stream::{Reader, Stream};
+use super::stream::Reader;
 use crate::event;
+
+/// Between those a stream says that it is still there, whatever is set.
+const SHORTEST: Duration = Duration::from_millis(10);
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The body of a streamed response.
 pub(crate) struct Events {
@@ -29,10 +33,9 @@ enum Source {
         _cancel: CancelOnDrop,
     },
     /// A stream of a legacy session. Dropping the body ends nothing.
-    Stream { stream: Arc<Stream>, reader: Reader },
+    Stream(Reader),
     /// The stream of what belongs to no request.
     General {
-        stream: Arc<Stream>,
         reader: Reader,
         session: Arc<Session>,
         closing: Closing,
@@ -54,6 +57,7 @@ impl Drop for CancelOnDrop {
 
 impl Events {
     fn new(head: Option<Bytes>, source: Source, keep_alive: Duration) -> Self {
+        let keep_alive = keep_alive.clamp(SHORTEST, LONGEST);
         Self {
             head,
             source,
@@ -78,18 +82,12 @@ impl Events {
         )
     }
 
-    pub(crate) fn of_stream(
-        head: Option<Bytes>,
-        stream: Arc<Stream>,
-        reader: Reader,
-        keep_alive: Duration,
-    ) -> Self {
-        Self::new(head, Source::Stream { stream, reader }, keep_alive)
+    pub(crate) fn of_stream(head: Option<Bytes>, reader: Reader, keep_alive: Duration) -> Self {
+        Self::new(head, Source::Stream(reader), keep_alive)
     }
 
     pub(crate) fn of_general(
         head: Option<Bytes>,
-        stream: Arc<Stream>,
         reader: Reader,
         session: Arc<Session>,
         shutdown: Option<Signal>,
@@ -104,7 +102,6 @@ impl Events {
         Self::new(
             head,
             Source::General {
-                stream,
                 reader,
                 session,
                 closing,
@@ -141,9 +138,8 @@ impl Source {
                     Err(answer) => event::message(&answer.frame).into(),
                 })
             }),
-            Self::Stream { stream, reader } => stream.poll_read(reader, cx),
+            Self::Stream(reader) => reader.poll_next(cx),
             Self::General {
-                stream,
                 reader,
                 session,
                 closing,
@@ -151,29 +147,25 @@ impl Source {
                 if closing.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(None);
                 }
-                if session.legacy().is_some_and(|state| state.is_initialized()) {
-                    while let Poll::Ready(Some(change)) = session.feed().poll_next(cx) {
-                        use turnbuckle_session::Route as _;
-                        // A list that changed often still changed: a full log loses nothing new.
-                        if stream.send(change.frame(None)).is_err() {
-                            session.feed().tell(&change);
-                            break;
-                        }
-                    }
+                if reader.has_turn() {
+                    take_changes(session, reader, cx);
                 }
-                stream.poll_read(reader, cx)
+                reader.poll_next(cx)
             }
         }
     }
 }
 
-impl Drop for Source {
-    fn drop(&mut self) {
-        match self {
-            Self::Exchange { .. } => {}
-            Self::Stream { stream, reader } | Self::General { stream, reader, .. } => {
-                stream.detach(reader);
-            }
+/// Puts what changed on the stream, once the client has said that its handshake is over.
+fn take_changes(session: &Session, reader: &Reader, cx: &mut Context<'_>) {
+    if !session.legacy().is_some_and(|state| state.is_initialized()) {
+        return;
+    }
+    while let Poll::Ready(Some(change)) = session.feed().poll_next(cx) {
+        // What has no room now is told when there is some: the reader comes by here again.
+        if reader.stream().send(change.frame(None)).is_err() {
+            session.feed().tell(&change);
+            break;
         }
     }
 }

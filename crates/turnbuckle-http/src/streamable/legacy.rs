@@ -6,8 +6,9 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode};
-use turnbuckle_session::{Delivery, Method, Params, Received, Revision, Route, Session};
+use turnbuckle_session::{Delivery, Features, Method, Params, Received, Revision, Route, Session};
 use turnbuckle_types::Principal;
 use turnbuckle_wire::era::Mark;
 use turnbuckle_wire::era::headers::HeaderValues;
@@ -18,8 +19,9 @@ use super::endpoint::{
     Endpoint, Posted, Reply, SESSION_ID, accepted, legacy_answer, plain, stream,
 };
 use super::sessions::{NoSession, Open};
-use super::stream::{First, Stream};
+use super::stream::{First, Reader, Stream};
 use crate::body::ResponseBody;
+use crate::config::Config;
 use crate::event;
 use crate::head::Head;
 
@@ -101,6 +103,24 @@ impl Endpoint {
             })
     }
 
+    /// What the sender of a frame that is no message knows, as far as its headers tell.
+    pub(super) fn features_of(
+        &self,
+        head: &Head<'_>,
+        principal: Option<&Principal>,
+    ) -> Option<&'static Features> {
+        let named = match head.mark() {
+            Mark::Legacy(revision) | Mark::Modern(revision) => Some(revision.features()),
+            Mark::None | Mark::Unknown(_) => None,
+        };
+        let open = match head.session {
+            HeaderValues::One(_) => self.open_session(head, principal).ok(),
+            _ => None,
+        };
+        let state = open.and_then(|open| Some(open.session.legacy()?.features()));
+        state.or(named)
+    }
+
     /// Opens a session.
     fn initialize(&self, body: OneOrBatch<'_>, posted: Posted<'_>) -> Reply {
         let open = self
@@ -148,23 +168,30 @@ impl Endpoint {
             let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
             // A notification and an answer start nothing that would have to wake us.
             receive(&open.session, body, delivery, &mut cx);
+            // It may be the end of the handshake that a stream has waited for.
+            open.general.wake();
             return accepted();
         }
         let own = open.new_stream(&self.config);
-        match self.take(&open.session, &own, body, posted).await {
+        match self.take(&open.session, own, body, posted).await {
             Taken::Reply(reply) => *reply,
-            Taken::Streams => self.streamed(open, own),
+            Taken::Streams(reader) => self.streamed(open, reader),
         }
     }
 
-    /// Takes a body that wants an answer, and waits for that a while.
+    /// Takes a body that wants an answer, and waits for that a while. Giving up the wait ends
+    /// nothing: what was begun goes on.
     async fn take(
         &self,
         session: &Arc<Session>,
-        own: &Arc<Stream>,
+        own: Arc<Stream>,
         body: OneOrBatch<'_>,
         posted: Posted<'_>,
     ) -> Taken {
+        // Whoever waits here is going to read: nothing is forgotten before.
+        let Some(reader) = own.attach(None) else {
+            return Taken::Reply(Box::new(stream(ResponseBody::empty())));
+        };
         let route: Arc<dyn Route> = own.clone();
         let delivery = posted.delivery(&route);
         let mut body = Some(body);
@@ -179,13 +206,13 @@ impl Endpoint {
             }
             Received::Answered(answer) => {
                 own.done(Some(answer));
-                Taken::Streams
+                Taken::Streams(reader)
             }
             Received::Running => {
                 let first = poll_fn(|cx| own.poll_first(cx));
                 match tokio::time::timeout(self.config.json_wait, first).await {
                     Ok(First::Answer(answer)) => Taken::Reply(Box::new(legacy_answer(answer))),
-                    Ok(First::Stream) | Err(_) => Taken::Streams,
+                    Ok(First::Stream) | Err(_) => Taken::Streams(reader),
                     Ok(First::Nothing) => Taken::Reply(Box::new(stream(ResponseBody::empty()))),
                 }
             }
@@ -193,27 +220,13 @@ impl Endpoint {
     }
 
     /// The answer comes as a stream, which is kept for replay.
-    fn streamed(&self, open: &Arc<Open>, own: Arc<Stream>) -> Reply {
-        let kept = open.keep(&own, &self.config);
-        let paused = kept && own.is_paused();
-        own.open();
-        let Some(reader) = own.attach(None) else {
-            return stream(ResponseBody::empty());
-        };
-        let primes = open
-            .session
-            .legacy()
-            .is_some_and(|state| state.features().priming_event);
-        let head = (primes && kept).then(|| event::priming(own.id, self.config.retry));
-        if paused {
-            own.pause();
-        }
-        stream(ResponseBody::events(Events::of_stream(
-            head,
-            own,
-            reader,
-            self.config.keep_alive,
-        )))
+    fn streamed(&self, open: &Open, reader: Reader) -> Reply {
+        let own = reader.stream();
+        let kept = open.keep(own, &self.config);
+        own.open(kept);
+        let head = (kept && primes(open)).then(|| event::priming(own.id, self.config.retry));
+        let events = Events::of_stream(head, reader, self.config.keep_alive);
+        stream(ResponseBody::events(events))
     }
 
     /// Serves a body without a session.
@@ -224,11 +237,13 @@ impl Endpoint {
         body: OneOrBatch<'_>,
         posted: Posted<'_>,
     ) -> Reply {
-        let own = Arc::new(Stream::new(
-            1,
-            self.config.replay_events,
-            self.config.replay_bytes,
-        ));
+        let Config {
+            replay_events,
+            replay_bytes,
+            keep_alive,
+            ..
+        } = *self.config;
+        let own = Stream::new(1, replay_events, replay_bytes);
         let session = if opens {
             self.exchange.session(own.clone())
         } else {
@@ -238,23 +253,26 @@ impl Endpoint {
             };
             self.exchange.stateless_session(revision, own.clone())
         };
-        match self.take(&session, &own, body, posted).await {
+        let taken = self.take(&session, own, body, posted).await;
+        if opens {
+            // Nothing comes after the handshake.
+            session.end();
+        }
+        match taken {
             Taken::Reply(reply) => *reply,
-            Taken::Streams => {
-                own.open();
-                let Some(reader) = own.attach(None) else {
-                    return stream(ResponseBody::empty());
-                };
-                let keep_alive = self.config.keep_alive;
-                stream(ResponseBody::events(Events::of_stream(
-                    None, own, reader, keep_alive,
-                )))
+            Taken::Streams(reader) => {
+                reader.stream().open(false);
+                let events = Events::of_stream(None, reader, keep_alive);
+                stream(ResponseBody::events(events))
             }
         }
     }
 
     /// The stream of what belongs to no request, or one that is to be resumed.
     pub(super) fn get(&self, head: &Head<'_>, principal: Option<&Principal>) -> Reply {
+        if let Some(reply) = unknown_version(head.mark()) {
+            return reply;
+        }
         if !head.accepts_events {
             return plain(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream");
         }
@@ -262,50 +280,48 @@ impl Endpoint {
             Ok(open) => open,
             Err(reply) => return *reply,
         };
-        let unknown = || {
-            plain(
-                StatusCode::BAD_REQUEST,
-                "that event is not known (any more)",
-            )
+        match head.last_event {
+            HeaderValues::Missing => self.join(&open),
+            HeaderValues::One(id) => self.resume(&open, id).unwrap_or_else(unknown_event),
+            HeaderValues::Repeated => unknown_event(),
+        }
+    }
+
+    /// Another connection of the general stream.
+    fn join(&self, open: &Open) -> Reply {
+        let Some(reader) = open.general.attach(None) else {
+            return unknown_event();
         };
-        let (chosen, after) = match head.last_event {
-            None => (open.general.clone(), None),
-            Some(id) => match event::parse_id(id)
-                .and_then(|(id, sequence)| Some((open.stream(id)?, Some(sequence))))
-            {
-                Some(found) => found,
-                None => return unknown(),
-            },
-        };
-        let Some(reader) = chosen.attach(after) else {
-            return unknown();
-        };
+        let (after, number) = (reader.began_after(), reader.number());
+        let head = primes(open)
+            .then(|| event::priming_at(open.general.id, after, number, self.config.retry));
+        self.general(head, open, reader)
+    }
+
+    /// A stream, from after the event of that id.
+    fn resume(&self, open: &Open, id: &[u8]) -> Option<Reply> {
+        let (id, sequence) = event::parse_id(id)?;
+        let reader = open.stream(id)?.attach(Some(sequence))?;
+        let head = primes(open).then(|| event::retry(self.config.retry));
+        if id == open.general.id {
+            return Some(self.general(head, open, reader));
+        }
+        let events = Events::of_stream(head, reader, self.config.keep_alive);
+        Some(stream(ResponseBody::events(events)))
+    }
+
+    fn general(&self, head: Option<Bytes>, open: &Open, reader: Reader) -> Reply {
+        let (session, shutdown) = (open.session.clone(), self.shutdown.clone());
         let keep_alive = self.config.keep_alive;
-        let primes = open
-            .session
-            .legacy()
-            .is_some_and(|state| state.features().priming_event);
-        let events = if Arc::ptr_eq(&chosen, &open.general) {
-            let fresh = primes && after.is_none();
-            let head =
-                fresh.then(|| event::priming_at(chosen.id, reader.position(), self.config.retry));
-            let session = open.session.clone();
-            Events::of_general(
-                head,
-                chosen,
-                reader,
-                session,
-                self.shutdown.clone(),
-                keep_alive,
-            )
-        } else {
-            Events::of_stream(None, chosen, reader, keep_alive)
-        };
+        let events = Events::of_general(head, reader, session, shutdown, keep_alive);
         stream(ResponseBody::events(events))
     }
 
     /// Ends a session.
     pub(super) fn delete(&self, head: &Head<'_>, principal: Option<&Principal>) -> Reply {
+        if let Some(reply) = unknown_version(head.mark()) {
+            return reply;
+        }
         if let Err(reply) = self.open_session(head, principal) {
             return *reply;
         }
@@ -322,7 +338,18 @@ impl Endpoint {
 
 enum Taken {
     Reply(Box<Reply>),
-    Streams,
+    Streams(Reader),
+}
+
+/// Whether the session's revision wants streams to begin with an id, and with when to come back.
+fn primes(open: &Open) -> bool {
+    let state = open.session.legacy();
+    state.is_some_and(|state| state.features().priming_event)
+}
+
+fn unknown_event() -> Reply {
+    let message = "Last-Event-ID: that event is not known (any more)";
+    plain(StatusCode::BAD_REQUEST, message)
 }
 
 fn receive(
@@ -337,7 +364,7 @@ fn receive(
     }
 }
 
-/// A version header that names no revision. One that names another than the session's is let pass:
+/// The answer to a version header that names no revision. One that names another than the session's is let pass:
 /// the session's counts.
 fn unknown_version(mark: Mark<'_>) -> Option<Reply> {
     let Mark::Unknown(version) = mark else {

@@ -7,11 +7,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use http::HeaderMap;
-use tokio::sync::futures::Notified;
-use turnbuckle_session::{
-    Answer, Full, Method, Opened, Outbox, OutboxLimits, Params, Revision, Route,
-};
-use turnbuckle_types::{Error, RequestId};
+use turnbuckle_session::{Answer, Method, Opened, Outbox, OutboxLimits, Params, Revision, Route};
+use turnbuckle_types::{Error, Principal, RequestId};
 use turnbuckle_wire::era::headers::{check, check_params};
 use turnbuckle_wire::era::params::text as text_of;
 use turnbuckle_wire::rpc;
@@ -22,23 +19,6 @@ use super::events::CancelOnDrop;
 use crate::body::ResponseBody;
 use crate::event;
 use crate::head::{Head, values_of};
-
-/// The way back of one exchange.
-struct Exchanged(Arc<Outbox>);
-
-impl Route for Exchanged {
-    fn send(&self, frame: Vec<u8>) -> Result<(), Full> {
-        self.0.send(frame)
-    }
-
-    fn space(&self) -> Notified<'_> {
-        self.0.space()
-    }
-
-    fn done(&self, answer: Option<Answer>) {
-        self.0.done(answer);
-    }
-}
 
 impl Endpoint {
     pub(super) fn modern_refused(&self, id: &RequestId, error: Error) -> Reply {
@@ -53,14 +33,16 @@ impl Endpoint {
         revision: Revision,
         posted: Posted<'_>,
     ) -> Reply {
-        if let Err(error) = self.check_headers(map, head, &request) {
+        if let Err(error) =
+            self.check_headers(map, head, &request, posted.transport.principal.as_deref())
+        {
             return modern_answer(self.exchange.refuse(&request.id, error, revision));
         }
         let outbox = Arc::new(Outbox::new(OutboxLimits {
             bytes: self.config.limits.queue_bytes,
             ..OutboxLimits::default()
         }));
-        let route: Arc<dyn Route> = Arc::new(Exchanged(outbox.clone()));
+        let route: Arc<dyn Route> = outbox.clone();
         let delivery = posted.delivery(&route);
         let mut request = Some(request);
         let opened = poll_fn(|cx| {
@@ -83,6 +65,7 @@ impl Endpoint {
         map: &HeaderMap,
         head: &Head<'_>,
         request: &rpc::Request<'_, Params<'_>>,
+        principal: Option<&Principal>,
     ) -> Result<(), Error> {
         check(&request.method, &request.params, head.method, head.name)?;
         if request.method != Method::CallTool.as_str() {
@@ -91,7 +74,7 @@ impl Endpoint {
         let Some(tool) = request.params.name.and_then(text_of) else {
             return Ok(());
         };
-        let declared = self.exchange.dispatch().mirrored(&tool);
+        let declared = self.exchange.mirrored(&tool, principal)?;
         check_params(&declared, request.params.arguments, |name| {
             values_of(map, name)
         })

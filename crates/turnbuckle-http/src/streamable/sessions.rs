@@ -67,29 +67,27 @@ impl Open {
     pub(crate) fn new_stream(&self, config: &Config) -> Arc<Stream> {
         let mut streams = self.streams();
         streams.last += 1;
-        Arc::new(Stream::new(
-            streams.last,
-            config.replay_events,
-            config.replay_bytes,
-        ))
+        Stream::new(streams.last, config.replay_events, config.replay_bytes)
     }
 
-    /// Keeps a stream for replay. Beyond the cap the one that ended first is forgotten; `false`
-    /// when none has ended.
+    /// Keeps a stream for replay. Beyond the bounds those that ended first are forgotten; `false`
+    /// when there are too many and none has ended, or the session is over.
     pub(crate) fn keep(&self, stream: &Arc<Stream>, config: &Config) -> bool {
         let mut streams = self.streams();
+        if self.is_over() {
+            return false;
+        }
+        streams.forget_first(config);
         if streams.kept.len() >= config.max_streams {
-            let ended = streams
-                .kept
-                .values()
-                .filter_map(|kept| Some((kept.ended()?, kept.id)));
-            let Some((_, oldest)) = ended.min() else {
-                return false;
-            };
-            streams.kept.remove(&oldest);
+            return false;
         }
         streams.kept.insert(stream.id, stream.clone());
         true
+    }
+
+    /// Whether the session has ended.
+    fn is_over(&self) -> bool {
+        self.session.ended().is_cancelled()
     }
 
     /// A stream that was kept.
@@ -101,11 +99,16 @@ impl Open {
     }
 
     fn forget_ended(&self, now: Instant, replay: Duration) {
-        let expired = |stream: &Stream| stream.ended().is_some_and(|ended| ended + replay <= now);
-        self.streams().kept.retain(|_, stream| !expired(stream));
+        let expired = |ended| now.saturating_duration_since(ended) >= replay;
+        self.streams()
+            .kept
+            .retain(|_, stream| !stream.ended().is_some_and(expired));
     }
 
     fn is_idle(&self, now: Instant, config: &Config) -> bool {
+        if self.is_over() {
+            return true;
+        }
         if self.session.in_flight() > 0 {
             return false;
         }
@@ -125,14 +128,31 @@ impl Open {
             false => config.handshake_time.min(config.session_idle),
         };
         let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used + limit <= now
+        now.saturating_duration_since(used) >= limit
     }
 
     fn end(&self) {
         self.session.end();
         self.general.end();
-        for stream in self.streams().kept.values() {
+        for stream in std::mem::take(&mut self.streams().kept).values() {
             stream.end();
+        }
+    }
+}
+
+impl Streams {
+    /// Makes room for one more stream, as far as that can be had of those that have ended.
+    fn forget_first(&mut self, config: &Config) {
+        let ended = |stream: &Arc<Stream>| Some((stream.ended()?, stream.id, stream.bytes()));
+        let mut ended: Vec<_> = self.kept.values().filter_map(ended).collect();
+        ended.sort_unstable();
+        let mut bytes: usize = ended.iter().map(|(_, _, bytes)| bytes).sum();
+        for (_, id, size) in ended {
+            if self.kept.len() < config.max_streams && bytes <= config.replay_session_bytes {
+                break;
+            }
+            self.kept.remove(&id);
+            bytes -= size;
         }
     }
 }
@@ -178,7 +198,7 @@ impl Sessions {
             replay_bytes,
             ..
         } = *self.config;
-        let general = Arc::new(Stream::new(GENERAL, replay_events, replay_bytes));
+        let general = Stream::new(GENERAL, replay_events, replay_bytes);
         Arc::new(Open {
             session: exchange.session(general.clone()),
             general,
@@ -190,7 +210,10 @@ impl Sessions {
 
     /// Takes a session into the table, under an id that nobody can guess.
     pub(crate) fn admit(self: &Arc<Self>, open: Arc<Open>) -> Result<Box<str>, NoSession> {
-        let id = new_id().ok_or(NoSession::NoRandomness)?;
+        let Some(id) = new_id() else {
+            open.end();
+            return Err(NoSession::NoRandomness);
+        };
         let mut table = self.table();
         if table.by_id.len() >= self.config.max_sessions {
             drop(table);
@@ -217,7 +240,7 @@ impl Sessions {
             (Some(owner), Some(principal)) => owner.is(principal),
             (Some(_), None) => false,
         };
-        if !owned {
+        if !owned || open.is_over() {
             return None;
         }
         open.touch();

@@ -3,7 +3,7 @@
 //! Specification: basic/transports, "Resumability and Redelivery" (2025-11-25).
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -13,6 +13,9 @@ use tokio::time::Instant;
 use turnbuckle_session::{Answer, Full, Route};
 
 use crate::event;
+
+/// Connections that one stream may have at a time; the oldest ends when there is one more.
+const MAX_READERS: usize = 8;
 
 /// A stream with its log.
 #[derive(Debug)]
@@ -35,19 +38,31 @@ struct State {
     next: u64,
     /// Up to where some reader has taken it.
     taken: u64,
-    /// Counts readers: only the newest one reads.
-    reader: u64,
-    /// Whether the newest reader is still there.
-    attached: bool,
-    waker: Option<Waker>,
-    /// The client was told to come back for the rest.
+    /// Who is connected. The last one reads; those before it wait for their turn, so that every
+    /// event goes to one of them.
+    readers: Vec<Attached>,
+    /// The number of the newest reader.
+    newest: u64,
+    /// Whoever waits for [`First`].
+    waiting: Option<Waker>,
+    /// The client is to come back for the rest, as soon as this is a stream.
     paused: bool,
-    /// Set when the request has ended, or the stream's session.
-    ended: Option<Instant>,
-    /// The answer, while nothing went before it: it may still go out as plain JSON.
-    answer: Option<Answer>,
+    /// Whether the client could come back.
+    resumable: bool,
     /// Whether this became a stream at all.
     streaming: bool,
+    /// The answer, while nothing went before it: it may still go out as plain JSON.
+    answer: Option<Answer>,
+    /// The answers to the parts of a batch, likewise.
+    parts: Vec<Vec<u8>>,
+    /// Set when the request has ended, or the stream's session.
+    ended: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Attached {
+    number: u64,
+    waker: Option<Waker>,
 }
 
 /// What a POST finds out about its request while it waits.
@@ -61,20 +76,20 @@ pub(crate) enum First {
 }
 
 impl Stream {
-    pub(crate) fn new(id: u64, max_events: usize, max_bytes: usize) -> Self {
+    pub(crate) fn new(id: u64, max_events: usize, max_bytes: usize) -> Arc<Self> {
         let state = State {
             first: 1,
             next: 1,
             taken: 1,
             ..State::default()
         };
-        Self {
+        Arc::new(Self {
             id,
             max_events,
             max_bytes,
             state: Mutex::new(state),
             space: Notify::new(),
-        }
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -92,28 +107,33 @@ impl Stream {
         if !state.log.is_empty() || state.paused {
             return Poll::Ready(First::Stream);
         }
-        if let Some(answer) = state.answer.take() {
-            return Poll::Ready(First::Answer(answer));
-        }
         if state.ended.is_some() {
-            return Poll::Ready(First::Nothing);
+            let answer = state.answer.take().or_else(|| array(&mut state.parts));
+            return Poll::Ready(answer.map_or(First::Nothing, First::Answer));
         }
-        state.waker = Some(cx.waker().clone());
+        state.waiting = Some(cx.waker().clone());
         Poll::Pending
     }
 
-    /// Makes it a stream: from now on an answer is an event like any other.
-    pub(crate) fn open(&self) {
+    /// Makes it a stream: from now on an answer is an event like any other. Whether the client can
+    /// come back for the rest when its connection ends is said by `resumable`.
+    pub(crate) fn open(&self, resumable: bool) {
         let mut state = self.state();
         state.streaming = true;
-        if let Some(answer) = state.answer.take() {
-            self.push(&mut state, &answer.frame);
+        state.resumable = resumable;
+        let answer = state.answer.take().map(|answer| answer.frame);
+        for frame in std::mem::take(&mut state.parts).into_iter().chain(answer) {
+            self.push(&mut state, &frame);
+        }
+        if std::mem::take(&mut state.paused) && resumable {
+            state.readers.clear();
         }
     }
 
-    /// A new reader, after the event of that number; the reader before it, if any, has read its
-    /// last. `None` when that event is no longer known.
-    pub(crate) fn attach(&self, after: Option<u64>) -> Option<Reader> {
+    /// A new connection, which reads from after the event of that number, or what nobody has read
+    /// yet. Those that there are wait until it is gone. `None` when that event is not known (any
+    /// more).
+    pub(crate) fn attach(self: &Arc<Self>, after: Option<u64>) -> Option<Reader> {
         let mut state = self.state();
         let next = match after {
             None => state.taken,
@@ -122,63 +142,27 @@ impl Stream {
         if next < state.first || next > state.next {
             return None;
         }
-        state.reader += 1;
-        state.attached = true;
-        state.paused = false;
         state.taken = next;
-        if let Some(waker) = state.waker.take() {
-            waker.wake();
-        }
-        Some(Reader {
-            number: state.reader,
-            next,
-        })
-    }
-
-    pub(crate) fn detach(&self, reader: &Reader) {
-        let mut state = self.state();
-        if state.reader == reader.number {
-            state.attached = false;
-        }
+        state.newest += 1;
+        let number = state.newest;
+        let crowded = state.readers.len() >= MAX_READERS;
+        let oldest = crowded.then(|| state.readers.remove(0));
+        state.readers.push(Attached {
+            number,
+            waker: None,
+        });
         drop(state);
-        // Nobody has to wait for a reader that is not there.
-        self.space.notify_waiters();
-    }
-
-    /// The next event for a reader; `None` when it has read its last.
-    pub(crate) fn poll_read(
-        &self,
-        reader: &mut Reader,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Bytes>> {
-        let mut state = self.state();
-        if state.reader != reader.number {
-            return Poll::Ready(None);
-        }
-        if reader.next < state.next {
-            let at = usize::try_from(reader.next - state.first).unwrap_or(usize::MAX);
-            let event = state.log.get(at).cloned();
-            reader.next += 1;
-            state.taken = state.taken.max(reader.next);
-            drop(state);
-            self.space.notify_waiters();
-            return Poll::Ready(event);
-        }
-        if state.paused || state.ended.is_some() {
-            return Poll::Ready(None);
-        }
-        state.waker = Some(cx.waker().clone());
-        Poll::Pending
-    }
-
-    /// Whether the client is to come back for the rest.
-    pub(crate) fn is_paused(&self) -> bool {
-        self.state().paused
+        wake_each(oldest.into_iter().filter_map(|it| it.waker));
+        Some(Reader {
+            number,
+            after: next - 1,
+            stream: self.clone(),
+        })
     }
 
     /// Whether somebody reads it.
     pub(crate) fn is_attached(&self) -> bool {
-        self.state().attached
+        !self.state().readers.is_empty()
     }
 
     /// When it ended, if it has.
@@ -186,12 +170,22 @@ impl Stream {
         self.state().ended
     }
 
+    /// Bytes that are kept for replay.
+    pub(crate) fn bytes(&self) -> usize {
+        self.state().bytes
+    }
+
     /// Ends it: nothing is said on it any more.
     pub(crate) fn end(&self) {
         let mut state = self.state();
         state.ended.get_or_insert_with(Instant::now);
-        wake(state);
+        wake_all(state);
         self.space.notify_waiters();
+    }
+
+    /// Lets whoever reads it look again.
+    pub(crate) fn wake(&self) {
+        wake(self.state());
     }
 
     fn push(&self, state: &mut State, frame: &[u8]) {
@@ -201,7 +195,7 @@ impl Stream {
         state.log.push_back(event);
         // What was taken may be forgotten; what nobody comes for is forgotten too, at the bound.
         while state.log.len() > self.max_events || state.bytes > self.max_bytes {
-            if state.log.len() == 1 || (state.attached && state.first >= state.taken) {
+            if state.log.len() == 1 || (state.is_read() && state.first >= state.taken) {
                 break;
             }
             if let Some(oldest) = state.log.pop_front() {
@@ -213,17 +207,75 @@ impl Stream {
     }
 }
 
-/// Somebody who reads a stream.
+impl State {
+    fn is_read(&self) -> bool {
+        !self.readers.is_empty()
+    }
+}
+
+/// One connection of a stream. It leaves when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Reader {
     number: u64,
-    next: u64,
+    after: u64,
+    stream: Arc<Stream>,
 }
 
 impl Reader {
-    /// The number of the event before the one that is read next.
-    pub(crate) fn position(&self) -> u64 {
-        self.next - 1
+    /// What it reads.
+    pub(crate) fn stream(&self) -> &Arc<Stream> {
+        &self.stream
+    }
+
+    /// A number that no other connection of the stream has.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The number of the event after which it began.
+    pub(crate) fn began_after(&self) -> u64 {
+        self.after
+    }
+
+    /// Whether it is this one that reads.
+    pub(crate) fn has_turn(&self) -> bool {
+        let state = self.stream.state();
+        state
+            .readers
+            .last()
+            .is_some_and(|it| it.number == self.number)
+    }
+
+    /// The next event; `None` when it has read its last.
+    pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut state = self.stream.state();
+        let Some(place) = state.readers.iter().position(|it| it.number == self.number) else {
+            return Poll::Ready(None);
+        };
+        if place + 1 == state.readers.len() && state.taken < state.next {
+            let at = usize::try_from(state.taken - state.first).unwrap_or(usize::MAX);
+            let event = state.log.get(at).cloned();
+            state.taken += 1;
+            drop(state);
+            self.stream.space.notify_waiters();
+            return Poll::Ready(event);
+        }
+        if state.ended.is_some() {
+            return Poll::Ready(None);
+        }
+        state.readers[place].waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.stream.state();
+        state.readers.retain(|it| it.number != self.number);
+        // Whoever waited for its turn may have it now.
+        wake(state);
+        // Nobody has to wait for a reader that is not there.
+        self.stream.space.notify_waiters();
     }
 }
 
@@ -233,7 +285,7 @@ impl Route for Stream {
         if state.ended.is_some() {
             return Ok(());
         }
-        if state.attached {
+        if state.is_read() {
             let behind = usize::try_from(state.next - state.taken).unwrap_or(usize::MAX);
             let bytes: usize = state.log.iter().rev().take(behind).map(Bytes::len).sum();
             let fits = behind < self.max_events && bytes + frame.len() <= self.max_bytes;
@@ -250,6 +302,20 @@ impl Route for Stream {
         self.space.notified()
     }
 
+    fn part(&self, answer: Answer) -> Result<(), Answer> {
+        let mut state = self.state();
+        if state.ended.is_some() {
+            return Ok(());
+        }
+        if state.streaming || !state.log.is_empty() {
+            self.push(&mut state, &answer.frame);
+            wake(state);
+        } else {
+            state.parts.push(answer.frame);
+        }
+        Ok(())
+    }
+
     fn done(&self, answer: Option<Answer>) {
         let mut state = self.state();
         if state.ended.is_some() {
@@ -262,156 +328,58 @@ impl Route for Stream {
             answer => state.answer = answer,
         }
         state.ended = Some(Instant::now());
-        wake(state);
+        wake_all(state);
     }
 
     fn pause(&self) {
         let mut state = self.state();
-        state.paused = true;
-        state.attached = false;
-        wake(state);
+        if !state.streaming {
+            // It becomes one for this; then it is known whether the client could come back.
+            state.paused = true;
+            wake(state);
+        } else if state.resumable {
+            let readers = std::mem::take(&mut state.readers);
+            drop(state);
+            wake_each(readers.into_iter().filter_map(|it| it.waker));
+        }
         self.space.notify_waiters();
     }
 }
 
+/// Wakes whoever has to hear that there is something new.
 fn wake(mut state: MutexGuard<'_, State>) {
-    let waker = state.waker.take();
+    let reader = state.readers.last_mut().and_then(|it| it.waker.take());
+    let waiting = state.waiting.take();
     drop(state);
-    if let Some(waker) = waker {
-        waker.wake();
+    wake_each(waiting.into_iter().chain(reader));
+}
+
+/// Wakes everybody.
+fn wake_all(mut state: MutexGuard<'_, State>) {
+    let readers: Vec<_> = state.readers.iter_mut().map(|it| it.waker.take()).collect();
+    let waiting = state.waiting.take();
+    drop(state);
+    wake_each(waiting.into_iter().chain(readers.into_iter().flatten()));
+}
+
+fn wake_each(wakers: impl Iterator<Item = Waker>) {
+    wakers.for_each(Waker::wake);
+}
+
+/// Answers in one array; `None` when there are none.
+fn array(answers: &mut Vec<Vec<u8>>) -> Option<Answer> {
+    if answers.is_empty() {
+        return None;
     }
+    let mut frame = vec![b'['];
+    frame.extend_from_slice(&answers.join(&b','));
+    frame.push(b']');
+    answers.clear();
+    Some(Answer {
+        frame,
+        failure: None,
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cx() -> Context<'static> {
-        Context::from_waker(Waker::noop())
-    }
-
-    fn read(stream: &Stream, reader: &mut Reader) -> Option<String> {
-        match stream.poll_read(reader, &mut cx()) {
-            Poll::Ready(Some(event)) => Some(String::from_utf8(event.to_vec()).unwrap()),
-            _ => None,
-        }
-    }
-
-    fn id(event: Option<String>) -> String {
-        event
-            .unwrap()
-            .lines()
-            .next()
-            .unwrap()
-            .trim_start_matches("id: ")
-            .to_owned()
-    }
-
-    #[test]
-    fn what_was_said_can_be_heard_again_from_any_point() {
-        let stream = Stream::new(4, 10, 1000);
-        let mut first = stream.attach(None).unwrap();
-        for n in 1..=3 {
-            stream.send(format!("{{\"n\":{n}}}").into()).unwrap();
-        }
-        assert_eq!(id(read(&stream, &mut first)), "4-1");
-        assert_eq!(id(read(&stream, &mut first)), "4-2");
-        let mut again = stream.attach(Some(1)).unwrap();
-        assert_eq!(id(read(&stream, &mut again)), "4-2");
-        assert_eq!(id(read(&stream, &mut again)), "4-3");
-        assert!(
-            read(&stream, &mut first).is_none(),
-            "only the newest reader reads"
-        );
-        let mut rest = stream.attach(None).unwrap();
-        assert!(read(&stream, &mut rest).is_none());
-        assert!(stream.attach(Some(9)).is_none());
-    }
-
-    #[test]
-    fn the_log_is_bounded_and_says_when_it_forgot() {
-        let stream = Stream::new(1, 3, 1000);
-        for _ in 0..10 {
-            stream.send(b"{}".to_vec()).unwrap();
-        }
-        assert!(stream.attach(Some(1)).is_none());
-        let mut reader = stream.attach(Some(7)).unwrap();
-        assert_eq!(id(read(&stream, &mut reader)), "1-8");
-    }
-
-    #[test]
-    fn a_slow_reader_holds_its_sender_up_and_one_that_leaves_does_not() {
-        let stream = Stream::new(1, 3, 1000);
-        let reader = stream.attach(None).unwrap();
-        for _ in 0..3 {
-            stream.send(b"{}".to_vec()).unwrap();
-        }
-        assert!(stream.send(b"{}".to_vec()).is_err());
-        stream.detach(&reader);
-        for _ in 0..10 {
-            stream.send(b"{}".to_vec()).unwrap();
-        }
-        assert!(stream.state().log.len() <= 3);
-    }
-
-    #[test]
-    fn an_answer_alone_is_no_stream_and_one_after_messages_is() {
-        let answer = || {
-            Some(Answer {
-                frame: b"{}".to_vec(),
-                failure: None,
-            })
-        };
-        let silent = Stream::new(1, 3, 1000);
-        silent.done(answer());
-        assert!(matches!(
-            silent.poll_first(&mut cx()),
-            Poll::Ready(First::Answer(_))
-        ));
-
-        let telling = Stream::new(1, 3, 1000);
-        telling.send(b"{}".to_vec()).unwrap();
-        assert!(matches!(
-            telling.poll_first(&mut cx()),
-            Poll::Ready(First::Stream)
-        ));
-        telling.open();
-        telling.done(answer());
-        let mut reader = telling.attach(None).unwrap();
-        assert_eq!(id(read(&telling, &mut reader)), "1-1");
-        assert_eq!(id(read(&telling, &mut reader)), "1-2");
-        assert!(matches!(
-            telling.poll_read(&mut reader, &mut cx()),
-            Poll::Ready(None)
-        ));
-
-        let cancelled = Stream::new(1, 3, 1000);
-        cancelled.done(None);
-        assert!(matches!(
-            cancelled.poll_first(&mut cx()),
-            Poll::Ready(First::Nothing)
-        ));
-    }
-
-    #[test]
-    fn a_pause_ends_the_reader_and_not_the_stream() {
-        let stream = Stream::new(1, 3, 1000);
-        stream.open();
-        let mut reader = stream.attach(None).unwrap();
-        stream.pause();
-        assert!(matches!(
-            stream.poll_read(&mut reader, &mut cx()),
-            Poll::Ready(None)
-        ));
-        stream.done(Some(Answer {
-            frame: b"{}".to_vec(),
-            failure: None,
-        }));
-        let mut back = stream.attach(Some(0)).unwrap();
-        assert_eq!(id(read(&stream, &mut back)), "1-1");
-        assert!(matches!(
-            stream.poll_read(&mut back, &mut cx()),
-            Poll::Ready(None)
-        ));
-    }
-}
+mod tests;

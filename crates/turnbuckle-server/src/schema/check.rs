@@ -152,7 +152,7 @@ pub(crate) struct Checked {
 /// # Errors
 /// If it cannot be registered.
 pub(crate) fn check_schema(schema: &Schema, place: Place) -> Result<Checked, SchemaError> {
-    let schema: Value = serde_json::from_str(schema.as_str()).map_err(|error| {
+    let mut schema: Value = serde_json::from_str(schema.as_str()).map_err(|error| {
         if error.to_string().contains("recursion limit") {
             SchemaError::TooDeep
         } else {
@@ -178,6 +178,10 @@ pub(crate) fn check_schema(schema: &Schema, place: Place) -> Result<Checked, Sch
         }
     }
     let recurs = walk.recurs;
+    if let Some(members) = schema.as_object_mut() {
+        // It is known now; the engine would not know every spelling of it.
+        members.remove("$schema");
+    }
     validate::check_dialect(&schema, dialect)?;
     require_object(&schema, place)?;
     Ok(Checked {

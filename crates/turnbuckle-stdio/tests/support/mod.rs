@@ -8,14 +8,14 @@ use turnbuckle_session::{
     Call, Context, Dispatch, Encoded, Handling, Identity, Method, ParamHeader, Reply, params,
 };
 use turnbuckle_types::{
-    CallToolResult, Error, ErrorKind, Implementation, ListCapability, ServerCapabilities,
+    CallToolResult, Error, ErrorKind, Implementation, ListCapability, Principal, ServerCapabilities,
 };
 
 /// Answers `tools/call`: `echo` says its arguments, the others do what they are called.
 pub(crate) struct Small(Identity);
 
 impl Small {
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn dispatch() -> Arc<dyn Dispatch> {
         Arc::new(Self(Identity {
             info: Implementation::new("small", "1.0.0"),
             capabilities: ServerCapabilities::new().tools(ListCapability::new()),
@@ -64,7 +64,7 @@ impl Dispatch for Small {
         }
     }
 
-    fn mirrored(&self, _: &str) -> Arc<[ParamHeader]> {
+    fn mirrored(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
         Arc::new([])
     }
 }

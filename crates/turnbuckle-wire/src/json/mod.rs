@@ -1,12 +1,14 @@
 //! JSON text out: escaping, a serializer into a byte buffer, and the fields an era adds to an
 //! object on the way.
 
+mod additions;
 mod escape;
 mod serializer;
 mod text;
 
+pub use additions::Additions;
 pub use escape::{write_escaped, write_str};
-pub use serializer::{Additions, Unwritable, to_vec, write, write_object};
+pub use serializer::{Unwritable, to_vec, write, write_object};
 
 /// Appends raw JSON text on one line: a line break in it can only be white space between tokens.
 pub fn write_raw(out: &mut Vec<u8>, json: &str) {

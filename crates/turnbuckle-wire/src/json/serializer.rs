@@ -7,6 +7,7 @@ use std::fmt::{self, Display};
 
 use serde::ser::{self, Serialize};
 
+use super::additions::{Additions, Outer};
 use super::text::Text;
 use super::{write_raw, write_str};
 
@@ -28,29 +29,6 @@ impl std::error::Error for Unwritable {}
 impl ser::Error for Unwritable {
     fn custom<T: Display>(message: T) -> Self {
         Self(message.to_string().into())
-    }
-}
-
-/// What is added to the outermost object while it is written, unless the object says it itself.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Additions<'a> {
-    /// Members as `"key":value`, each added when the object has no member of that name.
-    pub members: &'a [(&'static str, &'a [u8])],
-    /// Members as `"key":value` joined into the object's `_meta`, which is made when absent.
-    pub meta: Option<(&'static str, &'a [u8])>,
-}
-
-impl Additions<'_> {
-    /// Appends every addition to an object that has members already and says none of these itself.
-    pub fn append(&self, out: &mut Vec<u8>) {
-        let mut object = Compound {
-            out,
-            empty: false,
-            close: b"",
-            outer: None,
-            raw: false,
-        };
-        Outer::new(*self).add_missing(&mut object);
     }
 }
 
@@ -116,13 +94,6 @@ struct Compound<'o, 'a> {
     raw: bool,
 }
 
-/// The outermost object's additions, and which of them it wrote itself.
-struct Outer<'a> {
-    additions: Additions<'a>,
-    said: u32,
-    meta_said: bool,
-}
-
 impl<'o, 'a> Compound<'o, 'a> {
     fn open(out: &'o mut Vec<u8>, open: &[u8], close: &'static [u8]) -> Self {
         out.extend_from_slice(open);
@@ -175,82 +146,11 @@ impl<'o, 'a> Compound<'o, 'a> {
 
     fn finish(mut self) -> Result<(), Unwritable> {
         if let Some(outer) = self.outer.take() {
-            outer.add_missing(&mut self);
+            outer.add_missing(self.out, self.empty);
         }
         self.out.extend_from_slice(self.close);
         Ok(())
     }
-}
-
-impl Outer<'_> {
-    fn note(&mut self, key: &str, out: &mut Vec<u8>, value_at: usize) {
-        if key == "_meta" {
-            self.meta_said = true;
-            let Some((name, value)) = self.additions.meta else {
-                return;
-            };
-            if out.get(value_at) != Some(&b'{') || has_member(&out[value_at..], name) {
-                return;
-            }
-            out.pop();
-            if out.len() > value_at + 1 {
-                out.push(b',');
-            }
-            write_str(out, name);
-            out.push(b':');
-            out.extend_from_slice(value);
-            out.push(b'}');
-        } else if let Some(at) = self
-            .additions
-            .members
-            .iter()
-            .position(|(name, _)| *name == key)
-        {
-            self.said |= 1 << at;
-        }
-    }
-
-    fn add_missing(&self, object: &mut Compound<'_, '_>) {
-        for (at, (name, value)) in self.additions.members.iter().enumerate() {
-            if self.said & (1 << at) == 0 {
-                object.comma();
-                write_str(object.out, name);
-                object.out.push(b':');
-                object.out.extend_from_slice(value);
-            }
-        }
-        if let (false, Some((name, value))) = (self.meta_said, self.additions.meta) {
-            object.comma();
-            object.out.extend_from_slice(b"\"_meta\":{");
-            write_str(object.out, name);
-            object.out.push(b':');
-            object.out.extend_from_slice(value);
-            object.out.push(b'}');
-        }
-    }
-}
-
-/// Whether the JSON object in `json` has a member of that name at its own level.
-fn has_member(json: &[u8], name: &str) -> bool {
-    struct Names<'n>(&'n str);
-    impl<'de> serde::de::Visitor<'de> for Names<'_> {
-        type Value = bool;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
-            let mut found = false;
-            while let Some(key) = map.next_key::<std::borrow::Cow<'_, str>>()? {
-                found |= key == self.0;
-                map.next_value::<serde::de::IgnoredAny>()?;
-            }
-            Ok(found)
-        }
-    }
-    use serde::Deserializer as _;
-    serde_json::Deserializer::from_slice(json)
-        .deserialize_map(Names(name))
-        .unwrap_or(false)
 }
 
 macro_rules! integers {
@@ -425,16 +325,6 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         write_str(self.out, variant);
         self.out.push(b':');
         Ok(Compound::open(self.out, b"{", b"}}"))
-    }
-}
-
-impl<'a> Outer<'a> {
-    fn new(additions: Additions<'a>) -> Self {
-        Self {
-            additions,
-            said: 0,
-            meta_said: false,
-        }
     }
 }
 

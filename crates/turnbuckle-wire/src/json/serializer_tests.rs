@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::*;
+use crate::json::Additions;
 
 #[derive(serde::Serialize)]
 struct Everything {

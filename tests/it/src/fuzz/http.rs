@@ -30,7 +30,7 @@ const MAX_REQUESTS: usize = 8;
 const OURS: &[u8] = b"$";
 
 /// Bytes that a body may have.
-const MAX_BODY: usize = 4 << 10;
+const MAX_BODY: usize = 2 << 10;
 
 /// How long an answer may take, and how long its body is read.
 const PATIENCE: Duration = Duration::from_secs(5);

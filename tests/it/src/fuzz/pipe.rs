@@ -2,6 +2,7 @@
 //! connection lives.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use turnbuckle_wire::rpc::{self, RequestId};
 
@@ -28,9 +29,9 @@ pub fn pipe(input: &[u8]) {
     let last_id = i64::try_from(LAST).expect("a small number").into();
     let last = request(LAST, "tools/list", "");
     let answers = converse(frames.into_iter().chain([last.as_slice()]));
-    if !asked.contains_key(&last_id) {
+    if let Entry::Vacant(last) = asked.entry(last_id) {
         assert!(answer(&answers, LAST).is_ok(), "the connection is dead");
-        asked.insert(last_id, 1);
+        last.insert(1);
     }
     for message in answers.iter().flat_map(|frame| messages(frame)) {
         let members = Members::of(message).expect("a message is an object");

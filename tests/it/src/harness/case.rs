@@ -11,10 +11,18 @@ pub enum Bind {
     Pipe,
     /// Lines on a byte stream, as on standard input and output.
     Stream,
+    /// An HTTP endpoint in this process.
+    Http,
 }
 
 impl Bind {
-    const ALL: [Self; 2] = [Self::Pipe, Self::Stream];
+    const ALL: [Self; 3] = [Self::Pipe, Self::Stream, Self::Http];
+
+    /// Whether this revision travels like that.
+    fn carries(self, revision: Revision) -> bool {
+        // The first revision has an HTTP binding of its own.
+        self != Self::Http || revision != Revision::ALL[0]
+    }
 }
 
 /// One row of the table that a test is run over.
@@ -48,8 +56,19 @@ impl Case {
     /// These revisions over every binding that they have.
     #[must_use]
     pub fn of(revisions: impl IntoIterator<Item = Revision>) -> Vec<Self> {
-        let bound = |revision| Bind::ALL.map(|binding| Self { revision, binding });
+        let bound = |revision| {
+            let bindings = Bind::ALL.into_iter();
+            let bindings = bindings.filter(move |binding| binding.carries(revision));
+            bindings.map(move |binding| Self { revision, binding })
+        };
         revisions.into_iter().flat_map(bound).collect()
+    }
+
+    /// Those of the cases that have one connection for everything, not an exchange per request.
+    #[must_use]
+    pub fn duplex(cases: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let duplex = |case: &Self| case.binding != Bind::Http;
+        cases.into_iter().filter(duplex).collect()
     }
 
     /// One revision over the plainest binding.

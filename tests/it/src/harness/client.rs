@@ -39,7 +39,7 @@ impl Client {
     pub async fn connect_with(case: Case, server: &Server, options: ClientOptions) -> Self {
         let mut client = Self {
             case,
-            link: Link::open(case.binding, server, &options),
+            link: Link::open(case, server, &options),
             journal: Journal::new(case),
             next_id: 1,
             open: HashMap::new(),
@@ -151,7 +151,8 @@ impl Client {
             .await;
     }
 
-    /// Gives up on a request: no answer to it is waited for any more.
+    /// Gives up on a request, by a message or by closing its response, as the binding has it: no
+    /// answer to it is waited for any more.
     pub async fn cancel(&mut self, id: i64) {
         self.cancel_because(id, None).await;
     }
@@ -159,6 +160,9 @@ impl Client {
     /// Gives up on a request for that reason.
     pub async fn cancel_because(&mut self, id: i64, reason: Option<&str>) {
         self.open.remove(&id.to_string());
+        if self.link.give_up(&id.to_string()) {
+            return;
+        }
         let mut params = json!({"requestId": id});
         if let Some(reason) = reason {
             params["reason"] = reason.into();

@@ -12,7 +12,8 @@ use turnbuckle_session::{
 };
 use turnbuckle_stdio::{StdioOptions, StreamTransport, serve_stream};
 
-use super::{Bind, ClientOptions};
+use super::http::Http;
+use super::{Bind, Case, ClientOptions};
 
 /// Bytes that a stream holds in one direction.
 const STREAM_BYTES: usize = 1 << 20;
@@ -34,10 +35,11 @@ enum End {
         writer: Option<DuplexStream>,
         lines: Lines<BufReader<DuplexStream>>,
     },
+    Http(Box<Http>),
 }
 
 impl Link {
-    pub(super) fn open(binding: Bind, server: &Server, options: &ClientOptions) -> Self {
+    pub(super) fn open(case: Case, server: &Server, options: &ClientOptions) -> Self {
         let dispatch: Arc<dyn Dispatch> = server.clone().into();
         let stop = Signal::new();
         let limits = options.limits.clone();
@@ -45,11 +47,11 @@ impl Link {
             principal: options.principal.clone().map(Arc::new),
             shutdown: Some(stop.clone()),
         };
-        let (end, server) = match binding {
+        let (end, server) = match case.binding {
             Bind::Pipe => {
                 let (ours, theirs) = pair();
                 let serving = serve(dispatch, theirs, limits, context, stop.clone());
-                (End::Pipe(ours), tokio::spawn(serving))
+                (End::Pipe(ours), Some(tokio::spawn(serving)))
             }
             Bind::Stream => {
                 let (writer, reading) = duplex(STREAM_BYTES);
@@ -70,14 +72,14 @@ impl Link {
                         .stop(stop.clone());
                     tokio::spawn(serve_stream(dispatch, reading, writing, options))
                 };
-                (end, server)
+                (end, Some(server))
+            }
+            Bind::Http => {
+                let http = Http::new(server, case.revision, options, stop.clone());
+                (End::Http(Box::new(http)), None)
             }
         };
-        Self {
-            end,
-            stop,
-            server: Some(server),
-        }
+        Self { end, stop, server }
     }
 
     pub(super) async fn send(&mut self, frame: &[u8]) -> io::Result<()> {
@@ -90,6 +92,10 @@ impl Link {
                 let writer = writer.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
                 writer.write_all(frame).await?;
                 writer.write_all(b"\n").await
+            }
+            End::Http(http) => {
+                http.send(frame).await;
+                Ok(())
             }
         }
     }
@@ -105,6 +111,15 @@ impl Link {
                 let line = lines.next_line().await.expect("the stream can be read");
                 line.map(String::into_bytes)
             }
+            End::Http(http) => http.next().await,
+        }
+    }
+
+    /// Gives a request up by what the binding has for that; `false` where that is a message.
+    pub(super) fn give_up(&mut self, id: &str) -> bool {
+        match &mut self.end {
+            End::Http(http) => http.give_up(id),
+            End::Pipe(_) | End::Stream { .. } => false,
         }
     }
 
@@ -113,12 +128,13 @@ impl Link {
         match &mut self.end {
             End::Pipe(transport) => transport.close_sending(),
             End::Stream { writer, .. } => drop(writer.take()),
+            End::Http(_) => panic!("an endpoint is no connection that could be closed"),
         }
     }
 
     /// How serving ended.
     pub(super) async fn closed(&mut self) -> Closed {
-        let server = self.server.take().expect("asked once");
+        let server = self.server.take().expect("a connection, asked once");
         server.await.expect("serving does not panic")
     }
 }

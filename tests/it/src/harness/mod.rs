@@ -21,6 +21,7 @@
 
 mod case;
 mod client;
+mod http;
 mod journal;
 mod link;
 mod options;

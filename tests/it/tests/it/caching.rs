@@ -37,6 +37,7 @@ fn hints(answer: &Value) -> (&Value, &Value) {
     (&result(answer)["ttlMs"], &result(answer)["cacheScope"])
 }
 
+// requirement: 62b6a60a9ff5 6889106e63ff 7aaf47101c9b 89d8eb769074 cbf5812cd6e5 f7973665da97
 #[tokio::test(start_paused = true)]
 async fn every_cacheable_result_has_hints() {
     let server = builder().build().unwrap();
@@ -117,6 +118,7 @@ async fn the_author_says_what_may_be_kept() {
     }
 }
 
+// requirement: 033753c1c59c bdb52f339e78
 #[tokio::test(start_paused = true)]
 async fn one_scope_for_all_pages() {
     let named = |name: &str| taking(name, json!({"type": "object"}));
@@ -166,6 +168,7 @@ async fn one_scope_for_all_pages() {
     }
 }
 
+// requirement: c437ee73059e
 #[tokio::test(start_paused = true)]
 async fn a_time_to_live_is_never_negative() {
     let read = async |_: Reading, _: Context| "";

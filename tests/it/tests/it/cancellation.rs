@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use turnbuckle_it::harness::{Case, Client, ClientOptions};
+use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{Context, Server, tool};
 use turnbuckle_session::Limits;
 use turnbuckle_types::LogLevel;
@@ -79,6 +79,7 @@ fn talkative() -> ClientOptions {
     ClientOptions::new().progress_tokens().log_level("debug")
 }
 
+// requirement: 4ed9b56e705d e04f1edf4bf5
 #[tokio::test(start_paused = true)]
 async fn the_handler_sees_its_token() {
     for case in Case::all() {
@@ -97,6 +98,7 @@ async fn the_handler_sees_its_token() {
     }
 }
 
+// requirement: 291f6cbeb0b6 316c14ce0604 e56ffa706260
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_request_is_never_answered() {
     for case in Case::all() {
@@ -116,6 +118,7 @@ async fn a_cancelled_request_is_never_answered() {
     }
 }
 
+// requirement: 23e43825faf9 db33922935d3
 #[tokio::test(start_paused = true)]
 async fn a_stubborn_handler_is_dropped_after_the_grace() {
     for case in Case::all() {
@@ -167,7 +170,7 @@ async fn a_deadline_ends_a_handler_with_an_error() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_connection_cancels() {
-    for case in Case::all() {
+    for case in Case::duplex(Case::all()) {
         let seen = Seen::default();
         let mut client = Client::connect(case, &cancellable(&seen)).await;
         client.start("tools/call", json!({"name": "polite"})).await;
@@ -185,6 +188,7 @@ async fn the_end_of_the_connection_cancels() {
     }
 }
 
+// requirement: a4b7f49b39b8 d5a34268aa6e ee37dbe477da
 #[tokio::test(start_paused = true)]
 async fn invalid_cancellations_are_ignored() {
     for case in Case::all() {
@@ -215,6 +219,9 @@ async fn invalid_cancellations_are_ignored() {
             json!([]),
             json!("no"),
         ] {
+            if case.binding == Bind::Http && !params.is_object() {
+                continue; // Its status says that it is refused.
+            }
             client.notify("notifications/cancelled", params).await;
         }
         client
@@ -226,6 +233,7 @@ async fn invalid_cancellations_are_ignored() {
     }
 }
 
+// requirement: db4bc7520823
 #[tokio::test(start_paused = true)]
 async fn initialize_is_never_cancelled() {
     for case in Case::legacy() {
@@ -256,6 +264,7 @@ async fn initialize_is_never_cancelled() {
     }
 }
 
+// requirement: e993277c3def
 #[tokio::test(start_paused = true)]
 async fn races_with_completion_are_harmless() {
     for case in Case::all() {
@@ -268,9 +277,8 @@ async fn races_with_completion_are_harmless() {
                     json!({"name": "sleep", "arguments": {"seconds": 1}}),
                 )
                 .await;
-            let cancelled = json!({"requestId": id});
             client.wait(Duration::from_millis(moment)).await;
-            client.notify("notifications/cancelled", cancelled).await;
+            client.cancel(id).await;
             client.wait(Duration::from_secs(3)).await;
             let said: Vec<_> = client
                 .received()
@@ -289,9 +297,7 @@ async fn races_with_completion_are_harmless() {
                     json!({"name": "echo", "arguments": {"text": "t"}}),
                 )
                 .await;
-            client
-                .notify("notifications/cancelled", json!({"requestId": id}))
-                .await;
+            client.cancel(id).await;
             client.settle().await;
             let said = client.received().iter().filter(|it| it["id"] == id).count();
             assert!(said <= 1, "{case}");
@@ -300,9 +306,12 @@ async fn races_with_completion_are_harmless() {
     }
 }
 
+// requirement: b6fd44e773c0
 #[tokio::test(start_paused = true)]
 async fn the_reason_is_logged() {
-    for case in Case::all() {
+    // A closed response has no reason.
+    let closes = |case: &Case| case.is_modern() && case.binding == Bind::Http;
+    for case in Case::all().into_iter().filter(|case| !closes(case)) {
         let traced = Traced::start();
         let mut client = Client::connect(case, &echo()).await;
         let nap = json!({"name": "sleep", "arguments": {"seconds": 5}});
@@ -325,6 +334,7 @@ async fn the_reason_is_logged() {
     }
 }
 
+// requirement: 35f3b72675bf 7c218f18b6a6
 #[tokio::test(start_paused = true)]
 async fn a_modern_server_cancels_only_listens() {
     for case in Case::modern() {
@@ -345,6 +355,70 @@ async fn a_modern_server_cancels_only_listens() {
             .filter(|message| message["method"] == "notifications/cancelled")
             .map(|message| &message["params"]["requestId"])
             .collect();
-        assert_eq!(cancelled, [listen], "{case}");
+        // An endpoint ends a response instead.
+        let expected = if case.binding == Bind::Http {
+            vec![]
+        } else {
+            vec![listen]
+        };
+        assert_eq!(cancelled, expected, "{case}");
+    }
+}
+
+// requirement: 0ab0e30955dd 840ea9e79e50 ef60663a1045
+#[tokio::test(start_paused = true)]
+async fn a_closed_response_cancels() {
+    let exchanges = |case: &Case| case.binding == Bind::Http;
+    for case in Case::modern().into_iter().filter(exchanges) {
+        let seen = Seen::default();
+        let mut client = Client::connect_with(case, &cancellable(&seen), talkative()).await;
+        // Before the response has begun, and while it is a stream.
+        let plain = client.start("tools/call", json!({"name": "polite"})).await;
+        client.cancel(plain).await;
+        client.settle().await;
+        assert_eq!(seen.take(), ["cancelled: true"], "{case}");
+        let stream = client.start("tools/call", json!({"name": "polite"})).await;
+        client.wait(Duration::from_secs(5)).await;
+        assert_eq!(seen.take(), [] as [&str; 0], "{case}");
+        client.cancel(stream).await;
+        client.settle().await;
+        assert_eq!(seen.take(), ["cancelled: true"], "{case}");
+
+        let call = client
+            .start("tools/call", json!({"name": "stubborn"}))
+            .await;
+        client.wait(Duration::from_secs(5)).await;
+        client.cancel(call).await;
+        client.messages().await;
+        client.wait(Duration::from_secs(5)).await;
+        assert_eq!(seen.take().len(), 1, "{case}: dropped after its grace");
+        client.expect_silence().await;
+        // A message cancels nothing here.
+        let nap = json!({"name": "sleep", "arguments": {"seconds": 5}});
+        let nap = client.start("tools/call", nap).await;
+        client
+            .notify("notifications/cancelled", json!({"requestId": nap}))
+            .await;
+        let answer = client.response(nap).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "slept", "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_cancels() {
+    for case in Case::duplex(Case::all()) {
+        let seen = Seen::default();
+        let mut client = Client::connect(case, &cancellable(&seen)).await;
+        client.start("tools/call", json!({"name": "polite"})).await;
+        client
+            .start("tools/call", json!({"name": "stubborn"}))
+            .await;
+        client.settle().await;
+        client.server_stop().cancel();
+        client.closed().await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(seen.take(), ["cancelled: true"], "{case}");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(seen.take().len(), 1, "{case}: dropped after its grace");
     }
 }

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
-    Context, Reading, Server, ServerBuilder, Typing, prompt, resource, resource_template,
+    Context, Extension, Reading, Server, ServerBuilder, Typing, prompt, resource, resource_template,
 };
-use turnbuckle_types::Json;
+use turnbuckle_types::{EmptyResult, Json, Request};
 
 use crate::asking::{self, KINDS, needed, requests};
 use crate::support::{able, code, connect_able, message, result, taking, told};
@@ -46,6 +46,7 @@ async fn declared(case: Case, server: &Server) -> Value {
     }
 }
 
+// requirement: 4e6bf2935280 74aa4a3fec2c a468e13d6ce6 b8a5e91028be f472c7cdb95e
 #[tokio::test(start_paused = true)]
 async fn registered_kinds_are_declared() {
     for case in Case::all() {
@@ -85,6 +86,7 @@ async fn what_completes_is_declared() {
     }
 }
 
+// requirement: 4bde8b77cab8 60a70291f1db bf40b4d36a4f db9f9011d489
 #[tokio::test(start_paused = true)]
 async fn methods_of_an_undeclared_kind_are_32601() {
     let methods = [
@@ -192,6 +194,7 @@ fn lacking(case: Case, kind: &str) -> Vec<Value> {
     lacking
 }
 
+// requirement: 4bde8b77cab8 7063c41e3cf9 bf40b4d36a4f
 #[tokio::test(start_paused = true)]
 async fn nothing_undeclared_is_asked() {
     let server = asking::server();
@@ -221,6 +224,7 @@ async fn nothing_undeclared_is_asked() {
     }
 }
 
+// requirement: 8f1696eda91b e7bec066c5f6
 #[tokio::test(start_paused = true)]
 async fn a_missing_capability_is_named() {
     let server = asking::server();
@@ -255,4 +259,35 @@ async fn a_missing_capability_is_named() {
             }
         }
     }
+}
+
+struct Probe;
+
+impl Request for Probe {
+    const METHOD: &'static str = "example/probe";
+    type Params = EmptyResult;
+    type Result = EmptyResult;
+}
+
+#[test]
+fn what_an_extension_adds_is_its_own() {
+    let probing = |id: &str| {
+        Extension::new(id).method::<Probe, _, _>(async |_, _: Context| Ok(EmptyResult::new()))
+    };
+    let built = |extensions: [Extension; 2]| {
+        let builder = Server::builder("s", "1");
+        let builder = extensions
+            .into_iter()
+            .fold(builder, ServerBuilder::extension);
+        builder.build().map(drop).map_err(|error| error.to_string())
+    };
+    let other = Extension::new("com.example/other");
+    assert_eq!(built([probing("com.example/one"), other]), Ok(()));
+    let twice = built([probing("com.example/one"), probing("com.example/two")]);
+    assert!(twice.unwrap_err().contains("two methods \"example/probe\""));
+    let same = built(["", ""].map(|_| Extension::new("com.example/one")));
+    assert!(same.unwrap_err().contains("two extensions"));
+    let typed = |id: &str| Extension::new(id).result_type("task");
+    let twice = built([typed("com.example/one"), typed("com.example/two")]);
+    assert!(twice.unwrap_err().contains("two result types \"task\""));
 }

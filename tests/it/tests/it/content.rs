@@ -57,6 +57,7 @@ async fn shown(case: Case) -> Vec<Vec<Value>> {
     vec![called, got.collect()]
 }
 
+// requirement: 23ff5de39d7c 50110d42ea08 6c8704f19cfc
 #[tokio::test(start_paused = true)]
 async fn image_and_audio_are_base64_with_a_type() {
     for case in Case::all() {
@@ -85,6 +86,7 @@ async fn image_and_audio_are_base64_with_a_type() {
     }
 }
 
+// requirement: 757c8a9550dd 9fa38b2fea1c ee3e7ee5efaa
 #[tokio::test(start_paused = true)]
 async fn an_embedded_resource_has_uri_type_and_data() {
     for case in Case::all() {

@@ -35,6 +35,7 @@ fn good(question: &Question) -> Value {
     good_answer(&question.method, &question.params)
 }
 
+// requirement: 6855da91cdba 95e5f05888a1 e37c9bc083a9
 #[tokio::test(start_paused = true)]
 async fn form_and_url_carry_their_parameters() {
     let server = asking::server();
@@ -94,6 +95,7 @@ async fn minted_ids_differ() {
     }
 }
 
+// requirement: 3914b88166a5
 #[tokio::test(start_paused = true)]
 async fn an_undeclared_mode_is_never_asked() {
     let server = asking::server();
@@ -166,6 +168,7 @@ fn filling() -> Server {
         .unwrap()
 }
 
+// requirement: 30eacaf58089 557a9929c819
 #[tokio::test(start_paused = true)]
 async fn an_answer_off_the_form_is_refused() {
     let server = filling();
@@ -201,6 +204,7 @@ async fn an_answer_off_the_form_is_refused() {
     }
 }
 
+// requirement: 43d41cce57a3
 #[tokio::test(start_paused = true)]
 async fn decline_cancel_and_failure_are_handled() {
     let server = filling();
@@ -231,6 +235,7 @@ async fn decline_cancel_and_failure_are_handled() {
     assert_eq!(ElicitAction::Decline.as_str(), "decline");
 }
 
+// requirement: 1f9b50267f31
 #[tokio::test(start_paused = true)]
 async fn an_invalid_url_is_refused() {
     for bad in [
@@ -285,20 +290,23 @@ fn needing() -> Server {
         Error::url_elicitation_required(urls, "Not before you signed in")
     };
     Server::builder("needing", "1.0.0")
-        .tool(tool("act", move |(): (), _: Context| ready(Err::<String, _>(needed()))))
+        .tool(tool("act", move |(): (), _: Context| {
+            ready(Err::<String, _>(needed()))
+        }))
         .tool(tool("pose", async |(): (), _: Context| {
             Err::<String, _>(Error::application(-32042, "it only looks so"))
         }))
-        .prompt(prompt("act", move |(): (), _: Context| ready(Err::<String, _>(needed()))))
-        .resource(resource(
-            "act:1",
-            "act",
-            move |_: Reading, _: Context| ready(Err::<String, _>(needed())),
-        ))
+        .prompt(prompt("act", move |(): (), _: Context| {
+            ready(Err::<String, _>(needed()))
+        }))
+        .resource(resource("act:1", "act", move |_: Reading, _: Context| {
+            ready(Err::<String, _>(needed()))
+        }))
         .build()
         .unwrap()
 }
 
+// requirement: 57b9fed8843a 687733bd7544 af17488cda6c d23525363a93
 #[tokio::test(start_paused = true)]
 async fn a_needed_url_has_its_code() {
     let server = needing();
@@ -367,6 +375,7 @@ async fn a_needed_url_has_its_code() {
     }
 }
 
+// requirement: 002fd8c3c440 e2ae53d6eba7
 #[tokio::test(start_paused = true)]
 async fn completion_is_told_to_the_asked_client_alone() {
     for case in Case::all() {
@@ -412,6 +421,7 @@ async fn completion_is_told_to_the_asked_client_alone() {
     }
 }
 
+// requirement: 302fe6ea0ff6
 #[tokio::test(start_paused = true)]
 async fn an_answer_from_another_session_is_unknown() {
     let server = filling();

@@ -26,6 +26,7 @@ async fn result_of(client: &mut Client, method: Method) -> Value {
     client.response(id).await["result"].clone()
 }
 
+// requirement: 8e2a30eda7e2
 #[tokio::test(start_paused = true)]
 async fn every_modern_result_names_its_type() {
     for case in Case::modern() {
@@ -51,6 +52,7 @@ async fn no_legacy_result_names_its_type() {
     }
 }
 
+// requirement: 443d197e9715 e361a557c429
 #[tokio::test(start_paused = true)]
 async fn server_info_is_in_every_modern_result() {
     let anonymous = echo_builder().anonymous_results().build().unwrap();
@@ -69,6 +71,7 @@ async fn server_info_is_in_every_modern_result() {
     }
 }
 
+// requirement: b68b2e5b380e
 #[tokio::test(start_paused = true)]
 async fn a_missing_field_is_32602() {
     let version = "io.modelcontextprotocol/protocolVersion";

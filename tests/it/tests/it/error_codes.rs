@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Result, Server, resource, tool};
+use turnbuckle_server::{Context, Result, Server, resource};
 use turnbuckle_types::{ClientCapabilities, ElicitUrlParams, Error, ErrorKind, ScopeNeeded};
 
-use crate::servers::echo_builder;
+use crate::servers::{echo_builder, everything};
 
 /// Every kind of error that a handler can raise.
 fn kinds() -> Vec<ErrorKind> {
@@ -77,6 +77,7 @@ async fn codes(case: Case) -> Vec<i64> {
     codes
 }
 
+// requirement: 41c1d665ba69 b8ef1f27b583 bf464227f12d
 #[tokio::test(start_paused = true)]
 async fn only_defined_codes_are_sent() {
     for case in Case::all() {
@@ -108,6 +109,7 @@ async fn an_applications_own_code_passes() {
     }
 }
 
+// requirement: 1e9c5cb354f1 70a04779acaf
 #[tokio::test(start_paused = true)]
 async fn retired_codes_stay_in_their_era() {
     for case in Case::modern() {
@@ -125,9 +127,10 @@ async fn retired_codes_stay_in_their_era() {
     }
 }
 
+// requirement: 050b4d5d2c1a 8280a86ec05d a2dc63723f98
 #[tokio::test(start_paused = true)]
 async fn an_error_has_an_integer_code_and_a_message() {
-    for case in Case::all() {
+    for case in Case::duplex(Case::all()) {
         // Every kind that a handler raises is checked where the codes are gathered.
         assert!(codes(case).await.len() >= kinds().len() - 1);
         let mut client = Client::connect(case, &failing()).await;
@@ -163,23 +166,48 @@ async fn an_error_has_an_integer_code_and_a_message() {
 #[tokio::test(start_paused = true)]
 async fn what_is_echoed_in_an_error_is_short() {
     let long = "x".repeat(100_000);
-    let server = echo_builder()
-        .tool(tool("t", async |(): (), _: Context| "t"))
-        .build()
-        .unwrap();
+    let long = long.as_str();
     for case in Case::all() {
-        let mut client = Client::connect(case, &server).await;
+        let mut client = Client::connect(case, &everything()).await;
         for (method, params) in [
-            (long.as_str(), json!({})),
+            (long, json!({})),
+            (
+                "initialize",
+                json!({"protocolVersion": long, "capabilities": long}),
+            ),
             ("tools/call", json!({"name": long})),
+            ("tools/call", json!({"name": "echo", "arguments": long})),
+            (
+                "tools/call",
+                json!({"name": "echo", "arguments": {"text": [long]}}),
+            ),
+            (
+                "tools/call",
+                json!({"name": "sleep", "arguments": {"seconds": long}}),
+            ),
             ("tools/list", json!({"cursor": long})),
+            ("prompts/get", json!({"name": long})),
+            ("resources/templates/list", json!({"cursor": long})),
+            ("logging/setLevel", json!({"level": long})),
+            ("subscriptions/listen", json!({"notifications": long})),
+            (
+                "completion/complete",
+                json!({"ref": {"type": long}, "argument": {"name": long, "value": ""}}),
+            ),
+            (
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": long}, "argument": {"name": long, "value": ""}}),
+            ),
+            (
+                "completion/complete",
+                json!({"ref": {"type": "ref/resource", "uri": "test://many/{n}"}, "argument": {"name": long, "value": ""}}),
+            ),
         ] {
-            let answer = client.request(method, params).await;
-            assert!(answer["error"].is_object(), "{case}");
+            let answer = client.request(method, params.clone()).await;
             assert!(
                 answer.to_string().len() < 1000,
-                "{case}: {}",
-                &answer.to_string()[..300]
+                "{case}: {method:.30} {:.60}",
+                params.to_string()
             );
         }
     }

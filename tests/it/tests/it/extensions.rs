@@ -67,6 +67,7 @@ fn declared_everywhere() -> Vec<(Case, ClientOptions)> {
     legacy.chain(undeclared).collect()
 }
 
+// requirement: 9d13bfd04526
 #[tokio::test(start_paused = true)]
 async fn an_undeclared_extension_falls_back_or_is_refused() {
     for (case, options) in declared_everywhere() {
@@ -87,6 +88,7 @@ async fn an_undeclared_extension_falls_back_or_is_refused() {
     }
 }
 
+// requirement: d93ddf7f637b
 #[tokio::test(start_paused = true)]
 async fn a_result_type_needs_its_extension() {
     for (case, options) in declared_everywhere() {
@@ -121,6 +123,7 @@ async fn an_extension_is_declared_where_the_revision_can() {
     }
 }
 
+// requirement: b80eb6a14946
 #[test]
 fn an_id_needs_a_prefix() {
     let build = |id: &str| echo_builder().extension(Extension::new(id)).build();

@@ -2,6 +2,7 @@
 
 use turnbuckle_types::Icon;
 
+// requirement: 5698de63154f 858383f7845a 9c9cf3ddae1e
 #[test]
 fn only_safe_icons_pass() {
     let server = Some("https://example.com/mcp");

@@ -40,6 +40,7 @@ fn levels(messages: &[Value]) -> Vec<&str> {
         .collect()
 }
 
+// requirement: 6bc1b1824a63
 #[tokio::test(start_paused = true)]
 async fn nothing_is_sent_unless_asked() {
     let server = builder().logging().build().unwrap();
@@ -83,6 +84,7 @@ async fn a_session_has_one_level() {
     }
 }
 
+// requirement: e94c0d3ef0ee
 #[tokio::test(start_paused = true)]
 async fn a_logging_server_declares_it() {
     let quiet = builder().build().unwrap();
@@ -107,6 +109,7 @@ async fn a_logging_server_declares_it() {
     }
 }
 
+// requirement: 6c0ee044314c d3d5b32fbdf9
 #[tokio::test(start_paused = true)]
 async fn an_unknown_level_is_32602() {
     let server = builder().logging().build().unwrap();
@@ -142,6 +145,7 @@ async fn an_unknown_level_is_32602() {
     }
 }
 
+// requirement: 78e4a9b007f2
 #[tokio::test(start_paused = true)]
 async fn messages_stay_on_their_request() {
     let server = builder().logging().build().unwrap();

@@ -7,6 +7,7 @@ use turnbuckle_types::{CallToolResult, Json, Meta, MetaKeyError};
 
 use crate::servers::echo_builder;
 
+// requirement: 5f390c3474ee c392c7f80276 f48e7cf1e8f8
 #[test]
 fn an_authors_key_follows_the_grammar() {
     let set = |key: &str| Meta::new().set(key, &1).map(drop);
@@ -75,6 +76,7 @@ fn an_authors_key_follows_the_grammar() {
     }
 }
 
+// requirement: ec91ba85c9ed
 #[tokio::test(start_paused = true)]
 async fn arriving_keys_pass_unjudged() {
     let give_back = async |(): (), context: Context| {

@@ -7,16 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{
-    Context, Extension, Failure, NeedsInput, Result, Server, ServerBuilder, Typing, prompt, tool,
-};
-use turnbuckle_types::{CompleteParams, CompleteResult, Request};
+use turnbuckle_it::harness::{Case, Client, ClientOptions};
+use turnbuckle_server::{Context, Failure, NeedsInput, Server, ServerBuilder, prompt, tool};
+use turnbuckle_types::Principal;
 
-use crate::asking::{self, KINDS, form, good_answer, requests, said, url};
+use crate::asking::{self, KINDS, form, good_answer, requests, said};
 use crate::support::{
-    able, call, code, connect_able, connect_as, converse, message, principal, result, retry, text,
-    told,
+    Question, able, code, connect_able, connect_as, converse, message, principal, result, retry,
+    text,
 };
 
 /// Counts how often its handlers run.
@@ -86,14 +84,14 @@ async fn a_handler_is_written_once_for_every_era() {
         .filter(|it| it.revision.features().elicitation)
     {
         let mut client = connect(case, &booking.server).await;
-        let answers =
-            |question: &crate::support::Question| good_answer(&question.method, &question.params);
+        let answers = |question: &Question| good_answer(&question.method, &question.params);
         let (answer, asked) = converse(&mut client, "tools/call", book(), answers).await;
         assert_eq!(text(&answer), "Ada, state of Bern", "{case}");
         assert_eq!(asked.len(), 1, "{case}");
     }
 }
 
+// requirement: 04fc86c478df 0bef669f904e 3fbe8c354921 d8f377d978bb
 #[tokio::test(start_paused = true)]
 async fn nothing_is_asked_outside_a_result() {
     let server = asking::server();
@@ -101,7 +99,7 @@ async fn nothing_is_asked_outside_a_result() {
         let mut client = connect(case, &server).await;
         for kind in KINDS {
             for (method, params) in requests(kind) {
-                let answer = |it: &crate::support::Question| good_answer(&it.method, &it.params);
+                let answer = |it: &Question| good_answer(&it.method, &it.params);
                 let (response, asked) = converse(&mut client, method, params, answer).await;
                 assert!(said(method, &response).starts_with(kind), "{case}");
                 assert_eq!(asked.len(), 1, "{case}");
@@ -113,6 +111,7 @@ async fn nothing_is_asked_outside_a_result() {
     }
 }
 
+// requirement: 4f182538b1ca
 #[tokio::test(start_paused = true)]
 async fn all_three_kinds_are_asked_at_once() {
     let server = asking::server();
@@ -146,54 +145,7 @@ async fn all_three_kinds_are_asked_at_once() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_legacy_round_goes_out_together_and_the_first_failure_ends_it() {
-    let server = asking::server();
-    for case in Case::legacy() {
-        let mut client = connect(case, &server).await;
-        let [(method, params), ..] = requests("roots,sample");
-        let id = client.start(method, params.clone()).await;
-        let asked = client.messages().await;
-        let of = |method: &str| asked.iter().find(|it| it["method"] == method).unwrap();
-        let (roots, sample) = (of("roots/list"), of("sampling/createMessage"));
-        assert_eq!(asked.len(), 2, "{case}");
-        // In any order.
-        client
-            .answer(
-                &sample["id"],
-                good_answer("sampling/createMessage", &Value::Null),
-            )
-            .await;
-        assert!(!client.is_answered(id).await, "{case}");
-        client
-            .answer(&roots["id"], good_answer("roots/list", &Value::Null))
-            .await;
-        assert!(
-            said(method, &client.response(id).await).contains("something"),
-            "{case}"
-        );
-
-        let id = client.start(method, params).await;
-        let asked = client.messages().await;
-        let of = |method: &str| asked.iter().find(|it| it["method"] == method).unwrap();
-        client
-            .answer_error(&of("sampling/createMessage")["id"], -1, "User rejected")
-            .await;
-        assert!(
-            told(&client.response(id).await).contains("User rejected"),
-            "{case}"
-        );
-        let taken_back = client.messages().await;
-        assert_eq!(taken_back.len(), 1, "{case}");
-        assert_eq!(taken_back[0]["method"], "notifications/cancelled", "{case}");
-        assert_eq!(
-            taken_back[0]["params"]["requestId"],
-            of("roots/list")["id"],
-            "{case}"
-        );
-    }
-}
-
+// requirement: 027fd5898b01 121724366e67 348ddb154e8f
 #[tokio::test(start_paused = true)]
 async fn tampered_state_is_refused() {
     let booking = booking(|it| it);
@@ -240,6 +192,7 @@ async fn tampered_state_is_refused() {
     }
 }
 
+// requirement: 07ce33f9b422
 #[tokio::test(start_paused = true)]
 async fn state_of_another_request_is_refused() {
     let booking = booking(|it| it);
@@ -277,13 +230,14 @@ async fn state_of_another_request_is_refused() {
     }
 }
 
+// requirement: 302fe6ea0ff6 901626f074fe
 #[tokio::test(start_paused = true)]
 async fn state_of_another_principal_is_refused() {
     let booking = booking(|it| it);
     for case in Case::modern() {
         let able = able(case.revision);
-        let connect = |who: Option<turnbuckle_types::Principal>| {
-            let options = turnbuckle_it::harness::ClientOptions::new().capabilities(able.clone());
+        let connect = |who: Option<Principal>| {
+            let options = ClientOptions::new().capabilities(able.clone());
             let options = match who {
                 Some(who) => options.principal(who),
                 None => options,
@@ -293,7 +247,7 @@ async fn state_of_another_principal_is_refused() {
         let mut ada = connect(Some(principal("ada"))).await;
         let again = first_round(&mut ada).await;
         booking.runs.store(0, Ordering::Relaxed);
-        let elsewhere = turnbuckle_types::Principal::new("https://other.example", "ada");
+        let elsewhere = Principal::new("https://other.example", "ada");
         for other in [
             None,
             Some(principal("bob")),
@@ -314,6 +268,7 @@ async fn state_of_another_principal_is_refused() {
     }
 }
 
+// requirement: e7131f1f0c8e
 #[tokio::test(start_paused = true)]
 async fn expired_state_is_refused() {
     let booking = booking(|it| it.input_lifetime(0));
@@ -326,6 +281,7 @@ async fn expired_state_is_refused() {
     }
 }
 
+// requirement: 2e3e18011b49 8e89aa4ca509
 #[tokio::test(start_paused = true)]
 async fn malformed_inputs_are_32602() {
     let booking = booking(|it| it);
@@ -367,6 +323,7 @@ async fn malformed_inputs_are_32602() {
     }
 }
 
+// requirement: e740ea205891
 #[tokio::test(start_paused = true)]
 async fn missing_inputs_are_asked_again() {
     let server = asking::server();
@@ -398,19 +355,15 @@ async fn missing_inputs_are_asked_again() {
             );
         }
         // Nothing at all is answered: everything is asked again.
-        for nothing in [json!({}), Value::Null] {
-            let [(method, mut params), ..] = requests("form");
-            params["inputResponses"] = nothing;
-            let again = client.request(method, params).await;
-            assert_eq!(
-                result(&again)["inputRequests"].as_object().unwrap().len(),
-                1,
-                "{case}"
-            );
-        }
+        let [(method, mut params), ..] = requests("form");
+        params["inputResponses"] = json!({});
+        let again = client.request(method, params).await;
+        let asked = result(&again)["inputRequests"].as_object().unwrap();
+        assert_eq!(asked.len(), 1, "{case}");
     }
 }
 
+// requirement: 22d3c1584a3b
 #[tokio::test(start_paused = true)]
 async fn surplus_inputs_are_ignored() {
     let booking = booking(|it| it);
@@ -437,6 +390,7 @@ async fn surplus_inputs_are_ignored() {
     }
 }
 
+// requirement: 4d7c1880ff7f c257186b73e7
 #[tokio::test(start_paused = true)]
 async fn an_undeclared_input_is_never_asked() {
     let server = asking::server();
@@ -469,103 +423,14 @@ async fn an_undeclared_input_is_never_asked() {
     }
 }
 
-/// A server with a tool that needs just that.
-fn needing(needs: fn() -> Result<NeedsInput>) -> Server {
-    Server::builder("needing", "1.0.0")
-        .tool(tool("need", move |(): (), context: Context| async move {
-            if context.raw_answer("a").is_some() || context.state::<u8>()?.is_some() {
-                return Ok::<_, Failure>("went on");
-            }
-            Err(needs()?.into())
-        }))
-        .build()
-        .unwrap()
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_empty_round_is_refused() {
-    let server = needing(|| Ok(NeedsInput::new()));
-    for case in Case::all() {
-        let mut client = connect(case, &server).await;
-        let answer = call(&mut client, "need", json!({})).await;
-        assert_eq!(code(&answer), -32603, "{case}");
-        assert_eq!(client.messages().await, [Value::Null; 0], "{case}");
-    }
-    // A state alone is something to come back with.
-    let server = needing(|| Ok(NeedsInput::new().state(&5)?));
-    for case in Case::all() {
-        let mut client = connect(case, &server).await;
-        let params = json!({"name": "need"});
-        let nobody = |_: &crate::support::Question| panic!("nothing was asked");
-        let (answer, _) = converse(&mut client, "tools/call", params, nobody).await;
-        assert_eq!(text(&answer), "went on", "{case}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_repeated_key_is_refused() {
-    let server = needing(|| Ok(NeedsInput::new().ask("a", form()).ask("a", url())));
-    for case in Case::all() {
-        let mut client = connect(case, &server).await;
-        let answer = call(&mut client, "need", json!({})).await;
-        assert_eq!(code(&answer), -32603, "{case}");
-        assert!(message(&answer).contains("\"a\""), "{case}: {answer}");
-        assert_eq!(client.messages().await, [Value::Null; 0], "{case}");
-    }
-}
-
-struct Probe;
-
-impl Request for Probe {
-    const METHOD: &'static str = "example/probe";
-    type Params = CompleteParams;
-    type Result = CompleteResult;
-}
-
-#[tokio::test(start_paused = true)]
-async fn only_three_methods_may_need_input() {
-    let completer = async |_: Typing, context: Context| {
-        // There is no way to say it but through an error, which a completer has none of.
-        assert!(context.ask("name", form()).is_err());
-        Vec::new()
-    };
-    let probing = Extension::new("com.example/probe").method::<Probe, _, _>(
-        async |_: CompleteParams, context: Context| {
-            context.ask("name", form())?;
-            Err(Failure::new("not asked"))
-        },
-    );
-    let server = Server::builder("s", "1")
-        .prompt(
-            prompt("p", async |_: Subject, _: Context| String::new())
-                .complete("subject", completer),
-        )
-        .extension(probing)
-        .build()
-        .unwrap();
-    for case in Case::modern() {
-        let mut able = able(case.revision);
-        able["extensions"] = json!({"com.example/probe": {}});
-        let mut client = connect_able(case, &server, able).await;
-        let params = json!({
-            "ref": {"type": "ref/prompt", "name": "p"},
-            "argument": {"name": "subject", "value": ""},
-        });
-        let answer = client.request("completion/complete", params.clone()).await;
-        assert_eq!(result(&answer)["resultType"], "complete", "{case}");
-        let answer = client.request("example/probe", params).await;
-        assert_eq!(code(&answer), -32603, "{case}");
-        assert!(message(&answer).contains("input"), "{case}: {answer}");
-    }
-}
-
+// requirement: 12b24ae984fb
 #[tokio::test(start_paused = true)]
 async fn an_abandoned_round_holds_nothing() {
     let booking = booking(|it| it);
     for case in Case::modern() {
         let mut client = connect(case, &booking.server).await;
         let first = first_round(&mut client).await;
-        for _ in 0..3000 {
+        for _ in 0..300 {
             first_round(&mut client).await;
         }
         // Whatever a handler holds while it runs is gone: nothing waits for the client.
@@ -574,61 +439,6 @@ async fn an_abandoned_round_holds_nothing() {
             text(&client.request("tools/call", first).await),
             "Ada, state of Bern"
         );
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn rounds_are_bounded() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let counter = asked.clone();
-    let server = Server::builder("insatiable", "1.0.0")
-        .tool(tool("more", move |(): (), context: Context| {
-            let at = counter.fetch_add(1, Ordering::Relaxed);
-            async move { context.ask(&format!("q{at}"), form()).map(|_| "never") }
-        }))
-        .max_rounds(3)
-        .build()
-        .unwrap();
-    for case in Case::legacy()
-        .into_iter()
-        .filter(|it| it.revision.features().elicitation)
-    {
-        let mut client = connect(case, &server).await;
-        let answers = |it: &crate::support::Question| good_answer(&it.method, &it.params);
-        let params = json!({"name": "more"});
-        let (answer, asked) = converse(&mut client, "tools/call", params, answers).await;
-        assert!(
-            told(&answer).contains("more than 3 times"),
-            "{case}: {answer}"
-        );
-        assert_eq!(asked.len(), 3, "{case}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_fails_after_the_last_round_is_told_as_it_is() {
-    let server = Server::builder("s", "1")
-        .tool(tool("once", async |(): (), context: Context| {
-            context.ask("name", form())?;
-            Err::<String, _>(Failure::new("disk full"))
-        }))
-        .tool(tool("never", async |(): (), _: Context| {
-            Err::<String, _>(Failure::new("disk full"))
-        }))
-        .max_rounds(1)
-        .build()
-        .unwrap();
-    for case in Case::all()
-        .into_iter()
-        .filter(|it| it.revision.features().elicitation)
-    {
-        let mut client = connect(case, &server).await;
-        for name in ["once", "never"] {
-            let answers = |it: &crate::support::Question| good_answer(&it.method, &it.params);
-            let params = json!({"name": name});
-            let (answer, _) = converse(&mut client, "tools/call", params, answers).await;
-            assert_eq!(told(&answer), "disk full", "{case} {name}");
-        }
     }
 }
 

@@ -37,6 +37,7 @@ fn server(items: usize, page: usize) -> Server {
     builder.build().unwrap()
 }
 
+// requirement: 09ea0fd9e76a a4292eb88a60
 #[tokio::test(start_paused = true)]
 async fn an_invalid_cursor_is_32602() {
     let server = server(5, 2);
@@ -82,6 +83,7 @@ async fn an_invalid_cursor_is_32602() {
     }
 }
 
+// requirement: 1eb1c6d7c838
 #[tokio::test(start_paused = true)]
 async fn cursors_are_stable() {
     for case in Case::all() {

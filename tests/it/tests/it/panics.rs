@@ -55,6 +55,7 @@ fn server() -> Server {
         .unwrap()
 }
 
+// requirement: 2f94305590a8 6874cd012a11 7d94cfcf27df b70c4ec639de cbae528a1c77
 #[tokio::test(start_paused = true)]
 async fn a_panic_is_an_internal_error() {
     let server = server();

@@ -45,6 +45,7 @@ fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap()
 }
 
+// requirement: 2504ad379a5c af3dc5ded27b ed627495b5aa
 #[tokio::test(start_paused = true)]
 async fn a_server_request_times_out() {
     for case in Case::legacy() {
@@ -61,6 +62,7 @@ async fn a_server_request_times_out() {
     }
 }
 
+// requirement: 6a2cad29576f
 #[tokio::test(start_paused = true)]
 async fn the_timeout_is_settable_per_request() {
     for case in Case::legacy() {
@@ -74,6 +76,7 @@ async fn the_timeout_is_settable_per_request() {
     }
 }
 
+// requirement: 6c2d1fea748e
 #[tokio::test(start_paused = true)]
 async fn progress_never_passes_the_maximum() {
     for case in Case::legacy() {
@@ -92,6 +95,7 @@ async fn progress_never_passes_the_maximum() {
     }
 }
 
+// requirement: 56640aa98c1b
 #[tokio::test(start_paused = true)]
 async fn a_timeout_cancels_the_request() {
     for case in Case::legacy() {
@@ -105,6 +109,7 @@ async fn a_timeout_cancels_the_request() {
     }
 }
 
+// requirement: 269126eb703e
 #[tokio::test(start_paused = true)]
 async fn a_late_answer_is_ignored() {
     for case in Case::legacy() {
@@ -126,6 +131,7 @@ async fn a_late_answer_is_ignored() {
     }
 }
 
+// requirement: 0371cec0106d 3d758103de26
 #[tokio::test(start_paused = true)]
 async fn only_own_open_requests_are_cancelled() {
     for case in Case::legacy() {
@@ -153,6 +159,7 @@ async fn only_own_open_requests_are_cancelled() {
     }
 }
 
+// requirement: b9b544b85612
 #[tokio::test(start_paused = true)]
 async fn own_progress_tokens_are_unique() {
     for case in Case::legacy() {
@@ -185,6 +192,7 @@ async fn too_many_requests_are_refused_by_name() {
     }
 }
 
+// requirement: b54afab82f92
 #[tokio::test(start_paused = true)]
 async fn a_peers_code_passes_unjudged() {
     for case in Case::legacy() {
@@ -221,7 +229,7 @@ async fn what_waits_ends_with_its_request_and_with_the_connection() {
         }
     };
     let server = echo_builder().tool(tool("ask", ask)).build().unwrap();
-    for case in Case::legacy() {
+    for case in Case::duplex(Case::legacy()) {
         let mut client = Client::connect_with(case, &server, rooted()).await;
         let call = client.start("tools/call", json!({"name": "ask"})).await;
         client.next_of("roots/list").await;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_session::{Closed, Limits};
+use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
+use turnbuckle_session::{Closed, Limits, Revision};
 
 use crate::servers::{echo, everything};
 use crate::traced::Traced;
@@ -19,6 +19,7 @@ fn pinging(interval: u64, timeout: u64) -> ClientOptions {
         .patience(Duration::from_secs(3600))
 }
 
+// requirement: 2a241dfe298b
 #[tokio::test(start_paused = true)]
 async fn a_ping_is_answered_while_handlers_are_busy() {
     for case in Case::legacy() {
@@ -64,6 +65,7 @@ async fn a_modern_ping_is_no_method() {
     }
 }
 
+// requirement: 1e9cd78933ed 4341e25d8457
 #[tokio::test(start_paused = true)]
 async fn an_interval_pings_the_client() {
     for case in Case::legacy() {
@@ -85,6 +87,7 @@ async fn an_interval_pings_the_client() {
     }
 }
 
+// requirement: b6066dea8c7d
 #[tokio::test(start_paused = true)]
 async fn no_ping_is_sent_unless_asked_for() {
     for case in Case::all() {
@@ -101,9 +104,10 @@ async fn no_ping_is_sent_unless_asked_for() {
     }
 }
 
+// requirement: 8f234495f4ce
 #[tokio::test(start_paused = true)]
 async fn a_missing_pong_ends_the_session() {
-    for case in Case::legacy() {
+    for case in Case::duplex(Case::legacy()) {
         let mut client = Client::connect_with(case, &everything(), pinging(30, 10)).await;
         let nap = json!({"name": "sleep", "arguments": {"seconds": 3000}});
         let nap = client.start("tools/call", nap).await;
@@ -119,9 +123,10 @@ async fn a_missing_pong_ends_the_session() {
     }
 }
 
+// requirement: 52a18f50bf03
 #[tokio::test(start_paused = true)]
 async fn the_time_limit_is_settable() {
-    for case in Case::legacy() {
+    for case in Case::duplex(Case::legacy()) {
         for timeout in [3, 50] {
             let options = pinging(10, timeout);
             let mut client = Client::connect_with(case, &echo(), options).await;
@@ -132,14 +137,32 @@ async fn the_time_limit_is_settable() {
     }
 }
 
+// requirement: 341bf0d70634
 #[tokio::test(start_paused = true)]
 async fn a_missing_pong_is_logged() {
-    for case in Case::legacy() {
+    for case in Case::duplex(Case::legacy()) {
         let traced = Traced::start();
         let mut client = Client::connect_with(case, &echo(), pinging(10, 3)).await;
         client.closed().await;
         let logged = traced.with("ping");
         assert_eq!(logged.len(), 1, "{case}: {logged:?}");
         assert!(logged[0].starts_with("WARN"), "{logged:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_pong_ends_a_session_over_exchanges_too() {
+    let newest = Case::of([Revision::NEWEST_LEGACY]);
+    let exchanges = |case: &Case| case.binding == Bind::Http;
+    for case in newest.into_iter().filter(exchanges) {
+        let mut client = Client::connect_with(case, &echo(), pinging(30, 10)).await;
+        let call = json!({"name": "echo", "arguments": {"text": "t"}});
+        client.wait(Duration::from_secs(35)).await;
+        assert!(client.request("tools/call", call.clone()).await["result"].is_object());
+        client.wait(Duration::from_secs(10)).await;
+        let call = json!({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": call});
+        client.messages().await;
+        let answer = client.exchange(&call).await;
+        assert!(answer.get("error").is_some(), "{case}: {answer}");
     }
 }

@@ -34,6 +34,7 @@ fn tokens(messages: &[Value]) -> Vec<Value> {
         .collect()
 }
 
+// requirement: 4a04d220ebed e3b94f2d42b8 f677a95c094a f704babfa3d8
 #[tokio::test(start_paused = true)]
 async fn only_the_tokens_of_open_requests() {
     for case in Case::all() {
@@ -64,6 +65,7 @@ async fn only_the_tokens_of_open_requests() {
     }
 }
 
+// requirement: 0588cd8f646e
 #[tokio::test(start_paused = true)]
 async fn a_token_is_a_string_or_an_integer() {
     for case in Case::all() {
@@ -97,6 +99,7 @@ async fn a_token_is_a_string_or_an_integer() {
     }
 }
 
+// requirement: b393cf02f49e
 #[tokio::test(start_paused = true)]
 async fn values_strictly_increase() {
     let report = async |(): (), context: Context| {
@@ -129,6 +132,7 @@ async fn values_strictly_increase() {
     }
 }
 
+// requirement: 458723ccde2a
 #[tokio::test(start_paused = true)]
 async fn nothing_follows_the_answer() {
     let kept: Arc<Mutex<Vec<Context>>> = Arc::default();

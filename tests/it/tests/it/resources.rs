@@ -10,7 +10,7 @@ use turnbuckle_server::{
 };
 use turnbuckle_types::Error;
 
-use crate::support::{code, connect_as, listed, message, result};
+use crate::support::{code, connect_as, listed, message, result, unnamed};
 
 fn builder() -> ServerBuilder {
     Server::builder("resources", "1.0.0")
@@ -20,6 +20,7 @@ async fn read(client: &mut Client, uri: &str) -> Value {
     client.request("resources/read", json!({"uri": uri})).await
 }
 
+// requirement: 50110d42ea08
 #[tokio::test(start_paused = true)]
 async fn a_blob_is_base64() {
     let bytes: Vec<u8> = (0..=255).chain([0, 255, 254]).collect();
@@ -69,6 +70,7 @@ fn from_base64(text: &str) -> Vec<u8> {
     bytes
 }
 
+// requirement: dc2c9c6aa9c4
 #[test]
 fn a_malformed_uri_is_refused_at_registration() {
     let at = |uri: &str| resource(uri, "r", async |_: Reading, _: Context| "");
@@ -145,6 +147,7 @@ fn reading() -> (Server, Arc<AtomicUsize>) {
     (server, reads)
 }
 
+// requirement: aa1e734cead3
 #[tokio::test(start_paused = true)]
 async fn a_malformed_uri_is_refused_on_read() {
     let (server, reads) = reading();
@@ -172,7 +175,7 @@ async fn a_malformed_uri_is_refused_on_read() {
             json!({"uri": []}),
         ] {
             let answer = client.request("resources/read", params).await;
-            assert_eq!(code(&answer), -32602, "{case}");
+            assert_eq!(code(&answer), unnamed(case), "{case}");
         }
         assert_eq!(reads.load(Ordering::Relaxed), 0, "{case}");
         let good = read(&mut client, "file:///a%20b").await;
@@ -185,6 +188,7 @@ async fn a_malformed_uri_is_refused_on_read() {
     }
 }
 
+// requirement: 00cf43c0f6f1 9ca2e5bd8369
 #[tokio::test(start_paused = true)]
 async fn a_missing_resource_has_its_revisions_code() {
     let (server, _) = reading();
@@ -203,6 +207,7 @@ async fn a_missing_resource_has_its_revisions_code() {
     }
 }
 
+// requirement: 0a6c1e42f075
 #[tokio::test(start_paused = true)]
 async fn a_missing_resource_is_never_empty() {
     let (server, _) = reading();
@@ -223,6 +228,7 @@ async fn a_missing_resource_is_never_empty() {
     }
 }
 
+// requirement: f2887cafcbe1
 #[tokio::test(start_paused = true)]
 async fn the_list_is_what_the_client_may_see() {
     let says = async |_: Reading, _: Context| "ran";

@@ -10,6 +10,7 @@ use turnbuckle_session::Peer;
 use crate::asking::{self, good_answer, requests, said};
 use crate::support::{Question, code, connect_able, converse, text, told};
 
+// requirement: 7059086de5ac
 #[tokio::test(start_paused = true)]
 async fn roots_are_asked_only_of_who_declared_them() {
     let server = asking::server();
@@ -75,6 +76,7 @@ async fn roots_that_are_none_are_refused() {
     }
 }
 
+// requirement: a77fcdec4443
 #[tokio::test(start_paused = true)]
 async fn a_change_reaches_the_hook() {
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();

@@ -33,6 +33,7 @@ async fn connect(case: Case, server: &Server) -> Client {
     connect_able(case, server, able(case.revision)).await
 }
 
+// requirement: cec94cc86958
 #[tokio::test(start_paused = true)]
 async fn a_message_has_role_and_content() {
     let messages = || {
@@ -41,7 +42,6 @@ async fn a_message_has_role_and_content() {
             SamplingMessage::assistant("yes?"),
             SamplingMessage::user(SamplingContent::image("aGk=", "image/png")),
             SamplingMessage::user(SamplingContent::audio("aGk=", "audio/wav")),
-            SamplingMessage::user(vec![SamplingContent::text("a"), SamplingContent::text("b")]),
         ]
     };
     let server = asking_with(move || {
@@ -60,9 +60,7 @@ async fn a_message_has_role_and_content() {
         assert_eq!(asked.params["maxTokens"], 50, "{case}");
         assert_eq!(asked.params["systemPrompt"], "Be brief", "{case}");
         let sent = asked.params["messages"].as_array().unwrap();
-        // Where several blocks are unknown each is a message of its own; nothing is dropped.
-        let wide = case.revision.features().sampling_tools;
-        assert_eq!(sent.len(), if wide { 5 } else { 6 }, "{case}");
+        assert_eq!(sent.len(), 4, "{case}");
         for message in sent {
             assert!(
                 ["user", "assistant"]
@@ -70,14 +68,7 @@ async fn a_message_has_role_and_content() {
                     .contains(&message["role"]),
                 "{case}"
             );
-            let blocks = match &message["content"] {
-                Value::Array(blocks) => blocks.clone(),
-                block => vec![block.clone()],
-            };
-            assert!(
-                !blocks.is_empty() && blocks.iter().all(|it| it["type"].is_string()),
-                "{case}"
-            );
+            assert!(message["content"]["type"].is_string(), "{case}");
         }
         assert_eq!(
             sent[0],
@@ -95,6 +86,29 @@ async fn a_message_has_role_and_content() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn several_blocks_are_sent_where_a_message_may_hold_them() {
+    let server = asking_with(|| {
+        let blocks = vec![SamplingContent::text("a"), SamplingContent::text("b")];
+        CreateMessageParams::new([SamplingMessage::user(blocks)], 50u32)
+    });
+    for case in Case::all() {
+        let mut client = connect(case, &server).await;
+        let params = json!({"name": "sample"});
+        let (answer, asked) = converse(&mut client, "tools/call", params, good).await;
+        if case.revision.features().sampling_tools {
+            text(&answer);
+            let content = &asked[0].params["messages"][0]["content"];
+            assert_eq!(content.as_array().unwrap().len(), 2, "{case}");
+        } else {
+            // Nothing is left out: it is not asked at all.
+            assert!(told(&answer).contains("several blocks"), "{case}: {answer}");
+            assert_eq!(asked, [], "{case}");
+        }
+    }
+}
+
+// requirement: 00fc182ebc6d
 #[tokio::test(start_paused = true)]
 async fn tools_need_their_capability() {
     let server = asking::server();
@@ -125,6 +139,7 @@ async fn tools_need_their_capability() {
     }
 }
 
+// requirement: af4ea0edcaa7
 #[tokio::test(start_paused = true)]
 async fn context_needs_its_capability() {
     let server = asking::server();
@@ -170,6 +185,7 @@ fn results(ids: &[&str]) -> SamplingMessage {
     SamplingMessage::new(MessageRole::User, results.collect::<Vec<SamplingContent>>())
 }
 
+// requirement: 26228a209fab 8f8905afc45a d31b84a630a5 e17277ff9f72
 #[tokio::test(start_paused = true)]
 async fn tool_turns_are_checked_before_sending() {
     let hello = || SamplingMessage::user("hello");

@@ -1,7 +1,7 @@
 //! What the tests of a server's features share.
 
 use serde_json::{Map, Value, json};
-use turnbuckle_it::harness::{Case, Client, ClientOptions};
+use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{RawArguments, Server, Tool, tool};
 use turnbuckle_session::Revision;
 use turnbuckle_types::{Principal, Schema};
@@ -18,6 +18,16 @@ pub(crate) fn result(answer: &Value) -> &Value {
 pub(crate) fn code(answer: &Value) -> i64 {
     let code = answer["error"]["code"].as_i64();
     code.unwrap_or_else(|| panic!("no error: {answer:#}"))
+}
+
+/// The number with which a request is refused that does not say what it is about: where headers
+/// mirror that, they miss it first.
+pub(crate) fn unnamed(case: Case) -> i64 {
+    if case.is_modern() && case.binding == Bind::Http {
+        -32020
+    } else {
+        -32602
+    }
 }
 
 /// The message of an answer's error.

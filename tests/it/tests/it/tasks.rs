@@ -6,6 +6,7 @@ use turnbuckle_it::harness::{Case, Client};
 use crate::asking::{self, KINDS, good_answer, requests};
 use crate::support::{Question, able, call, connect_able, converse, text};
 
+// requirement: d408445369e7
 #[tokio::test(start_paused = true)]
 async fn task_metadata_is_ignored() {
     let server = crate::servers::echo();
@@ -33,6 +34,7 @@ async fn task_metadata_is_ignored() {
     }
 }
 
+// requirement: 2a4208f29240 5868e2745716
 #[tokio::test(start_paused = true)]
 async fn own_requests_never_ask_for_a_task() {
     let server = asking::server();

@@ -20,6 +20,7 @@ fn asking() -> Server {
     echo_builder().tool(tool("ask", ask)).build().unwrap()
 }
 
+// requirement: 3b4ee2ea5630
 #[tokio::test(start_paused = true)]
 async fn every_binding_carries_every_kind() {
     for case in Case::all() {
@@ -100,7 +101,7 @@ async fn a_handler_waits_for_a_slow_reader() {
         "done"
     };
     let server = echo_builder().tool(tool("flood", flood)).build().unwrap();
-    for case in Case::all()
+    for case in Case::duplex(Case::all())
         .into_iter()
         .filter(|case| case.revision.features().progress_message)
     {
@@ -124,7 +125,7 @@ async fn a_handler_waits_for_a_slow_reader() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_input_still_answers_what_was_read() {
-    for case in Case::all() {
+    for case in Case::duplex(Case::all()) {
         let mut limits = Limits::default();
         limits.drain = Duration::from_secs(10);
         let options = ClientOptions::new().limits(limits);
@@ -143,7 +144,7 @@ async fn the_end_of_the_input_still_answers_what_was_read() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_ends_the_connection_at_once() {
-    for case in Case::all() {
+    for case in Case::duplex(Case::all()) {
         let mut client = Client::connect(case, &echo()).await;
         let nap = json!({"name": "sleep", "arguments": {"seconds": 50}});
         client.start("tools/call", nap).await;
@@ -152,5 +153,34 @@ async fn a_stop_ends_the_connection_at_once() {
         client.server_stop().cancel();
         assert!(matches!(client.closed().await, Closed::ByUs), "{case}");
         assert_eq!(start.elapsed(), Duration::ZERO, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_are_read_when_the_table_is_full() {
+    for case in Case::legacy() {
+        let mut limits = Limits::default();
+        limits.in_flight = 2;
+        let options = ClientOptions::new()
+            .capabilities(json!({"roots": {}}))
+            .limits(limits);
+        let mut client = Client::connect_with(case, &asking(), options).await;
+        let mut calls = Vec::new();
+        for _ in 0..2 {
+            calls.push(client.start("tools/call", json!({"name": "ask"})).await);
+        }
+        let refused = client.request("tools/call", json!({"name": "ask"})).await;
+        assert_eq!(refused["error"]["code"], -32603, "{case}: {refused}");
+        for _ in 0..2 {
+            let asked = client.next_of("roots/list").await;
+            client.answer(&asked["id"], json!({"roots": []})).await;
+        }
+        for call in calls {
+            let answer = client.response(call).await;
+            assert_eq!(
+                answer["result"]["content"][0]["text"], r#"{"roots":[]}"#,
+                "{case}"
+            );
+        }
     }
 }

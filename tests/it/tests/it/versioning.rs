@@ -6,6 +6,7 @@ use turnbuckle_session::Revision;
 
 use crate::servers::echo;
 
+// requirement: a0816e823fd5
 #[tokio::test(start_paused = true)]
 async fn every_revision_is_served() {
     for case in Case::all() {
@@ -22,6 +23,7 @@ fn modern_request(id: &str, method: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"_meta": meta}})
 }
 
+// requirement: 845b6a3bae33 8bec9222d177
 #[tokio::test(start_paused = true)]
 async fn discover_is_always_answered() {
     let modern: Vec<_> = Revision::modern().map(Revision::as_str).collect();
@@ -65,6 +67,7 @@ async fn both_eras_share_a_pipe() {
     }
 }
 
+// requirement: 7d049f8e4eb6
 #[tokio::test(start_paused = true)]
 async fn an_unserved_version_lists_the_served() {
     let modern: Vec<_> = Revision::modern().map(Revision::as_str).collect();

@@ -13,6 +13,7 @@ fn call(client: &Client, id: &str, name: &str, arguments: Value) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#)
 }
 
+// requirement: 448dd036ee4b e767e54402d1 e826b15cd428
 #[tokio::test(start_paused = true)]
 async fn a_response_has_the_id_of_its_request() {
     let ids = [
@@ -53,9 +54,10 @@ async fn a_response_has_the_id_of_its_request() {
     }
 }
 
+// requirement: bdbcccfb5804
 #[tokio::test(start_paused = true)]
 async fn an_id_is_a_string_or_an_integer() {
-    for case in Case::all() {
+    for case in Case::duplex(Case::all()) {
         let mut client = Client::connect(case, &echo()).await;
         for id in ["1.5", "1e3", "true", "{}", "[]", "[1]"] {
             client
@@ -67,9 +69,10 @@ async fn an_id_is_a_string_or_an_integer() {
     }
 }
 
+// requirement: 8aace556e919
 #[tokio::test(start_paused = true)]
 async fn a_null_id_is_refused() {
-    for case in Case::all() {
+    for case in Case::duplex(Case::all()) {
         let mut client = Client::connect(case, &echo()).await;
         client
             .raw(&call(&client, "null", "echo", json!({"text": "t"})))
@@ -86,9 +89,10 @@ fn assert_refused_without_id(answer: &str, revision: Revision) {
     assert_eq!(answer.get("id"), id, "{revision}: {answer}");
 }
 
+// requirement: 448dd036ee4b
 #[tokio::test(start_paused = true)]
 async fn an_unreadable_id_is_answered_as_the_era_says() {
-    for case in Case::all() {
+    for case in Case::duplex(Case::all()) {
         let options = ClientOptions::new().without_handshake();
         let mut fresh = Client::connect_with(case, &echo(), options).await;
         let mut open = Client::connect(case, &echo()).await;
@@ -113,9 +117,17 @@ async fn an_unreadable_id_is_answered_as_the_era_says() {
     }
 }
 
+/// Where requests share a connection or a session. Exchanges of the modern era share nothing.
+fn sharing() -> Vec<Case> {
+    let mut cases = Case::duplex(Case::modern());
+    cases.extend(Case::legacy());
+    cases
+}
+
+// requirement: bfab722d3e17 d3a20c5161d3
 #[tokio::test(start_paused = true)]
 async fn an_id_in_flight_is_refused() {
-    for case in Case::all() {
+    for case in sharing() {
         let mut client = Client::connect(case, &echo()).await;
         client
             .raw(&call(&client, "7", "sleep", json!({"seconds": 5})))
@@ -148,7 +160,7 @@ async fn an_id_in_flight_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_id_is_not_free_before_its_handler_has_ended() {
-    for case in Case::of(Revision::ALL) {
+    for case in sharing() {
         let mut client = Client::connect(case, &echo()).await;
         let id = client
             .start(
@@ -159,7 +171,8 @@ async fn a_cancelled_id_is_not_free_before_its_handler_has_ended() {
         client.cancel(id).await;
         let again = call(&client, &id.to_string(), "echo", json!({"text": "t"}));
         client.raw(&again).await;
-        assert_eq!(client.response(id).await["error"]["code"], -32600, "{case}");
+        let refused = client.response(id).await;
+        assert_eq!(refused["error"]["code"], -32600, "{case}: {refused}");
         client.wait(std::time::Duration::from_secs(3)).await;
         client.raw(&again).await;
         let answer = client.response(id).await;
@@ -183,6 +196,7 @@ fn asking() -> Server {
     echo_builder().tool(ask).build().unwrap()
 }
 
+// requirement: bfab722d3e17
 #[tokio::test(start_paused = true)]
 async fn own_ids_never_repeat_in_a_session() {
     for case in Case::legacy() {

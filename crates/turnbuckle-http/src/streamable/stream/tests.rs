@@ -1,0 +1,189 @@
+use super::*;
+
+fn cx() -> Context<'static> {
+    Context::from_waker(Waker::noop())
+}
+
+fn answer() -> Answer {
+    Answer {
+        frame: b"{}".to_vec(),
+        failure: None,
+    }
+}
+
+fn say(stream: &Stream) -> bool {
+    stream.send(b"{}".to_vec()).is_ok()
+}
+
+/// The ids of the events that can be read now.
+fn ids(reader: &Reader) -> Vec<String> {
+    let mut ids = Vec::new();
+    while let Poll::Ready(Some(event)) = reader.poll_next(&mut cx()) {
+        let text = String::from_utf8(event.to_vec()).unwrap();
+        let id = text.lines().next().unwrap().strip_prefix("id: ");
+        ids.push(id.unwrap().to_owned());
+    }
+    ids
+}
+
+fn is_over(reader: &Reader) -> bool {
+    matches!(reader.poll_next(&mut cx()), Poll::Ready(None))
+}
+
+#[test]
+fn what_was_said_can_be_heard_again_from_any_point() {
+    let stream = Stream::new(4, 10, 1000);
+    let first = stream.attach(None).unwrap();
+    assert!((0..3).all(|_| say(&stream)));
+    assert_eq!(ids(&first), ["4-1", "4-2", "4-3"]);
+    drop(first);
+    let again = stream.attach(Some(1)).unwrap();
+    assert_eq!(ids(&again), ["4-2", "4-3"]);
+    assert_eq!(ids(&stream.attach(None).unwrap()), [""; 0]);
+    for unknown in [4, 9, u64::MAX] {
+        assert!(stream.attach(Some(unknown)).is_none(), "{unknown}");
+    }
+}
+
+#[test]
+fn of_several_readers_the_newest_reads_and_the_one_before_takes_over() {
+    let stream = Stream::new(0, 10, 1000);
+    let one = stream.attach(None).unwrap();
+    let two = stream.attach(None).unwrap();
+    say(&stream);
+    assert_eq!((ids(&one), ids(&two)), (vec![], vec!["0-1".to_owned()]));
+    assert!(!one.has_turn() && two.has_turn());
+    drop(two);
+    say(&stream);
+    assert!(one.has_turn());
+    assert_eq!(ids(&one), ["0-2"]);
+    let more: Vec<_> = (0..MAX_READERS).map(|_| stream.attach(None)).collect();
+    assert!(is_over(&one), "there is no place for it any more");
+    assert!(!is_over(more[0].as_ref().unwrap()));
+}
+
+#[test]
+fn the_log_is_bounded_and_says_when_it_forgot() {
+    let stream = Stream::new(1, 3, 1000);
+    assert!((0..10).all(|_| say(&stream)));
+    assert!(stream.attach(Some(1)).is_none());
+    assert_eq!(
+        ids(&stream.attach(Some(7)).unwrap()),
+        ["1-8", "1-9", "1-10"]
+    );
+    let small = Stream::new(1, 100, 100);
+    assert!((0..10).all(|_| say(&small)));
+    assert!(small.bytes() <= 100, "{}", small.bytes());
+}
+
+#[test]
+fn a_slow_reader_holds_its_sender_up_and_one_that_leaves_does_not() {
+    let stream = Stream::new(1, 3, 1000);
+    let reader = stream.attach(None).unwrap();
+    assert!((0..3).all(|_| say(&stream)));
+    assert!(!say(&stream));
+    drop(reader);
+    assert!((0..10).all(|_| say(&stream)));
+    assert!(stream.state().log.len() <= 3);
+}
+
+#[test]
+fn what_nobody_has_read_is_kept_while_somebody_could() {
+    let stream = Stream::new(1, 3, 1000);
+    let reader = stream.attach(None).unwrap();
+    assert!((0..3).all(|_| say(&stream)));
+    stream.done(Some(answer()));
+    assert_eq!(ids(&reader), ["1-1", "1-2", "1-3", "1-4"]);
+    assert!(is_over(&reader));
+}
+
+#[test]
+fn an_answer_alone_is_no_stream_and_one_after_messages_is() {
+    let silent = Stream::new(1, 3, 1000);
+    silent.done(Some(answer()));
+    let first = silent.poll_first(&mut cx());
+    assert!(matches!(first, Poll::Ready(First::Answer(_))));
+
+    let telling = Stream::new(1, 3, 1000);
+    let reader = telling.attach(None).unwrap();
+    say(&telling);
+    let first = telling.poll_first(&mut cx());
+    assert!(matches!(first, Poll::Ready(First::Stream)));
+    telling.open(true);
+    telling.done(Some(answer()));
+    assert_eq!(ids(&reader), ["1-1", "1-2"]);
+    assert!(is_over(&reader));
+
+    let cancelled = Stream::new(1, 3, 1000);
+    cancelled.done(None);
+    let first = cancelled.poll_first(&mut cx());
+    assert!(matches!(first, Poll::Ready(First::Nothing)));
+}
+
+#[test]
+fn the_answers_of_a_batch_are_one_array_or_an_event_each() {
+    let together = Stream::new(1, 9, 1000);
+    together.part(answer()).unwrap();
+    together.part(answer()).unwrap();
+    together.done(None);
+    match together.poll_first(&mut cx()) {
+        Poll::Ready(First::Answer(answer)) => assert_eq!(answer.frame, b"[{},{}]"),
+        _ => panic!("no answer"),
+    }
+
+    let apart = Stream::new(1, 9, 1000);
+    let reader = apart.attach(None).unwrap();
+    apart.part(answer()).unwrap();
+    apart.open(false);
+    assert_eq!(ids(&reader), ["1-1"]);
+    apart.part(answer()).unwrap();
+    assert_eq!(ids(&reader), ["1-2"]);
+    apart.done(None);
+    assert!(is_over(&reader));
+}
+
+#[test]
+fn a_pause_ends_the_connection_and_not_the_stream() {
+    let stream = Stream::new(1, 3, 1000);
+    let reader = stream.attach(None).unwrap();
+    stream.open(true);
+    stream.pause();
+    assert!(is_over(&reader));
+    stream.done(Some(answer()));
+    let back = stream.attach(Some(0)).unwrap();
+    assert_eq!(ids(&back), ["1-1"]);
+    assert!(is_over(&back));
+}
+
+#[test]
+fn a_pause_before_there_is_a_stream_makes_one_and_ends_its_connection() {
+    for resumable in [true, false] {
+        let stream = Stream::new(1, 3, 1000);
+        let reader = stream.attach(None).unwrap();
+        stream.pause();
+        let first = stream.poll_first(&mut cx());
+        assert!(matches!(first, Poll::Ready(First::Stream)));
+        stream.open(resumable);
+        assert_eq!(is_over(&reader), resumable);
+    }
+}
+
+#[test]
+fn a_stream_that_nobody_could_resume_is_not_paused() {
+    let stream = Stream::new(1, 3, 1000);
+    let reader = stream.attach(None).unwrap();
+    stream.open(false);
+    stream.pause();
+    stream.done(Some(answer()));
+    assert_eq!(ids(&reader), ["1-1"]);
+}
+
+#[test]
+fn an_ended_stream_takes_nothing_more() {
+    let stream = Stream::new(1, 3, 1000);
+    let reader = stream.attach(None).unwrap();
+    stream.end();
+    assert!(say(&stream) && stream.part(answer()).is_ok());
+    stream.done(Some(answer()));
+    assert!(is_over(&reader) && stream.bytes() == 0);
+}

@@ -1,0 +1,114 @@
+//! What an envelope adds to an object while it is written.
+
+use std::fmt;
+
+use super::write_str;
+
+/// What is added to the outermost object while it is written, unless the object says it itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Additions<'a> {
+    /// Members as `"key":value`, each added when the object has no member of that name.
+    pub members: &'a [(&'static str, &'a [u8])],
+    /// Members as `"key":value` joined into the object's `_meta`, which is made when absent.
+    pub meta: Option<(&'static str, &'a [u8])>,
+}
+
+impl Additions<'_> {
+    /// Appends every addition to an object that has members already and says none of these itself.
+    pub fn append(&self, out: &mut Vec<u8>) {
+        Outer::new(*self).add_missing(out, false);
+    }
+}
+
+/// The outermost object's additions, and which of them it said itself.
+pub(super) struct Outer<'a> {
+    additions: Additions<'a>,
+    said: u32,
+    meta_said: bool,
+}
+
+impl<'a> Outer<'a> {
+    pub(super) fn new(additions: Additions<'a>) -> Self {
+        Self {
+            additions,
+            said: 0,
+            meta_said: false,
+        }
+    }
+
+    /// The object has just said this member, whose value begins at `value_at`.
+    pub(super) fn note(&mut self, key: &str, out: &mut Vec<u8>, value_at: usize) {
+        if key == "_meta" {
+            self.meta_said = true;
+            let Some((name, value)) = self.additions.meta else {
+                return;
+            };
+            if out.get(value_at) != Some(&b'{') || has_member(&out[value_at..], name) {
+                return;
+            }
+            out.pop();
+            if out.len() > value_at + 1 {
+                out.push(b',');
+            }
+            write_str(out, name);
+            out.push(b':');
+            out.extend_from_slice(value);
+            out.push(b'}');
+        } else if let Some(at) = self
+            .additions
+            .members
+            .iter()
+            .position(|(name, _)| *name == key)
+        {
+            self.said |= 1 << at;
+        }
+    }
+
+    /// The object says no more. `empty` tells whether it said anything.
+    pub(super) fn add_missing(&self, out: &mut Vec<u8>, mut empty: bool) {
+        let mut member = |out: &mut Vec<u8>, name: &str| {
+            if !std::mem::replace(&mut empty, false) {
+                out.push(b',');
+            }
+            write_str(out, name);
+            out.push(b':');
+        };
+        for (at, (name, value)) in self.additions.members.iter().enumerate() {
+            if self.said & (1 << at) == 0 {
+                member(out, name);
+                out.extend_from_slice(value);
+            }
+        }
+        if let (false, Some((name, value))) = (self.meta_said, self.additions.meta) {
+            member(out, "_meta");
+            out.push(b'{');
+            write_str(out, name);
+            out.push(b':');
+            out.extend_from_slice(value);
+            out.push(b'}');
+        }
+    }
+}
+
+/// Whether the JSON object in `json` has a member of that name at its own level.
+fn has_member(json: &[u8], name: &str) -> bool {
+    struct Names<'n>(&'n str);
+    impl<'de> serde::de::Visitor<'de> for Names<'_> {
+        type Value = bool;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
+            let mut found = false;
+            while let Some(key) = map.next_key::<std::borrow::Cow<'_, str>>()? {
+                found |= key == self.0;
+                map.next_value::<serde::de::IgnoredAny>()?;
+            }
+            Ok(found)
+        }
+    }
+    use serde::Deserializer as _;
+    serde_json::Deserializer::from_slice(json)
+        .deserialize_map(Names(name))
+        .unwrap_or(false)
+}

@@ -1,0 +1,432 @@
+//! An endpoint in this process, asked by plain HTTP requests: for tests of statuses, headers and
+//! streams. What is the same over every binding is tested with the [`harness`](crate::harness).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use turnbuckle_http::{Config, ResponseBody, StreamableHttp};
+use turnbuckle_server::Server;
+use turnbuckle_session::{EraKind, Revision, Signal};
+use turnbuckle_types::{Principal, ScopeNeeded};
+use turnbuckle_wire::era::headers;
+
+use crate::harness::modern_meta;
+
+/// How long anything is waited for, on the paused clock.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// The endpoint.
+#[derive(Debug, Clone)]
+pub struct Web(StreamableHttp);
+
+impl Web {
+    /// With default settings.
+    #[must_use]
+    pub fn new(server: &Server) -> Self {
+        Self::with(server, Config::new())
+    }
+
+    /// With those settings.
+    #[must_use]
+    pub fn with(server: &Server, config: Config) -> Self {
+        Self(StreamableHttp::new(server.clone(), config))
+    }
+
+    /// With a signal that shuts it down.
+    #[must_use]
+    pub fn until(server: &Server, config: Config, shutdown: Signal) -> Self {
+        let shutdown = Some(shutdown);
+        Self(StreamableHttp::with_shutdown(
+            server.clone(),
+            config,
+            shutdown,
+        ))
+    }
+
+    /// A request without a body, with a good `Host` and any `Accept`.
+    #[must_use]
+    pub fn ask(&self, method: Method) -> Ask {
+        let mut request = Request::new(Full::default());
+        *request.method_mut() = method;
+        *request.uri_mut() = http::Uri::from_static("/mcp");
+        let ask = Ask {
+            service: self.0.clone(),
+            request,
+        };
+        ask.header("host", "localhost")
+    }
+
+    /// A POST of these bytes as JSON.
+    #[must_use]
+    pub fn post(&self, body: impl Into<Bytes>) -> Ask {
+        let mut ask = self
+            .ask(Method::POST)
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream");
+        *ask.request.body_mut() = Full::new(body.into());
+        ask
+    }
+
+    /// A request of the newest revision, with its envelope and every header that mirrors it.
+    #[must_use]
+    pub fn modern(&self, method: &str, mut params: Value) -> Ask {
+        let meta = modern_meta(Revision::NEWEST, &json!({}));
+        for (key, value) in meta {
+            if params["_meta"].get(&key).is_none() {
+                params["_meta"][key] = value;
+            }
+        }
+        let name = params["name"].as_str().or(params["uri"].as_str());
+        let name = name.map(|name| headers::encode_value(name).into_owned());
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let ask = self
+            .post(body.to_string())
+            .header("MCP-Protocol-Version", Revision::NEWEST.as_str())
+            .header("Mcp-Method", method);
+        match name {
+            Some(name) => ask.header("Mcp-Name", &name),
+            None => ask,
+        }
+    }
+
+    /// A call of a tool by the newest revision.
+    #[must_use]
+    pub fn call(&self, tool: &str, arguments: Value) -> Ask {
+        self.modern("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// The opening of a session.
+    #[must_use]
+    pub fn initialize(&self, revision: Revision, capabilities: Value) -> Ask {
+        let params = json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": capabilities,
+            "clientInfo": {"name": "tester", "version": "1"},
+        });
+        let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        self.post(body.to_string())
+    }
+
+    /// Opens a session of a client that can do nothing.
+    pub async fn open(&self, revision: Revision) -> Session {
+        self.open_able(revision, json!({})).await
+    }
+
+    /// Opens a session.
+    pub async fn open_able(&self, revision: Revision, capabilities: Value) -> Session {
+        let opened = self.initialize(revision, capabilities).send().await;
+        let id = opened.header("mcp-session-id").expect("a session's id");
+        let session = Session {
+            id: id.to_owned(),
+            web: self.clone(),
+            revision,
+        };
+        let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(session.post(&note).send().await.status, 202);
+        session
+    }
+}
+
+/// An open session.
+#[derive(Debug, Clone)]
+pub struct Session {
+    web: Web,
+    /// Its id.
+    pub id: String,
+    /// What it speaks.
+    pub revision: Revision,
+}
+
+impl Session {
+    fn of(&self, ask: Ask) -> Ask {
+        let ask = ask.header("mcp-session-id", &self.id);
+        if self.revision.features().version_header {
+            return ask.header("mcp-protocol-version", self.revision.as_str());
+        }
+        ask
+    }
+
+    /// A POST of a message.
+    #[must_use]
+    pub fn post(&self, message: &Value) -> Ask {
+        self.of(self.web.post(message.to_string()))
+    }
+
+    /// A POST of a request.
+    #[must_use]
+    pub fn request(&self, id: u32, method: &str, params: &Value) -> Ask {
+        self.post(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+    }
+
+    /// A POST of a tool call. Its progress token is its id.
+    #[must_use]
+    pub fn call(&self, id: u32, tool: &str, arguments: &Value) -> Ask {
+        let meta = json!({"progressToken": id});
+        let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+        self.request(id, "tools/call", &params)
+    }
+
+    /// A GET.
+    #[must_use]
+    pub fn get(&self) -> Ask {
+        let ask = self.web.ask(Method::GET);
+        self.of(ask).header("accept", "text/event-stream")
+    }
+
+    /// A GET that goes on after that event.
+    #[must_use]
+    pub fn resume(&self, last: &str) -> Ask {
+        self.get().header("last-event-id", last)
+    }
+
+    /// A DELETE.
+    #[must_use]
+    pub fn delete(&self) -> Ask {
+        self.of(self.web.ask(Method::DELETE))
+    }
+}
+
+/// A request that was not sent yet.
+#[derive(Debug)]
+pub struct Ask {
+    service: StreamableHttp,
+    request: Request<Full<Bytes>>,
+}
+
+impl Ask {
+    /// Sets a header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        let (name, value) = pair(name, value.as_bytes());
+        self.request.headers_mut().insert(name, value);
+        self
+    }
+
+    /// Adds a header, once more if it is there.
+    #[must_use]
+    pub fn and_header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        let (name, value) = pair(name, value.as_ref());
+        self.request.headers_mut().append(name, value);
+        self
+    }
+
+    /// Takes a header away.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.request.headers_mut().remove(name);
+        self
+    }
+
+    /// On whose behalf it is made.
+    #[must_use]
+    pub fn principal(mut self, principal: Principal) -> Self {
+        self.request.extensions_mut().insert(Arc::new(principal));
+        self
+    }
+
+    /// Sends it. Dropping the future closes the connection.
+    pub async fn send(self) -> Got {
+        let answer = timeout(PATIENCE, self.service.answer(self.request)).await;
+        let (parts, body) = answer.expect("a response in time").into_parts();
+        Got {
+            status: parts.status.as_u16(),
+            scope: parts.extensions.get().cloned(),
+            headers: parts.headers,
+            body,
+        }
+    }
+
+    /// Sends it, and the JSON of the response with its status.
+    pub async fn json(self) -> (u16, Value) {
+        let got = self.send().await;
+        (got.status, got.json().await)
+    }
+
+    /// Sends it, and the stream that comes back.
+    pub async fn events(self) -> Events {
+        self.send().await.events()
+    }
+}
+
+fn pair(name: &str, value: &[u8]) -> (HeaderName, HeaderValue) {
+    let name = HeaderName::from_bytes(name.as_bytes()).expect("a header's name");
+    (name, HeaderValue::from_bytes(value).expect("a value"))
+}
+
+/// A response.
+#[derive(Debug)]
+pub struct Got {
+    /// Its status.
+    pub status: u16,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// The scopes that were missing, beside the message.
+    pub scope: Option<ScopeNeeded>,
+    body: ResponseBody,
+}
+
+impl Got {
+    /// A header's value.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|it| it.to_str().ok())
+    }
+
+    /// Whether the body is a stream of events.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        self.header(header::CONTENT_TYPE.as_str()) == Some("text/event-stream")
+    }
+
+    /// The whole body.
+    pub async fn bytes(self) -> Bytes {
+        let body = timeout(PATIENCE, self.body.collect()).await;
+        let body = body.expect("the end in time").expect("it cannot break");
+        body.to_bytes()
+    }
+
+    /// The body, which is JSON.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub async fn json(self) -> Value {
+        let kind = self.header(header::CONTENT_TYPE.as_str());
+        assert_eq!(kind, Some("application/json"), "{self:?}");
+        serde_json::from_slice(&self.bytes().await).expect("JSON")
+    }
+
+    /// The body, which is a stream of events.
+    ///
+    /// # Panics
+    /// When it is none.
+    #[must_use]
+    pub fn events(self) -> Events {
+        assert!(self.is_stream(), "{self:?}");
+        assert_eq!(self.status, StatusCode::OK);
+        Events {
+            body: self.body,
+            unread: Vec::new(),
+        }
+    }
+}
+
+/// One event of a stream.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Event {
+    /// Its id.
+    pub id: Option<String>,
+    /// After how many milliseconds the client is asked to come back.
+    pub retry: Option<u64>,
+    /// What it carries; nothing in a comment.
+    pub data: Option<String>,
+}
+
+impl Event {
+    /// The message that it carries.
+    #[must_use]
+    pub fn message(&self) -> Option<Value> {
+        let data = self.data.as_deref().filter(|data| !data.is_empty())?;
+        Some(serde_json::from_str(data).expect("JSON"))
+    }
+}
+
+/// A stream of events. Dropping it closes the connection.
+#[derive(Debug)]
+pub struct Events {
+    body: ResponseBody,
+    unread: Vec<u8>,
+}
+
+impl Events {
+    /// The next event or comment; `None` at the end.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            let end = self.unread.windows(2).position(|pair| pair == b"\n\n");
+            if let Some(end) = end {
+                let event: Vec<u8> = self.unread.drain(..end + 2).collect();
+                return Some(event_of(&String::from_utf8(event).expect("UTF-8")));
+            }
+            let frame = timeout(PATIENCE, self.body.frame()).await;
+            let Some(frame) = frame.expect("an event in time") else {
+                assert!(self.unread.is_empty(), "the end within an event");
+                return None;
+            };
+            let data = frame.expect("it cannot break").into_data();
+            self.unread.extend_from_slice(&data.expect("no trailers"));
+        }
+    }
+
+    /// The next event with a message.
+    pub async fn next_message(&mut self) -> Option<(Event, Value)> {
+        while let Some(event) = self.next().await {
+            if let Some(message) = event.message() {
+                return Some((event, message));
+            }
+        }
+        None
+    }
+
+    /// The next message.
+    ///
+    /// # Panics
+    /// When the stream ends instead.
+    pub async fn message(&mut self) -> Value {
+        let next = self.next_message().await;
+        next.expect("a message before the end").1
+    }
+
+    /// Everything until the end.
+    pub async fn rest(mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(event);
+        }
+        events
+    }
+
+    /// The messages until the end.
+    pub async fn messages(self) -> Vec<Value> {
+        let events = self.rest().await;
+        events.iter().filter_map(Event::message).collect()
+    }
+
+    /// What can be read within that time; `None` in the last place when it has ended.
+    pub async fn within(&mut self, time: Duration) -> Vec<Option<Event>> {
+        let end = tokio::time::Instant::now() + time;
+        let mut events = Vec::new();
+        while let Ok(event) = tokio::time::timeout_at(end, self.next()).await {
+            let is_last = event.is_none();
+            events.push(event);
+            if is_last {
+                break;
+            }
+        }
+        events
+    }
+}
+
+fn event_of(text: &str) -> Event {
+    let mut event = Event::default();
+    for line in text.lines() {
+        match line.split_once(':') {
+            Some(("id", value)) => event.id = Some(value.trim_start().to_owned()),
+            Some(("retry", value)) => event.retry = value.trim().parse().ok(),
+            Some(("data", value)) => event.data = Some(value.trim_start().to_owned()),
+            _ => {}
+        }
+    }
+    event
+}
+
+/// The revisions whose sessions travel over this binding.
+#[must_use]
+pub fn sessions() -> Vec<Revision> {
+    let is_legacy = |it: &Revision| it.features().era == EraKind::Legacy;
+    let all = Revision::ALL.into_iter().skip(1);
+    all.filter(is_legacy).collect()
+}

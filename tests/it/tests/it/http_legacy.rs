@@ -1,0 +1,492 @@
+//! Streamable HTTP as the legacy revisions have it: POST, GET, DELETE and what they carry.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use http::Method as Verb;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+use turnbuckle_http::Config;
+use turnbuckle_it::web::{Event, Session, Web, sessions};
+use turnbuckle_server::{Context, tool};
+use turnbuckle_session::Revision;
+
+use crate::http::{busy, busy_builder, step_of};
+use crate::servers::{echo, everything};
+use crate::support::code;
+
+/// How long nothing has to come, to be sure that nothing does.
+const A_WHILE: Duration = Duration::from_secs(3);
+
+/// The revisions that have batches.
+fn batching() -> impl Iterator<Item = Revision> {
+    sessions()
+        .into_iter()
+        .filter(|revision| revision.features().batching)
+}
+
+fn call(id: u32, tool: &str, arguments: Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+}
+
+fn messages(events: &[Option<Event>]) -> Vec<Value> {
+    let events = events.iter().flatten();
+    events.filter_map(Event::message).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_path_serves_post_and_get() {
+    for revision in sessions() {
+        let session = Web::new(&echo()).open(revision).await;
+        let listed = session.request(1, "tools/list", &json!({})).send().await;
+        assert_eq!((listed.status, listed.is_stream()), (200, false));
+        let got = session.get().send().await;
+        assert_eq!((got.status, got.is_stream()), (200, true), "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_message_is_a_body() {
+    for revision in sessions() {
+        let able = json!({"roots": {}});
+        let session = Web::new(&busy()).open_able(revision, able).await;
+        let ping = session.request(1, "ping", &json!({}));
+        assert_eq!(ping.json().await.1["result"], json!({}), "{revision}");
+        let note = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});
+        assert_eq!(session.post(&note).send().await.status, 202);
+        let mut events = session.call(2, "roots", &json!({})).events().await;
+        let asked = events.message().await;
+        let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}});
+        assert_eq!(session.post(&answer).send().await.status, 202);
+        let answered = events.message().await;
+        let text = &answered["result"]["content"][0]["text"];
+        assert_eq!(text, r#"{"roots":[]}"#, "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn accepted_input_is_202_and_empty() {
+    for revision in sessions() {
+        let session = Web::new(&echo()).open(revision).await;
+        for input in [
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                "params": {"requestId": 99}}),
+            json!({"jsonrpc": "2.0", "method": "notifications/anything"}),
+            json!({"jsonrpc": "2.0", "id": 77, "result": {}}),
+            json!({"jsonrpc": "2.0", "id": "nobody", "error": {"code": 1, "message": "m"}}),
+        ] {
+            let got = session.post(&input).send().await;
+            assert_eq!(got.status, 202, "{revision} {input}");
+            assert!(got.bytes().await.is_empty());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_input_has_an_error_status() {
+    let web = Web::with(&echo(), Config::new().max_body(2000));
+    for revision in sessions() {
+        let session = web.open(revision).await;
+        let note = json!({"jsonrpc": "2.0", "method": "notifications/anything"});
+        let post = || session.post(&note);
+        let long = json!({"jsonrpc": "2.0", "method": "n", "params": {"a": "x".repeat(2000)}});
+        for (status, ask) in [
+            (404, post().header("mcp-session-id", "nobody")),
+            (400, post().and_header("mcp-session-id", &session.id)),
+            (415, post().header("content-type", "text/plain")),
+            (415, post().without("content-type")),
+            (406, post().header("accept", "text/html")),
+            (413, session.post(&long)),
+            (413, post().header("content-length", "2001")),
+            (400, post().header("mcp-protocol-version", "1999-01-01")),
+            (400, session.post(&json!({"jsonrpc": "2.0", "method": 5}))),
+            (400, session.post(&json!({"jsonrpc": "2.0", "result": {}}))),
+            (400, session.post(&json!("text"))),
+        ] {
+            assert_eq!(ask.send().await.status, status, "{revision}");
+        }
+    }
+    let cut = web.post(r#"{"jsonrpc":"2.0""#);
+    assert_eq!(cut.send().await.status, 400);
+}
+
+/// What is no message is refused in the form of the sender's revision.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_has_the_form_of_the_session() {
+    let web = Web::new(&echo());
+    for revision in sessions() {
+        let session = web.open(revision).await;
+        let ask = session.post(&json!({"jsonrpc": "2.0", "id": {}, "method": "ping"}));
+        let (status, answer) = ask.without("mcp-protocol-version").json().await;
+        assert_eq!((status, code(&answer)), (400, -32600));
+        let id = answer.get("id");
+        let expected = revision.features().null_error_id.then_some(&Value::Null);
+        assert_eq!(id, expected, "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_accept_names_is_enough_if_one_is_ours() {
+    let web = Web::new(&echo());
+    let session = web.open(Revision::NEWEST_LEGACY).await;
+    for accept in [
+        "*/*",
+        "application/json",
+        "text/event-stream",
+        "application/*",
+    ] {
+        let ask = session.request(1, "ping", &json!({}));
+        assert_eq!(ask.header("accept", accept).send().await.status, 200);
+    }
+    let ask = session.request(1, "ping", &json!({})).without("accept");
+    assert_eq!(ask.send().await.status, 200);
+    let ask = session.get().header("accept", "application/json");
+    assert_eq!(ask.send().await.status, 406);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_is_answered_by_json_or_a_stream() {
+    for revision in sessions() {
+        let session = Web::new(&busy()).open(revision).await;
+        for (id, tool, arguments, streams) in [
+            (1, "echo", json!({"text": "t"}), false),
+            (2, "sleep", json!({"seconds": 0}), false),
+            (3, "sleep", json!({"seconds": 2}), true),
+            (4, "count", json!({"to": 2}), true),
+            (5, "count", json!({"to": 2, "seconds": 1}), true),
+        ] {
+            let got = session.call(id, tool, &arguments).send().await;
+            assert_eq!((got.status, got.is_stream()), (200, streams), "{id}");
+            let last = if streams {
+                got.events().messages().await.pop().expect("an answer")
+            } else {
+                got.json().await
+            };
+            assert_eq!(last["id"], id, "{revision}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_stream_carries_every_response() {
+    for revision in sessions() {
+        let session = Web::new(&busy()).open(revision).await;
+        let begin = Instant::now();
+        let call = session.call(1, "count", &json!({"to": 4, "seconds": 5}));
+        let said = call.events().await.messages().await;
+        assert_eq!(begin.elapsed().as_secs(), 20, "{revision}");
+        let steps: Vec<_> = said.iter().filter_map(step_of).collect();
+        assert_eq!(steps, [1, 2, 3, 4]);
+        let answers: Vec<_> = said
+            .iter()
+            .filter(|it| it.get("result").is_some())
+            .collect();
+        assert_eq!(answers.len(), 1);
+        assert_eq!(said.last(), answers.first().copied());
+    }
+    for revision in batching() {
+        let session = Web::new(&busy()).open(revision).await;
+        let batch = json!([
+            call(1, "sleep", json!({"seconds": 9})),
+            call(2, "echo", json!({"text": "t"})),
+            call(3, "count", json!({"to": 2, "seconds": 2})),
+        ]);
+        let said = session.post(&batch).events().await.messages().await;
+        let ids = said.iter().filter_map(|it| it["id"].as_u64());
+        // One event for each, as soon as it is there.
+        assert_eq!(ids.collect::<Vec<_>>(), [2, 3, 1], "{said:#?}");
+        assert_eq!(said.iter().filter_map(step_of).count(), 2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_stream_ends_after_the_last_response() {
+    for revision in sessions() {
+        let session = Web::new(&busy()).open(revision).await;
+        let call = session.call(1, "sleep", &json!({"seconds": 2}));
+        let mut events = call.events().await;
+        assert_eq!(events.message().await["id"], 1);
+        assert_eq!(events.within(A_WHILE).await, [None], "{revision}");
+    }
+    for revision in batching() {
+        let session = Web::new(&busy()).open(revision).await;
+        let nap = |id, seconds: u32| call(id, "sleep", json!({"seconds": seconds}));
+        let mut events = session.post(&json!([nap(1, 9), nap(2, 2)])).events().await;
+        for (id, seconds) in [(2, 2), (1, 9)] {
+            let begin = Instant::now();
+            assert_eq!(events.message().await["id"], id);
+            assert!(begin.elapsed().as_secs() <= seconds);
+        }
+        assert_eq!(events.within(A_WHILE).await, [None]);
+        let quick = session.post(&json!([nap(3, 0), nap(4, 0)])).json().await;
+        assert_eq!(quick.0, 200);
+        assert_eq!(quick.1.as_array().map(Vec::len), Some(2));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_of_responses_is_202() {
+    for revision in batching() {
+        let able = json!({"roots": {}});
+        let session = Web::new(&busy()).open_able(revision, able).await;
+        let mut calls = Vec::new();
+        let mut answers = Vec::new();
+        for id in [1, 2] {
+            let mut events = session.call(id, "roots", &json!({})).events().await;
+            let asked = events.message().await;
+            let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}});
+            answers.push(answer);
+            calls.push(events);
+        }
+        let got = session.post(&answers.into()).send().await;
+        assert_eq!(got.status, 202);
+        assert!(got.bytes().await.is_empty());
+        for mut events in calls {
+            let answer = events.message().await;
+            assert_eq!(answer["result"]["content"][0]["text"], r#"{"roots":[]}"#);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_carries_only_what_belongs_to_it() {
+    for revision in sessions() {
+        let able = json!({"roots": {}});
+        let session = Web::new(&busy()).open_able(revision, able).await;
+        let count = |id| session.call(id, "count", &json!({"to": 4, "seconds": id}));
+        let (one, two) = (count(1).events().await, count(2).events().await);
+        let mut asking = session.call(3, "roots", &json!({})).events().await;
+        let asked = asking.message().await;
+        assert_eq!(asked["method"], "roots/list");
+        for (id, events) in [(1, one), (2, two)] {
+            let said = events.messages().await;
+            let tokens = said
+                .iter()
+                .filter_map(|it| it["params"]["progressToken"].as_u64());
+            assert_eq!(tokens.collect::<Vec<_>>(), [id; 4], "{revision}");
+            let is_log = |it: &&Value| it["method"] == "notifications/message";
+            assert_eq!(said.iter().filter(is_log).count(), 4);
+            assert_eq!(said.len(), 9, "{said:#?}");
+            assert_eq!(said[8]["id"], id);
+        }
+        let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}});
+        session.post(&answer).send().await;
+        assert_eq!(asking.messages().await.len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn get_is_a_stream_or_405() {
+    for revision in sessions() {
+        let session = Web::new(&echo()).open(revision).await;
+        assert!(session.get().send().await.is_stream());
+        let stateless = Web::with(&echo(), Config::new().stateless(true));
+        for verb in [Verb::GET, Verb::DELETE, Verb::PUT] {
+            let ask = stateless.ask(verb).header("accept", "text/event-stream");
+            let got = ask.send().await;
+            assert_eq!(got.status, 405);
+            assert_eq!(got.header("allow"), Some("POST, OPTIONS"));
+        }
+        let got = Web::new(&echo()).ask(Verb::PUT).send().await;
+        assert_eq!(got.status, 405);
+        assert_eq!(got.header("allow"), Some("GET, POST, DELETE, OPTIONS"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_get_stream_carries_unrelated_messages() {
+    for revision in sessions() {
+        let session = Web::new(&everything()).open(revision).await;
+        let mut general = session.get().events().await;
+        // The tool says something of its own, and changes every list.
+        let call = session.call(1, "talk", &json!({}));
+        let said = call.events().await.messages().await;
+        let changed = |it: &Value| {
+            it["method"]
+                .as_str()
+                .is_some_and(|it| it.contains("changed"))
+        };
+        assert!(!said.iter().any(changed), "{said:?}");
+        assert_eq!(said.len(), 3);
+        let heard = messages(&general.within(A_WHILE).await);
+        assert_eq!(heard.len(), 3, "{revision} {heard:?}");
+        assert!(heard.iter().all(changed), "{heard:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_came_before_the_handshakes_end_hears_of_changes() {
+    let web = Web::new(&everything());
+    let opened = web
+        .initialize(Revision::NEWEST_LEGACY, json!({}))
+        .send()
+        .await;
+    let id = opened.header("mcp-session-id").unwrap().to_owned();
+    let get = web.ask(Verb::GET).header("mcp-session-id", &id);
+    let mut general = get.events().await;
+    assert!(messages(&general.within(A_WHILE).await).is_empty());
+    let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let note = web.post(note.to_string()).header("mcp-session-id", &id);
+    note.send().await;
+    assert_eq!(messages(&general.within(A_WHILE).await), [Value::Null; 0]);
+    let begin = Instant::now();
+    let call = web.post(call(1, "talk", json!({})).to_string());
+    call.header("mcp-session-id", &id).send().await;
+    general.next_message().await.expect("a change");
+    assert_eq!(begin.elapsed(), Duration::ZERO, "at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_response_travels_on_a_fresh_get() {
+    for revision in sessions() {
+        let session = Web::new(&busy()).open(revision).await;
+        let mut general = session.get().events().await;
+        let mut count = session
+            .call(1, "count", &json!({"to": 2, "seconds": 2}))
+            .events()
+            .await;
+        count.message().await;
+        drop(count);
+        let lost = session.call(2, "sleep", &json!({"seconds": 2})).send();
+        assert!(timeout(Duration::from_millis(10), lost).await.is_err());
+        let heard = messages(&general.within(Duration::from_secs(20)).await);
+        assert!(heard.is_empty(), "{revision} {heard:?}");
+        let mut fresh = session.get().events().await;
+        assert!(messages(&fresh.within(A_WHILE).await).is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_message_travels_on_one_stream() {
+    for revision in sessions() {
+        let session = Web::new(&everything()).open(revision).await;
+        let mut gets = vec![session.get().events().await, session.get().events().await];
+        for round in 0..2 {
+            let call = session.call(round, "talk", &json!({}));
+            let said = call.events().await.messages().await;
+            assert_eq!(said.len(), 3);
+            let mut heard = Vec::new();
+            for get in &mut gets {
+                let events = get.within(A_WHILE).await;
+                assert!(!events.contains(&None), "{revision}: a stream ended");
+                heard.extend(messages(&events));
+            }
+            let methods: HashSet<_> = heard.iter().map(|it| it["method"].to_string()).collect();
+            assert_eq!((heard.len(), methods.len()), (3, 3), "{heard:?}");
+            // The other one goes on alone.
+            gets.truncate(1);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_connection_cancels_nothing() {
+    let done = Arc::new(AtomicUsize::new(0));
+    let count = done.clone();
+    let work = tool("work", move |(): (), _: Context| {
+        let count = count.clone();
+        async move {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            count.fetch_add(1, Ordering::SeqCst);
+            "worked"
+        }
+    });
+    let web = Web::new(&busy_builder().tool(work).build().unwrap());
+    for (revision, finished) in sessions().into_iter().zip(1..) {
+        let session = web.open(revision).await;
+        // Lost while the answer is waited for, and lost while it is streamed.
+        let waiting = session.call(1, "work", &json!({})).send();
+        assert!(timeout(Duration::from_millis(10), waiting).await.is_err());
+        let mut events = session.call(2, "work", &json!({})).events().await;
+        let primed = match revision.features().priming_event {
+            true => events.next().await.unwrap().id,
+            false => None,
+        };
+        drop(events);
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let done = done.load(Ordering::SeqCst);
+        assert_eq!(done, 2 * finished, "{revision}");
+        let Some(id) = primed else { continue };
+        let rest = session.resume(&id).events().await.messages().await;
+        assert_eq!(rest.len(), 1);
+        assert_eq!(rest[0]["result"]["content"][0]["text"], "worked");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_request_ends_its_stream_without_a_response() {
+    for revision in sessions() {
+        let session = Web::new(&busy()).open(revision).await;
+        let cancel = |id: u32| {
+            let params = json!({"requestId": id});
+            let note = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                "params": params});
+            session.post(&note).send()
+        };
+        let mut events = session
+            .call(1, "sleep", &json!({"seconds": 99}))
+            .events()
+            .await;
+        cancel(1).await;
+        let rest = events.within(Duration::from_secs(5)).await;
+        assert_eq!(rest.last(), Some(&None), "{revision}");
+        assert!(messages(&rest).is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_version_header_is_400() {
+    for revision in sessions() {
+        let session = Web::new(&echo()).open(revision).await;
+        for version in ["1999-01-01", "2027-01-01", "latest", "", "2025-11-25 x"] {
+            let asks = [
+                session.request(1, "ping", &json!({})),
+                session.get(),
+                session.delete(),
+            ];
+            for ask in asks {
+                let got = ask.header("mcp-protocol-version", version).send().await;
+                assert_eq!(got.status, 400, "{revision} {version:?}");
+            }
+        }
+        let twice = session
+            .request(1, "ping", &json!({}))
+            .without("mcp-protocol-version");
+        let twice = twice.header("mcp-protocol-version", revision.as_str());
+        let twice = twice.and_header("mcp-protocol-version", revision.as_str());
+        assert_eq!(twice.send().await.status, 400);
+        // None, and any other that is served, is as good: the session's own counts.
+        for other in sessions().iter().map(|it| Some(it.as_str())).chain([None]) {
+            let ask = session.request(1, "ping", &json!({}));
+            let ask = ask.without("mcp-protocol-version");
+            let ask = other
+                .iter()
+                .fold(ask, |ask, it| ask.header("mcp-protocol-version", it));
+            assert_eq!(ask.send().await.status, 200, "{revision} {other:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_version_header_means_the_first_http_revision() {
+    let stateless = Web::with(&echo(), Config::new().stateless(true));
+    let batch = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
+    // That revision alone has batches.
+    let without = stateless.post(batch.to_string()).json().await;
+    assert_eq!(without.0, 200);
+    assert_eq!(without.1[0]["result"], json!({}));
+    let ask = stateless.post(batch.to_string());
+    let ask = ask.header("mcp-protocol-version", Revision::NEWEST_LEGACY.as_str());
+    assert_eq!(ask.send().await.status, 400);
+    // With a session its own revision counts.
+    for revision in sessions() {
+        let session: Session = Web::new(&echo()).open(revision).await;
+        let ask = session.post(&batch).without("mcp-protocol-version");
+        let status = ask.send().await.status;
+        let batching = revision.features().batching;
+        assert_eq!(status, if batching { 200 } else { 400 }, "{revision}");
+    }
+}

@@ -1,0 +1,264 @@
+//! Streams that outlive their connections: ids, priming, replay, and streams that a client polls.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde_json::json;
+use turnbuckle_http::Config;
+use turnbuckle_it::web::{Event, Session, Web, sessions};
+use turnbuckle_session::Revision;
+
+use crate::http::{busy, step_of};
+use crate::servers::everything;
+
+fn polling() -> impl Iterator<Item = Revision> {
+    sessions()
+        .into_iter()
+        .filter(|revision| revision.features().polling_streams)
+}
+
+/// Calls the counting tool, reads that many of its steps and loses the connection: the id of the
+/// last event.
+async fn broken_off(session: &Session, id: u32, after: usize) -> String {
+    let call = session.call(id, "count", &json!({"to": 5, "seconds": 2}));
+    let mut events = call.events().await;
+    let mut last = None;
+    let mut steps = 0;
+    while steps < after {
+        let (event, message) = events.next_message().await.expect("a step");
+        steps += usize::from(step_of(&message).is_some());
+        last = event.id;
+    }
+    last.expect("an id")
+}
+
+fn steps(events: &[Event]) -> Vec<u64> {
+    let messages = events.iter().filter_map(Event::message);
+    messages.filter_map(|it| step_of(&it)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_primed() {
+    for revision in sessions() {
+        let session = Web::new(&busy()).open(revision).await;
+        let call = session.call(1, "sleep", &json!({"seconds": 5}));
+        let of_post = call.events().await.next().await.unwrap();
+        let mut get = session.get().events().await;
+        let first = get.within(Duration::from_secs(3)).await.into_iter().next();
+        let of_get = first.map(|event| event.expect("it goes on"));
+        if revision.features().priming_event {
+            for event in [of_post, of_get.unwrap()] {
+                assert!(event.id.is_some() && event.retry.is_some(), "{event:?}");
+                assert_eq!(event.data.as_deref(), Some(""));
+            }
+        } else {
+            // Older clients take every event for a message.
+            assert!(of_post.message().is_some(), "{revision}");
+            assert_eq!(of_get, None, "{revision}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn event_ids_are_unique_in_a_session() {
+    for revision in sessions() {
+        let session = Web::new(&everything()).open(revision).await;
+        let mut seen = HashSet::new();
+        let mut count = 0;
+        for round in 0..4 {
+            let mut gets = [session.get().events().await, session.get().events().await];
+            let call = session.call(round, "talk", &json!({}));
+            let mut events = call.events().await.rest().await;
+            for get in &mut gets {
+                let heard = get.within(Duration::from_secs(1)).await;
+                events.extend(heard.into_iter().flatten());
+            }
+            for id in events.into_iter().filter_map(|event| event.id) {
+                count += 1;
+                assert!(seen.insert(id.clone()), "{revision}: {id} twice");
+            }
+        }
+        assert!(count >= 4 * 6, "{count}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_id_names_its_stream() {
+    for revision in sessions() {
+        let session = Web::new(&busy()).open(revision).await;
+        let mut last = Vec::new();
+        for id in 1..=3 {
+            last.push((id, broken_off(&session, id, 1).await));
+        }
+        for (id, last) in last.into_iter().rev() {
+            let said = session.resume(&last).events().await.messages().await;
+            assert_eq!(said.last().unwrap()["id"], id, "{revision}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_stays_on_its_stream() {
+    for revision in sessions() {
+        let session = Web::new(&busy()).open(revision).await;
+        let one = broken_off(&session, 1, 2).await;
+        let two = broken_off(&session, 2, 3).await;
+        for (id, last, expected) in [
+            (1, &one, &[3, 4, 5][..]),
+            (2, &two, &[4, 5]),
+            (1, &one, &[3, 4, 5]),
+        ] {
+            let rest = session.resume(last).events().await.rest().await;
+            assert_eq!(steps(&rest), expected, "{revision}");
+            let messages: Vec<_> = rest.iter().filter_map(Event::message).collect();
+            let own = |it: &serde_json::Value| {
+                it["id"] == id
+                    || it["params"]["progressToken"] == id
+                    || it["method"] == "notifications/message"
+            };
+            assert!(messages.iter().all(own), "{messages:?}");
+        }
+        // Another session has no such stream.
+        let other = Web::new(&busy()).open(revision).await;
+        assert_eq!(other.resume(&one).send().await.status, 400);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_is_not_known_is_400() {
+    let web = Web::with(&busy(), Config::new().replay_events(4));
+    let session = web.open(Revision::NEWEST_LEGACY).await;
+    let last = broken_off(&session, 1, 1).await;
+    let (stream, _) = last.split_once('-').unwrap();
+    let beyond = format!("{stream}-99");
+    for unknown in ["", "x", "77-1", "-", "1", "0-9", &beyond] {
+        assert_eq!(
+            session.resume(unknown).send().await.status,
+            400,
+            "{unknown:?}"
+        );
+    }
+    let twice = session.resume(&last).and_header("last-event-id", &last);
+    assert_eq!(twice.send().await.status, 400);
+    // It goes on with nobody there, until what came after that event is no longer kept.
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(session.resume(&last).send().await.status, 400);
+    let kept = format!("{stream}-9");
+    let rest = session.resume(&kept).events().await.messages().await;
+    assert_eq!(rest.last().unwrap()["id"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_has_ended_is_kept_for_a_while() {
+    let config = Config::new().replay_time(Duration::from_secs(30));
+    let session = Web::with(&busy(), config)
+        .open(Revision::NEWEST_LEGACY)
+        .await;
+    let last = broken_off(&session, 1, 5).await;
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    for _ in 0..2 {
+        let rest = session.resume(&last).events().await.messages().await;
+        assert_eq!(rest.last().unwrap()["id"], 1);
+    }
+    tokio::time::sleep(Duration::from_secs(40)).await;
+    assert_eq!(session.resume(&last).send().await.status, 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_kept_of_a_session_is_bounded() {
+    let streams = Config::new().max_streams(3);
+    let bytes = Config::new().replay_session_bytes(1500);
+    for config in [streams, bytes] {
+        let session = Web::with(&busy(), config)
+            .open(Revision::NEWEST_LEGACY)
+            .await;
+        let mut last = Vec::new();
+        for id in 1..=10 {
+            let call = session.call(id, "count", &json!({"to": 2}));
+            let rest = call.events().await.rest().await;
+            last.push(rest[0].id.clone().expect("primed"));
+        }
+        let mut kept = 0;
+        for id in &last {
+            kept += usize::from(session.resume(id).send().await.status == 200);
+        }
+        assert!((1..=3).contains(&kept), "{kept}");
+        assert_eq!(session.resume(&last[9]).send().await.status, 200);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_general_stream_goes_on_where_it_broke_off() {
+    for revision in sessions() {
+        let session = Web::new(&everything()).open(revision).await;
+        let mut general = session.get().events().await;
+        session.call(1, "talk", &json!({})).send().await;
+        let (event, first) = general.next_message().await.unwrap();
+        drop(general);
+        let last = event.id.unwrap();
+        let mut again = session.resume(&last).events().await;
+        let heard = again.within(Duration::from_secs(3)).await;
+        let heard: Vec<_> = heard.iter().flatten().filter_map(Event::message).collect();
+        assert_eq!(heard.len(), 2, "{revision}");
+        assert!(!heard.contains(&first));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_goes_before_an_early_close() {
+    let config = Config::new().retry(Duration::from_millis(700));
+    let web = Web::with(&busy(), config);
+    for revision in polling() {
+        let session = web.open(revision).await;
+        let call = session.call(1, "later", &json!({}));
+        let closed = call.events().await.rest().await;
+        assert_eq!(closed.len(), 1, "{closed:?}");
+        assert_eq!(closed[0].retry, Some(700));
+        let id = closed[0].id.clone().unwrap();
+        // What came while nobody was there, and the answer, are there for who comes back.
+        let rest = session.resume(&id).events().await.rest().await;
+        assert_eq!(rest[0].retry, Some(700));
+        assert_eq!(steps(&rest), [1]);
+        let answer = rest.last().and_then(Event::message).unwrap();
+        assert_eq!(answer["result"]["content"][0]["text"], "later");
+        let general = session.get().events().await.next().await.unwrap();
+        assert_eq!(general.retry, Some(700));
+    }
+    for revision in sessions() {
+        if polling().any(|it| it == revision) {
+            continue;
+        }
+        // Where a client would not come back its stream stays.
+        let call = web.open(revision).await.call(1, "later", &json!({}));
+        let events = call.events().await.rest().await;
+        assert!(events.iter().all(|event| event.retry.is_none()));
+        assert_eq!(steps(&events), [1], "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_cannot_be_kept_is_not_closed_early() {
+    let web = Web::with(&busy(), Config::new().max_streams(1));
+    for revision in polling() {
+        let session = web.open(revision).await;
+        let nap = session.call(1, "sleep", &json!({"seconds": 60}));
+        let napping = nap.events().await;
+        let call = session.call(2, "later", &json!({}));
+        let said = call.events().await.messages().await;
+        assert_eq!(said.last().unwrap()["id"], 2);
+        drop(napping);
+    }
+}
+
+/// A client that reads nothing holds its handler up, and not more than the bound is kept for it.
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_loses_nothing() {
+    let config = Config::new().replay_events(8);
+    for revision in sessions() {
+        let session = Web::with(&busy(), config.clone()).open(revision).await;
+        let events = session.call(1, "count", &json!({"to": 300})).events().await;
+        tokio::time::sleep(Duration::from_secs(600)).await;
+        let rest = events.rest().await;
+        assert!(steps(&rest).into_iter().eq(1..=300), "{revision}");
+    }
+}

@@ -1,0 +1,287 @@
+//! The sessions of the legacy era: their ids, who may use them, and how they end.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use turnbuckle_http::Config;
+use turnbuckle_it::web::{Web, sessions};
+use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_session::{Limits, Revision};
+
+use crate::http::busy;
+use crate::servers::{echo, echo_builder};
+use crate::support::{code, principal};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A server that counts the handlers of `hold` that are there.
+fn holding() -> (Server, Arc<AtomicUsize>) {
+    struct Here(Arc<AtomicUsize>);
+    impl Drop for Here {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    let here = Arc::new(AtomicUsize::new(0));
+    let count = here.clone();
+    let hold = move |(): (), _: Context| {
+        count.fetch_add(1, Ordering::SeqCst);
+        let here = Here(count.clone());
+        async move {
+            std::future::pending::<()>().await;
+            drop(here);
+        }
+    };
+    let server = echo_builder().tool(tool("hold", hold)).build().unwrap();
+    (server, here)
+}
+
+#[tokio::test(start_paused = true)]
+async fn session_ids_are_random() {
+    let web = Web::new(&echo());
+    let mut ids = HashSet::new();
+    for _ in 0..2000 {
+        ids.insert(web.open(Revision::NEWEST_LEGACY).await.id);
+    }
+    assert_eq!(ids.len(), 2000);
+    assert!(ids.iter().all(|id| id.len() >= 32));
+    for part in [0..2, 14..16, 30..32] {
+        let parts: HashSet<_> = ids.iter().map(|id| &id[part.clone()]).collect();
+        assert!(parts.len() > 200, "{part:?}: {}", parts.len());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn session_ids_are_visible_ascii() {
+    for revision in sessions() {
+        let web = Web::new(&echo());
+        for _ in 0..50 {
+            let id = web.open(revision).await.id;
+            assert!(id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)), "{id}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_session_id_is_400() {
+    for revision in sessions() {
+        let session = Web::new(&echo()).open(revision).await;
+        let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
+        for ask in [
+            session.request(1, "ping", &json!({})),
+            session.post(&note),
+            session.post(&answer),
+            session.post(&json!([note])),
+            session.get(),
+            session.delete(),
+        ] {
+            let got = ask.without("mcp-session-id").send().await;
+            assert_eq!(got.status, 400, "{revision}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ended_session_is_404() {
+    let config = Config::new().session_idle(10 * MINUTE);
+    for revision in sessions() {
+        let web = Web::with(&echo(), config.clone());
+        let deleted = web.open(revision).await;
+        assert_eq!(deleted.delete().send().await.status, 204);
+        let idle = web.open(revision).await;
+        tokio::time::sleep(11 * MINUTE).await;
+        for session in [deleted, idle] {
+            let again = web.initialize(revision, json!({}));
+            for ask in [
+                session.request(1, "ping", &json!({})),
+                session.get(),
+                session.delete(),
+                session.post(&json!({"jsonrpc": "2.0", "method": "notifications/x"})),
+                again.header("mcp-session-id", &session.id),
+            ] {
+                assert_eq!(ask.send().await.status, 404, "{revision}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_handshake_is_refused() {
+    for revision in sessions() {
+        let web = Web::new(&echo());
+        let session = web.open(revision).await;
+        let again = web.initialize(revision, json!({}));
+        let (status, answer) = again.header("mcp-session-id", &session.id).json().await;
+        assert_eq!((status, code(&answer)), (400, -32600), "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_used_is_not_idle() {
+    let web = Web::with(&busy(), Config::new().session_idle(10 * MINUTE));
+    let [asking, reading, working] = [(), (), ()].map(|()| web.open(Revision::NEWEST_LEGACY));
+    let (asking, reading, working) = (asking.await, reading.await, working.await);
+    let _general = reading.get().events().await;
+    let nap = working
+        .call(1, "sleep", &json!({"seconds": 3000}))
+        .events()
+        .await;
+    drop(nap);
+    for _ in 0..8 {
+        tokio::time::sleep(6 * MINUTE).await;
+        let got = asking.request(1, "ping", &json!({})).send().await;
+        assert_eq!(got.status, 200);
+    }
+    for session in [reading, working] {
+        let got = session.request(2, "ping", &json!({})).send().await;
+        assert_eq!(got.status, 200);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handshake_has_to_end_in_time() {
+    let web = Web::new(&echo());
+    for ended in [false, true] {
+        let opened = web
+            .initialize(Revision::NEWEST_LEGACY, json!({}))
+            .send()
+            .await;
+        let id = opened.header("mcp-session-id").unwrap().to_owned();
+        // An open stream does not make up for it.
+        let get = web.ask(http::Method::GET).header("mcp-session-id", &id);
+        let _general = get.events().await;
+        let post = |message: Value| web.post(message.to_string()).header("mcp-session-id", &id);
+        if ended {
+            let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+            assert_eq!(post(note).send().await.status, 202);
+        }
+        tokio::time::sleep(2 * MINUTE).await;
+        let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+        let status = post(ping).send().await.status;
+        assert_eq!(status, if ended { 200 } else { 404 });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_are_only_so_many_sessions() {
+    let web = Web::with(&echo(), Config::new().max_sessions(5));
+    let open = || web.initialize(Revision::NEWEST_LEGACY, json!({}));
+    for _ in 0..5 {
+        assert_eq!(open().send().await.status, 200);
+    }
+    let (status, answer) = open().json().await;
+    assert_eq!(status, 503);
+    let message = answer["error"]["message"].to_string();
+    assert!(message.contains("Config::max_sessions"), "{message}");
+    // Clients that vanish leave their places, before the end of the handshake too.
+    tokio::time::sleep(2 * MINUTE).await;
+    for _ in 0..5 {
+        let session = web.open(Revision::NEWEST_LEGACY).await;
+        assert_eq!(session.delete().send().await.status, 204);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_stays_of_a_client_that_vanished() {
+    let (server, here) = holding();
+    let mut limits = Limits::default();
+    limits.handler_deadline = 5 * MINUTE;
+    let config = Config::new().session_idle(10 * MINUTE).limits(limits);
+    let web = Web::with(&server, config);
+    let session = web.open(Revision::NEWEST_LEGACY).await;
+    drop(session.call(1, "hold", &json!({})).events().await);
+    let waiting = session.call(2, "hold", &json!({})).send();
+    assert!(timeout(Duration::from_millis(10), waiting).await.is_err());
+    assert_eq!(here.load(Ordering::SeqCst), 2);
+    tokio::time::sleep(20 * MINUTE).await;
+    assert_eq!(here.load(Ordering::SeqCst), 0);
+    assert_eq!(session.get().send().await.status, 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_session_takes_everything_with_it() {
+    let (server, here) = holding();
+    let web = Web::new(&server);
+    let session = web.open(Revision::NEWEST_LEGACY).await;
+    let mut general = session.get().events().await;
+    let mut held = session.call(1, "hold", &json!({})).events().await;
+    let waiting = tokio::spawn(session.call(2, "hold", &json!({})).send());
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    assert_eq!(here.load(Ordering::SeqCst), 2);
+    assert_eq!(session.delete().send().await.status, 204);
+    for events in [&mut general, &mut held] {
+        let rest = events.within(Duration::from_millis(10)).await;
+        assert_eq!(rest.last(), Some(&None), "the stream ends at once");
+    }
+    let waited = timeout(Duration::from_secs(5), waiting).await;
+    let ended = waited.expect("it ends in the handler's grace").unwrap();
+    assert!(ended.events().messages().await.is_empty());
+    assert_eq!(here.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_endpoint_ends_its_sessions() {
+    let (server, here) = holding();
+    let web = Web::new(&server);
+    let session = web.open(Revision::NEWEST_LEGACY).await;
+    drop(session.call(1, "hold", &json!({})).events().await);
+    assert_eq!(here.load(Ordering::SeqCst), 1);
+    drop((web, session));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(here.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_is_its_openers() {
+    let web = Web::new(&echo());
+    for revision in sessions() {
+        let opening = web
+            .initialize(revision, json!({}))
+            .principal(principal("ann"));
+        let opened = opening.send().await;
+        let id = opened.header("mcp-session-id").unwrap();
+        let asked = || {
+            let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+            web.post(ping.to_string()).header("mcp-session-id", id)
+        };
+        let got = asked().principal(principal("ann")).send().await;
+        assert_eq!(got.status, 200, "{revision}");
+        assert_eq!(asked().principal(principal("bob")).send().await.status, 404);
+        assert_eq!(asked().send().await.status, 404);
+        for verb in [http::Method::GET, http::Method::DELETE] {
+            let ask = web.ask(verb).header("mcp-session-id", id);
+            let got = ask.principal(principal("bob")).send().await;
+            assert_eq!(got.status, 404);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_answers_no_ping_has_no_session() {
+    let mut limits = Limits::default();
+    limits.ping_interval = Some(MINUTE);
+    limits.ping_timeout = Duration::from_secs(10);
+    let web = Web::with(&echo(), Config::new().limits(limits));
+    for answers in [true, false] {
+        let session = web.open(Revision::NEWEST_LEGACY).await;
+        let mut general = session.get().events().await;
+        for _ in 0..3 {
+            let (_, ping) = general.next_message().await.expect("a ping");
+            if answers {
+                let pong = json!({"jsonrpc": "2.0", "id": ping["id"], "result": {}});
+                assert_eq!(session.post(&pong).send().await.status, 202);
+            } else if ping["method"] == "notifications/cancelled" {
+                // It is given up; there is no other.
+                break;
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let got = session.request(1, "ping", &json!({})).send().await;
+        assert_eq!(got.status, if answers { 200 } else { 404 });
+    }
+}

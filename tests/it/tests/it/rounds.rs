@@ -1,0 +1,224 @@
+//! What a handler may need from its client, and how often.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use turnbuckle_it::harness::{Case, Client};
+use turnbuckle_server::{
+    Context, Extension, Failure, NeedsInput, Result, Server, Typing, prompt, tool,
+};
+use turnbuckle_types::{CompleteParams, CompleteResult, Request};
+
+use crate::asking::{self, form, good_answer, requests, said, url};
+use crate::support::{
+    Question, able, call, code, connect_able, converse, message, result, text, told,
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Subject {
+    #[expect(dead_code, reason = "only its name is of interest")]
+    subject: String,
+}
+
+async fn connect(case: Case, server: &Server) -> Client {
+    connect_able(case, server, able(case.revision)).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_legacy_round_goes_out_together_and_the_first_failure_ends_it() {
+    let server = asking::server();
+    for case in Case::legacy() {
+        let mut client = connect(case, &server).await;
+        let [(method, params), ..] = requests("roots,sample");
+        let id = client.start(method, params.clone()).await;
+        let asked = client.messages().await;
+        let of = |method: &str| asked.iter().find(|it| it["method"] == method).unwrap();
+        let (roots, sample) = (of("roots/list"), of("sampling/createMessage"));
+        assert_eq!(asked.len(), 2, "{case}");
+        // In any order.
+        client
+            .answer(
+                &sample["id"],
+                good_answer("sampling/createMessage", &Value::Null),
+            )
+            .await;
+        assert!(!client.is_answered(id).await, "{case}");
+        client
+            .answer(&roots["id"], good_answer("roots/list", &Value::Null))
+            .await;
+        assert!(
+            said(method, &client.response(id).await).contains("something"),
+            "{case}"
+        );
+
+        let id = client.start(method, params).await;
+        let asked = client.messages().await;
+        let of = |method: &str| asked.iter().find(|it| it["method"] == method).unwrap();
+        client
+            .answer_error(&of("sampling/createMessage")["id"], -1, "User rejected")
+            .await;
+        assert!(
+            told(&client.response(id).await).contains("User rejected"),
+            "{case}"
+        );
+        let taken_back = client.messages().await;
+        assert_eq!(taken_back.len(), 1, "{case}");
+        assert_eq!(taken_back[0]["method"], "notifications/cancelled", "{case}");
+        assert_eq!(
+            taken_back[0]["params"]["requestId"],
+            of("roots/list")["id"],
+            "{case}"
+        );
+    }
+}
+
+/// A server with a tool that needs just that.
+fn needing(needs: fn() -> Result<NeedsInput>) -> Server {
+    Server::builder("needing", "1.0.0")
+        .tool(tool("need", move |(): (), context: Context| async move {
+            if context.raw_answer("a").is_some() || context.state::<u8>()?.is_some() {
+                return Ok::<_, Failure>("went on");
+            }
+            Err(needs()?.into())
+        }))
+        .build()
+        .unwrap()
+}
+
+// requirement: e0ddc6737b70
+#[tokio::test(start_paused = true)]
+async fn an_empty_round_is_refused() {
+    let server = needing(|| Ok(NeedsInput::new()));
+    for case in Case::all() {
+        let mut client = connect(case, &server).await;
+        let answer = call(&mut client, "need", json!({})).await;
+        assert_eq!(code(&answer), -32603, "{case}");
+        assert_eq!(client.messages().await, [Value::Null; 0], "{case}");
+    }
+    // A state alone is something to come back with.
+    let server = needing(|| Ok(NeedsInput::new().state(&5)?));
+    for case in Case::all() {
+        let mut client = connect(case, &server).await;
+        let params = json!({"name": "need"});
+        let nobody = |_: &Question| panic!("nothing was asked");
+        let (answer, _) = converse(&mut client, "tools/call", params, nobody).await;
+        assert_eq!(text(&answer), "went on", "{case}");
+    }
+}
+
+// requirement: 10658fbe8c6f
+#[tokio::test(start_paused = true)]
+async fn a_repeated_key_is_refused() {
+    let server = needing(|| Ok(NeedsInput::new().ask("a", form()).ask("a", url())));
+    for case in Case::all() {
+        let mut client = connect(case, &server).await;
+        let answer = call(&mut client, "need", json!({})).await;
+        assert_eq!(code(&answer), -32603, "{case}");
+        assert!(message(&answer).contains("\"a\""), "{case}: {answer}");
+        assert_eq!(client.messages().await, [Value::Null; 0], "{case}");
+    }
+}
+
+struct Probe;
+
+impl Request for Probe {
+    const METHOD: &'static str = "example/probe";
+    type Params = CompleteParams;
+    type Result = CompleteResult;
+}
+
+// requirement: 48c3bc054aef
+#[tokio::test(start_paused = true)]
+async fn only_three_methods_may_need_input() {
+    let completer = async |_: Typing, context: Context| {
+        // There is no way to say it but through an error, which a completer has none of.
+        assert!(context.ask("name", form()).is_err());
+        Vec::new()
+    };
+    let probing = Extension::new("com.example/probe").method::<Probe, _, _>(
+        async |_: CompleteParams, context: Context| {
+            context.ask("name", form())?;
+            Err(Failure::new("not asked"))
+        },
+    );
+    let server = Server::builder("s", "1")
+        .prompt(
+            prompt("p", async |_: Subject, _: Context| String::new())
+                .complete("subject", completer),
+        )
+        .extension(probing)
+        .build()
+        .unwrap();
+    for case in Case::modern() {
+        let mut able = able(case.revision);
+        able["extensions"] = json!({"com.example/probe": {}});
+        let mut client = connect_able(case, &server, able).await;
+        let params = json!({
+            "ref": {"type": "ref/prompt", "name": "p"},
+            "argument": {"name": "subject", "value": ""},
+        });
+        let answer = client.request("completion/complete", params.clone()).await;
+        assert_eq!(result(&answer)["resultType"], "complete", "{case}");
+        let answer = client.request("example/probe", params).await;
+        assert_eq!(code(&answer), -32603, "{case}");
+        assert!(message(&answer).contains("input"), "{case}: {answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rounds_are_bounded() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = asked.clone();
+    let server = Server::builder("insatiable", "1.0.0")
+        .tool(tool("more", move |(): (), context: Context| {
+            let at = counter.fetch_add(1, Ordering::Relaxed);
+            async move { context.ask(&format!("q{at}"), form()).map(|_| "never") }
+        }))
+        .max_rounds(3)
+        .build()
+        .unwrap();
+    for case in Case::legacy()
+        .into_iter()
+        .filter(|it| it.revision.features().elicitation)
+    {
+        let mut client = connect(case, &server).await;
+        let answers = |it: &Question| good_answer(&it.method, &it.params);
+        let params = json!({"name": "more"});
+        let (answer, asked) = converse(&mut client, "tools/call", params, answers).await;
+        assert!(
+            told(&answer).contains("more than 3 times"),
+            "{case}: {answer}"
+        );
+        assert_eq!(asked.len(), 3, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_fails_after_the_last_round_is_told_as_it_is() {
+    let server = Server::builder("s", "1")
+        .tool(tool("once", async |(): (), context: Context| {
+            context.ask("name", form())?;
+            Err::<String, _>(Failure::new("disk full"))
+        }))
+        .tool(tool("never", async |(): (), _: Context| {
+            Err::<String, _>(Failure::new("disk full"))
+        }))
+        .max_rounds(1)
+        .build()
+        .unwrap();
+    for case in Case::all()
+        .into_iter()
+        .filter(|it| it.revision.features().elicitation)
+    {
+        let mut client = connect(case, &server).await;
+        for name in ["once", "never"] {
+            let answers = |it: &Question| good_answer(&it.method, &it.params);
+            let params = json!({"name": name});
+            let (answer, _) = converse(&mut client, "tools/call", params, answers).await;
+            assert_eq!(told(&answer), "disk full", "{case} {name}");
+        }
+    }
+}
