@@ -1,8 +1,10 @@
 //! Bodies: a request's, read whole within its bound, and the one type that responses have.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
@@ -10,25 +12,44 @@ use http_body::{Body, Frame, SizeHint};
 use crate::streamable::Events;
 
 /// Why a request's body could not be had.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoBody {
     TooLarge,
     Broken,
+    Late,
 }
 
-/// Reads a body whole.
-pub(crate) async fn read<B>(body: B, length: Option<u64>, max: usize) -> Result<Bytes, NoBody>
+/// Reads a body whole. `length` is what its sender says that it has.
+pub(crate) async fn read<B>(
+    body: B,
+    length: Option<u64>,
+    max: usize,
+    time: Duration,
+) -> Result<Bytes, NoBody>
 where
     B: Body<Data: Buf>,
 {
     if length.is_some_and(|length| length > max as u64) {
         return Err(NoBody::TooLarge);
     }
+    let mut read = std::pin::pin!(collect(body, max));
+    // What is there already needs no clock.
+    if let Poll::Ready(read) = poll_fn(|cx| Poll::Ready(read.as_mut().poll(cx))).await {
+        return read;
+    }
+    let read = tokio::time::timeout(time, read).await;
+    read.unwrap_or(Err(NoBody::Late))
+}
+
+async fn collect<B>(body: B, max: usize) -> Result<Bytes, NoBody>
+where
+    B: Body<Data: Buf>,
+{
     let mut body = std::pin::pin!(body);
     let mut first: Option<Bytes> = None;
     let mut rest: Option<BytesMut> = None;
     let mut total = 0;
-    while let Some(frame) = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
+    while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
         let Ok(frame) = frame else {
             return Err(NoBody::Broken);
         };
@@ -107,5 +128,115 @@ impl Body for ResponseBody {
             }
             Kind::Events(_) => SizeHint::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use http::HeaderMap;
+    use proptest::collection::vec;
+    use proptest::prelude::any;
+
+    use super::*;
+
+    const TIME: Duration = Duration::from_secs(30);
+
+    /// A body of pieces; without an end where it is `endless`.
+    #[derive(Default)]
+    struct Pieces {
+        pieces: VecDeque<Result<Frame<Bytes>, ()>>,
+        endless: bool,
+    }
+
+    impl Pieces {
+        fn of(pieces: impl IntoIterator<Item = Vec<u8>>) -> Self {
+            let frames = pieces.into_iter().map(|it| Ok(Frame::data(it.into())));
+            Self {
+                pieces: frames.collect(),
+                endless: false,
+            }
+        }
+    }
+
+    impl Body for Pieces {
+        type Data = Bytes;
+        type Error = ();
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
+            match self.pieces.pop_front() {
+                None if self.endless => Poll::Pending,
+                next => Poll::Ready(next),
+            }
+        }
+    }
+
+    fn read_now(body: Pieces, length: Option<u64>, max: usize) -> Result<Bytes, NoBody> {
+        let read = std::pin::pin!(read(body, length, max, TIME));
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        match read.poll(&mut cx) {
+            Poll::Ready(read) => read,
+            Poll::Pending => panic!("it waits"),
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_body_is_its_pieces_or_too_large(
+            pieces in vec(vec(any::<u8>(), 0..20), 0..6),
+            max in 0..80_usize,
+        ) {
+            let whole = pieces.concat();
+            let expected = (whole.len() <= max).then_some(whole);
+            let read = read_now(Pieces::of(pieces), None, max);
+            match expected {
+                Some(whole) => assert_eq!(read.unwrap(), whole),
+                None => assert_eq!(read, Err(NoBody::TooLarge)),
+            }
+        }
+    }
+
+    #[test]
+    fn a_length_over_the_bound_is_believed() {
+        assert_eq!(
+            read_now(Pieces::default(), Some(11), 10),
+            Err(NoBody::TooLarge)
+        );
+        assert!(read_now(Pieces::default(), Some(10), 10).is_ok());
+    }
+
+    #[test]
+    fn a_body_that_breaks_off_is_none_and_trailers_are_nothing() {
+        let mut body = Pieces::of([b"{".to_vec()]);
+        body.pieces.push_back(Err(()));
+        assert_eq!(read_now(body, None, 10), Err(NoBody::Broken));
+        let mut body = Pieces::of([b"{}".to_vec()]);
+        body.pieces.push_back(Ok(Frame::trailers(HeaderMap::new())));
+        assert_eq!(read_now(body, None, 10).unwrap(), "{}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_come_is_not_waited_for() {
+        let mut body = Pieces::of([b"{".to_vec()]);
+        body.endless = true;
+        let begin = tokio::time::Instant::now();
+        assert_eq!(read(body, None, 10, TIME).await, Err(NoBody::Late));
+        assert_eq!(begin.elapsed(), TIME);
+    }
+
+    #[test]
+    fn a_response_knows_its_size_and_its_end() {
+        let mut body = ResponseBody::full("{}");
+        assert_eq!(body.size_hint().exact(), Some(2));
+        assert!(!body.is_end_stream());
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let frame = Pin::new(&mut body).poll_frame(&mut cx);
+        assert!(matches!(frame, Poll::Ready(Some(Ok(_)))));
+        assert!(body.is_end_stream());
+        assert_eq!(ResponseBody::empty().size_hint().exact(), Some(0));
     }
 }

@@ -59,28 +59,3 @@ impl fmt::Debug for Access {
             .finish_non_exhaustive()
     }
 }
-
-/// The setters that every kind of item has for its access rules.
-macro_rules! access_setters {
-    () => {
-        /// Shows it only to those principals for whom `visible` says so; to all others it does not
-        /// exist. It may depend on the principal alone, so that a list is the same for as long as
-        /// the principal is.
-        #[must_use]
-        pub fn visible_to(
-            mut self,
-            visible: impl Fn(Option<&turnbuckle_types::Principal>) -> bool + Send + Sync + 'static,
-        ) -> Self {
-            self.access.show_to(visible);
-            self
-        }
-
-        /// Lets only principals with this scope use it. It is listed for everybody.
-        #[must_use]
-        pub fn scope(mut self, scope: impl Into<String>) -> Self {
-            self.access.need_scope(scope.into());
-            self
-        }
-    };
-}
-pub(crate) use access_setters;

@@ -13,12 +13,13 @@ use turnbuckle_types::{
 use crate::Server;
 use crate::cache::Cache;
 use crate::catalog::Catalog;
+use crate::error::BuildError;
 use crate::extension::{Extension, Extensions};
 use crate::input::{Key, KeyRing, Rounds};
 use crate::page::ListKind;
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
-use crate::server::{BuildError, RootsChanged, Shared};
+use crate::server::{RootsChanged, Shared};
 use crate::subscription::Hub;
 use crate::tool::Tool;
 
@@ -54,8 +55,15 @@ pub struct ServerBuilder {
 
 const PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 
+impl Server {
+    /// Begins a server of that name and version.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
+        ServerBuilder::new(name, version)
+    }
+}
+
 impl ServerBuilder {
-    pub(crate) fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+    fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             info: Implementation::new(name, version),
             instructions: None,

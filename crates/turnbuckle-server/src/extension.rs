@@ -17,10 +17,10 @@ use turnbuckle_session::{Body, Handling, Method, Peer, Reaction, Reply, Target};
 use turnbuckle_types::{Error, Json, Notification, RawObject, Request, meta};
 
 use crate::context::Context;
+use crate::error::BuildError;
 use crate::failure::{Failure, Kind, Result};
 use crate::output::{OutputCheck, ToolOutput};
 use crate::schema::shorten;
-use crate::server::BuildError;
 
 /// An extension that a server offers.
 pub struct Extension {

@@ -35,10 +35,12 @@ mod cache;
 mod catalog;
 mod completion;
 mod context;
+mod error;
 mod extension;
 mod failure;
 mod handler;
 mod input;
+mod item;
 mod list;
 mod name;
 mod output;
@@ -55,6 +57,7 @@ mod uri_template;
 pub use builder::ServerBuilder;
 pub use completion::{Completer, Typing};
 pub use context::{Announcer, Context};
+pub use error::BuildError;
 pub use extension::{Extension, ExtensionResult};
 pub use failure::{Failure, Result};
 pub use input::{Key, KeyRing, NeedsInput, NoRandomness, Question, Roots};
@@ -64,6 +67,6 @@ pub use resource::{
     Reading, Resource, ResourceHandler, ResourceOutput, ResourceTemplate, resource,
     resource_template,
 };
-pub use server::{BuildError, Server};
+pub use server::Server;
 pub use tool::{RawArguments, Tool, ToolHandler, tool};
 pub use uri_template::{TemplateError, TemplateValue, UriTemplate, Variables};

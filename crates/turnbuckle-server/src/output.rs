@@ -5,9 +5,9 @@ use serde::Serialize;
 use turnbuckle_session::{Plain, Reply};
 use turnbuckle_types::{CallToolResult, ContentBlock, Error, Schema};
 
+use crate::error::BuildError;
 use crate::failure::{Failure, Result};
 use crate::schema::{Validator, output_schema_of};
-use crate::server::BuildError;
 
 /// A tool's output schema, compiled: what its structured output is held against.
 ///

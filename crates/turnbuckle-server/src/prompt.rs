@@ -11,17 +11,18 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use turnbuckle_session::{Handling, Method, Reply};
-use turnbuckle_types::{Error, GetPromptResult, Icon, Map, Meta, PromptArgument, PromptMessage};
+use turnbuckle_types::{Error, GetPromptResult, Map, PromptArgument, PromptMessage};
 
-use crate::access::{Access, access_setters};
+use crate::access::Access;
 use crate::catalog::Item;
 use crate::completion::{Completer, Completers};
 use crate::context::Context;
+use crate::error::BuildError;
 use crate::failure::{Failure, Result};
 use crate::handler::{Again, Run, handling};
+use crate::item::item_setters;
 use crate::name::check_prompt_name;
 use crate::schema::{decode_arguments, input_schema_of};
-use crate::server::BuildError;
 
 /// A prompt: its definition and the function behind it. Made by [`prompt`].
 pub struct Prompt {
@@ -118,34 +119,6 @@ fn arguments_of<A: JsonSchema>() -> Result<Vec<PromptArgument>, String> {
 }
 
 impl Prompt {
-    /// A name for people.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.definition.title = Some(title.into());
-        self
-    }
-
-    /// What it is for.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.definition.description = Some(description.into());
-        self
-    }
-
-    /// An icon.
-    #[must_use]
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.definition.icons.get_or_insert_default().push(icon);
-        self
-    }
-
-    /// Metadata.
-    #[must_use]
-    pub fn meta(mut self, meta: Meta) -> Self {
-        self.definition.meta = meta;
-        self
-    }
-
     /// Suggests values for one of its arguments while the user types.
     #[must_use]
     pub fn complete(mut self, argument: impl Into<String>, completer: impl Completer) -> Self {
@@ -153,7 +126,7 @@ impl Prompt {
         self
     }
 
-    access_setters!();
+    item_setters!();
 
     pub(crate) fn register(self) -> Result<PromptEntry, BuildError> {
         let name = &self.definition.name;

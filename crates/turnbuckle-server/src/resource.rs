@@ -7,19 +7,20 @@ use std::sync::Arc;
 
 use turnbuckle_session::{Handling, Method, Reply};
 use turnbuckle_types::{
-    Annotations, BlobResourceContents, CacheScope, Icon, Meta, Number, ReadResourceResult,
-    ResourceContents, TextResourceContents,
+    Annotations, BlobResourceContents, CacheScope, Number, ReadResourceResult, ResourceContents,
+    TextResourceContents,
 };
 
-use crate::access::{Access, access_setters};
+use crate::access::Access;
 use crate::cache::Cache;
 use crate::catalog::Item;
 use crate::completion::{Completer, Completers};
 use crate::context::Context;
+use crate::error::BuildError;
 use crate::failure::{Failure, Result};
 use crate::handler::{Again, Run, handling};
+use crate::item::item_setters;
 use crate::name::{check_media_type, check_template_scheme, check_uri};
-use crate::server::BuildError;
 use crate::uri_template::{UriTemplate, Variables};
 
 /// What is to be read.
@@ -32,22 +33,9 @@ pub struct Reading {
     pub variables: Variables,
 }
 
-macro_rules! item_setters {
+/// The setters that resources and templates share.
+macro_rules! resource_setters {
     () => {
-        /// A name for people.
-        #[must_use]
-        pub fn title(mut self, title: impl Into<String>) -> Self {
-            self.definition.title = Some(title.into());
-            self
-        }
-
-        /// What it is.
-        #[must_use]
-        pub fn description(mut self, description: impl Into<String>) -> Self {
-            self.definition.description = Some(description.into());
-            self
-        }
-
         /// Its media type, also of contents that name none.
         #[must_use]
         pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
@@ -55,24 +43,10 @@ macro_rules! item_setters {
             self
         }
 
-        /// An icon.
-        #[must_use]
-        pub fn icon(mut self, icon: Icon) -> Self {
-            self.definition.icons.get_or_insert_default().push(icon);
-            self
-        }
-
         /// Hints at whom it is for, and how much it matters.
         #[must_use]
         pub fn annotations(mut self, annotations: Annotations) -> Self {
             self.definition.annotations = Some(annotations);
-            self
-        }
-
-        /// Metadata.
-        #[must_use]
-        pub fn meta(mut self, meta: Meta) -> Self {
-            self.definition.meta = meta;
             self
         }
 
@@ -84,7 +58,7 @@ macro_rules! item_setters {
             self
         }
 
-        access_setters!();
+        item_setters!();
     };
 }
 
@@ -112,7 +86,7 @@ pub fn resource<H: ResourceHandler>(
 }
 
 impl Resource {
-    item_setters!();
+    resource_setters!();
 
     /// Its size in bytes.
     #[must_use]
@@ -176,7 +150,7 @@ pub fn resource_template<H: ResourceHandler>(
 }
 
 impl ResourceTemplate {
-    item_setters!();
+    resource_setters!();
 
     /// Suggests values for one of its variables while the user types.
     #[must_use]

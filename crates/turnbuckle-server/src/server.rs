@@ -4,10 +4,10 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use crate::builder::ServerBuilder;
 use crate::cache::Cache;
 use crate::catalog::Catalog;
 use crate::completion::Completers;
+use crate::error::BuildError;
 use crate::extension::Extensions;
 use crate::input::Rounds;
 use crate::prompt::{Prompt, PromptEntry};
@@ -54,11 +54,6 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// Begins a server of that name and version.
-    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
-        ServerBuilder::new(name, version)
-    }
-
     pub(crate) fn hub(&self) -> &Hub {
         &self.0.hub
     }
@@ -194,21 +189,3 @@ fn declared(declared: bool, kind: &str) -> Result<(), BuildError> {
         "the server did not declare {kind} when it was built (ServerBuilder::dynamic_{kind})"
     )))
 }
-
-/// Something about a server that cannot be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BuildError(String);
-
-impl BuildError {
-    pub(crate) fn new(reason: String) -> Self {
-        Self(reason)
-    }
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for BuildError {}

@@ -10,20 +10,21 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use turnbuckle_session::{Handling, Method, ParamHeader, Reply, param_headers};
-use turnbuckle_types::{CallToolResult, Icon, Json, Meta, Schema, ToolAnnotations};
+use turnbuckle_types::{CallToolResult, Json, Schema, ToolAnnotations};
 
-use crate::access::{Access, access_setters};
+use crate::access::Access;
 use crate::catalog::Item;
 use crate::context::Context;
+use crate::error::BuildError;
 use crate::failure::Failure;
 use crate::handler::{Again, Run, handling};
+use crate::item::item_setters;
 use crate::name::{check_tool_name, is_long_tool_name};
 use crate::output::{OutputCheck, ToolOutput};
 use crate::schema::{
     ArgumentError, Place, SchemaError, Validator, check_schema, decode_arguments, input_schema_of,
     needs_validator,
 };
-use crate::server::BuildError;
 
 /// A tool: its definition and the function behind it. Made by [`tool`].
 pub struct Tool {
@@ -111,38 +112,10 @@ where
 }
 
 impl Tool {
-    /// A name for people.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.definition.title = Some(title.into());
-        self
-    }
-
-    /// What it does, for the model.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.definition.description = Some(description.into());
-        self
-    }
-
     /// Hints at how it behaves.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.definition.annotations = Some(annotations);
-        self
-    }
-
-    /// An icon.
-    #[must_use]
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.definition.icons.get_or_insert_default().push(icon);
-        self
-    }
-
-    /// Metadata.
-    #[must_use]
-    pub fn meta(mut self, meta: Meta) -> Self {
-        self.definition.meta = meta;
         self
     }
 
@@ -167,7 +140,7 @@ impl Tool {
         self
     }
 
-    access_setters!();
+    item_setters!();
 
     /// Checks what can be checked, once.
     pub(crate) fn register(self) -> Result<ToolEntry, BuildError> {

@@ -89,7 +89,7 @@ pub(crate) fn react(reaction: Reaction, ended: Signal, permit: OwnedSemaphorePer
 }
 
 /// Asks a client every so often whether it is there. Its session ends the first time that it does
-/// not say so in time.
+/// not say so in time. A client that has no connection cannot be asked, which ends nothing.
 pub(crate) fn keep_asking(session: Arc<Session>, every: Duration, timeout: Duration) {
     let peer = session.peer();
     tokio::spawn(async move {
@@ -98,8 +98,11 @@ pub(crate) fn keep_asking(session: Arc<Session>, every: Duration, timeout: Durat
                 () = tokio::time::sleep(every) => {}
                 () = session.ended().cancelled() => return,
             }
+            if !peer.is_heard() {
+                continue;
+            }
             match peer.ping(timeout).await {
-                Err(PeerError::TimedOut) => {
+                Err(PeerError::TimedOut) if peer.is_heard() => {
                     tracing::warn!(
                         ?timeout,
                         "a ping was not answered in time: the session ends"

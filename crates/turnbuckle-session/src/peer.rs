@@ -155,6 +155,11 @@ impl Peer {
         }
     }
 
+    /// Whether somebody is there to hear it.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.route.is_heard()
+    }
+
     async fn ended(&self) {
         tokio::select! {
             () = self.signal.cancelled() => {}

@@ -29,6 +29,12 @@ pub trait Route: Send + Sync + 'static {
         Err(answer)
     }
 
+    /// Whether somebody is there to hear what is sent now. A stream may have no connection for a
+    /// while.
+    fn is_heard(&self) -> bool {
+        true
+    }
+
     /// Closes the current connection of a stream that can be resumed, and lets the client come
     /// back for the rest. Nothing happens where streams cannot be resumed.
     fn pause(&self) {}

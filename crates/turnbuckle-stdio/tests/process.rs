@@ -158,6 +158,7 @@ fn converse(server: &mut Server) {
     assert_eq!(text_of(&server.ask(&long)).len(), (3 << 20) + 2);
 }
 
+// requirement: 69b7bfae298c
 #[test]
 fn over_pipes_only_messages_reach_the_output() {
     for runtime in ["current", "threads"] {

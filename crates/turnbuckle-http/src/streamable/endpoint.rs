@@ -157,12 +157,19 @@ impl Endpoint {
                 "accept application/json and text/event-stream",
             );
         }
-        let read = body::read(body, head.length, self.config.max_body);
-        let frame = match tokio::time::timeout(self.config.body_time, read).await {
-            Ok(Ok(frame)) => frame,
-            Ok(Err(NoBody::TooLarge)) => return self.too_large(),
-            Ok(Err(NoBody::Broken)) => return plain(StatusCode::BAD_REQUEST, "the body broke off"),
-            Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"),
+        let Config {
+            max_body,
+            body_time,
+            ..
+        } = *self.config;
+        let frame = match body::read(body, head.length, max_body, body_time).await {
+            Ok(frame) => frame,
+            Err(NoBody::TooLarge) => return self.too_large(),
+            Err(NoBody::Broken) => return plain(StatusCode::BAD_REQUEST, "the body broke off"),
+            Err(NoBody::Late) => {
+                let message = "the body did not come in time (Config::body_time)";
+                return plain(StatusCode::REQUEST_TIMEOUT, message);
+            }
         };
         let refused = |refusal: &Refusal| {
             let features = self.features_of(head, principal.as_deref());

@@ -14,6 +14,9 @@ use crate::config::Config;
 /// The stream of what belongs to no request.
 const GENERAL: u64 = 0;
 
+/// How soon a full table is looked through again for sessions that are idle.
+const SWEEP_GAP: Duration = Duration::from_secs(1);
+
 /// One open session.
 #[derive(Debug)]
 pub(crate) struct Open {
@@ -169,6 +172,8 @@ struct Table {
     by_id: HashMap<Box<str>, Arc<Open>>,
     /// Whether somebody looks for idle sessions: only while there are any.
     swept: bool,
+    /// When that was last done.
+    swept_at: Option<Instant>,
 }
 
 /// Why there is no new session.
@@ -216,9 +221,13 @@ impl Sessions {
         };
         let mut table = self.table();
         if table.by_id.len() >= self.config.max_sessions {
-            drop(table);
-            self.sweep(Instant::now());
-            table = self.table();
+            let now = Instant::now();
+            let lately = |swept: Instant| now.saturating_duration_since(swept) < SWEEP_GAP;
+            if !table.swept_at.is_some_and(lately) {
+                drop(table);
+                self.sweep(now);
+                table = self.table();
+            }
             if table.by_id.len() >= self.config.max_sessions {
                 drop(table);
                 open.end();
@@ -269,19 +278,19 @@ impl Sessions {
 
     /// Ends idle sessions and forgets streams whose time is over.
     fn sweep(&self, now: Instant) {
-        let all: Vec<(Box<str>, Arc<Open>)> = self
-            .table()
-            .by_id
-            .iter()
-            .map(|(id, open)| (id.clone(), open.clone()))
-            .collect();
-        for (id, open) in all {
+        let mut idle = Vec::new();
+        let mut table = self.table();
+        table.swept_at = Some(now);
+        table.by_id.retain(|_, open| {
             open.forget_ended(now, self.config.replay_time);
-            if open.is_idle(now, &self.config) {
-                self.table().by_id.remove(&id);
-                open.end();
+            let stays = !open.is_idle(now, &self.config);
+            if !stays {
+                idle.push(open.clone());
             }
-        }
+            stays
+        });
+        drop(table);
+        idle.iter().for_each(|open| open.end());
     }
 }
 
@@ -319,4 +328,134 @@ fn new_id() -> Option<Box<str>> {
         .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
         .collect::<Option<String>>()
         .map(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use turnbuckle_session::{Answer, Call, Context, Dispatch, Handling, Identity, Limits, Route};
+    use turnbuckle_types::{Implementation, ServerCapabilities};
+    use turnbuckle_wire::era::ParamHeader;
+
+    use super::*;
+
+    struct Nobody(Identity);
+
+    impl Dispatch for Nobody {
+        fn identity(&self) -> &Identity {
+            &self.0
+        }
+
+        fn call(&self, _: Call<'_>, _: Context) -> Handling {
+            unreachable!("nothing is asked here")
+        }
+
+        fn mirrored(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
+            Arc::default()
+        }
+    }
+
+    fn exchange() -> Exchange {
+        let identity = Identity {
+            info: Implementation::new("nobody", "1"),
+            capabilities: ServerCapabilities::new(),
+            instructions: None,
+            in_every_result: false,
+            ttl_ms: 0,
+            public: false,
+        };
+        Exchange::new(Arc::new(Nobody(identity)), Limits::default())
+    }
+
+    fn sessions(config: Config) -> (Arc<Sessions>, Exchange) {
+        (Sessions::new(Arc::new(config)), exchange())
+    }
+
+    fn open(sessions: &Arc<Sessions>, exchange: &Exchange) -> Result<Box<str>, NoSession> {
+        sessions.admit(sessions.prepare(exchange, None))
+    }
+
+    #[test]
+    fn ids_are_long_and_never_the_same() {
+        let ids: HashSet<_> = (0..1000).map(|_| new_id().unwrap()).collect();
+        assert_eq!(ids.len(), 1000);
+        assert!(ids.iter().all(|id| id.len() == 32));
+        let is_digit = |byte: u8| byte.is_ascii_hexdigit();
+        assert!(ids.iter().all(|id| id.bytes().all(is_digit)));
+    }
+
+    #[test]
+    fn an_owner_is_all_that_names_a_principal() {
+        let ann = Principal::new("https://issuer.example", "ann").client("app");
+        let owner = Owner::of(&ann);
+        assert!(owner.is(&ann.clone().scopes(["more"])));
+        for other in [
+            Principal::new("https://issuer.example", "ann"),
+            Principal::new("https://issuer.example", "bob").client("app"),
+            Principal::new("https://other.example", "ann").client("app"),
+            Principal::new("https://issuer.example", "ann").client("other"),
+        ] {
+            assert!(!owner.is(&other), "{other:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_table_has_room_again_when_somebody_is_gone() {
+        let config = Config::new().max_sessions(2);
+        let (sessions, exchange) = sessions(config);
+        let first = open(&sessions, &exchange).unwrap();
+        open(&sessions, &exchange).unwrap();
+        for _ in 0..3 {
+            let refused = open(&sessions, &exchange);
+            assert!(matches!(refused, Err(NoSession::Full)));
+        }
+        assert!(sessions.end(&first, None));
+        assert!(!sessions.end(&first, None));
+        open(&sessions, &exchange).unwrap();
+        // Nobody ever said that its handshake is over.
+        tokio::time::sleep(Duration::from_secs(200)).await;
+        assert!(sessions.table().by_id.is_empty());
+        assert!(!sessions.table().swept, "nobody looks any more");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_a_session_ends_its_streams() {
+        let (sessions, exchange) = sessions(Config::new());
+        let id = open(&sessions, &exchange).unwrap();
+        let open = sessions.get(&id, None).unwrap();
+        let stream = open.new_stream(&sessions.config);
+        assert!(open.keep(&stream, &sessions.config));
+        assert!(open.stream(stream.id).is_some());
+        drop(sessions);
+        assert!(open.general.ended().is_some() && stream.ended().is_some());
+        assert!(open.stream(stream.id).is_none());
+        assert!(!open.keep(&stream, &Config::new()), "it is over");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn streams_are_kept_within_their_bounds() {
+        let config = Config::new().max_streams(3).replay_session_bytes(100);
+        let (sessions, exchange) = sessions(config.clone());
+        let id = open(&sessions, &exchange).unwrap();
+        let open = sessions.get(&id, None).unwrap();
+        let three: Vec<_> = (0..3).map(|_| open.new_stream(&config)).collect();
+        assert!(three.iter().all(|stream| open.keep(stream, &config)));
+        let fourth = open.new_stream(&config);
+        assert!(!open.keep(&fourth, &config), "none has ended");
+        three[1].done(None);
+        assert!(open.keep(&fourth, &config));
+        assert!(open.stream(three[1].id).is_none());
+        // Those that have ended have so many bytes together.
+        let large = Answer {
+            frame: vec![b'1'; 200],
+            failure: None,
+        };
+        three[0].open(true);
+        three[0].done(Some(large));
+        three[2].done(None);
+        assert!(open.keep(&open.new_stream(&config), &config));
+        assert!(open.stream(three[0].id).is_none());
+        assert!(open.stream(three[2].id).is_some());
+    }
 }

@@ -331,6 +331,10 @@ impl Route for Stream {
         wake_all(state);
     }
 
+    fn is_heard(&self) -> bool {
+        self.is_attached()
+    }
+
     fn pause(&self) {
         let mut state = self.state();
         if !state.streaming {

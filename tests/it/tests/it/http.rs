@@ -64,6 +64,7 @@ pub(crate) fn step_of(message: &Value) -> Option<u64> {
     message["params"]["progress"].as_u64()
 }
 
+// requirement: 81e3ba44c553 836560555628 924320a8df96
 #[tokio::test(start_paused = true)]
 async fn a_foreign_origin_is_403() {
     let web = Web::new(&echo());
@@ -154,6 +155,7 @@ async fn a_preflight_is_for_allowed_origins() {
     assert_eq!(got.header("vary"), Some("Origin"));
 }
 
+// requirement: d22fc3bc78b1
 #[tokio::test(start_paused = true)]
 async fn one_path_serves_post() {
     let web = Web::new(&everything());
@@ -169,6 +171,7 @@ async fn one_path_serves_post() {
     assert!(served >= 8, "{served}");
 }
 
+// requirement: 242e8080f4dd
 #[tokio::test(start_paused = true)]
 async fn an_unknown_method_is_404() {
     let web = Web::new(&echo());
@@ -179,6 +182,7 @@ async fn an_unknown_method_is_404() {
     }
 }
 
+// requirement: 6a6028059f8e
 #[tokio::test(start_paused = true)]
 async fn an_unserved_version_is_400() {
     let web = Web::new(&echo());
@@ -194,6 +198,7 @@ async fn an_unserved_version_is_400() {
     }
 }
 
+// requirement: 79ec2020c215
 #[tokio::test(start_paused = true)]
 async fn a_missing_envelope_field_is_400() {
     let web = Web::new(&echo());
@@ -212,6 +217,7 @@ async fn a_missing_envelope_field_is_400() {
     assert_eq!((status, code(&answer)), (200, -32602));
 }
 
+// requirement: 79ec2020c215
 #[tokio::test(start_paused = true)]
 async fn a_missing_capability_is_400() {
     let ask = async |(): (), context: Context| {
@@ -226,6 +232,7 @@ async fn a_missing_capability_is_400() {
     assert!(needed["sampling"].is_object(), "{answer}");
 }
 
+// requirement: 2012895f5a37
 #[tokio::test(start_paused = true)]
 async fn an_accepted_notification_is_202_and_empty() {
     let web = Web::new(&echo());
@@ -242,6 +249,7 @@ async fn an_accepted_notification_is_202_and_empty() {
     }
 }
 
+// requirement: e401c44e955e
 #[tokio::test(start_paused = true)]
 async fn a_refused_notification_has_an_error_status() {
     let web = Web::new(&echo());
@@ -259,6 +267,7 @@ async fn a_refused_notification_has_an_error_status() {
     }
 }
 
+// requirement: 41e2a7e9626a
 #[tokio::test(start_paused = true)]
 async fn invalid_utf8_is_a_parse_error() {
     let web = Web::new(&echo());
@@ -275,6 +284,7 @@ async fn invalid_utf8_is_a_parse_error() {
     }
 }
 
+// requirement: 379126580a11
 #[tokio::test(start_paused = true)]
 async fn a_request_is_answered_by_json_or_a_stream() {
     let web = Web::new(&busy());
@@ -318,6 +328,7 @@ async fn what_is_said_before_an_answer_makes_a_stream() {
     }
 }
 
+// requirement: c45fd7df28f9
 #[tokio::test(start_paused = true)]
 async fn the_response_ends_the_stream() {
     let web = Web::new(&busy());
@@ -328,6 +339,7 @@ async fn the_response_ends_the_stream() {
     assert_eq!(begin.elapsed(), Duration::from_secs(2));
 }
 
+// requirement: 2f0a7ce9e323
 #[tokio::test(start_paused = true)]
 async fn a_stream_carries_only_what_belongs_to_it() {
     let web = Web::new(&busy());
@@ -367,6 +379,7 @@ async fn a_stream_carries_only_what_belongs_to_it() {
     );
 }
 
+// requirement: c3f267944f09
 #[tokio::test(start_paused = true)]
 async fn a_stream_forbids_buffering() {
     let web = Web::new(&busy());
@@ -404,6 +417,7 @@ async fn a_quiet_stream_says_that_it_is_there() {
     assert_eq!((comments.count(), events.len()), (3, 4));
 }
 
+// requirement: 2a86e4bcd0ff dbf6033d3a0c
 #[tokio::test(start_paused = true)]
 async fn legacy_headers_on_a_modern_request_are_ignored() {
     let web = Web::new(&busy());

@@ -42,6 +42,7 @@ async fn passes(ask: Ask, what: &str) {
     assert!(answer.get("result").is_some(), "{what}: {answer}");
 }
 
+// requirement: 82d925404ac5
 #[tokio::test(start_paused = true)]
 async fn a_differing_version_is_a_mismatch() {
     let ask = || web().modern("tools/list", json!({}));
@@ -54,6 +55,7 @@ async fn a_differing_version_is_a_mismatch() {
     is_mismatch(&twice.json().await, "twice");
 }
 
+// requirement: e9b58503fa7b
 #[tokio::test(start_paused = true)]
 async fn a_missing_header_is_a_mismatch() {
     for name in ["mcp-protocol-version", "mcp-method", "mcp-name"] {
@@ -64,6 +66,7 @@ async fn a_missing_header_is_a_mismatch() {
     passes(web().modern("tools/list", json!({})), "no name").await;
 }
 
+// requirement: 20ecfbd5081d 3b889f467d6c bf73d8f3fb34 d06efd140c15
 #[tokio::test(start_paused = true)]
 async fn a_differing_header_is_a_mismatch() {
     for (name, value) in [
@@ -113,6 +116,7 @@ fn call_of(arguments: Value) -> Ask {
         .fold(ask, |ask, (name, value)| ask.header(name, value))
 }
 
+// requirement: 068dadbe842e 379ab1229840 3d5c7e8208fa e722e6c475d1
 #[tokio::test(start_paused = true)]
 async fn a_parameter_header_goes_with_its_value() {
     for (region, header, fits) in [
@@ -142,6 +146,7 @@ async fn a_parameter_header_goes_with_its_value() {
     passes(ask.header("mcp-param-other", "x"), "undeclared").await;
 }
 
+// requirement: 17d0800d09d4 554ca4d37c4c 6fc43117ba0a a9c9276f7a0b
 #[tokio::test(start_paused = true)]
 async fn encoded_values_are_decoded() {
     // What no header can carry is encoded by `Web` itself. There is no such resource or tool; that
@@ -173,6 +178,7 @@ async fn encoded_values_are_decoded() {
     }
 }
 
+// requirement: 5055c9e8d75b
 #[tokio::test(start_paused = true)]
 async fn the_marks_are_case_sensitive() {
     let literal = "=?BASE64?cGxhY2U=?=";
@@ -182,6 +188,7 @@ async fn the_marks_are_case_sensitive() {
     passes(ask.header("mcp-param-region", literal), literal).await;
 }
 
+// requirement: 4bb1ff0f3d79
 #[tokio::test(start_paused = true)]
 async fn invalid_characters_are_a_mismatch() {
     for value in ["us\u{e9}", "ü", "\u{4e16}"] {
@@ -195,6 +202,7 @@ async fn invalid_characters_are_a_mismatch() {
     }
 }
 
+// requirement: da631dba239b
 #[tokio::test(start_paused = true)]
 async fn integers_are_compared_as_numbers() {
     for (body, header, fits) in [
@@ -234,6 +242,7 @@ fn with_size(size: &str) -> Ask {
         .header("mcp-name", "place")
 }
 
+// requirement: 56d8a532bac8 c1bedb77b1ad
 #[tokio::test(start_paused = true)]
 async fn an_unsafe_integer_is_refused() {
     for size in [

@@ -37,6 +37,7 @@ fn messages(events: &[Option<Event>]) -> Vec<Value> {
     events.filter_map(Event::message).collect()
 }
 
+// requirement: f61210e137c2
 #[tokio::test(start_paused = true)]
 async fn one_path_serves_post_and_get() {
     for revision in sessions() {
@@ -48,6 +49,7 @@ async fn one_path_serves_post_and_get() {
     }
 }
 
+// requirement: f8dcbfc1584c
 #[tokio::test(start_paused = true)]
 async fn one_message_is_a_body() {
     for revision in sessions() {
@@ -67,6 +69,7 @@ async fn one_message_is_a_body() {
     }
 }
 
+// requirement: f184d5dd2b88
 #[tokio::test(start_paused = true)]
 async fn accepted_input_is_202_and_empty() {
     for revision in sessions() {
@@ -85,6 +88,7 @@ async fn accepted_input_is_202_and_empty() {
     }
 }
 
+// requirement: b3ef20986626
 #[tokio::test(start_paused = true)]
 async fn refused_input_has_an_error_status() {
     let web = Web::with(&echo(), Config::new().max_body(2000));
@@ -147,6 +151,7 @@ async fn what_accept_names_is_enough_if_one_is_ours() {
     assert_eq!(ask.send().await.status, 406);
 }
 
+// requirement: 8a878408facb 92849b5648c2
 #[tokio::test(start_paused = true)]
 async fn a_request_is_answered_by_json_or_a_stream() {
     for revision in sessions() {
@@ -170,6 +175,7 @@ async fn a_request_is_answered_by_json_or_a_stream() {
     }
 }
 
+// requirement: 06248f6152a1 07ce0df2a811 4c0c824cbc15 8366387c568a f47d435cce9e
 #[tokio::test(start_paused = true)]
 async fn the_stream_carries_every_response() {
     for revision in sessions() {
@@ -202,6 +208,7 @@ async fn the_stream_carries_every_response() {
     }
 }
 
+// requirement: 10b4503c07b2 720fc78ab010 e8ac3f56b1ea
 #[tokio::test(start_paused = true)]
 async fn the_stream_ends_after_the_last_response() {
     for revision in sessions() {
@@ -227,6 +234,7 @@ async fn the_stream_ends_after_the_last_response() {
     }
 }
 
+// requirement: acb531f23ad1
 #[tokio::test(start_paused = true)]
 async fn a_batch_of_responses_is_202() {
     for revision in batching() {
@@ -251,6 +259,7 @@ async fn a_batch_of_responses_is_202() {
     }
 }
 
+// requirement: d1d0e3451175
 #[tokio::test(start_paused = true)]
 async fn a_stream_carries_only_what_belongs_to_it() {
     for revision in sessions() {
@@ -278,6 +287,7 @@ async fn a_stream_carries_only_what_belongs_to_it() {
     }
 }
 
+// requirement: 57a50efea51b
 #[tokio::test(start_paused = true)]
 async fn get_is_a_stream_or_405() {
     for revision in sessions() {
@@ -296,6 +306,7 @@ async fn get_is_a_stream_or_405() {
     }
 }
 
+// requirement: db8e23eabe9a
 #[tokio::test(start_paused = true)]
 async fn the_get_stream_carries_unrelated_messages() {
     for revision in sessions() {
@@ -339,6 +350,7 @@ async fn a_stream_that_came_before_the_handshakes_end_hears_of_changes() {
     assert_eq!(begin.elapsed(), Duration::ZERO, "at once");
 }
 
+// requirement: 29874d03990b
 #[tokio::test(start_paused = true)]
 async fn no_response_travels_on_a_fresh_get() {
     for revision in sessions() {
@@ -359,6 +371,7 @@ async fn no_response_travels_on_a_fresh_get() {
     }
 }
 
+// requirement: 9ad4484b3fa1
 #[tokio::test(start_paused = true)]
 async fn each_message_travels_on_one_stream() {
     for revision in sessions() {
@@ -382,6 +395,7 @@ async fn each_message_travels_on_one_stream() {
     }
 }
 
+// requirement: 2daf68ea6036
 #[tokio::test(start_paused = true)]
 async fn a_lost_connection_cancels_nothing() {
     let done = Arc::new(AtomicUsize::new(0));
@@ -437,6 +451,7 @@ async fn a_cancelled_request_ends_its_stream_without_a_response() {
     }
 }
 
+// requirement: a1c3ff776ffa
 #[tokio::test(start_paused = true)]
 async fn an_unknown_version_header_is_400() {
     for revision in sessions() {
@@ -470,6 +485,7 @@ async fn an_unknown_version_header_is_400() {
     }
 }
 
+// requirement: 4ae1ef75b383
 #[tokio::test(start_paused = true)]
 async fn no_version_header_means_the_first_http_revision() {
     let stateless = Web::with(&echo(), Config::new().stateless(true));

@@ -37,6 +37,7 @@ fn steps(events: &[Event]) -> Vec<u64> {
     messages.filter_map(|it| step_of(&it)).collect()
 }
 
+// requirement: e933c8c55fad
 #[tokio::test(start_paused = true)]
 async fn a_stream_is_primed() {
     for revision in sessions() {
@@ -59,6 +60,7 @@ async fn a_stream_is_primed() {
     }
 }
 
+// requirement: 8069a11f51e7
 #[tokio::test(start_paused = true)]
 async fn event_ids_are_unique_in_a_session() {
     for revision in sessions() {
@@ -82,6 +84,7 @@ async fn event_ids_are_unique_in_a_session() {
     }
 }
 
+// requirement: f21c7d61a193
 #[tokio::test(start_paused = true)]
 async fn an_event_id_names_its_stream() {
     for revision in sessions() {
@@ -97,6 +100,7 @@ async fn an_event_id_names_its_stream() {
     }
 }
 
+// requirement: d093cb4c0642
 #[tokio::test(start_paused = true)]
 async fn a_replay_stays_on_its_stream() {
     for revision in sessions() {
@@ -204,6 +208,7 @@ async fn the_general_stream_goes_on_where_it_broke_off() {
     }
 }
 
+// requirement: 43f7b73074ef 6ef6db4cd07b
 #[tokio::test(start_paused = true)]
 async fn retry_goes_before_an_early_close() {
     let config = Config::new().retry(Duration::from_millis(700));

@@ -121,6 +121,7 @@ fn holding() -> (Server, Arc<Notify>, Arc<Notify>) {
     (server, begun, given_up)
 }
 
+// requirement: 92e567b64a2d bbd3e52f48cd
 #[tokio::test]
 async fn serving_binds_loopback_by_default() {
     let running = Running::start(echo(), Config::new()).await;
@@ -137,6 +138,7 @@ async fn serving_binds_loopback_by_default() {
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
 }
 
+// requirement: 71317f251119
 #[tokio::test]
 async fn names_ignore_case() {
     let running = Running::start(echo(), Config::new()).await;
@@ -206,6 +208,7 @@ async fn a_client_that_closes_gives_its_request_up() {
     }
 }
 
+// requirement: 5f43537b76a9
 #[tokio::test]
 async fn shutdown_is_bounded() {
     let (server, begun, given_up) = holding();

@@ -40,6 +40,7 @@ fn holding() -> (Server, Arc<AtomicUsize>) {
     (server, here)
 }
 
+// requirement: 0d65f34aeb27
 #[tokio::test(start_paused = true)]
 async fn session_ids_are_random() {
     let web = Web::new(&echo());
@@ -55,6 +56,7 @@ async fn session_ids_are_random() {
     }
 }
 
+// requirement: 95f11846b8fc
 #[tokio::test(start_paused = true)]
 async fn session_ids_are_visible_ascii() {
     for revision in sessions() {
@@ -66,6 +68,7 @@ async fn session_ids_are_visible_ascii() {
     }
 }
 
+// requirement: 1f228e45a732 b2e1e415a7b4
 #[tokio::test(start_paused = true)]
 async fn a_missing_session_id_is_400() {
     for revision in sessions() {
@@ -86,6 +89,7 @@ async fn a_missing_session_id_is_400() {
     }
 }
 
+// requirement: 40980dbad1e2
 #[tokio::test(start_paused = true)]
 async fn an_ended_session_is_404() {
     let config = Config::new().session_idle(10 * MINUTE);

@@ -28,6 +28,7 @@ mod icons;
 mod lifecycle;
 mod logging;
 mod meta;
+mod mounting;
 mod mrtr;
 mod oracle;
 mod pagination;

@@ -22,6 +22,7 @@ fn lines() -> Vec<Case> {
 }
 
 // The harness takes what comes apart at line ends: half a message would be no JSON.
+// requirement: 126d7348daa8
 #[tokio::test(start_paused = true)]
 async fn no_message_contains_a_newline() {
     let server: Server = echo_builder()
@@ -75,6 +76,7 @@ async fn no_message_contains_a_newline() {
     }
 }
 
+// requirement: 41e2a7e9626a
 #[tokio::test(start_paused = true)]
 async fn invalid_utf8_is_a_parse_error() {
     for case in lines() {
@@ -128,6 +130,7 @@ async fn converse(
     assert_eq!(lines.next_line().await.unwrap(), None);
 }
 
+// requirement: a7fa1f357ca5 c2495cb7115e
 #[tokio::test]
 async fn the_framing_serves_a_socket() {
     let (theirs, ours) = tokio::net::UnixStream::pair().unwrap();
@@ -142,6 +145,7 @@ async fn the_framing_serves_a_socket() {
     converse(theirs.unwrap().0, ours.unwrap()).await;
 }
 
+// requirement: 7d145cdf0ad1
 #[tokio::test(start_paused = true)]
 async fn end_of_input_ends_the_server() {
     for case in lines() {
