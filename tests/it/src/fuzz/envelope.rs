@@ -11,7 +11,7 @@ use turnbuckle_wire::rpc::{self, Message};
 
 use super::written::Written;
 
-/// The input: a request with headers and a body; see [`Written`].
+/// The input: a request with headers and a body; see `Written`.
 pub fn envelope(input: &[u8]) {
     let request = Written::read(input);
     for (_, value) in &request.headers {

@@ -41,7 +41,7 @@ const MAX_PIECES: usize = 64;
 /// Everything that the endpoint may say to a client.
 const STATUSES: [u16; 10] = [200, 202, 204, 400, 403, 404, 405, 406, 413, 415];
 
-/// The input: requests with `--` between them; see [`Written`]. The first session is open before
+/// The input: requests with `--` between them; see `Written`. The first session is open before
 /// them; `$` in place of a session's id is its own. Without a `Host` there is a good one.
 pub fn http(input: &[u8]) {
     for stateless in [false, true] {
