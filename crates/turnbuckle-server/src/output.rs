@@ -7,13 +7,13 @@ use turnbuckle_types::{CallToolResult, ContentBlock, Error, Schema};
 
 use crate::error::BuildError;
 use crate::failure::{Failure, Result};
-use crate::schema::{Validator, output_schema_of};
+use crate::schema::{Enforcer, output_schema_of};
 
 /// A tool's output schema, compiled: what its structured output is held against.
 ///
 /// Specification: server/tools, "Output Schema" (2026-07-28).
 #[derive(Debug)]
-pub struct OutputCheck(pub(crate) Validator);
+pub struct OutputCheck(pub(crate) Enforcer);
 
 impl OutputCheck {
     /// Checks structured output.
@@ -23,7 +23,7 @@ impl OutputCheck {
     pub fn value<T: Serialize + ?Sized>(&self, output: &T) -> Result<()> {
         let value = serde_json::to_value(output)
             .map_err(|error| Error::internal(format!("the output has no JSON form: {error}")))?;
-        self.0.validate(&value).map_err(|violations| {
+        self.0.validator()?.validate(&value).map_err(|violations| {
             let first = violations.first().map(|first| first.describe("output"));
             Error::internal(format!(
                 "the output does not fit the tool's output schema: {}",

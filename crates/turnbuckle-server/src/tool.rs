@@ -22,8 +22,7 @@ use crate::item::item_setters;
 use crate::name::{check_tool_name, is_long_tool_name};
 use crate::output::{OutputCheck, ToolOutput};
 use crate::schema::{
-    ArgumentError, Place, SchemaError, Validator, check_schema, decode_arguments, input_schema_of,
-    needs_validator,
+    ArgumentError, Enforcer, Place, decode_arguments, input_schema_of, needs_validator,
 };
 
 /// A tool: its definition and the function behind it. Made by [`tool`].
@@ -44,21 +43,17 @@ enum Origin {
 }
 
 impl Origin {
-    /// Compiles the schema if values have to be held against it.
-    fn validator(self, schema: &Schema, place: Place) -> Result<Option<Validator>, BuildError> {
-        let fail = |error: SchemaError| BuildError::new(error.to_string());
-        let written = match self {
-            Self::Written => true,
-            Self::Derived(outcome) => {
-                outcome?;
-                false
+    /// The schema to hold values against, if they have to be.
+    fn enforcer(self, schema: &Schema, place: Place) -> Result<Option<Enforcer>, BuildError> {
+        match self {
+            Self::Derived(Err(error)) => Err(error),
+            Self::Derived(Ok(())) => {
+                Ok(needs_validator(schema).then(|| Enforcer::derived(schema, place)))
             }
-        };
-        if !written && !needs_validator(schema) {
-            return Ok(None);
+            Self::Written => Enforcer::written(schema, place)
+                .map(Some)
+                .map_err(|error| BuildError::new(error.to_string())),
         }
-        let checked = check_schema(schema, place).map_err(fail)?;
-        Validator::new(checked).map(Some).map_err(fail)
     }
 }
 
@@ -154,10 +149,10 @@ impl Tool {
             );
         }
         let input = &self.definition.input_schema;
-        let validator = self.input.validator(input, Place::Input);
-        let validator = validator.map_err(|error| fail(error.to_string()))?;
+        let enforcer = self.input.enforcer(input, Place::Input);
+        let enforcer = enforcer.map_err(|error| fail(error.to_string()))?;
         let output = match (&self.definition.output_schema, self.output) {
-            (Some(schema), origin) => origin.validator(schema, Place::Output),
+            (Some(schema), origin) => origin.enforcer(schema, Place::Output),
             (None, Origin::Derived(outcome)) => outcome.map(|()| None),
             (None, Origin::Written) => Ok(None),
         };
@@ -167,7 +162,7 @@ impl Tool {
             definition: self.definition,
             access: self.access,
             call: (self.call)(output.map(OutputCheck)),
-            validator,
+            enforcer,
             headers: headers.into(),
         })
     }
@@ -186,7 +181,7 @@ pub(crate) struct ToolEntry {
     pub(crate) definition: turnbuckle_types::Tool,
     access: Access,
     call: Arc<dyn Callable>,
-    validator: Option<Validator>,
+    enforcer: Option<Enforcer>,
     pub(crate) headers: Arc<[ParamHeader]>,
 }
 
@@ -203,7 +198,11 @@ impl Item for ToolEntry {
 impl ToolEntry {
     /// Calls it, in its first or a later round.
     pub(crate) fn call(&self, arguments: Option<&RawValue>, context: Context) -> Handling {
-        if let Some(validator) = &self.validator {
+        if let Some(enforcer) = &self.enforcer {
+            let validator = match enforcer.validator() {
+                Ok(validator) => validator,
+                Err(error) => return Reply::Error(error).into(),
+            };
             let valid = match arguments {
                 Some(arguments) => validator.validate_raw(arguments),
                 None => validator.validate(&serde_json::Value::Object(serde_json::Map::new())),

@@ -140,8 +140,9 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::super::check::{Place as InputOr, check_schema};
+    use super::super::decode_arguments;
     use super::super::derive::input_schema_of;
-    use super::super::{Validator, decode_arguments};
+    use super::super::validate::Validator;
     use super::*;
 
     fn needs<T: JsonSchema>() -> bool {

@@ -10,14 +10,15 @@ mod check;
 mod derive;
 mod effort;
 mod enforced;
+mod enforcer;
 mod keywords;
 mod shorten;
 mod validate;
 mod violation;
 
 pub(crate) use arguments::{ArgumentError, decode_arguments};
-pub(crate) use check::{Place, SchemaError, check_schema};
+pub(crate) use check::Place;
 pub(crate) use derive::{input_schema_of, output_schema_of};
 pub(crate) use enforced::needs_validator;
+pub(crate) use enforcer::Enforcer;
 pub(crate) use shorten::shorten;
-pub(crate) use validate::Validator;
