@@ -10,7 +10,9 @@ type Step = (&'static str, fn() -> Result<(), String>);
 
 const STEPS: &[Step] = &[
     ("tidy", || tidy::run(&[])),
-    ("requirements", || requirements::run(&["check".to_owned()])),
+    ("requirements", || {
+        requirements::run(&["check".to_owned(), "--strict".to_owned()])
+    }),
     ("format", || {
         process::run(&mut cargo(["fmt", "--all", "--check"]))
     }),

@@ -6,11 +6,22 @@
 //! Specification: basic/transports/streamable-http, "Security & Endpoint" (2026-07-28).
 
 use std::fmt;
+use std::net::IpAddr;
 
 use turnbuckle_wire::era::headers::HeaderValues;
 
 /// The loopback names, on any port.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// The loopback names, and this address under which a server of ours is reached.
+pub(crate) fn loopback_and(address: IpAddr) -> Vec<String> {
+    let own = match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    };
+    let names = LOOPBACK.into_iter().map(str::to_owned);
+    names.chain([own]).collect()
+}
 
 /// The parsed lists.
 #[derive(Debug, Clone)]

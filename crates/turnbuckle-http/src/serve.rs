@@ -17,6 +17,7 @@ use turnbuckle_session::{Dispatch, Signal};
 
 use crate::body::ResponseBody;
 use crate::config::Config;
+use crate::origin::loopback_and;
 use crate::service::StreamableHttp;
 
 /// A bound server that does not serve yet.
@@ -31,7 +32,8 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Binds an address; port 0 takes any free one. The endpoint is at `/mcp`.
+    /// Binds an address; port 0 takes any free one. The endpoint is at `/mcp`. A loopback address
+    /// may be reached under the loopback names and as itself, unless the configuration names others.
     ///
     /// # Errors
     /// When the address cannot be bound, or is reachable from other machines and
@@ -39,11 +41,14 @@ impl HttpServer {
     pub async fn bind(
         dispatch: impl Into<Arc<dyn Dispatch>>,
         address: impl ToSocketAddrs,
-        config: Config,
+        mut config: Config,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        if !address.ip().is_loopback() && config.allowed_hosts.is_none() {
+        if config.allowed_hosts.is_none() && address.ip().is_loopback() {
+            config.allowed_hosts = Some(loopback_and(address.ip()));
+        }
+        if config.allowed_hosts.is_none() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!(

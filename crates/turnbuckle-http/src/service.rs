@@ -19,6 +19,10 @@ use crate::streamable::Endpoint;
 /// One endpoint that speaks Streamable HTTP in both eras: a `tower::Service` for any hyper or axum
 /// server. Cheap to clone; clones share their sessions.
 ///
+/// Of several GET streams of one session the newest carries what belongs to no request, and when it
+/// ends the one before it does. A `Last-Event-ID` that is not known (any more) is answered by 400,
+/// so that the client does not take its session for lost.
+///
 /// A [`Principal`](turnbuckle_types::Principal) (or an `Arc` of one) in a request's extensions is
 /// whom it is made for. A refusal for want of a scope leaves
 /// [`ScopeNeeded`](turnbuckle_types::ScopeNeeded) in the response's extensions.

@@ -56,8 +56,8 @@ fn run_in(scratch: &Scratch, list: &List, wanted: &[String]) -> Result<(), Strin
     match wrong {
         0 => Ok(()),
         _ => Err(format!(
-            "{wrong} mutations prove nothing; the last output is in {}",
-            scratch.runner.log().display()
+            "{wrong} mutations prove nothing; what their tests said is in {}",
+            scratch.runner.logs().display()
         )),
     }
 }
@@ -109,7 +109,9 @@ impl Scratch {
         if let Err(reason) = applied {
             return Ok(Err(reason));
         }
-        Ok(match self.runner.test(&mutation.package, &mutation.test)? {
+        let verdict = self.runner.test(&mutation.package, &mutation.test)?;
+        self.runner.keep_log(&mutation.id)?;
+        Ok(match verdict {
             Verdict::Passed => Ok(()),
             verdict => Err(format!("without it: {verdict:?}")),
         })
@@ -123,6 +125,7 @@ impl Scratch {
         fs::write(&path, mutation.apply(&text)?).map_err(unusable)?;
         let verdict = self.runner.test(&mutation.package, &mutation.test);
         fs::write(&path, text).map_err(unusable)?;
+        self.runner.keep_log(&mutation.id)?;
         Ok(match verdict? {
             Verdict::Failed => Ok(()),
             verdict => Err(format!("under it: {verdict:?}")),

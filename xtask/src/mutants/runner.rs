@@ -39,18 +39,30 @@ impl Runner {
     }
 
     /// Where the last run's output is.
-    pub(super) fn log(&self) -> PathBuf {
+    fn log(&self) -> PathBuf {
         self.folder.join("log")
+    }
+
+    /// Where the outputs are that were kept.
+    pub(super) fn logs(&self) -> PathBuf {
+        self.folder.join("logs")
+    }
+
+    /// Keeps the last run's output under a name of its own.
+    pub(super) fn keep_log(&self, name: &str) -> Result<(), String> {
+        let logs = self.logs();
+        fs::create_dir_all(&logs)
+            .and_then(|()| fs::copy(self.log(), logs.join(name)))
+            .map(drop)
+            .map_err(|error| format!("{}: {error}", logs.display()))
     }
 
     /// The tests of `package` whose names hold `filter`.
     pub(super) fn test(&self, package: &str, filter: &str) -> Result<Verdict, String> {
         let ran = (|| {
-            if self.cargo(
-                &["test", "--package", package, "--tests", "--no-run"],
-                BUILD,
-            )? != Some(true)
-            {
+            // Everything, since a test may start an example of its package.
+            let build = ["test", "--package", package, "--no-run"];
+            if self.cargo(&build, BUILD)? != Some(true) {
                 return Ok(Verdict::DoesNotCompile);
             }
             let run = [

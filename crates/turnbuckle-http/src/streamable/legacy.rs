@@ -110,7 +110,8 @@ impl Endpoint {
         principal: Option<&Principal>,
     ) -> Option<&'static Features> {
         let named = match head.mark() {
-            Mark::Legacy(revision) | Mark::Modern(revision) => Some(revision.features()),
+            Mark::Modern(revision) => return Some(revision.features()),
+            Mark::Legacy(revision) => Some(revision.features()),
             Mark::None | Mark::Unknown(_) => None,
         };
         let open = match head.session {

@@ -112,21 +112,22 @@ impl Open {
         if self.is_over() {
             return true;
         }
-        if self.session.in_flight() > 0 {
-            return false;
-        }
         let initialized = self
             .session
             .legacy()
             .is_some_and(|state| state.is_initialized());
-        let reading = self.general.is_attached()
+        let read = self.general.is_attached()
             || self
                 .streams()
                 .kept
                 .values()
                 .any(|stream| stream.is_attached());
+        if self.session.in_flight() > 0 || (initialized && read) {
+            // What is in use is idle only from the end of that.
+            self.touch();
+            return false;
+        }
         let limit = match initialized {
-            true if reading => return false,
             true => config.session_idle,
             false => config.handshake_time.min(config.session_idle),
         };

@@ -138,6 +138,28 @@ async fn serving_binds_loopback_by_default() {
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
 }
 
+/// Every loopback address may be reached as itself, not only under the usual names.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_address_is_a_name_of_its_server() {
+    let server = HttpServer::bind(echo(), ("127.0.0.2", 0), Config::new()).await;
+    let server = server.unwrap();
+    let running = Running {
+        address: server.local_addr(),
+        shutdown: server.shutdown(),
+        serving: tokio::spawn(server.serve()),
+    };
+    for (host, status) in [
+        ("127.0.0.2", " 400 "),
+        ("localhost", " 400 "),
+        ("127.0.0.3", " 403 "),
+    ] {
+        let get = format!("GET /mcp HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        let answer = running.exchange(&get).await;
+        assert!(answer.contains(status), "{host}: {answer}");
+    }
+}
+
 // requirement: 71317f251119
 #[tokio::test]
 async fn names_ignore_case() {

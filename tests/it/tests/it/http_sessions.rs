@@ -148,6 +148,31 @@ async fn a_session_that_is_used_is_not_idle() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_session_is_idle_only_from_the_end_of_its_use() {
+    let web = Web::with(&busy(), Config::new().session_idle(10 * MINUTE));
+    let [reading, working] = [(), ()].map(|()| web.open(Revision::NEWEST_LEGACY));
+    let (reading, working) = (reading.await, working.await);
+    let general = reading.get().events().await;
+    let nap = working
+        .call(1, "sleep", &json!({"seconds": 1200}))
+        .events()
+        .await;
+    drop(nap);
+    tokio::time::sleep(20 * MINUTE).await;
+    drop(general);
+    tokio::time::sleep(5 * MINUTE).await;
+    for session in [&reading, &working] {
+        let got = session.request(2, "ping", &json!({})).send().await;
+        assert_eq!(got.status, 200);
+    }
+    tokio::time::sleep(15 * MINUTE).await;
+    for session in [&reading, &working] {
+        let got = session.request(3, "ping", &json!({})).send().await;
+        assert_eq!(got.status, 404);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_handshake_has_to_end_in_time() {
     let web = Web::new(&echo());
     for ended in [false, true] {

@@ -18,6 +18,7 @@ mod envelope;
 mod error_codes;
 mod extensions;
 mod http;
+mod http_general;
 mod http_headers;
 mod http_legacy;
 mod http_resume;
