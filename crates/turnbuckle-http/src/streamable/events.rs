@@ -34,6 +34,9 @@ enum Source {
     },
     /// A stream of a legacy session. Dropping the body ends nothing.
     Stream(Reader),
+    /// The stream of a legacy request without a session. Dropping the body ends that, since nobody
+    /// can come back for it.
+    Alone { reader: Reader, _end: EndOnDrop },
     /// The stream of what belongs to no request.
     General {
         reader: Reader,
@@ -52,6 +55,15 @@ impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
         self.1.close();
+    }
+}
+
+/// Ends a session that serves one request alone.
+pub(crate) struct EndOnDrop(pub(crate) Arc<Session>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 
@@ -84,6 +96,10 @@ impl Events {
 
     pub(crate) fn of_stream(head: Option<Bytes>, reader: Reader, keep_alive: Duration) -> Self {
         Self::new(head, Source::Stream(reader), keep_alive)
+    }
+
+    pub(crate) fn of_one_alone(reader: Reader, end: EndOnDrop, keep_alive: Duration) -> Self {
+        Self::new(None, Source::Alone { reader, _end: end }, keep_alive)
     }
 
     pub(crate) fn of_general(
@@ -138,7 +154,7 @@ impl Source {
                     Err(answer) => event::message(&answer.frame).into(),
                 })
             }),
-            Self::Stream(reader) => reader.poll_next(cx),
+            Self::Stream(reader) | Self::Alone { reader, .. } => reader.poll_next(cx),
             Self::General {
                 reader,
                 session,

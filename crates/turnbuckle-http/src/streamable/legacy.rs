@@ -18,6 +18,7 @@ use super::Events;
 use super::endpoint::{
     Endpoint, Posted, Reply, SESSION_ID, accepted, legacy_answer, plain, stream,
 };
+use super::events::EndOnDrop;
 use super::sessions::{NoSession, Open};
 use super::stream::{First, Reader, Stream};
 use crate::body::ResponseBody;
@@ -254,16 +255,13 @@ impl Endpoint {
             };
             self.exchange.stateless_session(revision, own.clone())
         };
-        let taken = self.take(&session, own, body, posted).await;
-        if opens {
-            // Nothing comes after the handshake.
-            session.end();
-        }
-        match taken {
+        // A client that is gone cannot come back, nor say that it wants no answer any more.
+        let end = EndOnDrop(session.clone());
+        match self.take(&session, own, body, posted).await {
             Taken::Reply(reply) => *reply,
             Taken::Streams(reader) => {
                 reader.stream().open(false);
-                let events = Events::of_stream(None, reader, keep_alive);
+                let events = Events::of_one_alone(reader, end, keep_alive);
                 stream(ResponseBody::events(events))
             }
         }

@@ -19,7 +19,8 @@ use crate::support::{code, principal};
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A server that counts the handlers of `hold` that are there.
-fn holding() -> (Server, Arc<AtomicUsize>) {
+/// A server whose tool never ends, and how many of its calls there are.
+pub(crate) fn holding() -> (Server, Arc<AtomicUsize>) {
     struct Here(Arc<AtomicUsize>);
     impl Drop for Here {
         fn drop(&mut self) {

@@ -1,11 +1,16 @@
 //! The legacy era without sessions: each request for itself.
 
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
 use serde_json::json;
+use tokio::time::timeout;
 use turnbuckle_http::Config;
 use turnbuckle_it::web::{Ask, Web, sessions};
 use turnbuckle_session::Revision;
 
 use crate::http::{busy, step_of};
+use crate::http_sessions::holding;
 
 fn web() -> Web {
     Web::with(&busy(), Config::new().stateless(true))
@@ -44,6 +49,21 @@ async fn what_is_said_before_an_answer_makes_a_stream() {
         let said = said.messages().await;
         assert_eq!(said.iter().filter_map(step_of).count(), 300, "{revision}");
         assert_eq!(said.last().unwrap()["id"], 5);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_is_gone_leaves_nothing_behind() {
+    let (server, here) = holding();
+    let web = Web::with(&server, Config::new().stateless(true));
+    for revision in sessions() {
+        let call = || ask(&web, revision, "tools/call", json!({"name": "hold"}));
+        drop(call().events().await);
+        let waiting = timeout(Duration::from_millis(10), call().send()).await;
+        assert!(waiting.is_err(), "{revision}");
+        assert_eq!(here.load(Ordering::SeqCst), 2, "{revision}");
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        assert_eq!(here.load(Ordering::SeqCst), 0, "{revision}");
     }
 }
 
