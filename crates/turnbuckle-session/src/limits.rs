@@ -23,9 +23,8 @@ pub struct Limits {
     /// the client says extends it. Users are asked this way too, so it is long: default ten
     /// minutes. [`Peer::within`](crate::Peer::within) sets another for single requests.
     pub answer_timeout: Duration,
-    /// How often a legacy client is asked whether it is still there. Default never. Over HTTP a
-    /// client can be asked only while it has its stream for the server's own messages open: one
-    /// that never opens it loses its session.
+    /// How often a legacy client is asked whether it is still there. Default never. Over HTTP it is
+    /// asked only while it has its stream for the server's own messages open.
     pub ping_interval: Option<Duration>,
     /// How long the client may take to say so; then its session ends. Default 10 s.
     pub ping_timeout: Duration,
