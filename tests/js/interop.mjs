@@ -1,9 +1,9 @@
-// Tries the demo server with real clients, over both transports and in both eras.
+// Tries the demo server with real clients, over every transport and in both eras.
 
 import { ROWS } from "./interop/rows.mjs";
 import { STEPS } from "./interop/steps.mjs";
 import { fail, readArguments } from "./lib/arguments.mjs";
-import { pipeCommand, startHttp } from "./lib/demo.mjs";
+import { pipeCommand, startHttp, startSse } from "./lib/demo.mjs";
 import { guard } from "./lib/process.mjs";
 import { table } from "./lib/table.mjs";
 import { within } from "./lib/time.mjs";
@@ -11,6 +11,9 @@ import { within } from "./lib/time.mjs";
 const USAGE = `usage: interop.mjs BINARY [--only ROW]
        interop.mjs [--only ROW] --server COMMAND...   another server; "--port 0" or "--stdio" is appended
   rows: ${ROWS.map(({ name }) => name).join(", ")}`;
+
+/** Starts a server that listens, by the row's transport. */
+const START = { http: startHttp, sse: startSse };
 
 const STEP = 25_000;
 const TOTAL = 10 * 60_000;
@@ -56,8 +59,9 @@ async function tryRow(row) {
   let target;
   let peer;
   try {
-    server = row.transport === "http" ? await startHttp(options.command) : undefined;
-    target = server ? { url: server.url } : { command: pipeCommand(options.command), complaints: "" };
+    server = await START[row.transport]?.(options.command);
+    const sse = row.transport === "sse";
+    target = server ? { url: server.url, sse } : { command: pipeCommand(options.command), complaints: "" };
     peer = await within(STEP, "connecting", row.connect({ target, mode: row.mode }));
   } catch (error) {
     await server?.stop();

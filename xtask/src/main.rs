@@ -43,7 +43,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "interop",
-        about: "other people's clients against the demo server",
+        about: "other people's clients with our server, our client with every server",
         run: node::interop,
     },
     Command {

@@ -1,6 +1,7 @@
-//! The proofs written in JavaScript: the official conformance suite and other people's clients,
-//! both against the release build of the demo server.
+//! The proofs that need other people's software, all of it on Node: the official conformance suite,
+//! and the matrices of clients and servers. They try the release build of our server.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::process::{cannot_start, cargo, root, run, target};
@@ -10,19 +11,36 @@ pub(crate) fn conformance(arguments: &[String]) -> Result<(), String> {
     script("tests/js/conformance.mjs", arguments)
 }
 
-/// `cargo xtask interop [arguments of interop.mjs]`.
+/// `cargo xtask interop [arguments of interop.mjs]`: other people's clients with our server, then our
+/// client with their servers and ours. Arguments are for the first alone: they narrow it down.
 pub(crate) fn interop(arguments: &[String]) -> Result<(), String> {
-    script("tests/js/interop.mjs", arguments)
+    script("tests/js/interop.mjs", arguments)?;
+    if !arguments.is_empty() {
+        return Ok(());
+    }
+    // Not optimized: what it needs was built for the tests already, and it mostly waits.
+    run(&mut cargo(["build", "--package", "turnbuckle-interop"]))?;
+    run(Command::new(target().join("debug/interop-client"))
+        .arg("--node")
+        .arg(node()?)
+        .arg("--turnbuckle")
+        .arg(server()?)
+        .current_dir(root()))
 }
 
-fn script(script: &str, arguments: &[String]) -> Result<(), String> {
+/// The release build of our server.
+fn server() -> Result<PathBuf, String> {
     run(&mut cargo([
         "build",
         "--release",
         "--package",
         "turnbuckle-cli",
     ]))?;
-    let server = target().join("release/turnbuckle");
+    Ok(target().join("release/turnbuckle"))
+}
+
+fn script(script: &str, arguments: &[String]) -> Result<(), String> {
+    let server = server()?;
     run(Command::new(node()?)
         .arg(script)
         .arg(server)

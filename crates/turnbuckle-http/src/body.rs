@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 
+use crate::sse;
 use crate::streamable::Events;
 
 /// Why a request's body could not be had.
@@ -84,6 +85,7 @@ pub struct ResponseBody(Kind);
 enum Kind {
     Full(Option<Bytes>),
     Events(Pin<Box<Events>>),
+    Connection(Box<sse::Stream>),
 }
 
 impl ResponseBody {
@@ -97,6 +99,10 @@ impl ResponseBody {
 
     pub(crate) fn events(events: Events) -> Self {
         Self(Kind::Events(Box::pin(events)))
+    }
+
+    pub(crate) fn connection(stream: sse::Stream) -> Self {
+        Self(Kind::Connection(Box::new(stream)))
     }
 }
 
@@ -114,6 +120,9 @@ impl Body for ResponseBody {
                 .as_mut()
                 .poll_next(cx)
                 .map(|event| event.map(|event| Ok(Frame::data(event)))),
+            Kind::Connection(stream) => stream
+                .poll_next(cx)
+                .map(|events| events.map(|events| Ok(Frame::data(events)))),
         }
     }
 
@@ -126,7 +135,7 @@ impl Body for ResponseBody {
             Kind::Full(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
-            Kind::Events(_) => SizeHint::default(),
+            Kind::Events(_) | Kind::Connection(_) => SizeHint::default(),
         }
     }
 }

@@ -17,6 +17,9 @@ pub struct Config {
     /// Legacy requests are served without sessions: each for itself, by a client that is taken to
     /// have declared nothing. Default: off.
     pub stateless: bool,
+    /// A server of our own serves the HTTP+SSE transport of the first revision too, at `/sse` and
+    /// `/messages`. Default: off.
+    pub http_sse: bool,
     /// Bytes of one message. Default 4 MiB.
     pub max_body: usize,
     /// How long a handler may take before its answer becomes a stream. Default 1 s.
@@ -25,10 +28,15 @@ pub struct Config {
     pub keep_alive: Duration,
     /// Legacy sessions that may be open; one more is refused. Default 10,000.
     pub max_sessions: usize,
+    /// Connections over HTTP+SSE that may be open; one more is refused. Each has one of
+    /// [`max_connections`](Self::max_connections) for its stream and needs others for its messages.
+    /// Default 1,000.
+    pub max_sse_connections: usize,
     /// How long a session may be idle. A request under way and an open stream count as use.
     /// Default 30 minutes.
     pub session_idle: Duration,
-    /// How long a client may take to say that its handshake is over. Default 1 minute.
+    /// How long a client may take to say that its handshake is over; over HTTP+SSE, to say
+    /// anything. Default 1 minute.
     pub handshake_time: Duration,
     /// Streams of one session that are open or kept for replay. Default 64.
     pub max_streams: usize,
@@ -61,10 +69,12 @@ impl Default for Config {
             allowed_hosts: None,
             allowed_origins: Vec::new(),
             stateless: false,
+            http_sse: false,
             max_body: 4 << 20,
             json_wait: Duration::from_secs(1),
             keep_alive: Duration::from_secs(15),
             max_sessions: 10_000,
+            max_sse_connections: 1000,
             session_idle: Duration::from_secs(30 * 60),
             handshake_time: Duration::from_secs(60),
             max_streams: 64,
@@ -120,6 +130,8 @@ impl Config {
     setters! {
         /// Serves legacy requests without sessions.
         stateless: bool;
+        /// Serves the HTTP+SSE transport of the first revision too.
+        http_sse: bool;
         /// Sets how many bytes a message may have.
         max_body: usize;
         /// Sets how long a handler may take before its answer becomes a stream.
@@ -128,6 +140,8 @@ impl Config {
         keep_alive: Duration;
         /// Sets how many legacy sessions may be open.
         max_sessions: usize;
+        /// Sets how many connections over HTTP+SSE may be open.
+        max_sse_connections: usize;
         /// Sets how long a session may be idle.
         session_idle: Duration;
         /// Sets how long a client may take to finish its handshake.

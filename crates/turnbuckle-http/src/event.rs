@@ -26,6 +26,18 @@ pub(crate) fn append_message(out: &mut Vec<u8>, frame: &[u8]) {
     out.extend_from_slice(b"\n\n");
 }
 
+/// The name of a connection's id in the query of the URI that messages for it are posted to.
+pub(crate) const CONNECTION_ID: &str = "sessionId";
+
+/// The event that says where messages for a connection are posted.
+pub(crate) fn endpoint(messages: &str, id: &str) -> Bytes {
+    let mut out = b"event: endpoint\ndata: ".to_vec();
+    append_line(&mut out, messages.as_bytes());
+    let mark = if messages.contains('?') { '&' } else { '?' };
+    out.extend_from_slice(format!("{mark}{CONNECTION_ID}={id}\n\n").as_bytes());
+    out.into()
+}
+
 /// An event of a stream that can be resumed.
 pub(crate) fn numbered(stream: u64, sequence: u64, frame: &[u8]) -> Bytes {
     let mut out = format!("id: {stream}-{sequence}\nevent: message\ndata: ").into_bytes();
@@ -95,6 +107,18 @@ mod tests {
             &numbered(3, 7, b"{}")[..],
             b"id: 3-7\nevent: message\ndata: {}\n\n"
         );
+    }
+
+    #[test]
+    fn the_endpoint_has_the_id_in_its_query() {
+        for (messages, data) in [
+            ("/messages", "/messages?sessionId=f0"),
+            ("/m?a=1", "/m?a=1&sessionId=f0"),
+            ("/m\n\ndata: x", "/m  data: x?sessionId=f0"),
+        ] {
+            let event = endpoint(messages, "f0");
+            assert_eq!(event, format!("event: endpoint\ndata: {data}\n\n"));
+        }
     }
 
     #[test]

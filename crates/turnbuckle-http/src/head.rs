@@ -1,14 +1,14 @@
 //! The head of a request, read in one pass.
 
-use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
+use http::{HeaderMap, Uri};
 use turnbuckle_wire::era::Mark;
 use turnbuckle_wire::era::headers::{self, HeaderValues};
 
 /// What is read of a request's headers, borrowed.
 #[derive(Debug)]
 pub(crate) struct Head<'h> {
-    pub(crate) host: HeaderValues<'h>,
+    host: HeaderValues<'h>,
     pub(crate) origin: HeaderValues<'h>,
     content_type: HeaderValues<'h>,
     pub(crate) accepts_json: bool,
@@ -68,6 +68,17 @@ impl<'h> Head<'h> {
             head.accepts_events = true;
         }
         head
+    }
+
+    /// The host that is asked: the header's, or else the target's.
+    pub(crate) fn host_of<'u>(&self, target: &'u Uri) -> HeaderValues<'u>
+    where
+        'h: 'u,
+    {
+        match (self.host, target.authority()) {
+            (HeaderValues::Missing, Some(host)) => HeaderValues::One(host.as_str().as_bytes()),
+            (host, _) => host,
+        }
     }
 
     /// Whether the body is said to be JSON, once.

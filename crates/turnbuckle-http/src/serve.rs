@@ -1,4 +1,4 @@
-//! A server of our own: the endpoint under a path, on a socket.
+//! A server of our own: the endpoints under their paths, on a socket.
 
 use std::convert::Infallible;
 use std::io;
@@ -19,20 +19,37 @@ use crate::body::ResponseBody;
 use crate::config::Config;
 use crate::origin::loopback_and;
 use crate::service::StreamableHttp;
+use crate::sse::HttpSse;
 
 /// A bound server that does not serve yet.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
-    service: StreamableHttp,
-    path: Arc<str>,
+    routes: Routes,
     config: Config,
     shutdown: Signal,
 }
 
+/// What is where.
+#[derive(Debug, Clone)]
+struct Routes {
+    path: Arc<str>,
+    streamable: StreamableHttp,
+    /// The older transport, where it is served.
+    sse: Option<SseRoutes>,
+}
+
+#[derive(Debug, Clone)]
+struct SseRoutes {
+    path: Arc<str>,
+    messages: Arc<str>,
+    service: HttpSse,
+}
+
 impl HttpServer {
-    /// Binds an address; port 0 takes any free one. The endpoint is at `/mcp`. A loopback address
+    /// Binds an address; port 0 takes any free one. The endpoint is at `/mcp`; with
+    /// [`Config::http_sse`] the older transport is at `/sse` and `/messages`. A loopback address
     /// may be reached under the loopback names and as itself, unless the configuration names others.
     ///
     /// # Errors
@@ -58,13 +75,21 @@ impl HttpServer {
             ));
         }
         let shutdown = Signal::new();
-        let service =
-            StreamableHttp::with_shutdown(dispatch, config.clone(), Some(shutdown.clone()));
+        let dispatch = dispatch.into();
+        let until = || Some(shutdown.clone());
+        let routes = Routes {
+            path: "/mcp".into(),
+            sse: config.http_sse.then(|| SseRoutes {
+                path: "/sse".into(),
+                messages: "/messages".into(),
+                service: HttpSse::with_shutdown(dispatch.clone(), config.clone(), until()),
+            }),
+            streamable: StreamableHttp::with_shutdown(dispatch, config.clone(), until()),
+        };
         Ok(Self {
             listener,
             address,
-            service,
-            path: "/mcp".into(),
+            routes,
             config,
             shutdown,
         })
@@ -73,7 +98,23 @@ impl HttpServer {
     /// Serves the endpoint under another path; a slash before it may be left out.
     #[must_use]
     pub fn path(mut self, path: impl AsRef<str>) -> Self {
-        self.path = format!("/{}", path.as_ref().trim_start_matches('/')).into();
+        self.routes.path = absolute(path.as_ref());
+        self
+    }
+
+    /// Serves the streams of HTTP+SSE and takes its messages under other paths; slashes before them
+    /// may be left out. Nothing happens unless [`Config::http_sse`] is on.
+    #[must_use]
+    pub fn sse_paths(mut self, stream: impl AsRef<str>, messages: impl AsRef<str>) -> Self {
+        self.routes.sse = self.routes.sse.map(|sse| {
+            let (path, messages) = (absolute(stream.as_ref()), absolute(messages.as_ref()));
+            let service = sse.service.messages_at(&messages);
+            SseRoutes {
+                path,
+                messages,
+                service,
+            }
+        });
         self
     }
 
@@ -86,7 +127,14 @@ impl HttpServer {
     /// Where the endpoint is.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}{}", self.address, self.path)
+        format!("http://{}{}", self.address, self.routes.path)
+    }
+
+    /// Where clients of HTTP+SSE connect, if it is served.
+    #[must_use]
+    pub fn sse_url(&self) -> Option<String> {
+        let sse = self.routes.sse.as_ref()?;
+        Some(format!("http://{}{}", self.address, sse.path))
     }
 
     /// What ends the server when it is closed.
@@ -117,8 +165,7 @@ impl HttpServer {
             connections.spawn(connection(
                 accepted,
                 place,
-                self.service.clone(),
-                self.path.clone(),
+                self.routes.clone(),
                 self.config.clone(),
                 self.shutdown.clone(),
             ));
@@ -153,6 +200,28 @@ impl HttpServer {
     }
 }
 
+impl Routes {
+    async fn answer(&self, request: Request<Incoming>) -> Response<ResponseBody> {
+        let path = request.uri().path();
+        if path == &*self.path {
+            return self.streamable.answer(request).await;
+        }
+        if let Some(sse) = &self.sse
+            && (path == &*sse.path || path == &*sse.messages)
+        {
+            return sse.service.answer(request).await;
+        }
+        let mut reply = Response::new(ResponseBody::full("there is nothing at this path\n"));
+        *reply.status_mut() = StatusCode::NOT_FOUND;
+        reply
+    }
+}
+
+/// A path with its slash.
+fn absolute(path: &str) -> Arc<str> {
+    format!("/{}", path.trim_start_matches('/')).into()
+}
+
 /// Whether it is one connection that failed, or a shortage that passes.
 fn is_passing(error: &io::Error) -> bool {
     const TOO_MANY_FILES: [i32; 2] = [23, 24];
@@ -170,23 +239,16 @@ fn is_passing(error: &io::Error) -> bool {
 async fn connection(
     stream: TcpStream,
     place: OwnedSemaphorePermit,
-    service: StreamableHttp,
-    path: Arc<str>,
+    routes: Routes,
     config: Config,
     shutdown: Signal,
 ) {
     // An answer leaves in one write, and nobody has to wait for the next to get it.
     let _ = stream.set_nodelay(true);
-    let answer = service_fn(move |request: Request<Incoming>| {
-        let (service, here) = (service.clone(), request.uri().path() == &*path);
-        async move {
-            if here {
-                return Ok::<_, Infallible>(service.answer(request).await);
-            }
-            let mut reply = Response::new(ResponseBody::full("there is nothing at this path\n"));
-            *reply.status_mut() = StatusCode::NOT_FOUND;
-            Ok(reply)
-        }
+    let routes = Arc::new(routes);
+    let answer = service_fn(move |request| {
+        let routes = routes.clone();
+        async move { Ok::<_, Infallible>(routes.answer(request).await) }
     });
     let mut connection = std::pin::pin!(
         http1::Builder::new()

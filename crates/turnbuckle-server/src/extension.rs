@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use serde::Serialize;
+use turnbuckle_schema::shorten;
 use turnbuckle_session::json::{self, Unwritable};
 use turnbuckle_session::params::raw_params;
 use turnbuckle_session::{Body, Handling, Method, Peer, Reaction, Reply, Target};
@@ -20,7 +21,6 @@ use crate::context::Context;
 use crate::error::BuildError;
 use crate::failure::{Failure, Kind, Result};
 use crate::output::{OutputCheck, ToolOutput};
-use crate::schema::shorten;
 
 /// An extension that a server offers.
 pub struct Extension {

@@ -23,8 +23,10 @@ impl OutputCheck {
     pub fn value<T: Serialize + ?Sized>(&self, output: &T) -> Result<()> {
         let value = serde_json::to_value(output)
             .map_err(|error| Error::internal(format!("the output has no JSON form: {error}")))?;
-        self.0.validator()?.validate(&value).map_err(|violations| {
-            let first = violations.first().map(|first| first.describe("output"));
+        let validator = self.0.validator()?;
+        validator.validate_value(&value).map_err(|violations| {
+            let first = violations.iter().next();
+            let first = first.map(|first| first.describe("output"));
             Error::internal(format!(
                 "the output does not fit the tool's output schema: {}",
                 first.unwrap_or_default()

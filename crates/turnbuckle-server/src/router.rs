@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
+use turnbuckle_schema::shorten;
 use turnbuckle_session::params::{raw_params, text};
 use turnbuckle_session::{
     Call, Change, Context as Session, Dispatch, Handling, Identity, Method, Notice, ParamHeader,
@@ -20,7 +21,6 @@ use crate::context::Context;
 use crate::input::{Round, Target};
 use crate::name::check_uri;
 use crate::resource::Reading;
-use crate::schema::shorten;
 use crate::subscription::{self, check_count};
 use crate::uri_template::Variables;
 

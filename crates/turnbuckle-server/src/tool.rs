@@ -204,8 +204,8 @@ impl ToolEntry {
                 Err(error) => return Reply::Error(error).into(),
             };
             let valid = match arguments {
-                Some(arguments) => validator.validate_raw(arguments),
-                None => validator.validate(&serde_json::Value::Object(serde_json::Map::new())),
+                Some(arguments) => validator.validate(arguments),
+                None => validator.validate_value(&serde_json::Value::Object(serde_json::Map::new())),
             };
             if let Err(violations) = valid {
                 return bad_arguments(self.key(), &violations.into());

@@ -73,7 +73,7 @@ impl Span {
         }
     }
 
-    fn in_frame(self, frame: &[u8]) -> &[u8] {
+    pub(crate) fn in_frame(self, frame: &[u8]) -> &[u8] {
         frame.get(self.start..self.end).unwrap_or_default()
     }
 }

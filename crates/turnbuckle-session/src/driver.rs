@@ -9,12 +9,13 @@ use std::task::{self, Poll};
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
-use turnbuckle_types::{Error, Principal};
+use turnbuckle_types::{Error, Principal, RequestParams};
 use turnbuckle_wire::era::{ParamHeader, Reply};
 use turnbuckle_wire::revision::Method;
 
 use crate::{
-    Call, Context, Dispatch, Handling, Limits, Notice, Peer, PeerError, Reaction, Session, Signal,
+    Ask, AskError, Call, Context, Conversation, Dispatch, Handling, Host, Limits, LinkError,
+    Notice, Patience, Peer, PeerError, Reaction, ServerRequest, Session, Signal, Speaks,
 };
 
 /// A handler under way.
@@ -69,6 +70,68 @@ pub(crate) fn detach(
     });
 }
 
+/// Runs what belongs to a connection of this side until it is done.
+pub(crate) fn run_until_done(work: impl Future<Output = ()> + Send + 'static) {
+    tokio::spawn(work);
+}
+
+/// How long a word that nobody waits for may take to reach a server.
+const LAST_WORD: Duration = Duration::from_secs(10);
+
+/// How long a server may take to take an answer.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Carries an answer to a server, unless it takes too long or the conversation has ended.
+pub(crate) async fn in_time<T>(carrying: impl Future<Output = T>, ended: &Signal) -> Option<T> {
+    tokio::select! {
+        carried = tokio::time::timeout(ANSWER, carrying) => carried.ok(),
+        () = ended.cancelled() => None,
+    }
+}
+
+/// Sends a last word for a request that was given up, where a runtime is left to do so. A server
+/// that does not take it in time never hears it.
+pub(crate) fn last_word(work: impl Future<Output = ()> + Send + 'static) {
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        runtime.spawn(async move {
+            let _ = tokio::time::timeout(LAST_WORD, work).await;
+        });
+    }
+}
+
+/// Lets a host answer a request of its server, and runs what that takes. A panic is an error to the
+/// server, and ends nothing else.
+pub(crate) async fn answer(
+    host: &dyn Host,
+    call: Call<'_>,
+    request: ServerRequest,
+    deadline: Duration,
+) -> Option<Reply> {
+    let signal = request.signal().clone();
+    let handling = catch_unwind(AssertUnwindSafe(|| host.call(call, request)));
+    let mut running = match handling {
+        Ok(Handling::Ready(reply)) => return Some(reply),
+        Ok(Handling::Pending(running)) => running,
+        Err(panic) => return Some(panicked(&*panic).into()),
+    };
+    let handler = std::future::poll_fn(|cx| poll_guarded(&mut running, cx));
+    tokio::select! {
+        biased;
+        reply = handler => (!signal.is_cancelled()).then_some(reply),
+        () = signal.cancelled() => None,
+        () = tokio::time::sleep(deadline) => Some(
+            Error::internal("the answer took longer than this client allows").into()
+        ),
+    }
+}
+
+/// Lets a host hear of a notification. A panic there ends nothing but the hearing.
+pub(crate) fn tell(host: &dyn Host, notice: Notice<'_>) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| host.notified(notice))) {
+        drop(panicked(&*panic));
+    }
+}
+
 /// Lets a dispatch hear of a notification. A panic there ends nothing but the hearing.
 pub(crate) fn hear(dispatch: &dyn Dispatch, notice: Notice<'_>, peer: &Peer) -> Option<Reaction> {
     catch_unwind(AssertUnwindSafe(|| dispatch.notified(notice, peer)))
@@ -112,6 +175,39 @@ pub(crate) fn keep_asking(session: Arc<Session>, every: Duration, timeout: Durat
                 Err(PeerError::Ended) => return,
                 // An error is a sign of life too.
                 Ok(()) | Err(_) => {}
+            }
+        }
+    });
+}
+
+/// Asks a server every so often whether it is there. Its conversation ends the first time that it
+/// does not say so in time. Holds nothing of the conversation while it waits.
+pub(crate) fn keep_asking_server(
+    conversation: &Arc<Conversation>,
+    speaks: Arc<Speaks>,
+    every: Duration,
+    timeout: Duration,
+) {
+    let (weak, ended) = (Arc::downgrade(conversation), conversation.ended().clone());
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(every) => {}
+                () = ended.cancelled() => return,
+            }
+            let Some(conversation) = weak.upgrade() else {
+                return;
+            };
+            let nothing: Option<&RequestParams> = None;
+            let mut ask = Ask::new(Method::Ping.as_str(), nothing, &speaks);
+            ask.patience = Patience::at_most(timeout);
+            // An error is a sign of life too.
+            if let Err(AskError::TimedOut(_)) = conversation.ask(ask).await {
+                tracing::warn!(?timeout, "a ping was not answered in time: the connection ends");
+                conversation.end(LinkError::Broken {
+                    reason: format!("a ping was not answered within {timeout:?}"),
+                });
+                return;
             }
         }
     });

@@ -5,7 +5,7 @@ use std::task;
 
 use turnbuckle_types::{Error, Principal};
 use turnbuckle_wire::era::{ParamHeader, Params, Reply};
-use turnbuckle_wire::revision::{Method, Revision};
+use turnbuckle_wire::revision::{Method, Party, Revision};
 use turnbuckle_wire::rpc;
 
 use crate::driver::{self, Started};
@@ -63,7 +63,7 @@ impl Exchange {
         let answer = |reply: Reply| {
             Opened::Answered(self.home.answer(&arrival.request.id, &reply, features))
         };
-        let method = match method_of(&arrival.request.method, features) {
+        let method = match method_of(&arrival.request.method, Party::Server, features) {
             Ok(Some(Method::Discover)) => {
                 return answer(handshake::discover(self.home.dispatch.identity()));
             }

@@ -3,22 +3,20 @@
 //! Both eras share the pipe. A message with an envelope is judged by that, whatever came before
 //! it; the others belong to the session that a handshake opened.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{self, Poll, Waker};
+use std::sync::Arc;
+use std::task::{self, Poll};
 
 use bytes::Bytes;
-use tokio::sync::Notify;
-use tokio::sync::futures::Notified;
 use tokio::time::{Instant, Sleep};
 use turnbuckle_types::{Error, RequestId};
 use turnbuckle_wire::era::{Header, Opening, Params, of_opening};
 use turnbuckle_wire::revision::Revision;
 use turnbuckle_wire::rpc::{self, Message, Refusal, RefusalKind};
 
-use crate::route::{Answer, Full, Route};
+use crate::outgoing::Outgoing;
+use crate::route::{Answer, Route};
 use crate::session::Delivery;
 use crate::{
     Binding, Dispatch, Frame, Limits, Received, Session, Signal, Transport, TransportContext,
@@ -84,76 +82,6 @@ pub async fn serve<T: Transport>(
     closed
 }
 
-/// What is to be sent by those who are not the driver.
-struct Outgoing {
-    state: Mutex<Queue>,
-    space: Notify,
-    cap: usize,
-}
-
-#[derive(Default)]
-struct Queue {
-    frames: VecDeque<Vec<u8>>,
-    bytes: usize,
-    closed: bool,
-    driver: Option<Waker>,
-}
-
-impl Outgoing {
-    fn new(cap: usize) -> Self {
-        Self {
-            state: Mutex::default(),
-            space: Notify::new(),
-            cap,
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, Queue> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn push(&self, mut state: MutexGuard<'_, Queue>, frame: Vec<u8>) {
-        if state.closed {
-            return;
-        }
-        state.bytes += frame.len();
-        state.frames.push_back(frame);
-        let driver = state.driver.take();
-        drop(state);
-        if let Some(driver) = driver {
-            driver.wake();
-        }
-    }
-}
-
-impl Route for Outgoing {
-    fn send(&self, frame: Vec<u8>) -> Result<(), Full> {
-        let state = self.state();
-        if state.bytes > 0 && state.bytes + frame.len() > self.cap {
-            return Err(Full(frame));
-        }
-        self.push(state, frame);
-        Ok(())
-    }
-
-    fn space(&self) -> Notified<'_> {
-        self.space.notified()
-    }
-
-    fn done(&self, answer: Option<Answer>) {
-        match answer {
-            Some(answer) => self.push(self.state(), answer.frame),
-            None => {
-                // The driver counts what is in flight.
-                let driver = self.state().driver.take();
-                if let Some(driver) = driver {
-                    driver.wake();
-                }
-            }
-        }
-    }
-}
-
 struct EndOnDrop {
     session: Arc<Session>,
     outgoing: Arc<Outgoing>,
@@ -161,11 +89,7 @@ struct EndOnDrop {
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
-        let mut state = self.outgoing.state();
-        state.closed = true;
-        state.frames.clear();
-        drop(state);
-        self.outgoing.space.notify_waiters();
+        self.outgoing.close();
         self.session.end();
     }
 }
@@ -266,27 +190,7 @@ impl<T: Transport> Pipe<T> {
 
     /// Moves what others sent, and notices of change, to the transport, up to its cap.
     fn send_waiting(&mut self, cx: &mut task::Context<'_>) {
-        let mut moved = false;
-        let mut state = self.outgoing.state();
-        while self.transport.queued() <= self.outgoing.cap {
-            let Some(frame) = state.frames.pop_front() else {
-                break;
-            };
-            state.bytes -= frame.len();
-            self.transport.queue(&frame);
-            moved = true;
-        }
-        if !state
-            .driver
-            .as_ref()
-            .is_some_and(|driver| driver.will_wake(cx.waker()))
-        {
-            state.driver = Some(cx.waker().clone());
-        }
-        drop(state);
-        if moved {
-            self.outgoing.space.notify_waiters();
-        }
+        self.outgoing.drain_into(&mut self.transport, cx);
         if !self
             .session
             .legacy()

@@ -22,10 +22,14 @@ pub(crate) struct Arrival<'a> {
     pub(crate) text: &'a str,
 }
 
-/// The request's core method, if the peer's revision has it as one that a server gets.
-pub(crate) fn method_of(name: &str, features: &Features) -> Result<Option<Method>, Error> {
+/// The request's core method, if the peer's revision has it as one that `receiver` gets.
+pub(crate) fn method_of(
+    name: &str,
+    receiver: Party,
+    features: &Features,
+) -> Result<Option<Method>, Error> {
     match Method::parse(name) {
-        Some(method) if method.reaches(Party::Server, features.revision) => Ok(Some(method)),
+        Some(method) if method.reaches(receiver, features.revision) => Ok(Some(method)),
         Some(_) => Err(unknown_method(name)),
         None => Ok(None),
     }

@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, oneshot};
 use turnbuckle_types::{CancelledParams, Error, ErrorKind, ErrorObject, RequestId};
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Params, Reply, write_refusal};
-use turnbuckle_wire::revision::{EraKind, Features, Method, Revision};
+use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
 use turnbuckle_wire::rpc::{self, Message, Refusal, RefusalKind};
 
 use crate::context::Sender;
@@ -225,7 +225,7 @@ impl Session {
         let answer = |id: &RequestId, reply: Reply| {
             Received::Answered(self.home.answer(id, &reply, features))
         };
-        let method = match method_of(&request.method, features) {
+        let method = match method_of(&request.method, Party::Server, features) {
             Ok(method) => method,
             Err(error) => return answer(&request.id, error.into()),
         };

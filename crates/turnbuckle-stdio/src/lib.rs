@@ -2,18 +2,21 @@
 //! process's own standard streams.
 //!
 //! [`serve_stream`] answers the client at the other end of a reader and a writer; [`run`] is a
-//! whole server process, and keeps its output clean of whatever else the process prints.
+//! whole server process, and keeps its output clean of whatever else the process prints; a
+//! [`Command`] is how a client starts such a server, talks to it and ends it.
 //! [`StreamTransport`] and [`Lines`] are what they are made of.
 //!
 //! This crate knows bytes, lines and file descriptors. What a line means is not its business.
 //!
 //! Specification: basic/transports/stdio (2026-07-28).
 
+mod child;
 mod framing;
 mod options;
 mod process;
 mod stream;
 
+pub use child::{Command, ShutdownTimes, StderrTo};
 pub use framing::Lines;
 pub use options::StdioOptions;
 pub use process::run;

@@ -21,8 +21,12 @@
 //!
 //! - [`Server`] and the functions [`tool`], [`prompt`], [`resource`] and [`resource_template`] are
 //!   what a server is written with; [`types`] is the protocol's vocabulary.
-//! - [`stdio`] and [`http`] serve it; [`session`] is for those who bring a transport of their own.
+//! - [`Client`] reaches any server; what else a client needs is in [`client`].
+//! - [`stdio`] and [`http`] carry both; [`session`] is for those who bring a transport of their
+//!   own.
 
+pub use turnbuckle_client as client;
+pub use turnbuckle_client::{Client, ClientBuilder};
 pub use turnbuckle_http as http;
 pub use turnbuckle_session as session;
 pub use turnbuckle_stdio as stdio;

@@ -5,7 +5,9 @@
     reason = "a test's library fails as a test does"
 )]
 
+pub mod coupled;
 pub mod fuzz;
 pub mod harness;
 pub mod oracle;
+pub mod peer;
 pub mod web;

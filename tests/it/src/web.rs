@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use turnbuckle_http::{Config, ResponseBody, StreamableHttp};
+use turnbuckle_http::{Config, HttpSse, ResponseBody, StreamableHttp};
 use turnbuckle_server::Server;
 use turnbuckle_session::{EraKind, Revision, Signal};
 use turnbuckle_types::{Principal, ScopeNeeded};
@@ -22,7 +22,22 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// The endpoint.
 #[derive(Debug, Clone)]
-pub struct Web(StreamableHttp);
+pub struct Web(Service);
+
+#[derive(Debug, Clone)]
+enum Service {
+    Streamable(StreamableHttp),
+    Sse(HttpSse),
+}
+
+impl Service {
+    async fn answer(&self, request: Request<Full<Bytes>>) -> Response<ResponseBody> {
+        match self {
+            Self::Streamable(service) => service.answer(request).await,
+            Self::Sse(service) => service.answer(request).await,
+        }
+    }
+}
 
 impl Web {
     /// With default settings.
@@ -34,18 +49,34 @@ impl Web {
     /// With those settings.
     #[must_use]
     pub fn with(server: &Server, config: Config) -> Self {
-        Self(StreamableHttp::new(server.clone(), config))
+        Self(Service::Streamable(StreamableHttp::new(
+            server.clone(),
+            config,
+        )))
+    }
+
+    /// The endpoints of HTTP+SSE, whatever the paths that are asked for.
+    #[must_use]
+    pub fn sse(server: &Server, config: Config) -> Self {
+        Self(Service::Sse(HttpSse::new(server.clone(), config)))
+    }
+
+    /// The same, with a signal that shuts them down.
+    #[must_use]
+    pub fn sse_until(server: &Server, config: Config, shutdown: Signal) -> Self {
+        let service = HttpSse::with_shutdown(server.clone(), config, Some(shutdown));
+        Self(Service::Sse(service))
     }
 
     /// With a signal that shuts it down.
     #[must_use]
     pub fn until(server: &Server, config: Config, shutdown: Signal) -> Self {
         let shutdown = Some(shutdown);
-        Self(StreamableHttp::with_shutdown(
+        Self(Service::Streamable(StreamableHttp::with_shutdown(
             server.clone(),
             config,
             shutdown,
-        ))
+        )))
     }
 
     /// A request without a body, with a good `Host` and any `Accept`.
@@ -194,11 +225,21 @@ impl Session {
 /// A request that was not sent yet.
 #[derive(Debug)]
 pub struct Ask {
-    service: StreamableHttp,
+    service: Service,
     request: Request<Full<Bytes>>,
 }
 
 impl Ask {
+    /// Asks for another target.
+    ///
+    /// # Panics
+    /// When it is none.
+    #[must_use]
+    pub fn to(mut self, target: &str) -> Self {
+        *self.request.uri_mut() = target.parse().expect("a target");
+        self
+    }
+
     /// Sets a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
@@ -318,6 +359,8 @@ impl Got {
 /// One event of a stream.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Event {
+    /// Its type.
+    pub kind: Option<String>,
     /// Its id.
     pub id: Option<String>,
     /// After how many milliseconds the client is asked to come back.
@@ -414,6 +457,7 @@ fn event_of(text: &str) -> Event {
     let mut event = Event::default();
     for line in text.lines() {
         match line.split_once(':') {
+            Some(("event", value)) => event.kind = Some(value.trim_start().to_owned()),
             Some(("id", value)) => event.id = Some(value.trim_start().to_owned()),
             Some(("retry", value)) => event.retry = value.trim().parse().ok(),
             Some(("data", value)) => event.data = Some(value.trim_start().to_owned()),

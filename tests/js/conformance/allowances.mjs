@@ -1,6 +1,7 @@
 // The list of what may go wrong, and why. An entry that nothing matches any more is an error as well.
 
 const FIELDS = ["scenario", "check", "status", "runs", "reason"];
+// `says` narrows an entry down to findings whose message holds it.
 
 /** Holds the entries of `skips.json` and remembers which of them were needed. */
 export class Allowances {
@@ -23,7 +24,8 @@ export class Allowances {
         entry.runs.includes(run) &&
         entry.status.includes(finding.status) &&
         matches(entry.scenario, finding.scenario) &&
-        matches(entry.check, finding.check),
+        matches(entry.check, finding.check) &&
+        (!entry.says || finding.message.includes(entry.says)),
     );
     for (const entry of matching) this.#needed.add(key(entry, run));
     return matching.length > 0;
@@ -37,7 +39,7 @@ export class Allowances {
   }
 }
 
-const key = (entry, run) => `${run} ${entry.scenario} ${entry.check} ${entry.status}`;
+const key = (entry, run) => `${run} ${entry.scenario} ${entry.check} ${entry.status} ${entry.says ?? ""}`;
 
 /** A pattern is a name, or the beginning of one and `*`. */
 function matches(pattern, name) {

@@ -2,7 +2,7 @@
 
 /** The server's questions, kept so that a step can see what was asked. */
 export class Answers {
-  /** The messages of the elicitations, in order. */
+  /** The messages of the elicitations, in order; of those that ask to open an address, the address. */
   elicitations = [];
   /** The texts that sampling was asked with. */
   prompts = [];
@@ -18,8 +18,10 @@ export class Answers {
 
   /** Accepts an elicitation, filling in what the schema requires with a name or an address. */
   elicit({ params }) {
-    this.elicitations.push(params.message);
-    const fields = Object.entries(params.requestedSchema?.properties ?? {});
+    this.elicitations.push(params.url ?? params.message);
+    if (params.url !== undefined) return { action: "accept" };
+    const { properties = {}, required = [] } = params.requestedSchema;
+    const fields = Object.entries(properties).filter(([name]) => required.includes(name));
     const fill = ([name, field]) => [name, /mail/.test(field.format ?? name) ? `${Answers.NAME}@example.com` : Answers.NAME];
     return { action: "accept", content: Object.fromEntries(fields.map(fill)) };
   }
@@ -37,8 +39,12 @@ export class Answers {
   }
 }
 
-/** What the clients declare that they can be asked. */
-export const CAPABILITIES = { elicitation: { form: {} }, sampling: {}, roots: { listChanged: true } };
+/** What the clients declare that they can be asked. The SDKs fill in a form's defaults where they declare so. */
+export const CAPABILITIES = {
+  elicitation: { form: { applyDefaults: true }, url: {} },
+  sampling: {},
+  roots: { listChanged: true },
+};
 
 /** Who the clients say they are. */
 export const CLIENT = { name: "interop", version: "1.0.0" };

@@ -18,7 +18,8 @@ process.on("exit", () => rmSync(home, { recursive: true, force: true }));
 
 /** Prepares calls to `target` in the era `mode`, see `peer.mjs` for what comes back. */
 export async function connect({ target, mode }) {
-  const where = target.url ? ["--server-url", target.url, "--transport", "http"] : target.command;
+  const transport = target.sse ? "sse" : "http";
+  const where = target.url ? ["--server-url", target.url, "--transport", transport] : target.command;
 
   const ask = async (method, ...options) => {
     const command = [process.execPath, LAUNCHER, "--cli", ...where, "--method", method, "--protocol-era", mode, ...options];

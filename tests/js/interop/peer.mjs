@@ -4,8 +4,10 @@
 //   server()                  what the server says of itself: `info`, `capabilities`
 //   tools(), resources(), templates(), prompts()   every page's entries
 //   call(name, args, { signal, onprogress })       a tool's result
-//   read(uri), complete(params)                    the raw results
+//   read(uri), prompt(name, args), complete(params)  the raw results
 //   watch(uri, changed)       calls `changed(uri)` for each update until the returned function is called
+//   watchList(name, changed)  calls `changed()` for each change of the list until the returned function is called
+//   logged                    the log messages that came, in order
 //   answers                   what the server asked, see `answers.mjs`
 //   close()                   ends the connection, and the server's process where the client started it
 
@@ -29,11 +31,12 @@ export async function everyPage(field, fetchPage) {
 }
 
 /**
- * Makes the transport to `target`: over HTTP where it has a `url`, else by starting its `command`. A started server dies
- * with us however we end; the last of its standard error goes to `target.complaints`.
+ * Makes the transport to `target`: over HTTP where it has a `url` (the HTTP+SSE of 2024 where it has `sse`), else by
+ * starting its `command`. A started server dies with us however we end; the last of its standard error goes to
+ * `target.complaints`.
  */
-export function openTransport(target, { Http, Pipe }) {
-  if (target.url) return new Http(new URL(target.url));
+export function openTransport(target, { Http, Pipe, Sse }) {
+  if (target.url) return new (target.sse ? Sse : Http)(new URL(target.url));
 
   const [command, ...args] = target.command;
   const transport = new Pipe({ command, args, stderr: "pipe" });

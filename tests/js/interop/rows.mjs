@@ -6,6 +6,10 @@ import * as sdk2 from "./sdk2.mjs";
 
 const MODERN = "2026-07-28";
 
+/** The transports, and those of them that the modern era has. */
+const EVERY = ["http", "sse", "stdio"];
+const NEWER = ["http", "stdio"];
+
 /** What the Inspector's command line cannot do by its design, step by step. */
 const ONE_SHOT = {
   progress: "prints the result only",
@@ -26,21 +30,21 @@ const IN_MODERN = {
 };
 
 /**
- * `name`: what `--only` takes; `connect`: the adapter's; `transport`: http or stdio; `mode`: how the client is told which
- * era to speak; `era`: the one it has to end up with; `cannot`: the steps it cannot take, `otherwise`: those it takes in
- * another form, each with the reason.
+ * `name`: what `--only` takes; `connect`: the adapter's; `transport`: http, sse (HTTP+SSE) or stdio; `mode`: how the client
+ * is told which era to speak; `era`: the one it has to end up with; `cannot`: the steps it cannot take, `otherwise`: those
+ * it takes in another form, each with the reason.
  */
 export const ROWS = [
-  ...both("sdk-1.x", sdk1, { era: "legacy" }),
-  ...both("client-2.x-legacy", sdk2, { mode: "legacy", era: "legacy" }),
-  ...both("client-2.x-modern", sdk2, { mode: { pin: MODERN }, era: "modern", otherwise: IN_MODERN }),
-  ...both("client-2.x-auto", sdk2, { mode: "auto", era: "modern", otherwise: IN_MODERN }),
-  ...both("inspector-legacy", inspector, { mode: "legacy", era: "legacy", cannot: ONE_SHOT }),
-  ...both("inspector-modern", inspector, { mode: "modern", era: "modern", cannot: ONE_SHOT }),
+  ...over(EVERY, "sdk-1.x", sdk1, { era: "legacy" }),
+  ...over(EVERY, "client-2.x-legacy", sdk2, { mode: "legacy", era: "legacy" }),
+  ...over(NEWER, "client-2.x-modern", sdk2, { mode: { pin: MODERN }, era: "modern", otherwise: IN_MODERN }),
+  ...over(NEWER, "client-2.x-auto", sdk2, { mode: "auto", era: "modern", otherwise: IN_MODERN }),
+  ...over(EVERY, "inspector-legacy", inspector, { mode: "legacy", era: "legacy", cannot: ONE_SHOT }),
+  ...over(NEWER, "inspector-modern", inspector, { mode: "modern", era: "modern", cannot: ONE_SHOT }),
 ];
 
-function both(client, { connect }, rest) {
-  return ["http", "stdio"].map((transport) => ({
+function over(transports, client, { connect }, rest) {
+  return transports.map((transport) => ({
     name: `${client}-${transport}`,
     client,
     transport,

@@ -36,6 +36,11 @@ const TABLE: &[Row] = &[
         third_party: &["serde", "serde_json"],
     },
     Row {
+        name: "turnbuckle-schema",
+        rooms: &["turnbuckle-types"],
+        third_party: &["jsonschema", "serde_json"],
+    },
+    Row {
         name: "turnbuckle-wire",
         rooms: &["turnbuckle-types"],
         third_party: &["base64", "bytes", "itoa", "memchr", "serde", "serde_json"],
@@ -54,13 +59,12 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "turnbuckle-server",
-        rooms: &["turnbuckle-session", "turnbuckle-types"],
+        rooms: &["turnbuckle-schema", "turnbuckle-session", "turnbuckle-types"],
         third_party: &[
             "base64",
             "bytes",
             "chacha20poly1305",
             "getrandom",
-            "jsonschema",
             "schemars",
             "serde",
             "serde_json",
@@ -74,8 +78,20 @@ const TABLE: &[Row] = &[
         ],
     },
     Row {
+        name: "turnbuckle-client",
+        rooms: &["turnbuckle-schema", "turnbuckle-session", "turnbuckle-types"],
+        third_party: &[
+            "bytes",
+            "futures-core",
+            "serde",
+            "serde_json",
+            "tokio",
+            "tracing",
+        ],
+    },
+    Row {
         name: "turnbuckle-stdio",
-        rooms: &["turnbuckle-session"],
+        rooms: &["turnbuckle-session", "turnbuckle-types"],
         third_party: &["bytes", "memchr", "rustix", "tokio", "tracing"],
     },
     Row {
@@ -90,14 +106,21 @@ const TABLE: &[Row] = &[
             "hyper",
             "hyper-util",
             "pin-project-lite",
+            // The client's end, behind a feature.
+            "reqwest",
+            "rustls",
+            "rustls-platform-verifier",
             "tokio",
+            "tower-layer",
             "tower-service",
             "tracing",
+            "url",
         ],
     },
     Row {
         name: "turnbuckle",
         rooms: &[
+            "turnbuckle-client",
             "turnbuckle-http",
             "turnbuckle-server",
             "turnbuckle-session",
@@ -106,12 +129,30 @@ const TABLE: &[Row] = &[
         ],
         third_party: &[],
     },
+    // A user like any other: what it cannot do with the facade, nobody can.
+    Row {
+        name: "turnbuckle-interop",
+        rooms: &["turnbuckle"],
+        third_party: &["schemars", "serde", "serde_json", "tokio"],
+    },
     Row {
         name: "turnbuckle-cli",
         rooms: &["turnbuckle"],
-        third_party: &["clap", "schemars", "serde", "serde_json", "tokio"],
+        third_party: &[
+            "base64",
+            "clap",
+            "clap_complete",
+            "rustix",
+            "schemars",
+            "serde",
+            "serde_json",
+            "tokio",
+        ],
     },
 ];
+
+/// Where the packages are that the tables hold.
+const HELD: &[&str] = &["crates/", "tests/interop/"];
 
 fn is_room(name: &str) -> bool {
     name.starts_with("turnbuckle")
@@ -126,7 +167,7 @@ fn compare(
     let mut breaches = Vec::new();
     for (path, text) in tree
         .texts("/Cargo.toml")
-        .filter(|(path, _)| path.starts_with("crates/"))
+        .filter(|(path, _)| HELD.iter().any(|held| path.starts_with(held)))
     {
         let (name, used) = match manifest(text) {
             Ok(read) => read,
@@ -213,7 +254,8 @@ mod tests {
         );
         assert_eq!(found_here.len(), 1);
         assert!(found_here[0].contains("turnbuckle-wire"));
-        let target = "turnbuckle-session = \"1\"\n[target.'cfg(unix)'.dependencies]\n\
+        let target = "turnbuckle-session = \"1\"\nturnbuckle-types = \"1\"\n\
+                      [target.'cfg(unix)'.dependencies]\n\
                       x = { package = \"turnbuckle-http\", version = \"1\" }";
         assert_eq!(found(&ROOMS, "turnbuckle-stdio", target).len(), 1);
     }

@@ -6,12 +6,13 @@ use crate::tree::Tree;
 
 pub(super) const WALL: Wall = Wall {
     name: "purity",
-    advice: "types, wire and the session's kernel neither wait nor look at a clock; \
+    advice: "schema, types, wire and the session's kernel neither wait nor look at a clock; \
              what does belongs in turnbuckle-session's driver or in a transport",
     check,
 };
 
 const PURE: &[&str] = &[
+    "crates/turnbuckle-schema/",
     "crates/turnbuckle-types/",
     "crates/turnbuckle-wire/",
     "crates/turnbuckle-session/src/kernel",

@@ -6,10 +6,11 @@ use turnbuckle::session::Revision;
 
 use super::Everything;
 
-/// The greeting of a demo that listens at `url`.
+/// The greeting of a demo that listens at `url`, and at `sse` for clients of the oldest transport.
 pub(super) struct Banner<'a> {
     pub(super) demo: &'a Everything,
     pub(super) url: &'a str,
+    pub(super) sse: Option<&'a str>,
 }
 
 impl fmt::Display for Banner<'_> {
@@ -24,9 +25,13 @@ impl fmt::Display for Banner<'_> {
                     ..
                 },
             url,
+            sse,
         } = self;
         let revisions = Revision::ALL.map(Revision::as_str).join(", ");
         let newest = Revision::NEWEST.as_str();
+        let older = sse.map_or_else(String::new, |url| {
+            format!("and for clients that speak HTTP+SSE:\n\n{url}\n\n")
+        });
         write!(
             f,
             "\
@@ -38,7 +43,7 @@ Turnbuckle demo {version}: everything that an MCP server can offer
 
 {url}
 
-Try a client:
+{older}Try a client:
 
   npx @modelcontextprotocol/inspector --cli {url} --method tools/list
 

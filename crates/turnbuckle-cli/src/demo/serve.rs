@@ -65,7 +65,7 @@ async fn over_stdio(demo: Everything) -> Result<(), Failure> {
 
 /// The first signal ends it once what is under way is done, the second at once.
 async fn over_http(demo: Everything, options: Options) -> Result<(), Failure> {
-    let config = Config::new().shutdown_time(PATIENCE);
+    let config = Config::new().shutdown_time(PATIENCE).http_sse(true);
     let address = (Ipv4Addr::LOCALHOST, options.port);
     let http = HttpServer::bind(demo.server.clone(), address, config)
         .await
@@ -73,12 +73,13 @@ async fn over_http(demo: Everything, options: Options) -> Result<(), Failure> {
         .path(options.path);
     let mut endings =
         Endings::new().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
-    let url = http.url();
+    let (url, sse) = (http.url(), http.sse_url());
     io::stdout()
         .write_all(
             Banner {
                 demo: &demo,
                 url: &url,
+                sse: sse.as_deref(),
             }
             .to_string()
             .as_bytes(),

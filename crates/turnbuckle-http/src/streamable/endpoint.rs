@@ -4,27 +4,25 @@ use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, StatusCode};
 use http_body::Body;
-use turnbuckle_session::{
-    Answer, Delivery, Exchange, Features, Params, Route, Signal, TransportContext,
-};
+use turnbuckle_session::{Answer, Delivery, Exchange, Params, Route, Signal, TransportContext};
 use turnbuckle_types::{ErrorKind, Principal};
-use turnbuckle_wire::era::headers::HeaderValues;
-use turnbuckle_wire::era::{Header, Mark, Opening, of_opening, write_refusal};
-use turnbuckle_wire::rpc::{self, Message, Refusal, RefusalKind};
+use turnbuckle_wire::era::{Header, Mark, Opening, of_opening};
+use turnbuckle_wire::rpc::{self, Message, Refusal};
 
 use super::sessions::Sessions;
-use crate::body::{self, NoBody, ResponseBody};
 use crate::config::Config;
 use crate::head::Head;
 use crate::origin::Allowed;
-use crate::{event, status};
+use crate::reply::{
+    Reply, accepted, json, malformed, plain, preflight, refused, share_with, unread, wrong_method,
+    wrong_type,
+};
+use crate::{body, principal, status};
 
 pub(crate) const SESSION_ID: HeaderName =
     HeaderName::from_static(turnbuckle_wire::era::headers::SESSION_ID);
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const EVENTS: HeaderValue = HeaderValue::from_static(event::MEDIA_TYPE);
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
 const METHODS_STATELESS: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
 
@@ -37,8 +35,6 @@ pub(crate) struct Endpoint {
     pub(crate) shutdown: Option<Signal>,
     allowed: Allowed,
 }
-
-pub(crate) type Reply = Response<ResponseBody>;
 
 /// A body that was posted.
 #[derive(Clone, Copy)]
@@ -79,34 +75,22 @@ impl Endpoint {
     {
         let (parts, body) = request.into_parts();
         let head = Head::read(&parts.headers);
-        let host = match (head.host, parts.uri.authority()) {
-            (HeaderValues::Missing, Some(host)) => HeaderValues::One(host.as_str().as_bytes()),
-            (host, _) => host,
-        };
+        let host = head.host_of(&parts.uri);
         if let Err(forbidden) = self.allowed.check(host, head.origin) {
             return plain(StatusCode::FORBIDDEN, &forbidden.to_string());
         }
         let origin = parts.headers.get(header::ORIGIN).cloned();
-        let principal = principal_of(&parts.extensions);
+        let principal = principal::of(&parts.extensions);
         let mut reply = match parts.method {
             Method::POST => self.post(&parts.headers, &head, body, principal).await,
             Method::GET if !self.config.stateless => self.get(&head, principal.as_deref()),
             Method::DELETE if !self.config.stateless => self.delete(&head, principal.as_deref()),
-            Method::OPTIONS => self.preflight(&parts.headers),
-            _ => self.wrong_method(),
+            Method::OPTIONS => preflight(&parts.headers, self.methods()),
+            _ => wrong_method(self.methods()),
         };
         if let Some(origin) = origin {
             share_with(reply.headers_mut(), origin);
         }
-        reply
-    }
-
-    fn wrong_method(&self) -> Reply {
-        let mut reply = plain(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "this endpoint takes other methods",
-        );
-        reply.headers_mut().insert(header::ALLOW, self.methods());
         reply
     }
 
@@ -116,23 +100,6 @@ impl Endpoint {
         } else {
             METHODS
         }
-    }
-
-    /// Lets a page of an allowed origin ask.
-    fn preflight(&self, map: &HeaderMap) -> Reply {
-        let mut reply = Response::new(ResponseBody::empty());
-        *reply.status_mut() = StatusCode::NO_CONTENT;
-        let headers = reply.headers_mut();
-        headers.insert(header::ALLOW, self.methods());
-        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, self.methods());
-        if let Some(wanted) = map.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
-        }
-        headers.insert(
-            header::ACCESS_CONTROL_MAX_AGE,
-            HeaderValue::from_static("3600"),
-        );
-        reply
     }
 
     async fn post<B>(
@@ -146,10 +113,7 @@ impl Endpoint {
         B: Body<Data: Buf>,
     {
         if !head.has_json_body() {
-            return plain(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "the body must be application/json",
-            );
+            return wrong_type();
         }
         if !head.accepts_json && !head.accepts_events {
             return plain(
@@ -164,12 +128,7 @@ impl Endpoint {
         } = *self.config;
         let frame = match body::read(body, head.length, max_body, body_time).await {
             Ok(frame) => frame,
-            Err(NoBody::TooLarge) => return self.too_large(),
-            Err(NoBody::Broken) => return plain(StatusCode::BAD_REQUEST, "the body broke off"),
-            Err(NoBody::Late) => {
-                let message = "the body did not come in time (Config::body_time)";
-                return plain(StatusCode::REQUEST_TIMEOUT, message);
-            }
+            Err(why) => return unread(&why, &self.config),
         };
         let refused = |refusal: &Refusal| {
             let features = self.features_of(head, principal.as_deref());
@@ -215,75 +174,6 @@ impl Endpoint {
             (Opening::Legacy, message) => self.legacy(head, mark, message, posted).await,
         }
     }
-
-    fn too_large(&self) -> Reply {
-        let message = format!(
-            "a message may have {} bytes at most (Config::max_body)",
-            self.config.max_body
-        );
-        plain(StatusCode::PAYLOAD_TOO_LARGE, &message)
-    }
-}
-
-/// On whose behalf a request is made, where something in front of us established it.
-fn principal_of(extensions: &http::Extensions) -> Option<Arc<Principal>> {
-    if extensions.is_empty() {
-        return None;
-    }
-    let shared = extensions.get::<Arc<Principal>>().cloned();
-    shared.or_else(|| extensions.get::<Principal>().cloned().map(Arc::new))
-}
-
-pub(crate) fn malformed(message: &'static str) -> Refusal {
-    Refusal {
-        kind: RefusalKind::Malformed,
-        id: None,
-        message: message.into(),
-    }
-}
-
-/// The answer to a body that is no message.
-pub(crate) fn refused(refusal: &Refusal, features: Option<&Features>) -> Reply {
-    let mut frame = Vec::with_capacity(128);
-    write_refusal(&mut frame, refusal, features);
-    json(StatusCode::BAD_REQUEST, frame)
-}
-
-/// A response that says in a sentence what is wrong, as an error that belongs to no request.
-pub(crate) fn plain(code: StatusCode, message: &str) -> Reply {
-    let mut frame = Vec::with_capacity(128);
-    rpc::error_without_id(&mut frame, false, rpc::code::INVALID_REQUEST, message);
-    json(code, frame)
-}
-
-pub(crate) fn json(code: StatusCode, frame: Vec<u8>) -> Reply {
-    let mut reply = Response::new(ResponseBody::full(frame));
-    *reply.status_mut() = code;
-    reply.headers_mut().insert(header::CONTENT_TYPE, JSON);
-    reply
-}
-
-/// The answer to a message that wants none.
-pub(crate) fn accepted() -> Reply {
-    let mut reply = Response::new(ResponseBody::empty());
-    *reply.status_mut() = StatusCode::ACCEPTED;
-    reply
-}
-
-/// A response that is a stream.
-pub(crate) fn stream(body: ResponseBody) -> Reply {
-    let mut reply = Response::new(body);
-    let headers = reply.headers_mut();
-    headers.insert(header::CONTENT_TYPE, EVENTS);
-    headers.insert(
-        header::CACHE_CONTROL,
-        HeaderValue::from_static("no-cache, no-transform"),
-    );
-    headers.insert(
-        HeaderName::from_static("x-accel-buffering"),
-        HeaderValue::from_static("no"),
-    );
-    reply
 }
 
 /// An answer as plain JSON, with the status that its failure has. What a scope is lacking for
@@ -304,14 +194,4 @@ pub(crate) fn modern_answer(answer: Answer) -> Reply {
 pub(crate) fn legacy_answer(answer: Answer) -> Reply {
     let code = status::of_legacy(answer.failure.as_ref());
     answered(answer, code)
-}
-
-/// Lets a page of an allowed origin read the response.
-fn share_with(headers: &mut HeaderMap, origin: HeaderValue) {
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    headers.insert(
-        header::ACCESS_CONTROL_EXPOSE_HEADERS,
-        HeaderValue::from_static("Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate"),
-    );
-    headers.append(header::VARY, HeaderValue::from_static("Origin"));
 }

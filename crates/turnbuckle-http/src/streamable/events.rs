@@ -1,29 +1,23 @@
 //! A response that is a stream of events: of one modern exchange, or of a stream of a session.
 
-use std::future::Future as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::{Instant, Sleep};
 use turnbuckle_session::{Outbox, Route as _, Session, Signal};
 
 use super::stream::Reader;
 use crate::event;
-
-/// Between those a stream says that it is still there, whatever is set.
-const SHORTEST: Duration = Duration::from_millis(10);
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+use crate::keep_alive::KeepAlive;
 
 /// The body of a streamed response.
 pub(crate) struct Events {
     /// What goes out first.
     head: Option<Bytes>,
     source: Source,
-    keep_alive: Duration,
-    quiet: Pin<Box<Sleep>>,
+    keep_alive: KeepAlive,
 }
 
 enum Source {
@@ -69,12 +63,10 @@ impl Drop for EndOnDrop {
 
 impl Events {
     fn new(head: Option<Bytes>, source: Source, keep_alive: Duration) -> Self {
-        let keep_alive = keep_alive.clamp(SHORTEST, LONGEST);
         Self {
             head,
             source,
-            keep_alive,
-            quiet: Box::pin(tokio::time::sleep(keep_alive)),
+            keep_alive: KeepAlive::new(keep_alive),
         }
     }
 
@@ -132,16 +124,11 @@ impl Events {
             return Poll::Ready(Some(head));
         }
         if let Poll::Ready(event) = this.source.poll_next(cx) {
-            this.quiet.as_mut().reset(Instant::now() + this.keep_alive);
+            this.keep_alive.said();
             return Poll::Ready(event);
         }
-        if this.quiet.as_mut().poll(cx).is_ready() {
-            this.quiet.as_mut().reset(Instant::now() + this.keep_alive);
-            // The new deadline has to be polled to wake us.
-            let _ = this.quiet.as_mut().poll(cx);
-            return Poll::Ready(Some(event::KEEP_ALIVE));
-        }
-        Poll::Pending
+        let keep_alive = this.keep_alive.poll(cx);
+        keep_alive.map(|()| Some(event::KEEP_ALIVE))
     }
 }
 

@@ -15,9 +15,7 @@ use turnbuckle_wire::era::headers::HeaderValues;
 use turnbuckle_wire::rpc::Message;
 
 use super::Events;
-use super::endpoint::{
-    Endpoint, Posted, Reply, SESSION_ID, accepted, legacy_answer, plain, stream,
-};
+use super::endpoint::{Endpoint, Posted, SESSION_ID, legacy_answer};
 use super::events::EndOnDrop;
 use super::sessions::{NoSession, Open};
 use super::stream::{First, Reader, Stream};
@@ -25,6 +23,7 @@ use crate::body::ResponseBody;
 use crate::config::Config;
 use crate::event;
 use crate::head::Head;
+use crate::reply::{Reply, accepted, plain, stream};
 
 /// What was posted: one message, or a batch, which is taken apart later.
 type OneOrBatch<'a> = Option<Message<'a, Params<'a>>>;

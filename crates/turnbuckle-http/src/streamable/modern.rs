@@ -14,11 +14,12 @@ use turnbuckle_wire::era::params::text as text_of;
 use turnbuckle_wire::rpc;
 
 use super::Events;
-use super::endpoint::{Endpoint, Posted, Reply, modern_answer, stream};
+use super::endpoint::{Endpoint, Posted, modern_answer};
 use super::events::CancelOnDrop;
 use crate::body::ResponseBody;
 use crate::event;
 use crate::head::{Head, values_of};
+use crate::reply::{Reply, stream};
 
 impl Endpoint {
     pub(super) fn modern_refused(&self, id: &RequestId, error: Error) -> Reply {

@@ -10,6 +10,8 @@ use turnbuckle_types::Principal;
 
 use super::stream::Stream;
 use crate::config::Config;
+use crate::principal::Owner;
+use crate::secret;
 
 /// The stream of what belongs to no request.
 const GENERAL: u64 = 0;
@@ -23,7 +25,7 @@ pub(crate) struct Open {
     pub(crate) session: Arc<Session>,
     pub(crate) general: Arc<Stream>,
     streams: Mutex<Streams>,
-    owner: Option<Owner>,
+    owner: Owner,
     used: Mutex<Instant>,
 }
 
@@ -31,30 +33,6 @@ pub(crate) struct Open {
 struct Streams {
     kept: HashMap<u64, Arc<Stream>>,
     last: u64,
-}
-
-/// Who opened a session: nobody else may use it.
-#[derive(Debug, PartialEq, Eq)]
-struct Owner {
-    issuer: String,
-    subject: String,
-    client: Option<String>,
-}
-
-impl Owner {
-    fn of(principal: &Principal) -> Self {
-        Self {
-            issuer: principal.issuer.clone(),
-            subject: principal.subject.clone(),
-            client: principal.client.clone(),
-        }
-    }
-
-    fn is(&self, principal: &Principal) -> bool {
-        self.issuer == principal.issuer
-            && self.subject == principal.subject
-            && self.client == principal.client
-    }
 }
 
 impl Open {
@@ -209,14 +187,14 @@ impl Sessions {
             session: exchange.session(general.clone()),
             general,
             streams: Mutex::default(),
-            owner: principal.map(Owner::of),
+            owner: Owner::of(principal),
             used: Mutex::new(Instant::now()),
         })
     }
 
     /// Takes a session into the table, under an id that nobody can guess.
     pub(crate) fn admit(self: &Arc<Self>, open: Arc<Open>) -> Result<Box<str>, NoSession> {
-        let Some(id) = new_id() else {
+        let Some(id) = secret::new_id() else {
             open.end();
             return Err(NoSession::NoRandomness);
         };
@@ -245,12 +223,7 @@ impl Sessions {
     /// The session of that id, if this principal opened it. Using it keeps it from being idle.
     pub(crate) fn get(&self, id: &str, principal: Option<&Principal>) -> Option<Arc<Open>> {
         let open = self.table().by_id.get(id).cloned()?;
-        let owned = match (&open.owner, principal) {
-            (None, _) => true,
-            (Some(owner), Some(principal)) => owner.is(principal),
-            (Some(_), None) => false,
-        };
-        if !owned || open.is_over() {
+        if !open.owner.admits(principal) || open.is_over() {
             return None;
         }
         open.touch();
@@ -319,22 +292,8 @@ async fn sweeper(sessions: Weak<Sessions>, interval: Duration) {
     }
 }
 
-/// 128 random bits in hexadecimal.
-fn new_id() -> Option<Box<str>> {
-    let mut bytes = [0u8; 16];
-    getrandom::fill(&mut bytes).ok()?;
-    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16);
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect::<Option<String>>()
-        .map(Into::into)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use turnbuckle_session::{Answer, Call, Context, Dispatch, Handling, Identity, Limits, Route};
     use turnbuckle_types::{Implementation, ServerCapabilities};
     use turnbuckle_wire::era::ParamHeader;
@@ -375,30 +334,6 @@ mod tests {
 
     fn open(sessions: &Arc<Sessions>, exchange: &Exchange) -> Result<Box<str>, NoSession> {
         sessions.admit(sessions.prepare(exchange, None))
-    }
-
-    #[test]
-    fn ids_are_long_and_never_the_same() {
-        let ids: HashSet<_> = (0..1000).map(|_| new_id().unwrap()).collect();
-        assert_eq!(ids.len(), 1000);
-        assert!(ids.iter().all(|id| id.len() == 32));
-        let is_digit = |byte: u8| byte.is_ascii_hexdigit();
-        assert!(ids.iter().all(|id| id.bytes().all(is_digit)));
-    }
-
-    #[test]
-    fn an_owner_is_all_that_names_a_principal() {
-        let ann = Principal::new("https://issuer.example", "ann").client("app");
-        let owner = Owner::of(&ann);
-        assert!(owner.is(&ann.clone().scopes(["more"])));
-        for other in [
-            Principal::new("https://issuer.example", "ann"),
-            Principal::new("https://issuer.example", "bob").client("app"),
-            Principal::new("https://other.example", "ann").client("app"),
-            Principal::new("https://issuer.example", "ann").client("other"),
-        ] {
-            assert!(!owner.is(&other), "{other:?}");
-        }
     }
 
     #[tokio::test(start_paused = true)]

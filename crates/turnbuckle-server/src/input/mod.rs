@@ -11,13 +11,13 @@ mod state;
 use std::fmt;
 
 use serde::Serialize;
+use turnbuckle_schema::shorten;
 use turnbuckle_types::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
     ElicitUrlParams, Error, InputRequest, InputRequests, Json, ListRootsResult,
 };
 
 use crate::name::check_url;
-use crate::schema::shorten;
 
 pub(crate) use legacy::{NoAnswer, ask as ask_legacy};
 pub(crate) use rounds::{Round, Rounds, Target};

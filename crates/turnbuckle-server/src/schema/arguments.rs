@@ -5,9 +5,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_path_to_error::{Path, Segment};
-
-use super::shorten::{shorten, shorten_to};
-use super::violation::{Violation, join};
+use turnbuckle_schema::{Violation, Violations, shorten, shorten_to};
 
 /// The longest message that a type's own decoding contributes, in characters.
 const LONGEST_MESSAGE: usize = 300;
@@ -16,25 +14,17 @@ const LONGEST_MESSAGE: usize = 300;
 ///
 /// Specification: server/tools, Error Handling (2026-07-28).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ArgumentError {
-    violations: Vec<Violation>,
-}
+pub(crate) struct ArgumentError(Violations);
 
-impl From<Vec<Violation>> for ArgumentError {
-    fn from(violations: Vec<Violation>) -> Self {
-        Self { violations }
+impl<V: Into<Violations>> From<V> for ArgumentError {
+    fn from(violations: V) -> Self {
+        Self(violations.into())
     }
 }
 
 impl fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, violation) in self.violations.iter().enumerate() {
-            if index > 0 {
-                f.write_str("\n")?;
-            }
-            f.write_str(&violation.describe("arguments"))?;
-        }
-        Ok(())
+        self.0.describe("arguments").fmt(f)
     }
 }
 
@@ -58,8 +48,8 @@ pub(crate) fn decode_arguments<T: DeserializeOwned>(
 fn decode_again<T: DeserializeOwned>(text: &str) -> Result<T, ArgumentError> {
     if !text.starts_with('{') {
         let got = shorten(text);
-        let violation = Violation::new("", format!("expected an object, got {got}"));
-        return Err(vec![violation].into());
+        let message = format!("expected an object, got {got}");
+        return Err(Violation::at([""; 0], message).into());
     }
     let is_empty = text[1..].trim_start().starts_with('}');
     // A unit is written `null`; nothing else that takes arguments decodes from it.
@@ -68,24 +58,25 @@ fn decode_again<T: DeserializeOwned>(text: &str) -> Result<T, ArgumentError> {
     }
     let deserializer = &mut serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(deserializer).map_err(|error| {
-        let path = pointer(error.path());
-        vec![explain(path, &error.into_inner())].into()
+        let place = segments(error.path());
+        explain(place, &error.into_inner()).into()
     })
 }
 
 /// The violation that a decoding error tells of. serde has no structure in its errors, but its
 /// sentences are fixed; a sentence of the type's own passes as it is.
-fn explain(path: String, error: &serde_json::Error) -> Violation {
+fn explain(mut place: Vec<String>, error: &serde_json::Error) -> Violation {
     let text = error.to_string();
     let text = match text.rfind(" at line ") {
         Some(end) => &text[..end],
         None => &text,
     };
     if let Some(name) = quoted(text, "missing field `") {
-        return Violation::new(join(&path, name), "is missing, but required");
+        place.push(name.to_owned());
+        return Violation::at(place, "is missing, but required");
     }
     if text == "invalid type: map, expected unit" {
-        return Violation::new(path, "takes no members");
+        return Violation::at(place, "takes no members");
     }
     let found = ["invalid type: ", "invalid value: ", "unknown variant "]
         .iter()
@@ -100,7 +91,7 @@ fn explain(path: String, error: &serde_json::Error) -> Violation {
         }
         None => shorten_to(text, LONGEST_MESSAGE),
     };
-    Violation::new(path, message)
+    Violation::at(place, message)
 }
 
 /// The name in back quotes after `start`, if the text is just that.
@@ -108,14 +99,16 @@ fn quoted<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     text.strip_prefix(start)?.strip_suffix('`')
 }
 
-fn pointer(path: &Path) -> String {
+/// The names and indexes of a place in the JSON.
+fn segments(path: &Path) -> Vec<String> {
     path.iter()
-        .fold(String::new(), |pointer, segment| match segment {
-            Segment::Seq { index } => join(&pointer, &index.to_string()),
-            Segment::Map { key } => join(&pointer, key),
+        .filter_map(|segment| match segment {
+            Segment::Seq { index } => Some(index.to_string()),
+            Segment::Map { key } => Some(key.clone()),
             // The variant of an enum is no place in the JSON where it is told by a tag.
-            Segment::Enum { .. } | Segment::Unknown => pointer,
+            Segment::Enum { .. } | Segment::Unknown => None,
         })
+        .collect()
 }
 
 #[cfg(test)]
@@ -226,7 +219,10 @@ mod tests {
     fn absent_arguments_are_empty_ones() {
         assert_eq!(decode_arguments::<Value>(None), Ok(serde_json::json!({})));
         let error = decode_arguments::<Forecast>(None).unwrap_err();
-        assert_eq!(error.violations[0].path, "/city");
+        assert_eq!(
+            error.to_string(),
+            "arguments.city: is missing, but required"
+        );
     }
 
     #[test]

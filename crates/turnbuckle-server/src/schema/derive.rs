@@ -3,9 +3,8 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema as Derived};
 use serde_json::{Value, json};
+use turnbuckle_schema::SchemaFault;
 use turnbuckle_types::Schema;
-
-use super::check::{Place, SchemaError, require_object};
 
 /// The schema of arguments that are decoded as `T`.
 ///
@@ -14,7 +13,7 @@ use super::check::{Place, SchemaError, require_object};
 ///
 /// # Errors
 /// If the arguments would not be an object.
-pub(crate) fn input_schema_of<T: JsonSchema>() -> Result<Schema, SchemaError> {
+pub(crate) fn input_schema_of<T: JsonSchema>() -> Result<Schema, SchemaFault> {
     let derived = SchemaSettings::draft2020_12()
         .for_deserialize()
         .into_generator();
@@ -25,7 +24,9 @@ pub(crate) fn input_schema_of<T: JsonSchema>() -> Result<Schema, SchemaError> {
     if schema.get("type").is_none() && admits_objects_only_or_anything(&schema) {
         schema.insert("type".to_owned(), json!("object"));
     }
-    require_object(schema.as_value(), Place::Input)?;
+    if schema.get("type") != Some(&json!("object")) {
+        return Err(SchemaFault::RootNotObject);
+    }
     written(&schema)
 }
 
@@ -33,7 +34,7 @@ pub(crate) fn input_schema_of<T: JsonSchema>() -> Result<Schema, SchemaError> {
 ///
 /// # Errors
 /// If the derive made a schema that is not an object (`true` or `false`).
-pub(crate) fn output_schema_of<T: JsonSchema>() -> Result<Schema, SchemaError> {
+pub(crate) fn output_schema_of<T: JsonSchema>() -> Result<Schema, SchemaFault> {
     let derived = SchemaSettings::draft2020_12()
         .for_serialize()
         .into_generator();
@@ -52,8 +53,8 @@ fn admits_objects_only_or_anything(schema: &Derived) -> bool {
     }
 }
 
-fn written<T: serde::Serialize>(schema: &T) -> Result<Schema, SchemaError> {
-    Schema::of(schema).map_err(|_| SchemaError::NotAnObject)
+fn written<T: serde::Serialize>(schema: &T) -> Result<Schema, SchemaFault> {
+    Schema::of(schema).map_err(|_| SchemaFault::NotAnObject)
 }
 
 #[cfg(test)]
@@ -144,16 +145,16 @@ mod tests {
 
     #[test]
     fn arguments_that_are_not_an_object_are_refused() {
-        assert_eq!(input_schema_of::<String>(), Err(SchemaError::RootNotObject));
+        assert_eq!(input_schema_of::<String>(), Err(SchemaFault::RootNotObject));
         assert_eq!(
             input_schema_of::<Vec<u8>>(),
-            Err(SchemaError::RootNotObject)
+            Err(SchemaFault::RootNotObject)
         );
         assert_eq!(
             input_schema_of::<Option<Forecast>>(),
-            Err(SchemaError::RootNotObject)
+            Err(SchemaFault::RootNotObject)
         );
-        assert_eq!(input_schema_of::<Units>(), Err(SchemaError::RootNotObject));
+        assert_eq!(input_schema_of::<Units>(), Err(SchemaFault::RootNotObject));
     }
 
     #[test]

@@ -138,11 +138,10 @@ mod tests {
 
     use schemars::JsonSchema;
     use serde_json::value::RawValue;
+    use turnbuckle_schema::Validator;
 
-    use super::super::check::{Place as InputOr, check_schema};
     use super::super::decode_arguments;
     use super::super::derive::input_schema_of;
-    use super::super::validate::Validator;
     use super::*;
 
     fn needs<T: JsonSchema>() -> bool {
@@ -261,7 +260,7 @@ mod tests {
 
         let schema = input_schema_of::<Arguments>().unwrap();
         assert!(!needs_validator(&schema));
-        let validator = Validator::new(check_schema(&schema, InputOr::Input).unwrap()).unwrap();
+        let validator = Validator::compile_object(&schema).unwrap();
         for (json, good) in [
             (r#"{"city":"a"}"#, true),
             (r#"{"city":"a","days":255,"units":null}"#, true),
@@ -289,7 +288,7 @@ mod tests {
                 good,
                 "decode {json}"
             );
-            assert_eq!(validator.validate_raw(raw).is_ok(), good, "validate {json}");
+            assert_eq!(validator.validate(raw).is_ok(), good, "validate {json}");
         }
     }
 }

@@ -2,10 +2,17 @@
 
 use std::sync::OnceLock;
 
+use turnbuckle_schema::{SchemaFault, Validator};
 use turnbuckle_types::{Error, Schema};
 
-use super::check::{Place, SchemaError, check_schema};
-use super::validate::Validator;
+/// What a schema describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Arguments, which are always an object.
+    Input,
+    /// A result, which may be anything.
+    Output,
+}
 
 /// A schema with its validator. One that is written by hand is checked and compiled at once; one
 /// that a type made is taken to be valid, and compiled when it is first needed: a server starts
@@ -14,7 +21,7 @@ use super::validate::Validator;
 pub(crate) struct Enforcer {
     schema: Schema,
     place: Place,
-    compiled: OnceLock<Result<Validator, SchemaError>>,
+    compiled: OnceLock<Result<Validator, SchemaFault>>,
 }
 
 impl Enforcer {
@@ -22,7 +29,7 @@ impl Enforcer {
     ///
     /// # Errors
     /// If it cannot be registered.
-    pub(crate) fn written(schema: &Schema, place: Place) -> Result<Self, SchemaError> {
+    pub(crate) fn written(schema: &Schema, place: Place) -> Result<Self, SchemaFault> {
         let enforcer = Self::derived(schema, place);
         match enforcer.compiled() {
             Ok(_) => Ok(enforcer),
@@ -39,9 +46,12 @@ impl Enforcer {
         }
     }
 
-    fn compiled(&self) -> Result<&Validator, &SchemaError> {
+    fn compiled(&self) -> Result<&Validator, &SchemaFault> {
         self.compiled
-            .get_or_init(|| Validator::new(check_schema(&self.schema, self.place)?))
+            .get_or_init(|| match self.place {
+                Place::Input => Validator::compile_object(&self.schema),
+                Place::Output => Validator::compile(&self.schema),
+            })
             .as_ref()
     }
 
@@ -76,6 +86,6 @@ mod tests {
         let written = Enforcer::written(&good, Place::Input).unwrap();
         assert!(written.compiled.get().is_some());
         let value = serde_json::json!({"a": 2});
-        assert!(written.validator().unwrap().validate(&value).is_err());
+        assert!(written.validator().unwrap().validate_value(&value).is_err());
     }
 }

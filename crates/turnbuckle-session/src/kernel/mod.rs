@@ -185,6 +185,17 @@ impl<C, P> Kernel<C, P> {
         self.waiting.remove(id?)
     }
 
+    /// What waits for the answer of that id.
+    #[must_use]
+    pub fn waiting(&self, id: &RequestId) -> Option<&P> {
+        self.waiting.get(id)
+    }
+
+    /// The ids of our requests that wait for their answers.
+    pub fn waiting_ids(&self) -> impl Iterator<Item = &RequestId> {
+        self.waiting.keys()
+    }
+
     /// How many requests of the peer are still to be answered.
     #[must_use]
     pub fn in_flight(&self) -> usize {

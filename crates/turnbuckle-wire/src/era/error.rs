@@ -10,9 +10,9 @@ use crate::revision::Features;
 use crate::rpc::{self, Refusal, RefusalKind, code};
 
 const RESOURCE_NOT_FOUND: i64 = -32002;
-const HEADER_MISMATCH: i64 = -32020;
-const MISSING_CAPABILITY: i64 = -32021;
-const UNSUPPORTED_VERSION: i64 = -32022;
+pub(super) const HEADER_MISMATCH: i64 = -32020;
+pub(super) const MISSING_CAPABILITY: i64 = -32021;
+pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 const URL_REQUIRED: i64 = -32042;
 
 /// What JSON-RPC and the protocol keep for themselves.

@@ -11,13 +11,17 @@ mod param_headers;
 pub mod params;
 mod project;
 mod reply;
+mod request;
+mod result;
 mod structured;
 
 pub use error::{code_of, write_error, write_refusal};
-pub use negotiate::offer;
+pub use negotiate::{Judgement, is_modern_error, judge, offer, select};
 pub use opening::{Header, Mark, Opening, of_opening};
 pub use param_headers::{InvalidParamHeader, ParamHeader, param_headers};
 pub use params::{MetaFields, Params};
 pub use project::{Project, Projected};
 pub use reply::{Body, Encoded, Reply, Target, write_reply};
+pub use request::{Added, Envelope, write_request};
+pub use result::{ResultType, result_type};
 pub use structured::{Plain, Structured};

@@ -139,9 +139,10 @@ pub(crate) fn with_envelope<T>(
         }
         None => b"\"complete\"",
     };
+    let said = server_info.map(|info| (meta_key::SERVER_INFO, info));
     write(Additions {
         members: &[("resultType", result_type)],
-        meta: server_info.map(|info| (meta_key::SERVER_INFO, info)),
+        meta: said.as_slice(),
     })
 }
 

@@ -10,13 +10,18 @@ pub struct Additions<'a> {
     /// Members as `"key":value`, each added when the object has no member of that name.
     pub members: &'a [(&'static str, &'a [u8])],
     /// Members as `"key":value` joined into the object's `_meta`, which is made when absent.
-    pub meta: Option<(&'static str, &'a [u8])>,
+    pub meta: &'a [(&'static str, &'a [u8])],
 }
 
 impl Additions<'_> {
     /// Appends every addition to an object that has members already and says none of these itself.
     pub fn append(&self, out: &mut Vec<u8>) {
         Outer::new(*self).add_missing(out, false);
+    }
+
+    /// Appends every addition to an object that has no members yet.
+    pub fn append_all(&self, out: &mut Vec<u8>) {
+        Outer::new(*self).add_missing(out, true);
     }
 }
 
@@ -40,20 +45,22 @@ impl<'a> Outer<'a> {
     pub(super) fn note(&mut self, key: &str, out: &mut Vec<u8>, value_at: usize) {
         if key == "_meta" {
             self.meta_said = true;
-            let Some((name, value)) = self.additions.meta else {
-                return;
-            };
-            if out.get(value_at) != Some(&b'{') || has_member(&out[value_at..], name) {
+            if out.get(value_at) != Some(&b'{') {
                 return;
             }
-            out.pop();
-            if out.len() > value_at + 1 {
-                out.push(b',');
+            for (name, value) in self.additions.meta {
+                if has_member(&out[value_at..], name) {
+                    continue;
+                }
+                out.pop();
+                if out.len() > value_at + 1 {
+                    out.push(b',');
+                }
+                write_str(out, name);
+                out.push(b':');
+                out.extend_from_slice(value);
+                out.push(b'}');
             }
-            write_str(out, name);
-            out.push(b':');
-            out.extend_from_slice(value);
-            out.push(b'}');
         } else if let Some(at) = self
             .additions
             .members
@@ -79,12 +86,16 @@ impl<'a> Outer<'a> {
                 out.extend_from_slice(value);
             }
         }
-        if let (false, Some((name, value))) = (self.meta_said, self.additions.meta) {
+        if !self.meta_said && !self.additions.meta.is_empty() {
             member(out, "_meta");
-            out.push(b'{');
-            write_str(out, name);
-            out.push(b':');
-            out.extend_from_slice(value);
+            let mut before = b'{';
+            for (name, value) in self.additions.meta {
+                out.push(before);
+                before = b',';
+                write_str(out, name);
+                out.push(b':');
+                out.extend_from_slice(value);
+            }
             out.push(b'}');
         }
     }

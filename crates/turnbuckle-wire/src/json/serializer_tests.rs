@@ -60,7 +60,7 @@ fn raw_json_never_brings_a_line_break() {
 fn with_additions(value: &serde_json::Value) -> serde_json::Value {
     let additions = Additions {
         members: &[("resultType", b"\"complete\""), ("ttlMs", b"0")],
-        meta: Some(("k/s", b"1")),
+        meta: &[("k/s", b"1")],
     };
     let mut out = Vec::new();
     write_object(&mut out, value, additions).unwrap();

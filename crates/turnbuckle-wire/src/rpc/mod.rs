@@ -11,7 +11,7 @@ mod message;
 
 pub use decode::{Refusal, RefusalKind, decode, elements, is_batch};
 pub(crate) use encode::text_of;
-pub use encode::{error, error_without_id, notification, request, result_head};
+pub use encode::{error, error_without_id, notification, request, request_head, result_head};
 pub use message::{Message, Notification, Request, Response};
 pub use turnbuckle_types::RequestId;
 

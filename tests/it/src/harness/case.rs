@@ -13,10 +13,12 @@ pub enum Bind {
     Stream,
     /// An HTTP endpoint in this process.
     Http,
+    /// The HTTP endpoints of the first revision, in this process.
+    Sse,
 }
 
 impl Bind {
-    const ALL: [Self; 3] = [Self::Pipe, Self::Stream, Self::Http];
+    const ALL: [Self; 4] = [Self::Pipe, Self::Stream, Self::Http, Self::Sse];
 
     /// Whether this revision travels like that.
     fn carries(self, revision: Revision) -> bool {
@@ -64,11 +66,17 @@ impl Case {
         revisions.into_iter().flat_map(bound).collect()
     }
 
-    /// Those of the cases that have one connection for everything, not an exchange per request.
+    /// Those of the cases that are [duplex](Self::is_duplex).
     #[must_use]
     pub fn duplex(cases: impl IntoIterator<Item = Self>) -> Vec<Self> {
-        let duplex = |case: &Self| case.binding != Bind::Http;
-        cases.into_iter().filter(duplex).collect()
+        cases.into_iter().filter(|case| case.is_duplex()).collect()
+    }
+
+    /// Whether there is one connection for everything, not an exchange per request, and the client
+    /// can say that it sends no more.
+    #[must_use]
+    pub fn is_duplex(self) -> bool {
+        matches!(self.binding, Bind::Pipe | Bind::Stream)
     }
 
     /// One revision over the plainest binding.

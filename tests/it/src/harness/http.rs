@@ -193,7 +193,10 @@ impl Drop for Http {
 }
 
 /// Passes on every message of a response.
-async fn read(response: Response<ResponseBody>, arrives: &mpsc::UnboundedSender<Vec<u8>>) {
+pub(super) async fn read(
+    response: Response<ResponseBody>,
+    arrives: &mpsc::UnboundedSender<Vec<u8>>,
+) {
     let kind = response.headers().get(header::CONTENT_TYPE);
     let streams = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
     let mut body = response.into_body();

@@ -13,6 +13,7 @@ use turnbuckle_session::{
 use turnbuckle_stdio::{StdioOptions, StreamTransport, serve_stream};
 
 use super::http::Http;
+use super::sse::Sse;
 use super::{Bind, Case, ClientOptions};
 
 /// Bytes that a stream holds in one direction.
@@ -36,6 +37,7 @@ enum End {
         lines: Lines<BufReader<DuplexStream>>,
     },
     Http(Box<Http>),
+    Sse(Box<Sse>),
 }
 
 impl Link {
@@ -78,6 +80,10 @@ impl Link {
                 let http = Http::new(server, case.revision, options, stop.clone());
                 (End::Http(Box::new(http)), None)
             }
+            Bind::Sse => {
+                let sse = Sse::new(server, options, stop.clone());
+                (End::Sse(Box::new(sse)), None)
+            }
         };
         Self { end, stop, server }
     }
@@ -97,6 +103,10 @@ impl Link {
                 http.send(frame).await;
                 Ok(())
             }
+            End::Sse(sse) => {
+                sse.send(frame).await;
+                Ok(())
+            }
         }
     }
 
@@ -112,6 +122,7 @@ impl Link {
                 line.map(String::into_bytes)
             }
             End::Http(http) => http.next().await,
+            End::Sse(sse) => sse.next().await,
         }
     }
 
@@ -119,7 +130,7 @@ impl Link {
     pub(super) fn give_up(&mut self, id: &str) -> bool {
         match &mut self.end {
             End::Http(http) => http.give_up(id),
-            End::Pipe(_) | End::Stream { .. } => false,
+            End::Pipe(_) | End::Stream { .. } | End::Sse(_) => false,
         }
     }
 
@@ -128,7 +139,7 @@ impl Link {
         match &mut self.end {
             End::Pipe(transport) => transport.close_sending(),
             End::Stream { writer, .. } => drop(writer.take()),
-            End::Http(_) => panic!("an endpoint is no connection that could be closed"),
+            End::Http(_) | End::Sse(_) => panic!("an endpoint cannot be half closed"),
         }
     }
 

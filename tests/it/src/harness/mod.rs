@@ -25,6 +25,7 @@ mod http;
 mod journal;
 mod link;
 mod options;
+mod sse;
 
 pub use case::{Bind, Case};
 pub use client::{Client, modern_meta};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
+use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Context, Server, Structured, prompt, tool};
 use turnbuckle_session::{Closed, Revision};
 use turnbuckle_types::{ContentBlock, Icon, LogLevel};
@@ -30,7 +30,7 @@ async fn every_legacy_revision_shakes_hands() {
         let call = json!({"name": "echo", "arguments": {"text": "hello"}});
         let answer = client.request("tools/call", call).await;
         assert_eq!(answer["result"]["content"][0]["text"], "hello", "{case}");
-        if case.binding != Bind::Http {
+        if case.is_duplex() {
             client.close();
             assert!(matches!(client.closed().await, Closed::ByPeer), "{case}");
         }

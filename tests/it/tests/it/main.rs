@@ -24,6 +24,7 @@ mod http_legacy;
 mod http_resume;
 mod http_serve;
 mod http_sessions;
+mod http_sse;
 mod http_stateless;
 mod icons;
 mod lifecycle;

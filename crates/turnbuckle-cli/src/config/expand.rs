@@ -1,0 +1,149 @@
+//! Variables in the values of a file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Where the values of variables come from.
+pub(crate) struct Variables<'a> {
+    /// The environment.
+    pub(crate) env: &'a dyn Fn(&str) -> Option<String>,
+    /// The directory that the file is for.
+    pub(crate) workspace: &'a Path,
+}
+
+impl Variables<'_> {
+    /// The text with every `${…}` in place: `${VAR}`, `${env:VAR}`, `${VAR:-default}`,
+    /// `${workspaceFolder}` and `${userHome}`. What has no value is named, never left out.
+    pub(crate) fn expand(&self, text: &str) -> Result<String, String> {
+        let mut expanded = String::new();
+        let mut rest = text;
+        while let Some(start) = rest.find("${") {
+            expanded.push_str(&rest[..start]);
+            let after = &rest[start + 2..];
+            let Some(end) = after.find('}') else {
+                return Err(format!("\"${{\" without \"}}\" in {text:?}"));
+            };
+            expanded.push_str(&self.value(&after[..end])?);
+            rest = &after[end + 1..];
+        }
+        expanded.push_str(rest);
+        Ok(expanded)
+    }
+
+    fn value(&self, reference: &str) -> Result<String, String> {
+        if let Some(id) = reference.strip_prefix("input:") {
+            return Err(format!(
+                "it needs the input {id:?}, which its editor asks for: put it into the environment and write ${{env:NAME}}"
+            ));
+        }
+        match reference {
+            "workspaceFolder" | "workspaceRoot" => {
+                return Ok(self.workspace.to_string_lossy().into_owned());
+            }
+            "workspaceFolderBasename" => {
+                let name = self.workspace.file_name().unwrap_or_default();
+                return Ok(name.to_string_lossy().into_owned());
+            }
+            "userHome" => {
+                let home = (self.env)("HOME").or_else(|| (self.env)("USERPROFILE"));
+                return home.ok_or_else(|| "there is no home directory".to_owned());
+            }
+            "pathSeparator" | "/" => return Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
+            _ => {}
+        }
+        let name = reference.strip_prefix("env:").unwrap_or(reference);
+        let (name, default) = match name.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (name, None),
+        };
+        let valid = !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if !valid {
+            return Err(format!("${{{reference}}} is not known here"));
+        }
+        // As in a shell, the default also stands for an empty value.
+        let value = (self.env)(name).filter(|value| default.is_none() || !value.is_empty());
+        value
+            .or_else(|| default.map(ToOwned::to_owned))
+            .ok_or_else(|| format!("the environment variable {name} is not set"))
+    }
+}
+
+/// The variables of a file with one `NAME=VALUE` a line; blank lines and lines after `#` are none.
+pub(crate) fn env_file(text: &str) -> Result<BTreeMap<String, String>, String> {
+    let mut variables = BTreeMap::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let Some((name, value)) = line.split_once('=') else {
+            return Err(format!("line {} is not NAME=VALUE", number + 1));
+        };
+        let value = value.trim();
+        let unquoted = ['"', '\''].iter().find_map(|quote| {
+            value.strip_prefix(*quote).and_then(|rest| rest.strip_suffix(*quote))
+        });
+        variables.insert(name.trim().to_owned(), unquoted.unwrap_or(value).to_owned());
+    }
+    Ok(variables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expand(text: &str) -> Result<String, String> {
+        let env = |name: &str| match name {
+            "KEY" => Some("value".to_owned()),
+            "EMPTY" => Some(String::new()),
+            "HOME" => Some("/home/me".to_owned()),
+            _ => None,
+        };
+        Variables {
+            env: &env,
+            workspace: Path::new("/work/project"),
+        }
+        .expand(text)
+    }
+
+    #[test]
+    fn variables_are_put_in_place() {
+        for (text, expected) in [
+            ("plain $KEY {KEY}", "plain $KEY {KEY}"),
+            ("a ${KEY} b ${env:KEY}", "a value b value"),
+            ("${NONE:-default}/x", "default/x"),
+            ("${EMPTY:-default}", "default"),
+            ("${env:NONE:-https://x/}", "https://x/"),
+            ("[${EMPTY}]", "[]"),
+            ("${NONE:-}", ""),
+            ("${workspaceFolder}/bin", "/work/project/bin"),
+            ("${userHome}", "/home/me"),
+        ] {
+            assert_eq!(expand(text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_value_is_named() {
+        for (text, named) in [
+            ("${NONE}", "NONE"),
+            ("${env:NONE}", "NONE"),
+            ("${input:token}", "token"),
+            ("${command:x}", "command:x"),
+            ("${KEY", "without"),
+        ] {
+            let error = expand(text).unwrap_err();
+            assert!(error.contains(named), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn files_of_variables_are_read_line_by_line() {
+        let read = env_file("# no\n\nA=1\nexport B = \"two words\" \nC='x=y'\nD=").unwrap();
+        let read: Vec<_> = read.iter().map(|(name, value)| (&name[..], &value[..])).collect();
+        assert_eq!(read, [("A", "1"), ("B", "two words"), ("C", "x=y"), ("D", "")]);
+        assert!(env_file("A=1\nwrong").unwrap_err().contains("line 2"));
+    }
+}

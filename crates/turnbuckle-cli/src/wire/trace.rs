@@ -1,0 +1,124 @@
+//! A log of the wire: one JSON object a line, for the user alone.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use turnbuckle::session::{Frame, LinkError, Parcel};
+
+use super::redact::{HIDDEN, is_secret, redact, without};
+use crate::failure::Failure;
+
+/// A secret shorter than this would hide harmless text.
+const SHORTEST: usize = 6;
+
+/// Writes what passes, with its direction and the time, without secrets.
+pub(crate) struct Trace {
+    file: Mutex<File>,
+    /// Values that must not be written wherever they stand.
+    secrets: Vec<String>,
+}
+
+impl Trace {
+    /// Begins a log at `path` that only its owner may read.
+    pub(crate) fn begin(path: &Path, secrets: Vec<String>) -> Result<Self, Failure> {
+        let failed = |error| Failure::new(format!("cannot write {}: {error}", path.display()));
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path).map_err(failed)?;
+        // A file that was there before keeps its mode otherwise.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            if file.metadata().map_err(failed)?.is_file() {
+                file.set_permissions(std::fs::Permissions::from_mode(0o600))
+                    .map_err(failed)?;
+            }
+        }
+        let mut secrets = secrets;
+        secrets.retain(|secret| secret.len() >= SHORTEST);
+        Ok(Self {
+            file: Mutex::new(file),
+            secrets,
+        })
+    }
+
+    pub(super) fn opened(&self, address: &str) {
+        self.write("open", "server", Value::from(address), None);
+    }
+
+    pub(super) fn sent(&self, parcel: &Parcel) {
+        let headers: serde_json::Map<String, Value> = parcel
+            .headers
+            .iter()
+            .map(|(name, value)| {
+                let shown = if is_secret(name) { HIDDEN } else { value };
+                (name.to_string(), Value::from(shown))
+            })
+            .collect();
+        let headers = (!headers.is_empty()).then_some(headers);
+        self.message("send", &parcel.frame, headers);
+    }
+
+    pub(super) fn received(&self, frame: &Frame) {
+        match frame {
+            Frame::Message(text) => self.message("receive", text, None),
+            Frame::TooLong { limit } => {
+                self.write("receive", "skipped", json!(format!("over {limit} bytes")), None);
+            }
+        }
+    }
+
+    pub(super) fn lost(&self, why: &LinkError) {
+        self.write("close", "reason", Value::from(why.to_string()), None);
+    }
+
+    fn message(
+        &self,
+        direction: &str,
+        text: &[u8],
+        headers: Option<serde_json::Map<String, Value>>,
+    ) {
+        match serde_json::from_slice(text) {
+            Ok(message) => self.write(direction, "message", message, headers),
+            Err(_) => {
+                let noise = Value::from(String::from_utf8_lossy(text));
+                self.write(direction, "noise", noise, headers);
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        direction: &str,
+        what: &str,
+        mut value: Value,
+        headers: Option<serde_json::Map<String, Value>>,
+    ) {
+        redact(&mut value, &self.secrets);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut line = json!({
+            "time": format!("{}.{:06}", now.as_secs(), now.subsec_micros()),
+            "direction": direction,
+            what: value,
+        });
+        if let Some(headers) = headers {
+            let mut headers = Value::Object(headers);
+            redact(&mut headers, &self.secrets);
+            line["headers"] = headers;
+        }
+        let mut text = line.to_string();
+        // Whatever else might have been missed.
+        if let Some(hidden) = without(&text, &self.secrets) {
+            text = hidden;
+        }
+        text.push('\n');
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = file.write_all(text.as_bytes());
+    }
+}

@@ -1,0 +1,76 @@
+//! A server whose words are made to mislead.
+
+use crate::support::run;
+
+/// A server in a few lines of shell: it answers the first requests with these results, in turn.
+fn saying(results: &[&str]) -> String {
+    let mut script = String::new();
+    for (at, result) in results.iter().enumerate() {
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", at + 1);
+        script += &format!("read -r line; printf '%s\\n' '{line}'\n");
+    }
+    script + "cat >/dev/null\n"
+}
+
+const EVIL: &str = "\\u001b]0;owned\\u0007\\u001b[2J\\u009b31mred\\u202egnp.exe";
+
+fn server(last: &str) -> String {
+    let discover = format!(
+        "{{\"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{{\"tools\":{{}}}},\
+         \"ttlMs\":0,\"cacheScope\":\"private\",\"instructions\":\"{EVIL}\",\
+         \"_meta\":{{\"io.modelcontextprotocol/serverInfo\":{{\"name\":\"{EVIL}\",\"version\":\"1\"}}}}}}"
+    );
+    let tools = format!(
+        "{{\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\",\"tools\":[{{\"name\":\"t\",\
+         \"description\":\"{EVIL}\",\"inputSchema\":{{\"type\":\"object\"}}}}]}}"
+    );
+    saying(&[&discover, &tools, last])
+}
+
+#[track_caller]
+fn harmless(text: &str) {
+    let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+    assert!(!text.contains(bad), "{text:?}");
+    assert!(!text.contains("owned"), "{text:?}");
+}
+
+#[test]
+fn nothing_that_a_terminal_acts_upon_gets_through() {
+    let result = format!(
+        "{{\"resultType\":\"complete\",\"content\":[{{\"type\":\"text\",\"text\":\"{EVIL}\"}}]}}"
+    );
+    let script = server(&result);
+    for words in [&["info"][..], &["list", "tools"], &["call", "t"], &["call", "{EVIL}"]] {
+        let run = run(&[words, &["--", "sh", "-c", &script]].concat());
+        harmless(&run.out);
+        harmless(&run.err);
+        assert!(run.out.contains("red\\u{202e}gnp.exe") || run.code == Some(5), "{run:#?}");
+    }
+}
+
+#[test]
+fn json_goes_through_as_it_came() {
+    let result = format!(
+        "{{\"resultType\":\"complete\",\"z\":1.50e+1,\"content\":[{{\"type\":\"text\",\"text\":\"{EVIL}\"}}],\"a\":[]}}"
+    );
+    let script = server(&result);
+    let run = run(&["call", "t", "-o", "json", "--", "sh", "-c", &script]).ends(0);
+    assert_eq!(run.out.trim_end(), result);
+}
+
+#[test]
+fn a_result_that_is_none_breaks_the_protocol() {
+    let script = server("{\"resultType\":\"complete\",\"content\":7}");
+    let run = run(&["call", "t", "-o", "json", "--", "sh", "-c", &script]).ends(6);
+    assert_eq!(run.error()["code"], "protocol_violation");
+}
+
+#[test]
+fn a_refusal_is_told_without_its_escapes() {
+    let script = server("null").replace(
+        "\"result\":null",
+        &format!("\"error\":{{\"code\":-32000,\"message\":\"{EVIL}\"}}"),
+    );
+    let run = run(&["call", "t", "--", "sh", "-c", &script]).ends(5);
+    harmless(&run.err);
+}

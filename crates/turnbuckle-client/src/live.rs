@@ -1,0 +1,219 @@
+//! The connection that a client has right now, and another when it has died.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use turnbuckle_session::{Connector, Conversation, Host, Signal, Speaks};
+
+use crate::Error;
+use crate::budget::Budget;
+use crate::connect::{Opening, connect};
+use crate::router::Router;
+use crate::server::{Era, ServerInfo, Verdict};
+
+/// A connection that is ready.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) conversation: Arc<Conversation>,
+    pub(crate) speaks: Arc<Speaks>,
+    pub(crate) server: Arc<ServerInfo>,
+    /// Counts the connections of one client, from 1.
+    pub(crate) generation: u64,
+}
+
+/// How often a server that keeps dying is connected to again.
+#[derive(Debug, Clone, Copy)]
+pub struct Reconnects {
+    /// How many connections may be opened again within [`Reconnects::within`]. Default 5.
+    pub attempts: usize,
+    /// The time that they are counted over. Default one minute.
+    pub within: Duration,
+    /// How long the second of them in that time waits; each further one twice as long. Default
+    /// 100 ms.
+    pub backoff: Duration,
+}
+
+impl Default for Reconnects {
+    fn default() -> Self {
+        Self {
+            attempts: 5,
+            within: Duration::from_secs(60),
+            backoff: Duration::from_millis(100),
+        }
+    }
+}
+
+/// Keeps one connection to a server.
+pub(crate) struct Lifeline {
+    opening: Opening,
+    router: Arc<Router>,
+    reconnects: Reconnects,
+    current: RwLock<Option<Arc<Live>>>,
+    state: Mutex<State>,
+    closed: Signal,
+}
+
+struct State {
+    connector: Arc<dyn Connector>,
+    verdict: Option<Verdict>,
+    generation: u64,
+    budget: Budget,
+    last_failure: String,
+}
+
+impl Lifeline {
+    pub(crate) fn new(
+        opening: Opening,
+        connector: Arc<dyn Connector>,
+        router: Arc<Router>,
+        reconnects: Reconnects,
+    ) -> Self {
+        let verdict = match opening.era {
+            Era::Known(verdict) => Some(verdict),
+            _ => None,
+        };
+        Self {
+            opening,
+            router,
+            reconnects,
+            current: RwLock::new(None),
+            state: Mutex::new(State {
+                connector,
+                verdict,
+                generation: 0,
+                budget: Budget::new(reconnects),
+                last_failure: String::new(),
+            }),
+            closed: Signal::new(),
+        }
+    }
+
+    /// The connection there is, dead or alive; none before the first.
+    pub(crate) fn current(&self) -> Option<Arc<Live>> {
+        self.current
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Tells when the client was closed.
+    pub(crate) fn closed(&self) -> &Signal {
+        &self.closed
+    }
+
+    /// How often a server that keeps dying is connected to again.
+    pub(crate) fn reconnects(&self) -> Reconnects {
+        self.reconnects
+    }
+
+    /// A connection that is alive, opened now if need be.
+    pub(crate) async fn live(&self) -> Result<Arc<Live>, Error> {
+        if let Some(live) = self.alive() {
+            return Ok(live);
+        }
+        let mut state = self.state.lock().await;
+        if let Some(live) = self.alive() {
+            return Ok(live);
+        }
+        if self.closed.is_cancelled() {
+            return Err(Error::Closed);
+        }
+        let reopened = async {
+            self.wait_for_turn(&mut state).await?;
+            self.open(&mut state).await
+        };
+        let opened = tokio::select! {
+            opened = reopened => opened,
+            () = self.closed.cancelled() => return Err(Error::Closed),
+        };
+        match opened {
+            Ok(live) => {
+                state.last_failure.clear();
+                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(live.clone());
+                Ok(live)
+            }
+            Err(error) => {
+                if !matches!(error, Error::GivenUp { .. }) {
+                    state.last_failure = error.to_string();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn alive(&self) -> Option<Arc<Live>> {
+        self.current()
+            .filter(|live| !live.conversation.is_lost())
+            .filter(|_| !self.closed.is_cancelled())
+    }
+
+    /// Connections after the first are counted, and wait the longer the more there were.
+    async fn wait_for_turn(&self, state: &mut State) -> Result<(), Error> {
+        if state.generation == 0 {
+            return Ok(());
+        }
+        let cause = self.current().and_then(|live| live.conversation.cause());
+        let State {
+            budget,
+            last_failure,
+            ..
+        } = state;
+        // What failed to be opened failed after the connection before it.
+        let last = || match cause {
+            Some(cause) if last_failure.is_empty() => cause.to_string(),
+            _ => last_failure.clone(),
+        };
+        budget.turn(last).await
+    }
+
+    async fn open(&self, state: &mut State) -> Result<Arc<Live>, Error> {
+        let known = state.verdict;
+        let host: Arc<dyn Host> = self.router.clone();
+        let first = connect(&self.opening, &*state.connector, &host, known).await;
+        let connected = match first {
+            // What the server was before may no longer be so.
+            Err(error)
+                if known.is_some()
+                    && state.connector.reopens()
+                    && !matches!(error, Error::Unauthorized { .. } | Error::Unreachable { .. }) =>
+            {
+                state.verdict = None;
+                connect(&self.opening, &*state.connector, &host, None).await?
+            }
+            outcome => outcome?,
+        };
+        if let Some(older) = connected.older {
+            state.connector = older;
+        }
+        state.verdict = Some(connected.server.verdict());
+        state.generation += 1;
+        let live = Arc::new(Live {
+            conversation: connected.conversation,
+            speaks: connected.speaks,
+            server: Arc::new(connected.server),
+            generation: state.generation,
+        });
+        self.router.connected(&live, &state.connector.describe());
+        Ok(live)
+    }
+
+    /// Ends the connection with a goodbye, and opens no other.
+    pub(crate) async fn close(&self) {
+        self.closed.cancel();
+        // Whoever is connecting right now sees the signal and lets go.
+        let _connecting = self.state.lock().await;
+        if let Some(live) = self.current() {
+            live.conversation.close().await;
+        }
+    }
+}
+
+impl Drop for Lifeline {
+    fn drop(&mut self) {
+        self.closed.cancel();
+        if let Some(live) = self.current() {
+            live.conversation.end(turnbuckle_session::LinkError::Closed);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Lists: whole, by page and as streams, from servers good and bad.
+
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+mod by_hand;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use by_hand::{Answer, ERAS, builder, legacy, modern, served};
+use serde_json::{Value, json};
+use turnbuckle_client::Error;
+use turnbuckle_server::{Context, Reading, Server, prompt, resource, tool};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Nothing {}
+
+fn server() -> Arc<Server> {
+    let mut server = Server::builder("s", "1").page_size(NonZeroUsize::new(2).unwrap());
+    for n in 0..5 {
+        server = server
+            .tool(tool(format!("t{n}"), async |_: Nothing, _: Context| "done"))
+            .resource(resource(
+                format!("mem:///{n}"),
+                "r",
+                async |_: Reading, _: Context| "text",
+            ))
+            .prompt(prompt(format!("p{n}"), async |_: Nothing, _: Context| {
+                "said".to_owned()
+            }));
+    }
+    Arc::new(server.build().unwrap())
+}
+
+fn tools(names: &[&str], next: Option<&str>) -> Answer {
+    let tools: Vec<Value> = names
+        .iter()
+        .map(|name| json!({"name": name, "inputSchema": {"type": "object"}}))
+        .collect();
+    Some(Ok(
+        json!({"resultType": "complete", "tools": tools, "nextCursor": next}),
+    ))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_is_read_whole_by_page_and_as_a_stream_in_both_eras() {
+    for era in ERAS {
+        let client = served(&server(), builder().era(era)).await;
+        let all = client.list_tools().all().await.unwrap();
+        let names: Vec<_> = all.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, ["t0", "t1", "t2", "t3", "t4"]);
+        assert_eq!(client.list_resources().all().await.unwrap().len(), 5);
+        assert_eq!(client.list_prompts().all().await.unwrap().len(), 5);
+
+        let list = client.list_tools().timeout(Duration::from_secs(5));
+        let first = list.page(None).await.unwrap();
+        assert_eq!(first.tools.len(), 2);
+        let second = list.page(first.next_cursor.as_deref()).await.unwrap();
+        assert_eq!(second.tools[0].name, "t2");
+
+        let mut stream = client.list_prompts();
+        let mut names = Vec::new();
+        while let Some(prompt) = stream.next().await {
+            names.push(prompt.unwrap().name);
+        }
+        assert_eq!(names, ["p0", "p1", "p2", "p3", "p4"]);
+        assert!(stream.next().await.is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_empty_string_is_a_cursor_and_null_is_none() {
+    let (client, desk) = modern(builder(), |_, message| match &message["params"]["cursor"] {
+        Value::Null => tools(&["a"], Some("")),
+        cursor if cursor == "" => tools(&["b"], None),
+        _ => Some(Err(-32602)),
+    })
+    .await;
+    let all = client.list_tools().all().await.unwrap();
+    assert_eq!(all.len(), 2);
+    let asked = desk.told_of("tools/list");
+    assert_eq!(asked[0]["params"].get("cursor"), None);
+    assert_eq!(asked[1]["params"]["cursor"], "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cursor_that_comes_again_ends_the_list_with_an_error() {
+    let script = |_: usize, message: &Value| match message["params"]["cursor"].as_str() {
+        Some("a") => tools(&["2"], Some("b")),
+        Some("b") => tools(&["3"], Some("a")),
+        _ => tools(&["1"], Some("a")),
+    };
+    let (client, desk) = modern(builder(), script).await;
+    let error = client.list_tools().all().await.unwrap_err();
+    assert!(
+        matches!(&error, Error::EndlessList { method } if method == "tools/list"),
+        "{error}"
+    );
+    assert_eq!(desk.told_of("tools/list").len(), 3);
+
+    let mut stream = client.list_tools();
+    for name in ["1", "2"] {
+        assert_eq!(stream.next().await.unwrap().unwrap().name, name);
+    }
+    let error = stream.next().await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::EndlessList { .. }));
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_without_an_end_is_given_up() {
+    let (client, desk) = legacy(builder(), "2025-06-18", |_, message| {
+        let page = message["params"]["cursor"]
+            .as_str()
+            .unwrap_or("0")
+            .parse::<u32>();
+        tools(&[], Some(&(page.unwrap() + 1).to_string()))
+    })
+    .await;
+    let error = client.list_tools().all().await.unwrap_err();
+    assert!(matches!(error, Error::EndlessList { .. }), "{error}");
+    assert_eq!(desk.told_of("tools/list").len(), 10_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bad_cursor_drops_all_pages_and_the_list_is_read_once_more() {
+    let edition = Arc::new(AtomicUsize::new(0));
+    let server = edition.clone();
+    let (client, desk) = modern(builder(), move |_, message| {
+        let now = server.load(Ordering::Relaxed);
+        let (first, second) = (format!("first{now}"), format!("second{now}"));
+        let mut page = match message["params"]["cursor"].as_str() {
+            None => tools(&[&first], Some(&second)),
+            Some(cursor) if cursor == second => tools(&[&second], None),
+            Some(_) => return Some(Err(-32602)),
+        };
+        // Only the first page may be used again.
+        if let Some(Ok(page)) = &mut page
+            && message["params"].get("cursor").is_none()
+        {
+            page["ttlMs"] = json!(60_000);
+        }
+        page
+    })
+    .await;
+    assert_eq!(client.list_tools().all().await.unwrap().len(), 2);
+    assert_eq!(desk.told_of("tools/list").len(), 2);
+
+    edition.store(1, Ordering::Relaxed);
+    let all = client.list_tools().all().await.unwrap();
+    let names: Vec<_> = all.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["first1", "second1"]);
+    // The page that was kept, its bad cursor, and both anew.
+    assert_eq!(desk.told_of("tools/list").len(), 5);
+
+    let error = client.list_tools().page(Some("none")).await.unwrap_err();
+    assert_eq!(error.refusal().unwrap().code, -32602);
+    client.list_tools().page(None).await.unwrap();
+    assert_eq!(desk.told_of("tools/list").len(), 7);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_of_an_unknown_type_is_an_error_and_one_of_none_is_complete() {
+    let (client, _desk) = modern(builder(), |_, message| match message["method"].as_str() {
+        Some("tools/list") => Some(Ok(json!({"resultType": "partial", "tools": []}))),
+        _ => Some(Ok(json!({"prompts": []}))),
+    })
+    .await;
+    let error = client.list_tools().all().await.unwrap_err();
+    assert!(matches!(&error, Error::InvalidResult { reason, .. } if reason.contains("partial")));
+    assert!(client.list_prompts().all().await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_does_not_come_times_out() {
+    let (client, desk) = modern(builder(), |_, _| None).await;
+    let mut list = client.list_tools().timeout(Duration::from_secs(2));
+    let error = list.next().await.unwrap().unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+    assert!(list.next().await.is_none());
+    by_hand::settle().await;
+    assert_eq!(desk.told_of("notifications/cancelled").len(), 1);
+}

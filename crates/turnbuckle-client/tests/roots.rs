@@ -1,0 +1,114 @@
+//! Roots that change: who hears of it, and when.
+
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use turnbuckle_client::{Client, Era, Roots};
+use turnbuckle_server::Server;
+use turnbuckle_session::{
+    Connector, Dispatch, Inbox, Limits, Link, LinkKind, Opening, Pump, Revision, Signal,
+    TransportContext, pair, serve,
+};
+use turnbuckle_types::{RequestParams, Root};
+
+/// Serves each connection anew; `stop` ends the one that there is.
+struct Reopened {
+    server: Server,
+    stop: Mutex<Signal>,
+}
+
+fn reopened(server: Server) -> &'static Reopened {
+    let stop = Mutex::default();
+    Box::leak(Box::new(Reopened { server, stop }))
+}
+
+impl Connector for &'static Reopened {
+    fn open(&self, inbox: Arc<dyn Inbox>) -> Opening<'_> {
+        let (ours, theirs) = pair();
+        let (limits, stop) = (Limits::default(), Signal::new());
+        *self.stop.lock().unwrap() = stop.clone();
+        let server: Arc<dyn Dispatch> = Arc::new(self.server.clone());
+        let context = TransportContext::default();
+        tokio::spawn(serve(server, theirs, limits, context, stop));
+        let link: Arc<dyn Link> = Pump::start(ours, inbox, 1 << 16);
+        Box::pin(std::future::ready(Ok(link)))
+    }
+
+    fn binding(&self) -> LinkKind {
+        LinkKind::Duplex
+    }
+
+    fn describe(&self) -> String {
+        "it comes back".into()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_legacy_server_hears_that_the_roots_changed_and_asks_again() {
+    for revision in Revision::ALL {
+        let (tell, mut heard) = mpsc::unbounded_channel();
+        let server = Server::builder("s", "1")
+            .on_roots_changed(move |peer| {
+                let tell = tell.clone();
+                async move {
+                    let nothing: Option<&RequestParams> = None;
+                    let answer = peer.request("roots/list", nothing).await.unwrap();
+                    tell.send(serde_json::from_str::<Value>(answer.get()).unwrap())
+                        .unwrap();
+                }
+            })
+            .build()
+            .unwrap();
+        let roots = Roots::new();
+        let builder = Client::builder("c", "1").roots(roots.clone());
+        let builder = builder.era(Era::Only(revision));
+        let client = builder.connect(reopened(server)).await.unwrap();
+        let mut hears = async || {
+            let wait = Duration::from_secs(60);
+            tokio::time::timeout(wait, heard.recv())
+                .await
+                .ok()
+                .flatten()
+        };
+        roots.add(Root::new("file:///a").unwrap()).unwrap();
+        let expected = revision.features().server_requests;
+        let expected = expected.then(|| json!({"roots": [{"uri": "file:///a"}]}));
+        assert_eq!(hears().await, expected, "{revision}");
+        // What changed nothing is not told.
+        roots.add(Root::new("file:///a").unwrap()).unwrap();
+        assert_eq!(hears().await, None);
+        client.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_connected_to_again_hears_of_changed_roots_once() {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let counted = heard.clone();
+    let server = Server::builder("s", "1")
+        .on_roots_changed(move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            std::future::ready(())
+        })
+        .build()
+        .unwrap();
+    let again = reopened(server);
+    let roots = Roots::new();
+    let builder = Client::builder("c", "1").roots(roots.clone());
+    let client = builder.era(Era::Legacy).connect(again).await.unwrap();
+    for round in 1..4 {
+        roots
+            .add(Root::new(format!("file:///{round}")).unwrap())
+            .unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(heard.load(Ordering::Relaxed), round);
+        again.stop.lock().unwrap().cancel();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        client.ping().await.unwrap();
+    }
+}

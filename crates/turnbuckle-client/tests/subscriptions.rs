@@ -1,0 +1,468 @@
+//! Hearing of changes, in both eras, from servers that stay and servers that do not.
+
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+mod by_hand;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use by_hand::{Answer, ByHand, Desk, ERAS, builder, legacy, modern, served, settle};
+use serde_json::{Value, json};
+use turnbuckle_client::{Client, ClientBuilder, Era, Error, Interest, Reconnects, Subscription};
+use turnbuckle_server::{Context, Reading, Server, resource, tool};
+use turnbuckle_session::{Change, Patience};
+
+const ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+fn of(uri: &str) -> Change {
+    Change::Resource(uri.into())
+}
+
+/// What can be read now.
+async fn news(subscription: &mut Subscription) -> Vec<Change> {
+    settle().await;
+    let mut news = Vec::new();
+    while let Ok(change) = tokio::time::timeout(Duration::ZERO, subscription.next()).await {
+        news.extend(change);
+        if subscription.closed_because().is_some() {
+            break;
+        }
+    }
+    news
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Nothing {}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_subscription_hears_of_changes_in_both_eras() {
+    for era in ERAS {
+        let server = Server::builder("s", "1")
+            .dynamic_tools()
+            .dynamic_prompts()
+            .resource(resource("a:b", "r", async |_: Reading, _: Context| "text"))
+            .dynamic_resources();
+        let server = Arc::new(server.build().unwrap());
+        let client = served(&server, builder().era(era)).await;
+        let interest = Interest::new().tools().resources().resource("a:b");
+        let mut subscription = client.subscribe(interest.clone()).await.unwrap();
+        assert_eq!(subscription.honoured(), interest);
+        assert_eq!(news(&mut subscription).await, []);
+
+        server
+            .add_tool(tool("t", async |_: Nothing, _: Context| "done"))
+            .unwrap();
+        server.resource_updated("a:b");
+        server.resource_updated("a:other");
+        server.prompts_changed();
+        assert_eq!(news(&mut subscription).await, [Change::Tools, of("a:b")]);
+        // Whatever happens again before it is read counts once.
+        for _ in 0..5 {
+            server.resources_changed();
+            server.resource_updated("a:b");
+            settle().await;
+        }
+        assert_eq!(
+            news(&mut subscription).await,
+            [Change::Resources, of("a:b")]
+        );
+        client.close().await;
+        assert_eq!(subscription.next().await, None);
+        assert!(matches!(subscription.closed_because(), Some(Error::Closed)));
+    }
+}
+
+/// A modern server that answers nothing by itself.
+async fn silent(builder: ClientBuilder) -> (Client, Desk) {
+    modern(builder, |_, _| None).await
+}
+
+fn listens(desk: &Desk) -> Vec<Value> {
+    desk.told_of("subscriptions/listen")
+}
+
+/// Honours the newest stream.
+fn acknowledge(desk: &Desk, honoured: Value) -> Value {
+    let id = listens(desk).last().unwrap()["id"].clone();
+    desk.notify(
+        "notifications/subscriptions/acknowledged",
+        json!({"notifications": honoured, "_meta": {ID: id}}),
+    );
+    id
+}
+
+/// Subscribes to what the scripted server then honours.
+async fn subscribe(client: &Client, desk: &Desk, interest: Interest) -> (Subscription, Value) {
+    let (client, before) = (client.clone(), listens(desk).len());
+    let subscribing = tokio::spawn(async move { client.subscribe(interest).await });
+    settle().await;
+    assert_eq!(listens(desk).len(), before + 1);
+    let wanted = listens(desk)[before]["params"]["notifications"].clone();
+    assert!(!subscribing.is_finished(), "it was not acknowledged");
+    let id = acknowledge(desk, wanted);
+    (subscribing.await.unwrap().unwrap(), id)
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_are_told_apart_by_their_ids() {
+    let (client, desk) = silent(builder()).await;
+    let (mut one, first) = subscribe(&client, &desk, Interest::new().tools().prompts()).await;
+    let (mut two, second) = subscribe(&client, &desk, Interest::new().tools()).await;
+    assert_eq!(
+        listens(&desk)[0]["params"]["notifications"],
+        json!({"toolsListChanged": true, "promptsListChanged": true})
+    );
+    desk.notify(
+        "notifications/tools/list_changed",
+        json!({"_meta": {ID: first}}),
+    );
+    assert_eq!(news(&mut one).await, [Change::Tools]);
+    assert_eq!(news(&mut two).await, []);
+    // What a stream did not ask for is not told, and neither is what belongs to none.
+    desk.notify(
+        "notifications/prompts/list_changed",
+        json!({"_meta": {ID: second}}),
+    );
+    desk.notify(
+        "notifications/tools/list_changed",
+        json!({"_meta": {ID: "other"}}),
+    );
+    assert_eq!(news(&mut one).await, []);
+    assert_eq!(news(&mut two).await, []);
+    // Where a server does not say which stream is meant, all are.
+    desk.notify("notifications/tools/list_changed", json!({}));
+    assert_eq!(news(&mut one).await, [Change::Tools]);
+    assert_eq!(news(&mut two).await, [Change::Tools]);
+
+    drop(one);
+    settle().await;
+    let cancelled = desk.told_of("notifications/cancelled");
+    assert_eq!(cancelled.len(), 1);
+    assert_eq!(cancelled[0]["params"]["requestId"], first);
+    desk.notify(
+        "notifications/tools/list_changed",
+        json!({"_meta": {ID: second}}),
+    );
+    assert_eq!(news(&mut two).await, [Change::Tools]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_a_part_is_one_of_the_whole() {
+    let (client, desk) = silent(builder()).await;
+    let interest = Interest::new().resource("file:///a").resource("file:///b");
+    let (mut subscription, id) = subscribe(&client, &desk, interest).await;
+    for uri in ["file:///a/part", "file:///bc"] {
+        desk.notify(
+            "notifications/resources/updated",
+            json!({"uri": uri, "_meta": {ID: id}}),
+        );
+    }
+    assert_eq!(news(&mut subscription).await, [of("file:///a")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_honours_is_told_and_nothing_at_all_is_an_error() {
+    let (client, desk) = silent(builder()).await;
+    let ask = |interest: Interest| {
+        let client = client.clone();
+        tokio::spawn(async move { client.subscribe(interest).await })
+    };
+    let subscribing = ask(Interest::new().tools().resource("a:b").resource("a:c"));
+    settle().await;
+    acknowledge(
+        &desk,
+        json!({"resourceSubscriptions": ["a:c", "a:unasked"]}),
+    );
+    let subscription = subscribing.await.unwrap().unwrap();
+    assert_eq!(subscription.honoured(), Interest::new().resource("a:c"));
+
+    let subscribing = ask(Interest::new().prompts());
+    settle().await;
+    acknowledge(&desk, json!({"toolsListChanged": true}));
+    let error = subscribing.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    settle().await;
+    assert_eq!(desk.told_of("notifications/cancelled").len(), 1);
+
+    let error = client.subscribe(Interest::new()).await.unwrap_err();
+    assert!(matches!(error, Error::Unwritable(_)), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_not_acknowledged_or_refused_is_no_subscription() {
+    let patience = Patience::at_most(Duration::from_secs(3));
+    let (client, desk) = silent(builder().patience(patience)).await;
+    let error = client.subscribe(Interest::new().tools()).await.unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+    settle().await;
+    assert_eq!(desk.told_of("notifications/cancelled").len(), 1);
+
+    let (client, _desk) = modern(builder(), |_, _| Some(Err(-32601))).await;
+    let error = client.subscribe(Interest::new().tools()).await.unwrap_err();
+    assert_eq!(error.refusal().unwrap().code, -32601);
+
+    let (client, _desk) = modern(builder(), |_, _| Some(Ok(json!({})))).await;
+    let error = client.subscribe(Interest::new().tools()).await.unwrap_err();
+    assert!(matches!(error, Error::InvalidResult { .. }), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_the_server_ends_is_opened_again() {
+    let (client, desk) = silent(builder()).await;
+    let interest = Interest::new().tools().resource("a:b");
+    let (mut subscription, id) = subscribe(&client, &desk, interest).await;
+    let end = |id: &Value| {
+        desk.say(json!({"jsonrpc": "2.0", "id": id,
+            "result": {"resultType": "complete", "_meta": {ID: id}}}));
+    };
+    end(&id);
+    settle().await;
+    assert_eq!(listens(&desk).len(), 2);
+    // Until the server tells again nothing is known; then anything may have been missed.
+    assert_eq!(news(&mut subscription).await, []);
+    let second = acknowledge(&desk, json!({"toolsListChanged": true}));
+    assert_ne!(id, second);
+    let missed = [Change::Tools, of("a:b")];
+    assert_eq!(news(&mut subscription).await, missed);
+
+    // By a notification, and then the result.
+    desk.notify("notifications/cancelled", json!({"requestId": second}));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    end(&second);
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    assert_eq!(listens(&desk).len(), 3);
+    assert_eq!(desk.told_of("notifications/cancelled"), [] as [Value; 0]);
+    let third = acknowledge(&desk, json!({"toolsListChanged": true}));
+    assert_eq!(news(&mut subscription).await, missed);
+
+    // By a notification alone.
+    desk.notify("notifications/cancelled", json!({"requestId": third}));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(listens(&desk).len(), 4);
+    assert_eq!(desk.connections(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_keeps_ending_streams_is_given_up() {
+    let (client, desk) = silent(builder()).await;
+    let (mut subscription, first) = subscribe(&client, &desk, Interest::new().tools()).await;
+    let mut id = first;
+    for _ in 0..5 {
+        desk.say(json!({"jsonrpc": "2.0", "id": id, "result": {}}));
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        id = acknowledge(&desk, json!({"toolsListChanged": true}));
+        assert_eq!(news(&mut subscription).await, [Change::Tools]);
+    }
+    desk.say(json!({"jsonrpc": "2.0", "id": id, "result": {}}));
+    assert_eq!(subscription.next().await, None);
+    let error = subscription.closed_because().unwrap();
+    assert!(
+        matches!(error, Error::GivenUp { attempts: 5, .. }),
+        "{error}"
+    );
+    assert_eq!(listens(&desk).len(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_connection_is_subscribed_on_again() {
+    let (client, desk) = silent(builder()).await;
+    let (mut subscription, _) = subscribe(&client, &desk, Interest::new().tools()).await;
+    desk.hang_up();
+    settle().await;
+    assert_eq!((desk.connections(), listens(&desk).len()), (2, 2));
+    assert_eq!(news(&mut subscription).await, []);
+    let id = acknowledge(&desk, json!({"toolsListChanged": true}));
+    assert_eq!(news(&mut subscription).await, [Change::Tools]);
+    desk.notify(
+        "notifications/tools/list_changed",
+        json!({"_meta": {ID: id}}),
+    );
+    assert_eq!(news(&mut subscription).await, [Change::Tools]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_stays_away_ends_the_subscription_with_its_reason() {
+    let down = Arc::new(AtomicBool::new(false));
+    let is_down = down.clone();
+    let builder = builder().reconnects(Reconnects {
+        attempts: 3,
+        ..Reconnects::default()
+    });
+    let script = move |_: usize, message: &Value| -> Answer {
+        match message["method"].as_str() {
+            Some("server/discover") if is_down.load(Ordering::Relaxed) => Some(Err(-32000)),
+            Some("server/discover") => Some(Ok(json!({"supportedVersions": ["2026-07-28"],
+                "capabilities": {}}))),
+            _ => None,
+        }
+    };
+    let (by_hand, desk) = ByHand::new(script);
+    let client = builder.era(Era::Modern).connect(by_hand).await.unwrap();
+    let (mut subscription, _) = subscribe(&client, &desk, Interest::new().tools()).await;
+    down.store(true, Ordering::Relaxed);
+    desk.hang_up();
+    assert_eq!(subscription.next().await, None);
+    let error = subscription.closed_because().unwrap();
+    assert!(
+        matches!(error, Error::Refused(_) | Error::GivenUp { .. }),
+        "{error}"
+    );
+}
+
+fn legacy_answer(message: &Value) -> Answer {
+    message.get("id").map(|_| Ok(json!({})))
+}
+
+fn uris(desk: &Desk, method: &str) -> Vec<String> {
+    let told = desk.told_of(method);
+    let uri = |message: &Value| message["params"]["uri"].as_str().unwrap().to_owned();
+    told.iter().map(uri).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_legacy_subscriber_subscribes_and_the_last_takes_it_back() {
+    let (client, desk) = legacy(builder(), "2025-06-18", |_, m| legacy_answer(m)).await;
+    let one = Interest::new().resource("a:1").resource("a:2");
+    let one = client.subscribe(one).await.unwrap();
+    let two = Interest::new().resource("a:2").tools();
+    let mut two = client.subscribe(two).await.unwrap();
+    assert_eq!(uris(&desk, "resources/subscribe"), ["a:1", "a:2"]);
+    drop(one);
+    settle().await;
+    assert_eq!(uris(&desk, "resources/unsubscribe"), ["a:1"]);
+    for uri in ["a:1", "a:2"] {
+        desk.notify("notifications/resources/updated", json!({"uri": uri}));
+    }
+    desk.say(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+    assert_eq!(news(&mut two).await, [Change::Tools, of("a:2")]);
+    drop(two);
+    let three = client.subscribe(Interest::new().resource("a:2")).await;
+    settle().await;
+    // Whichever came first: the server ends up with what is wanted.
+    let told: Vec<_> = desk
+        .told()
+        .into_iter()
+        .filter(|message| message["params"]["uri"] == "a:2")
+        .map(|message| message["method"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(told.last().unwrap(), "resources/subscribe", "{told:?}");
+    drop(three);
+    settle().await;
+    assert_eq!(uris(&desk, "resources/unsubscribe").last().unwrap(), "a:2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_legacy_session_is_subscribed_in_again() {
+    let (client, desk) = legacy(builder(), "2025-11-25", |_, m| legacy_answer(m)).await;
+    let interest = Interest::new().prompts().resource("a:1");
+    let mut one = client.subscribe(interest).await.unwrap();
+    let mut two = client
+        .subscribe(Interest::new().resource("a:1"))
+        .await
+        .unwrap();
+    desk.hang_up();
+    settle().await;
+    assert_eq!(desk.connections(), 2);
+    assert_eq!(news(&mut one).await, [Change::Prompts, of("a:1")]);
+    assert_eq!(news(&mut two).await, [of("a:1")]);
+    assert_eq!(uris(&desk, "resources/subscribe"), ["a:1", "a:1"]);
+    drop(one);
+    settle().await;
+    assert_eq!(uris(&desk, "resources/unsubscribe"), [] as [&str; 0]);
+    drop(two);
+    settle().await;
+    assert_eq!(uris(&desk, "resources/unsubscribe"), ["a:1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_legacy_server_that_declares_nothing_is_not_waited_for() {
+    let (by_hand, desk) = ByHand::new(|_, message| match message["method"].as_str() {
+        Some("initialize") => Some(Ok(json!({"protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {"listChanged": true}, "resources": {}},
+            "serverInfo": {"name": "by hand", "version": "0"}}))),
+        _ => legacy_answer(message),
+    });
+    let client = builder().era(Era::Legacy).connect(by_hand).await.unwrap();
+    let error = client
+        .subscribe(Interest::new().resource("a:b").resources())
+        .await;
+    assert!(matches!(error, Err(Error::Unsupported { .. })));
+    let interest = Interest::new().resource("a:b").tools();
+    let subscription = client.subscribe(interest).await.unwrap();
+    assert_eq!(subscription.honoured(), Interest::new().tools());
+    assert_eq!(uris(&desk, "resources/subscribe"), [] as [&str; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_resource_refuses_the_subscription_and_leaves_nothing() {
+    let (client, desk) = legacy(builder(), "2025-06-18", |_, message| {
+        match message["params"]["uri"] == "a:2" {
+            true => Some(Err(-32002)),
+            false => legacy_answer(message),
+        }
+    })
+    .await;
+    let interest = Interest::new().resource("a:1").resource("a:2");
+    let error = client.subscribe(interest).await.unwrap_err();
+    assert_eq!(error.refusal().unwrap().code, -32002);
+    settle().await;
+    assert_eq!(uris(&desk, "resources/unsubscribe"), ["a:1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_notifications_leaves_no_more_than_was_asked_for() {
+    let (client, desk) = silent(builder()).await;
+    let interest = Interest::new().tools().resource("a:b");
+    let (mut subscription, id) = subscribe(&client, &desk, interest).await;
+    for n in 0..20_000 {
+        let uri = match n % 2 {
+            0 => "a:b".to_owned(),
+            _ => format!("a:{n}"),
+        };
+        desk.notify(
+            "notifications/resources/updated",
+            json!({"uri": uri, "_meta": {ID: id}}),
+        );
+        desk.notify(
+            "notifications/tools/list_changed",
+            json!({"_meta": {ID: id}}),
+        );
+    }
+    settle().await;
+    let read = news(&mut subscription).await;
+    assert_eq!(read, [Change::Tools, of("a:b")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_subscriptions_leave_nothing() {
+    for era in ERAS {
+        let server = Server::builder("s", "1")
+            .resource(resource("a:b", "r", async |_: Reading, _: Context| "text"))
+            .dynamic_resources();
+        let server = Arc::new(server.build().unwrap());
+        let client = served(&server, builder().era(era)).await;
+        let metrics = tokio::runtime::Handle::current().metrics();
+        settle().await;
+        let before = metrics.num_alive_tasks();
+        for n in 0..1000 {
+            let interest = Interest::new().resources().resource("a:b");
+            let subscription = client.subscribe(interest).await.unwrap();
+            if n % 2 == 0 {
+                settle().await;
+            }
+            drop(subscription);
+        }
+        settle().await;
+        assert_eq!(metrics.num_alive_tasks(), before);
+        // And the last of them still hears.
+        let mut subscription = client
+            .subscribe(Interest::new().resource("a:b"))
+            .await
+            .unwrap();
+        server.resource_updated("a:b");
+        assert_eq!(news(&mut subscription).await, [of("a:b")]);
+        client.close().await;
+    }
+}

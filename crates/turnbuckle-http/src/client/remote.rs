@@ -1,0 +1,91 @@
+//! One server, asked: what every request has, and which redirects are followed.
+
+use bytes::Bytes;
+use http::header::{HOST, LOCATION};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use turnbuckle_session::LinkError;
+
+use super::http::{AnswerBody, HttpClient};
+use super::options::HttpClientOptions;
+use super::target::Target;
+
+/// A way to a server.
+#[derive(Debug, Clone)]
+pub(crate) struct Remote {
+    pub(crate) http: HttpClient,
+    /// What the user wants on every request.
+    pub(crate) headers: HeaderMap,
+    pub(crate) options: HttpClientOptions,
+}
+
+impl Remote {
+    /// Asks, and follows redirects within the origin. `headers` win over the user's. Says where the
+    /// answer came from, too.
+    pub(crate) async fn ask(
+        &self,
+        method: &Method,
+        target: &Target,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<(Response<AnswerBody>, Target), LinkError> {
+        let mut all = self.headers.clone();
+        for (name, value) in &headers {
+            all.insert(name, value.clone());
+        }
+        // Redirects stay on the host.
+        if !all.contains_key(HOST)
+            && let Some(host) = host(target)
+        {
+            all.insert(HOST, host);
+        }
+        let mut target = target.clone();
+        for _ in 0..=self.options.max_redirects {
+            let mut request = Request::new(body.clone().into());
+            *request.method_mut() = method.clone();
+            *request.uri_mut() = target.uri();
+            *request.headers_mut() = all.clone();
+            let answer = self.http.ask(request).await?;
+            match next(method, &target, &answer)? {
+                Some(next) => target = next,
+                None => return Ok((answer, target)),
+            }
+        }
+        Err(LinkError::Violation {
+            reason: format!("more than {} redirects", self.options.max_redirects),
+        })
+    }
+}
+
+/// The host and the port as a server without sockets wants to hear them.
+fn host(target: &Target) -> Option<HeaderValue> {
+    let uri = target.uri();
+    HeaderValue::from_str(uri.authority()?.as_str()).ok()
+}
+
+/// Where a redirect leads; none where it is no redirect.
+fn next(
+    method: &Method,
+    target: &Target,
+    answer: &Response<AnswerBody>,
+) -> Result<Option<Target>, LinkError> {
+    let keeps_method = match answer.status() {
+        StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
+        StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => {
+            method == Method::GET
+        }
+        _ => return Ok(None),
+    };
+    let status = answer.status().as_u16();
+    let refused = |why: String| LinkError::Violation {
+        reason: format!("a redirect (HTTP {status}) that is not followed: {why}"),
+    };
+    if !keeps_method {
+        return Err(refused(format!("it would turn the {method} into a GET")));
+    }
+    let location = answer.headers().get(LOCATION);
+    let location = location.and_then(|value| value.to_str().ok());
+    let location = location.ok_or_else(|| refused("it leads nowhere".to_owned()))?;
+    let next = target.resolve(location);
+    let next = next.map_err(|error| refused(format!("it leads to {error}")))?;
+    Ok(Some(next))
+}

@@ -1,0 +1,119 @@
+//! Taking a stream up again: when, and how often.
+
+use std::time::Duration;
+
+use super::options::HttpClientOptions;
+
+/// Even a server that wants its client back at once is given so long.
+const SHORTEST: Duration = Duration::from_millis(50);
+
+/// Says when one stream is taken up again, over its whole life. Nothing fills its budget up: an end
+/// that is clean costs as much as one that is not.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    left: u32,
+    fruitless: u32,
+    max_fruitless: u32,
+    retry: Duration,
+    max_retry: Duration,
+}
+
+impl Pace {
+    pub(crate) fn new(options: &HttpClientOptions) -> Self {
+        Self {
+            left: options.max_reconnects,
+            fruitless: 0,
+            max_fruitless: options.max_fruitless_reconnects,
+            retry: options.retry,
+            max_retry: options.max_retry.max(SHORTEST),
+        }
+    }
+
+    /// Something new came since the last reconnect.
+    pub(crate) fn fruitful(&mut self) {
+        self.fruitless = 0;
+    }
+
+    /// How long to wait before the next reconnect, counted from when the stream ended; `None` if
+    /// there will be none. `retry` is what the server asked for.
+    pub(crate) fn next(&mut self, retry: Option<Duration>) -> Option<Duration> {
+        if self.fruitless >= self.max_fruitless {
+            return None;
+        }
+        self.left = self.left.checked_sub(1)?;
+        let asked = retry.unwrap_or(self.retry);
+        let asked = asked.clamp(SHORTEST, self.max_retry);
+        let doubled = asked.saturating_mul(1 << self.fruitless.min(16));
+        let wait = doubled.min(self.max_retry);
+        let wait = if self.fruitless == 0 {
+            wait
+        } else {
+            wait + jitter(wait)
+        };
+        self.fruitless += 1;
+        Some(wait)
+    }
+}
+
+/// Up to a quarter of a wait, so that many clients do not come back all at once.
+fn jitter(wait: Duration) -> Duration {
+    let random = getrandom::u32().unwrap_or_default();
+    (wait / 4).mul_f64(f64::from(random) / f64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn the_server_says_when_within_bounds() {
+        for (asked, wait) in [
+            (None, 1000),
+            (Some(500), 500),
+            (Some(0), 50),
+            (Some(u64::MAX), 30_000),
+        ] {
+            let mut pace = Pace::new(&HttpClientOptions::new());
+            assert_eq!(pace.next(asked.map(ms)), Some(ms(wait)));
+        }
+    }
+
+    #[test]
+    fn without_fruit_the_waits_grow_and_end() {
+        let mut pace = Pace::new(&HttpClientOptions::new());
+        let mut expected = 1000;
+        for _ in 0..10 {
+            let wait = pace.next(None).unwrap();
+            let most = ms(expected) + ms(expected) / 4;
+            assert!(ms(expected) <= wait && wait <= most, "{wait:?}");
+            expected = (expected * 2).min(30_000);
+        }
+        assert_eq!(pace.next(None), None);
+    }
+
+    #[test]
+    fn two_clients_hardly_come_back_at_once() {
+        let second = || {
+            let mut pace = Pace::new(&HttpClientOptions::new());
+            pace.next(None);
+            pace.next(None).unwrap()
+        };
+        let first = second();
+        assert!((0..100).any(|_| second() != first));
+    }
+
+    #[test]
+    fn fruit_shortens_the_waits_but_the_budget_stays_spent() {
+        let options = HttpClientOptions::new().max_reconnects(20);
+        let mut pace = Pace::new(&options);
+        for _ in 0..20 {
+            assert_eq!(pace.next(None), Some(ms(1000)));
+            pace.fruitful();
+        }
+        assert_eq!(pace.next(None), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! The HTTP client that is used unless another is given: reqwest, over sockets and TLS.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::{Request, Response};
+use reqwest::redirect::Policy;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::Verifier;
+use tower_service::Service;
+
+use super::http::{HttpClient, HttpFailure, RequestBody, chain};
+use super::options::HttpClientOptions;
+use super::target::{InvalidTarget, Target};
+
+/// An idle connection is given up before common servers do (5 s), lest a request meet its end.
+const IDLE: Duration = Duration::from_secs(4);
+
+/// How often the system asks a quiet connection whether it still stands.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+/// Whom to trust, and as whom to come.
+#[derive(Clone, Default)]
+pub(crate) struct Tls {
+    authorities: Vec<CertificateDer<'static>>,
+    identity: Option<Arc<Identity>>,
+}
+
+struct Identity {
+    certificates: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl Tls {
+    /// Trusts the certificates in `pem` too.
+    pub(crate) fn trust(&mut self, pem: &[u8]) -> Result<(), InvalidTarget> {
+        self.authorities.extend(certificates(pem)?);
+        Ok(())
+    }
+
+    /// Comes with the certificate and the key in `pem`.
+    pub(crate) fn come_as(&mut self, pem: &[u8]) -> Result<(), InvalidTarget> {
+        let key = PrivateKeyDer::from_pem_slice(pem)
+            .map_err(|_| InvalidTarget::new("there is no private key in this PEM text"))?;
+        let certificates = certificates(pem)?;
+        self.identity = Some(Arc::new(Identity { certificates, key }));
+        Ok(())
+    }
+
+    fn config(&self, target: &Target) -> Result<ClientConfig, rustls::Error> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()?;
+        let builder = if target.is_secure() {
+            let verifier = Verifier::new_with_extra_roots(self.authorities.clone(), provider)?;
+            let builder = builder.dangerous();
+            builder.with_custom_certificate_verifier(Arc::new(verifier))
+        } else {
+            // Nothing secure is asked, so a system without certificates is no obstacle.
+            builder.with_root_certificates(RootCertStore::empty())
+        };
+        match &self.identity {
+            Some(identity) => builder
+                .with_client_auth_cert(identity.certificates.clone(), identity.key.clone_key()),
+            None => Ok(builder.with_no_client_auth()),
+        }
+    }
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, InvalidTarget> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match read {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        _ => Err(InvalidTarget::new(
+            "there is no certificate in this PEM text",
+        )),
+    }
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls")
+            .field("authorities", &self.authorities.len())
+            .field("identity", &self.identity.is_some())
+            .finish()
+    }
+}
+
+/// A client that reaches `target` over sockets.
+pub(crate) fn client(
+    target: &Target,
+    tls: &Tls,
+    options: &HttpClientOptions,
+) -> Result<HttpClient, HttpFailure> {
+    let tls = tls.config(target);
+    let tls = tls.map_err(|error| HttpFailure::unreachable(chain(&error)))?;
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .redirect(Policy::none())
+        .referer(false)
+        .user_agent(concat!("turnbuckle/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(options.connect_timeout)
+        .tcp_nodelay(true)
+        .tcp_keepalive(KEEP_ALIVE)
+        .pool_idle_timeout(IDLE);
+    if !options.env_proxy || target.is_loopback() {
+        builder = builder.no_proxy();
+    }
+    let client = builder.build().map_err(failure)?;
+    Ok(HttpClient::new(Socket(client)))
+}
+
+#[derive(Clone)]
+struct Socket(reqwest::Client);
+
+impl Service<Request<RequestBody>> for Socket {
+    type Response = Response<reqwest::Body>;
+    type Error = HttpFailure;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, HttpFailure>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpFailure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let client = self.0.clone();
+        Box::pin(async move {
+            let request = request.map(|body| body.bytes().clone());
+            let request = request.try_into().map_err(failure)?;
+            let answer = client.execute(request).await.map_err(failure)?;
+            Ok(answer.into())
+        })
+    }
+}
+
+fn failure(error: reqwest::Error) -> HttpFailure {
+    let early = error.is_connect() || error.is_builder();
+    // A URL may hold a secret.
+    let reason = chain(&error.without_url());
+    if early {
+        HttpFailure::unreachable(reason)
+    } else {
+        HttpFailure::broken(reason)
+    }
+}

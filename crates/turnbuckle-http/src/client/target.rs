@@ -1,0 +1,173 @@
+//! Where requests go: a URL that is fit to be asked, and what belongs to its origin.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use http::Uri;
+use url::{Host, Url};
+
+/// Why a connector cannot be made of what it was given. It repeats no secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidTarget(Cow<'static, str>);
+
+impl InvalidTarget {
+    pub(crate) fn new(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self(reason.into())
+    }
+}
+
+impl fmt::Display for InvalidTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InvalidTarget {}
+
+/// A URL that can be asked. Shown without its query, which may hold a secret.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    url: Url,
+    uri: Uri,
+}
+
+impl Target {
+    pub(crate) fn parse(text: &str) -> Result<Self, InvalidTarget> {
+        let url = Url::parse(text.trim());
+        Self::of(url.map_err(|error| InvalidTarget::new(format!("this is no URL: {error}")))?)
+    }
+
+    /// What `reference` means here, if it is of the same origin.
+    pub(crate) fn resolve(&self, reference: &str) -> Result<Self, InvalidTarget> {
+        let url = self.url.join(reference);
+        let url = url.map_err(|error| InvalidTarget::new(format!("no URL ({error})")))?;
+        if url.origin() != self.url.origin() {
+            let origin = url.origin().ascii_serialization();
+            return Err(InvalidTarget::new(format!("another origin ({origin})")));
+        }
+        Self::of(url)
+    }
+
+    pub(crate) fn uri(&self) -> Uri {
+        self.uri.clone()
+    }
+
+    pub(crate) fn is_secure(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
+    /// Whether it is on this machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        match self.url.host() {
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        }
+    }
+
+    fn of(url: Url) -> Result<Self, InvalidTarget> {
+        if !matches!(url.scheme(), "http" | "https") {
+            let scheme = url.scheme();
+            let reason = format!("the URL begins with {scheme}: instead of http: or https:");
+            return Err(InvalidTarget::new(reason));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(InvalidTarget::new(
+                "the URL holds a user name or a password: give them in an authorization header",
+            ));
+        }
+        let uri = url.as_str().parse();
+        let uri = uri.map_err(|_| InvalidTarget::new("the URL cannot be sent over HTTP"))?;
+        Ok(Self { url, uri })
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url.origin().ascii_serialization())?;
+        f.write_str(self.url.path())
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_shown_without_its_query() {
+        let target = Target::parse(" https://Example.com:443/mcp?key=secret#part ").unwrap();
+        assert_eq!(target.to_string(), "https://example.com/mcp");
+        assert_eq!(format!("{target:?}"), "https://example.com/mcp");
+        assert_eq!(target.uri(), "https://example.com/mcp?key=secret");
+        assert!(target.is_secure());
+    }
+
+    #[test]
+    fn this_machine_is_known() {
+        for (host, here) in [
+            ("localhost:80", true),
+            ("LOCALHOST", true),
+            ("app.localhost", true),
+            ("127.1.2.3", true),
+            ("[::1]:3000", true),
+            ("notlocalhost", false),
+            ("localhost.example", false),
+            ("10.0.0.1", false),
+            ("[::2]", false),
+        ] {
+            let target = Target::parse(&format!("http://{host}/")).unwrap();
+            assert_eq!(target.is_loopback(), here, "{host}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_refused_without_repeating_secrets() {
+        for (text, said) in [
+            ("example.com/mcp", "no URL"),
+            ("", "no URL"),
+            ("http://", "no URL"),
+            ("ftp://example.com/", "ftp:"),
+            ("file:///etc/passwd", "file:"),
+            ("http://me:s3cret@example.com/", "authorization header"),
+            ("http://s3cret@example.com/", "authorization header"),
+        ] {
+            let reason = Target::parse(text).unwrap_err().to_string();
+            assert!(reason.contains(said), "{text}: {reason}");
+            assert!(!reason.contains("s3cret"), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_reference_stays_within_its_origin() {
+        let target = Target::parse("http://localhost:3000/a/sse").unwrap();
+        for (reference, uri) in [
+            ("/messages?id=1", "http://localhost:3000/messages?id=1"),
+            ("messages", "http://localhost:3000/a/messages"),
+            ("?id=1", "http://localhost:3000/a/sse?id=1"),
+            ("//LOCALHOST:3000/x", "http://localhost:3000/x"),
+            ("http://localhost:3000/", "http://localhost:3000/"),
+        ] {
+            assert_eq!(target.resolve(reference).unwrap().uri(), uri);
+        }
+        for foreign in [
+            "//evil.example/x",
+            "https://localhost:3000/",
+            "http://localhost/",
+            "http://127.0.0.1:3000/",
+            "\\\\evil.example/x",
+            "http://localhost:3000@evil.example/",
+            "http://me:pw@localhost:3000/",
+            "javascript:alert(1)",
+            "data:,x",
+        ] {
+            assert!(target.resolve(foreign).is_err(), "{foreign}");
+        }
+    }
+}

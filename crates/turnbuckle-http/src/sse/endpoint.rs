@@ -1,0 +1,220 @@
+//! The two endpoints of the transport: one opens a stream, the other takes messages for it.
+
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use http::header::{self, HeaderValue};
+use http::{Method, Request, StatusCode};
+use http_body::Body;
+use turnbuckle_session::{Dispatch, Limits, Params, Signal, TransportContext, serve};
+use turnbuckle_types::Principal;
+use turnbuckle_wire::rpc::{self, Refusal, RefusalKind};
+
+use super::connections::{Connections, NoConnection};
+use super::lanes::{Ending, Gone, lanes};
+use super::stream::Stream;
+use crate::body::{self, ResponseBody};
+use crate::config::Config;
+use crate::head::Head;
+use crate::origin::Allowed;
+use crate::reply::{
+    Reply, accepted, malformed, plain, preflight, refused, share_with, stream, unread,
+    wrong_method, wrong_type,
+};
+use crate::{event, principal};
+
+const STREAM_METHODS: HeaderValue = HeaderValue::from_static("GET, OPTIONS");
+const MESSAGE_METHODS: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
+
+/// The endpoints, shared by their requests.
+pub(crate) struct Endpoint {
+    dispatch: Arc<dyn Dispatch>,
+    config: Config,
+    limits: Limits,
+    allowed: Allowed,
+    connections: Arc<Connections>,
+    shutdown: Option<Signal>,
+}
+
+impl Endpoint {
+    pub(crate) fn new(
+        dispatch: Arc<dyn Dispatch>,
+        config: Config,
+        shutdown: Option<Signal>,
+    ) -> Self {
+        // What was read is cut short by a shutdown alone, which has a time of its own.
+        let mut limits = config.limits.clone();
+        limits.drain = config.shutdown_time;
+        Self {
+            dispatch,
+            limits,
+            allowed: Allowed::new(config.allowed_hosts.as_deref(), &config.allowed_origins),
+            connections: Connections::new(config.max_sse_connections),
+            config,
+            shutdown,
+        }
+    }
+
+    /// Answers a request. Messages go to `messages`.
+    pub(crate) async fn answer<B>(&self, request: Request<B>, messages: &str) -> Reply
+    where
+        B: Body<Data: Buf>,
+    {
+        let (parts, body) = request.into_parts();
+        let head = Head::read(&parts.headers);
+        if let Err(forbidden) = self.allowed.check(head.host_of(&parts.uri), head.origin) {
+            return plain(StatusCode::FORBIDDEN, &forbidden.to_string());
+        }
+        let principal = principal::of(&parts.extensions);
+        let connection = parts.uri.query().and_then(connection_of);
+        let mut reply = match (parts.method, connection) {
+            (Method::GET, None) => self.get(&head, principal, messages),
+            (Method::POST, Some(id)) => self.post(&head, body, id, principal.as_deref()).await,
+            (Method::OPTIONS, of) => preflight(&parts.headers, methods(of)),
+            (_, of) => wrong_method(methods(of)),
+        };
+        if let Some(origin) = parts.headers.get(header::ORIGIN) {
+            share_with(reply.headers_mut(), origin.clone());
+        }
+        reply
+    }
+
+    /// Opens a connection.
+    fn get(&self, head: &Head<'_>, principal: Option<Arc<Principal>>, messages: &str) -> Reply {
+        if !head.accepts_events {
+            return plain(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream");
+        }
+        if self.shutdown.as_ref().is_some_and(Signal::is_closing) {
+            return plain(StatusCode::SERVICE_UNAVAILABLE, "the server shuts down");
+        }
+        let (inbox, page, lanes) = lanes(self.limits.queue_bytes, self.too_late(), self.closing());
+        let entry = match self.connections.admit(inbox, principal.as_deref()) {
+            Ok(entry) => entry,
+            Err(NoConnection::Full) => {
+                return plain(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "too many connections are open (Config::max_sse_connections)",
+                );
+            }
+            Err(NoConnection::NoRandomness) => {
+                return plain(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "there is no randomness for a connection's id",
+                );
+            }
+        };
+        let first = event::endpoint(messages, &entry.id);
+        let context = TransportContext {
+            principal,
+            shutdown: self.shutdown.clone(),
+        };
+        let pipe = serve(
+            self.dispatch.clone(),
+            lanes,
+            self.limits.clone(),
+            context,
+            self.shutdown.clone().unwrap_or_default(),
+        );
+        let events = Stream::new(first, pipe, page, entry, self.config.keep_alive);
+        stream(ResponseBody::connection(events))
+    }
+
+    /// When a client that opened a connection has to have said something.
+    fn too_late(&self) -> Ending {
+        Box::pin(tokio::time::sleep(self.config.handshake_time))
+    }
+
+    fn closing(&self) -> Ending {
+        let shutdown = self.shutdown.clone();
+        Box::pin(async move {
+            match shutdown {
+                Some(shutdown) => shutdown.closing().await,
+                None => std::future::pending().await,
+            }
+        })
+    }
+
+    /// Takes a message for a connection, on whose stream it is answered.
+    async fn post<B>(
+        &self,
+        head: &Head<'_>,
+        body: B,
+        id: &str,
+        principal: Option<&Principal>,
+    ) -> Reply
+    where
+        B: Body<Data: Buf>,
+    {
+        let Some(inbox) = self.connections.inbox(id, principal) else {
+            return gone();
+        };
+        if !head.has_json_body() {
+            return wrong_type();
+        }
+        let (max, time) = (self.config.max_body, self.config.body_time);
+        let _turn = match tokio::time::timeout(time, inbox.turn()).await {
+            Ok(Ok(turn)) => turn,
+            Ok(Err(Gone)) => return gone(),
+            Err(_) => return crowded(),
+        };
+        let frame = match body::read(body, head.length, max, time).await {
+            Ok(frame) => frame,
+            Err(why) => return unread(&why, &self.config),
+        };
+        let frame = match message(&frame) {
+            Ok(frame) => frame,
+            Err(refusal) => return *refusal,
+        };
+        match tokio::time::timeout(time, inbox.put(frame)).await {
+            Ok(Ok(())) => accepted(),
+            Ok(Err(Gone)) => gone(),
+            Err(_) => crowded(),
+        }
+    }
+}
+
+/// The id in a query.
+fn connection_of(query: &str) -> Option<&str> {
+    query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix(event::CONNECTION_ID)?.strip_prefix('='))
+}
+
+/// What the endpoint of a request takes: with the id of a connection it is the one for messages.
+fn methods(connection: Option<&str>) -> HeaderValue {
+    match connection {
+        Some(_) => MESSAGE_METHODS,
+        None => STREAM_METHODS,
+    }
+}
+
+/// A body as a frame. What cannot be a message is refused here, where its sender is told which POST
+/// that was; what has an id is answered under that, on the stream, and a batch is for the revision
+/// that is spoken there.
+fn message(body: &Bytes) -> Result<Bytes, Box<Reply>> {
+    let refuse = |refusal: &Refusal| Box::new(refused(refusal, None));
+    let text = std::str::from_utf8(body)
+        .map_err(|_| refuse(&malformed("not JSON: the text is not UTF-8")))?;
+    if !rpc::is_batch(text)
+        && let Err(refusal) = rpc::decode::<Params<'_>>(text)
+        && refusal.id.is_none()
+        && refusal.kind != RefusalKind::Notification
+    {
+        return Err(refuse(&refusal));
+    }
+    Ok(body.slice_ref(body.trim_ascii()))
+}
+
+fn crowded() -> Reply {
+    plain(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "messages wait already: read the stream that their answers are on",
+    )
+}
+
+fn gone() -> Reply {
+    plain(
+        StatusCode::NOT_FOUND,
+        "there is no such connection (any more)",
+    )
+}

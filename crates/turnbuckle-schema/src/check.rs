@@ -1,0 +1,249 @@
+//! The check of a schema that somebody wrote.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+use turnbuckle_types::Schema;
+
+use crate::fault::SchemaFault;
+use crate::keywords::{Reach, children, references, resolve};
+use crate::shorten::shorten;
+use crate::validate;
+
+/// The deepest nesting of subschemas.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+/// The most subschemas.
+pub(crate) const MAX_SUBSCHEMAS: usize = 2_000;
+
+/// The most subschemas once every reference that does not recur is replaced by its target.
+pub(crate) const MAX_EXPANDED: usize = 20_000;
+
+/// The most patterns.
+pub(crate) const MAX_PATTERNS: usize = 100;
+
+/// The dialects of JSON Schema that are supported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// 2020-12, which a schema without `$schema` is written in.
+    Draft202012,
+    /// Draft-07.
+    Draft07,
+}
+
+impl Dialect {
+    fn of(schema: &Map<String, Value>) -> Result<Self, SchemaFault> {
+        let Some(declared) = schema.get("$schema") else {
+            return Ok(Self::Draft202012);
+        };
+        match declared
+            .as_str()
+            .map(|uri| uri.strip_suffix('#').unwrap_or(uri))
+        {
+            Some("https://json-schema.org/draft/2020-12/schema") => Ok(Self::Draft202012),
+            Some(
+                "http://json-schema.org/draft-07/schema"
+                | "https://json-schema.org/draft-07/schema",
+            ) => Ok(Self::Draft07),
+            _ => {
+                let uri = declared
+                    .as_str()
+                    .map_or_else(|| declared.to_string(), str::to_owned);
+                Err(SchemaFault::UnsupportedDialect(shorten(&uri)))
+            }
+        }
+    }
+}
+
+/// A schema that was found good.
+#[derive(Debug, Clone)]
+pub(crate) struct Checked {
+    pub(crate) schema: Value,
+    pub(crate) dialect: Dialect,
+    /// How many patterns it has.
+    pub(crate) patterns: usize,
+}
+
+/// Checks a schema: its dialect, its references, its size, and that it is valid by its dialect.
+///
+/// # Errors
+/// If values cannot be held against it.
+pub(crate) fn check_schema(schema: &Schema) -> Result<Checked, SchemaFault> {
+    let mut schema: Value = serde_json::from_str(schema.as_str()).map_err(|error| {
+        if error.to_string().contains("recursion limit") {
+            SchemaFault::TooDeep
+        } else {
+            let message = shorten(&error.to_string());
+            SchemaFault::Invalid {
+                path: String::new(),
+                message,
+            }
+        }
+    })?;
+    let dialect = Dialect::of(schema.as_object().ok_or(SchemaFault::NotAnObject)?)?;
+    let mut walk = Walk::new(&schema, dialect);
+    if walk.visit(&schema, 0)?.expanded > MAX_EXPANDED {
+        return Err(SchemaFault::TooLarge);
+    }
+    let mut chains = Chains {
+        root: &schema,
+        met: HashMap::new(),
+    };
+    for subschema in &walk.schemas {
+        if chains.longest(subschema, "")? > MAX_DEPTH {
+            return Err(SchemaFault::TooDeep);
+        }
+    }
+    let patterns = walk.patterns;
+    if let Some(members) = schema.as_object_mut() {
+        // It is known now; the engine would not know every spelling of it.
+        members.remove("$schema");
+    }
+    validate::check_dialect(&schema, dialect)?;
+    Ok(Checked {
+        schema,
+        dialect,
+        patterns,
+    })
+}
+
+/// What a subschema comes to with its references replaced, those aside that recur.
+#[derive(Clone, Copy)]
+struct Size {
+    expanded: usize,
+    height: usize,
+}
+
+impl Size {
+    const ONE: Self = Self {
+        expanded: 1,
+        height: 0,
+    };
+
+    fn with(self, child: Self) -> Self {
+        Self {
+            expanded: self.expanded.saturating_add(child.expanded),
+            height: self.height.max(child.height + 1),
+        }
+    }
+}
+
+/// A walk over every subschema, each once, along keywords and references.
+struct Walk<'a> {
+    root: &'a Value,
+    dialect: Dialect,
+    /// The schemas that were met, by address, and their sizes; `None` while the walk is inside.
+    met: HashMap<usize, Option<Size>>,
+    schemas: Vec<&'a Value>,
+    patterns: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(root: &'a Value, dialect: Dialect) -> Self {
+        Self {
+            root,
+            dialect,
+            met: HashMap::new(),
+            schemas: Vec::new(),
+            patterns: 0,
+        }
+    }
+
+    fn visit(&mut self, value: &'a Value, depth: usize) -> Result<Size, SchemaFault> {
+        let Some(schema) = value.as_object() else {
+            return Ok(Size::ONE);
+        };
+        match self.met.get(&address(value)) {
+            Some(Some(size)) if depth + size.height > MAX_DEPTH => {
+                return Err(SchemaFault::TooDeep);
+            }
+            Some(Some(size)) => return Ok(*size),
+            Some(None) => return Ok(Size::ONE),
+            None if depth > MAX_DEPTH => return Err(SchemaFault::TooDeep),
+            None if self.met.len() >= MAX_SUBSCHEMAS => return Err(SchemaFault::TooLarge),
+            None => self.met.insert(address(value), None),
+        };
+        self.schemas.push(value);
+        self.patterns += patterns(schema);
+        if self.patterns > MAX_PATTERNS {
+            return Err(SchemaFault::TooManyPatterns);
+        }
+        if depth > 0 {
+            self.check_embedded(schema)?;
+        }
+        let mut size = Size::ONE;
+        for child in children(schema) {
+            size = size.with(self.visit(child.schema, depth + 1)?);
+        }
+        for reference in references(schema) {
+            if !reference.starts_with('#') {
+                return Err(SchemaFault::NonLocalReference(shorten(reference)));
+            }
+            let target = resolve(self.root, reference)
+                .ok_or_else(|| SchemaFault::DanglingReference(shorten(reference)))?;
+            size = size.with(self.visit(target, depth + 1)?);
+        }
+        self.met.insert(address(value), Some(size));
+        Ok(size)
+    }
+
+    /// A subschema with another base or dialect would change what its references mean.
+    fn check_embedded(&self, schema: &Map<String, Value>) -> Result<(), SchemaFault> {
+        if let Some(id) = schema.get("$id").and_then(Value::as_str) {
+            return Err(SchemaFault::EmbeddedDocument(shorten(id)));
+        }
+        match schema.get("$schema") {
+            Some(other) if Dialect::of(schema)? != self.dialect => {
+                Err(SchemaFault::UnsupportedDialect(shorten(&other.to_string())))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How many patterns a schema object itself has.
+fn patterns(schema: &Map<String, Value>) -> usize {
+    let members = schema.get("patternProperties").and_then(Value::as_object);
+    usize::from(schema.contains_key("pattern")) + members.map_or(0, Map::len)
+}
+
+/// The chains of subschemas that are applied to one and the same value. A chain that comes back to
+/// itself would never end.
+struct Chains<'a> {
+    root: &'a Value,
+    /// The schemas that were met, by address: the longest chain from each, `None` while inside.
+    met: HashMap<usize, Option<usize>>,
+}
+
+impl<'a> Chains<'a> {
+    /// The length of the longest chain from here, where `reference` was followed last.
+    fn longest(&mut self, value: &'a Value, reference: &str) -> Result<usize, SchemaFault> {
+        let Some(schema) = value.as_object() else {
+            return Ok(0);
+        };
+        match self.met.get(&address(value)) {
+            Some(Some(length)) => return Ok(*length),
+            Some(None) => return Err(SchemaFault::EndlessReference(shorten(reference))),
+            None => self.met.insert(address(value), None),
+        };
+        let mut length = 0;
+        for child in children(schema).filter(|child| child.reach == Reach::Here) {
+            length = length.max(1 + self.longest(child.schema, reference)?);
+        }
+        for reference in references(schema) {
+            if let Some(target) = resolve(self.root, reference) {
+                length = length.max(1 + self.longest(target, reference)?);
+            }
+        }
+        self.met.insert(address(value), Some(length));
+        Ok(length)
+    }
+}
+
+/// What tells one subschema of a document from another, however equal they are.
+pub(crate) fn address(value: &Value) -> usize {
+    std::ptr::from_ref(value).addr()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+use serde_json::json;
+
+use super::*;
+
+fn check(schema: Value) -> Result<Checked, SchemaFault> {
+    check_schema(&Schema::of(&schema).unwrap())
+}
+
+fn refused(schema: Value) -> SchemaFault {
+    check(schema).unwrap_err()
+}
+
+#[test]
+fn both_dialects_are_known_and_the_default_is_the_newer() {
+    let dialect = |schema| check(schema).unwrap().dialect;
+    assert_eq!(dialect(json!({})), Dialect::Draft202012);
+    let uri = "https://json-schema.org/draft/2020-12/schema";
+    assert_eq!(dialect(json!({ "$schema": uri })), Dialect::Draft202012);
+    let uri = "http://json-schema.org/draft-07/schema#";
+    assert_eq!(dialect(json!({ "$schema": uri })), Dialect::Draft07);
+}
+
+#[test]
+fn another_dialect_is_named() {
+    for uri in [
+        "http://json-schema.org/draft-04/schema#",
+        "https://example.com/mine",
+        "",
+    ] {
+        let error = refused(json!({ "$schema": uri }));
+        assert_eq!(error, SchemaFault::UnsupportedDialect(uri.to_owned()));
+    }
+    assert_eq!(
+        refused(json!({ "$schema": 7 })),
+        SchemaFault::UnsupportedDialect("7".to_owned())
+    );
+    let nested = json!({ "not": { "$schema": "http://json-schema.org/draft-07/schema#" } });
+    assert!(matches!(
+        refused(nested),
+        SchemaFault::UnsupportedDialect(_)
+    ));
+}
+
+#[test]
+fn references_stay_inside() {
+    for reference in [
+        "https://example.com/a.json",
+        "a.json",
+        "file:///etc/passwd",
+        "//h/x",
+    ] {
+        for keyword in ["$ref", "$dynamicRef"] {
+            let error = refused(json!({ "properties": { "a": { keyword: reference } } }));
+            assert_eq!(error, SchemaFault::NonLocalReference(reference.to_owned()));
+        }
+    }
+    let error = refused(json!({ "$ref": "#/$defs/none" }));
+    assert_eq!(
+        error,
+        SchemaFault::DanglingReference("#/$defs/none".to_owned())
+    );
+    let hidden = json!({ "$ref": "#/x/y", "x": { "y": { "$ref": "https://example.com" } } });
+    assert!(matches!(refused(hidden), SchemaFault::NonLocalReference(_)));
+    let embedded = json!({ "$id": "a:b", "$defs": { "a": { "$id": "a:c" } } });
+    assert_eq!(
+        refused(embedded),
+        SchemaFault::EmbeddedDocument("a:c".to_owned())
+    );
+    assert!(check(json!({ "properties": { "$ref": { "const": "https://a" } } })).is_ok());
+    assert!(check(json!({ "const": { "$ref": "https://a" } })).is_ok());
+}
+
+#[test]
+fn what_recurs_must_make_a_step() {
+    assert!(check(json!({ "$ref": "#/$defs/a", "$defs": { "a": {} } })).is_ok());
+    assert!(check(json!({ "properties": { "left": { "$ref": "#" } } })).is_ok());
+    for endless in [
+        json!({ "$ref": "#" }),
+        json!({ "allOf": [{ "$ref": "#" }] }),
+        json!({ "not": { "$dynamicRef": "#" } }),
+        json!({ "$defs": { "a": { "$ref": "#/$defs/b" }, "b": { "anyOf": [{ "$ref": "#/$defs/a" }] } } }),
+        // The search comes to `b` first by a way that makes a step.
+        json!({ "$defs": { "a": {
+            "additionalProperties": { "$ref": "#/$defs/b" },
+            "anyOf": [{ "$ref": "#/$defs/b" }],
+        }, "b": { "oneOf": [{ "$ref": "#/$defs/a" }] } } }),
+    ] {
+        let error = refused(endless.clone());
+        assert!(
+            matches!(error, SchemaFault::EndlessReference(_)),
+            "{endless} {error}"
+        );
+    }
+}
+
+#[test]
+fn depth_and_number_are_bounded() {
+    let nested = |n| (0..n).fold(json!({}), |inner, _| json!({ "not": inner }));
+    assert!(check(nested(60)).is_ok());
+    assert_eq!(refused(nested(65)), SchemaFault::TooDeep);
+    assert_eq!(refused(nested(100)), SchemaFault::TooDeep);
+    let wide = |n| json!({ "anyOf": vec![json!({}); n] });
+    assert!(check(wide(MAX_SUBSCHEMAS - 1)).is_ok());
+    assert_eq!(refused(wide(MAX_SUBSCHEMAS)), SchemaFault::TooLarge);
+    let doubling: Map<String, Value> = (0..40)
+        .map(|n| {
+            let next = json!({ "$ref": format!("#/$defs/{}", n + 1) });
+            (n.to_string(), json!({ "allOf": [next, next] }))
+        })
+        .chain([("40".to_owned(), json!({}))])
+        .collect();
+    assert!(matches!(
+        refused(json!({ "$defs": doubling })),
+        SchemaFault::TooLarge | SchemaFault::TooDeep
+    ));
+}
+
+#[test]
+fn the_number_of_patterns_is_bounded() {
+    let spread = |n: usize| -> Value {
+        let names = (0..n - 1).map(|n| (format!("^{n}$"), json!({})));
+        let members = names.collect::<Map<_, _>>();
+        json!({ "patternProperties": members, "items": { "pattern": "a" } })
+    };
+    assert_eq!(check(spread(MAX_PATTERNS)).unwrap().patterns, MAX_PATTERNS);
+    assert_eq!(
+        refused(spread(MAX_PATTERNS + 1)),
+        SchemaFault::TooManyPatterns
+    );
+    let message = SchemaFault::TooManyPatterns.to_string();
+    assert_eq!(message, "the schema has more than 100 patterns");
+    let referred = json!({ "items": { "$ref": "#/x" }, "contains": { "$ref": "#/x" }, "x": { "pattern": "a" } });
+    assert_eq!(check(referred).unwrap().patterns, 1);
+}
+
+#[test]
+fn a_chain_of_references_is_as_deep_as_it_is_long() {
+    let chain = |length: usize| -> Value {
+        let links = (0..length).map(|n| {
+            // Met in the order of their names, so that every target was met before.
+            let next = n.checked_sub(1).map(|next| format!("#/$defs/{next:04}"));
+            (
+                format!("{n:04}"),
+                next.map_or(json!({}), |next| json!({ "$ref": next })),
+            )
+        });
+        json!({ "$defs": links.collect::<Map<_, _>>() })
+    };
+    assert!(check(chain(60)).is_ok());
+    assert_eq!(refused(chain(70)), SchemaFault::TooDeep);
+    assert_eq!(refused(chain(1500)), SchemaFault::TooDeep);
+}
+
+#[test]
+fn a_text_that_is_deeper_than_any_parser_goes_is_too_deep() {
+    let text = format!(
+        "{}{}",
+        r#"{"not":"#.repeat(500),
+        "{}".to_owned() + &"}".repeat(500)
+    );
+    let schema: Schema = text.parse().unwrap();
+    assert_eq!(check_schema(&schema).unwrap_err(), SchemaFault::TooDeep);
+}
+
+#[test]
+fn a_schema_is_valid_by_its_dialect() {
+    let error = refused(json!({ "properties": { "a": { "type": "strin" } } }));
+    let SchemaFault::Invalid { path, message } = error else {
+        panic!("{error}")
+    };
+    assert_eq!(path, "/properties/a/type");
+    assert!(message.contains("strin"), "{message}");
+    assert!(matches!(
+        refused(json!({ "required": "a" })),
+        SchemaFault::Invalid { .. }
+    ));
+    let old = "http://json-schema.org/draft-07/schema#";
+    let tuple = json!({ "items": [{}, {}] });
+    assert!(matches!(
+        refused(tuple.clone()),
+        SchemaFault::Invalid { .. }
+    ));
+    assert!(check(json!({ "$schema": old, "items": tuple["items"] })).is_ok());
+}
+
+#[test]
+fn the_newer_keywords_and_anchors_are_accepted() {
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "$defs": {
+            "address": {
+                "$anchor": "addressDef",
+                "type": "object",
+                "properties": { "street": { "type": "string" }, "city": { "type": "string" } },
+            },
+        },
+        "properties": { "name": { "type": "string" }, "address": { "$ref": "#addressDef" } },
+        "allOf": [{ "anyOf": [{ "required": ["phone"] }, { "required": ["email"] }] }],
+        "if": { "properties": { "kind": { "const": "email" } } },
+        "then": { "required": ["email"] },
+        "else": { "required": ["phone"] },
+        "additionalProperties": false,
+    });
+    assert!(check(schema).is_ok());
+}
+
+#[test]
+fn a_number_that_no_parser_takes_is_named() {
+    let schema: Schema = r#"{"maximum":1e999}"#.parse().unwrap();
+    let error = check_schema(&schema).unwrap_err();
+    assert!(matches!(error, SchemaFault::Invalid { .. }), "{error}");
+}

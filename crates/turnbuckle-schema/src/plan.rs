@@ -1,0 +1,263 @@
+//! A schema laid out so that the work it makes can be counted without the engine.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::check::address;
+use crate::keywords::{Reach, children, references, resolve};
+
+/// The subschemas of a checked schema, the root first.
+pub(crate) struct Plan {
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// One subschema. Everything is counted in units of work: about a comparison each.
+#[derive(Default)]
+pub(crate) struct Node {
+    /// Of its keywords, whatever the value is.
+    pub(crate) weight: u64,
+    /// How many values `enum` and `const` list.
+    pub(crate) listed: u64,
+    /// The size of the values that `enum` and `const` list.
+    pub(crate) listed_size: u64,
+    /// Whether items must differ.
+    pub(crate) unique: bool,
+    /// Whether something depends on what other keywords evaluated, so that they are asked again.
+    pub(crate) unevaluated: bool,
+    /// Of `pattern`, for every byte of a text.
+    pub(crate) pattern: u64,
+    /// Of `patternProperties`, for every byte of a member's name.
+    pub(crate) name_patterns: u64,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A way from a subschema to another.
+pub(crate) struct Step {
+    pub(crate) to: usize,
+    pub(crate) on: On,
+    /// Whether it leads to one of several alternatives.
+    pub(crate) alternative: bool,
+}
+
+/// What the other subschema is applied to: as [`Reach`], but owned.
+pub(crate) enum On {
+    Here,
+    Member(Box<str>),
+    Inside,
+    Names,
+}
+
+impl Plan {
+    /// The plan of a schema that was checked.
+    pub(crate) fn of(root: &Value) -> Self {
+        let mut planner = Planner {
+            root,
+            nodes: Vec::new(),
+            met: HashMap::new(),
+        };
+        planner.add(root);
+        Self {
+            nodes: planner.nodes,
+        }
+    }
+}
+
+struct Planner<'a> {
+    root: &'a Value,
+    nodes: Vec<Node>,
+    met: HashMap<usize, usize>,
+}
+
+impl<'a> Planner<'a> {
+    fn add(&mut self, schema: &'a Value) -> usize {
+        if let Some(known) = self.met.get(&address(schema)) {
+            return *known;
+        }
+        let index = self.nodes.len();
+        self.met.insert(address(schema), index);
+        self.nodes.push(Node {
+            weight: 1,
+            ..Node::default()
+        });
+        if let Value::Object(keywords) = schema {
+            let steps = self.steps(keywords);
+            self.nodes[index] = Node {
+                steps,
+                ..Node::of(keywords)
+            };
+        }
+        index
+    }
+
+    fn steps(&mut self, keywords: &'a Map<String, Value>) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for child in children(keywords) {
+            let on = match child.reach {
+                Reach::Here => On::Here,
+                Reach::Member(name) => On::Member(name.into()),
+                Reach::Inside => On::Inside,
+                Reach::Names => On::Names,
+                Reach::Nowhere => continue,
+            };
+            steps.push(Step {
+                to: self.add(child.schema),
+                on,
+                alternative: matches!(child.keyword, "anyOf" | "oneOf"),
+            });
+        }
+        for reference in references(keywords) {
+            if let Some(target) = resolve(self.root, reference) {
+                steps.push(Step {
+                    to: self.add(target),
+                    on: On::Here,
+                    alternative: false,
+                });
+            }
+        }
+        steps
+    }
+}
+
+impl Node {
+    fn of(keywords: &Map<String, Value>) -> Self {
+        let mut node = Self {
+            weight: 1,
+            ..Self::default()
+        };
+        for (keyword, value) in keywords {
+            node.weight += match (keyword.as_str(), value) {
+                ("enum", Value::Array(options)) => {
+                    node.listed += options.len() as u64;
+                    node.listed_size += options.iter().map(size).sum::<u64>();
+                    1
+                }
+                ("const", constant) => {
+                    node.listed += 1;
+                    node.listed_size += size(constant);
+                    1
+                }
+                ("uniqueItems", Value::Bool(true)) => {
+                    node.unique = true;
+                    1
+                }
+                ("pattern", Value::String(pattern)) => {
+                    node.pattern += states(pattern);
+                    1
+                }
+                ("patternProperties", Value::Object(patterns)) => {
+                    node.name_patterns += patterns.keys().map(|one| states(one)).sum::<u64>();
+                    1
+                }
+                // The negation's error repeats the schema.
+                ("not", schema) => size(schema),
+                ("unevaluatedItems" | "unevaluatedProperties", _) => {
+                    node.unevaluated = true;
+                    1
+                }
+                ("required" | "dependencies" | "dependentRequired", listed) => size(listed),
+                _ => 1,
+            };
+        }
+        node
+    }
+}
+
+/// The size of a value: one for each value in it and for every 64 bytes of text.
+pub(crate) fn size(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => size_of_text(text),
+        Value::Array(items) => 1 + items.iter().map(size).sum::<u64>(),
+        Value::Object(members) => members.iter().fold(1, |sum, (name, member)| {
+            sum + size_of_text(name) + size(member)
+        }),
+        _ => 1,
+    }
+}
+
+/// The size of a text.
+pub(crate) fn size_of_text(text: &str) -> u64 {
+    1 + text.len() as u64 / 64
+}
+
+/// How many states a pattern has, roughly and not fewer: its characters, each as often as the
+/// repetitions around it say. A class counts by its characters.
+fn states(pattern: &str) -> u64 {
+    let mut groups = Vec::new();
+    let (mut sum, mut atom) = (0u64, 0u64);
+    let mut rest = pattern.chars();
+    while let Some(character) = rest.next() {
+        match character {
+            '{' => {
+                let text = rest.as_str();
+                let inner = text.find('}').map_or("", |end| &text[..end]);
+                let most = inner
+                    .split(',')
+                    .filter_map(|bound| bound.trim().parse().ok());
+                let repeated = atom.saturating_mul(most.max().unwrap_or(1));
+                sum = sum
+                    .saturating_add(repeated - repeated.min(atom))
+                    .saturating_add(1);
+                atom = repeated.max(1);
+                continue;
+            }
+            '(' => {
+                groups.push(sum);
+                (sum, atom) = (0, 0);
+                continue;
+            }
+            ')' => {
+                // Unbalanced ones stand in classes; then all that came before counts as repeated.
+                atom = sum.max(1);
+                sum = sum.saturating_add(groups.pop().unwrap_or_default());
+                continue;
+            }
+            '\\' => {
+                rest.next();
+            }
+            _ => {}
+        }
+        sum = sum.saturating_add(1);
+        if !matches!(character, '?' | '*' | '+') {
+            atom = 1;
+        }
+    }
+    groups.into_iter().fold(sum, u64::saturating_add).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_states_of_a_pattern_multiply_where_repetitions_nest() {
+        for (pattern, least, most) in [
+            ("", 1, 1),
+            ("abc", 3, 3),
+            ("^[0-9]{4}-[0-9]{2}$", 10, 40),
+            ("a{500}", 500, 510),
+            ("(a{500}){20}", 10_000, 10_400),
+            ("((ab){100}){100}", 20_000, 21_000),
+            ("(a{9,500}b){2,}", 1_002, 1_100),
+            (r"(\(a{100}){10}", 1_000, 1_100),
+            ("([)]a{100}){10}", 1_000, 5_000),
+            ("(?:a{100}?){10}", 1_000, 1_100),
+        ] {
+            let states = states(pattern);
+            assert!((least..=most).contains(&states), "{pattern} {states}");
+        }
+    }
+
+    #[test]
+    fn every_subschema_that_a_value_can_reach_is_in_the_plan_once() {
+        let plan = Plan::of(&json!({
+            "properties": { "a": { "$ref": "#" }, "b": { "$ref": "#/$defs/x" } },
+            "items": { "$ref": "#/$defs/x" },
+            "$defs": { "x": { "enum": [1, 2, 3] }, "unused": {} },
+        }));
+        assert_eq!(plan.nodes.len(), 5);
+        assert_eq!(plan.nodes.iter().filter(|node| node.listed == 3).count(), 1);
+    }
+}

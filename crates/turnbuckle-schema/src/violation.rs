@@ -1,0 +1,195 @@
+//! What is wrong with a value, said so that a model can correct it.
+
+use std::fmt;
+
+use crate::shorten::shorten;
+
+/// One place where a value does not fit its schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    path: String,
+    message: String,
+}
+
+impl Violation {
+    pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            message: message.into(),
+        }
+    }
+
+    /// A violation at the place that these names and indexes lead to, from the value inwards. The
+    /// message follows the place's name; what it repeats of the value should be
+    /// [shortened](crate::shorten).
+    #[must_use]
+    pub fn at<S: AsRef<str>>(
+        place: impl IntoIterator<Item = S>,
+        message: impl Into<String>,
+    ) -> Self {
+        let path = place
+            .into_iter()
+            .fold(String::new(), |path, segment| join(&path, segment.as_ref()));
+        Self::new(path, message)
+    }
+
+    /// Where, as a JSON Pointer into the value; empty for the value itself. It repeats the names
+    /// of members as they came.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What was expected and what was found, shortened, without control characters.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The violation as one line, with `root` as the name of the value: `root.units: expected …`.
+    #[must_use]
+    pub fn describe(&self, root: &str) -> String {
+        let mut line = root.to_owned();
+        for segment in self.path.split('/').skip(1) {
+            let segment = segment.replace("~1", "/").replace("~0", "~");
+            let is_index = !segment.is_empty() && segment.bytes().all(|b| b.is_ascii_digit());
+            if is_index {
+                line.extend(["[", &segment, "]"]);
+            } else {
+                line.extend([".", &shorten(&segment)]);
+            }
+        }
+        line + ": " + &self.message
+    }
+}
+
+/// Why a value does not fit its schema: the first places, a few at most.
+///
+/// Its text has a line for each, with `value` as the name of the value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violations {
+    list: Vec<Violation>,
+    too_costly: bool,
+}
+
+impl Violations {
+    /// The value was not held against the schema, because of the work.
+    pub(crate) fn too_costly() -> Self {
+        let message = "is too costly to check against the schema, and was not checked";
+        Self {
+            list: vec![Violation::new("", message)],
+            too_costly: true,
+        }
+    }
+
+    /// Whether nothing was found, because the value and the schema together make more work than
+    /// the bound. The value counts as refused; it may be valid. The only violation says so.
+    #[must_use]
+    pub fn is_too_costly(&self) -> bool {
+        self.too_costly
+    }
+
+    /// One after the other, as they were found.
+    pub fn iter(&self) -> std::slice::Iter<'_, Violation> {
+        self.list.iter()
+    }
+
+    /// A line for each, with `root` as the name of the value.
+    pub fn describe<'a>(&'a self, root: &'a str) -> impl fmt::Display + 'a {
+        Described {
+            violations: self,
+            root,
+        }
+    }
+}
+
+struct Described<'a> {
+    violations: &'a Violations,
+    root: &'a str,
+}
+
+impl fmt::Display for Described<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, violation) in self.violations.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            f.write_str(&violation.describe(self.root))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Violations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe("value").fmt(f)
+    }
+}
+
+impl std::error::Error for Violations {}
+
+impl From<Violation> for Violations {
+    fn from(violation: Violation) -> Self {
+        Self::from_iter([violation])
+    }
+}
+
+impl FromIterator<Violation> for Violations {
+    fn from_iter<I: IntoIterator<Item = Violation>>(violations: I) -> Self {
+        Self {
+            list: violations.into_iter().collect(),
+            too_costly: false,
+        }
+    }
+}
+
+impl<'a> IntoIterator for &'a Violations {
+    type Item = &'a Violation;
+    type IntoIter = std::slice::Iter<'a, Violation>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// A JSON Pointer one step longer.
+pub(crate) fn join(pointer: &str, segment: &str) -> String {
+    format!(
+        "{pointer}/{}",
+        segment.replace('~', "~0").replace('/', "~1")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_violation_is_one_line_that_names_its_place() {
+        let path = join(&join(&join("", "a/b~c"), "0"), "d\n");
+        assert_eq!(path, "/a~1b~0c/0/d\n");
+        let violation = Violation::new(path, "expected x, got y");
+        assert_eq!(
+            violation.describe("arguments"),
+            "arguments.a/b~c[0].d\\n: expected x, got y"
+        );
+        assert_eq!(Violation::new("", "no").describe("value"), "value: no");
+    }
+
+    #[test]
+    fn a_place_is_told_by_its_names_and_indexes() {
+        let violation = Violation::at(["a/b", "0"], "no");
+        assert_eq!(violation.path(), "/a~1b/0");
+        assert_eq!(Violation::at([""; 0], "no").path(), "");
+    }
+
+    #[test]
+    fn several_violations_have_a_line_each() {
+        let violations: Violations = ["a", "b"]
+            .map(|name| Violation::at([name], "no"))
+            .into_iter()
+            .collect();
+        assert_eq!(violations.to_string(), "value.a: no\nvalue.b: no");
+        assert_eq!(violations.describe("x").to_string(), "x.a: no\nx.b: no");
+    }
+}

@@ -1,0 +1,262 @@
+//! What comes from the server, message by message.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use turnbuckle_types::{EmptyResult, Error, ErrorKind, ProgressParams, ProgressToken, RequestId};
+use turnbuckle_wire::era::params::raw_params;
+use turnbuckle_wire::era::{Params, Reply};
+use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
+use turnbuckle_wire::rpc::{self, Message};
+
+use super::{AskError, Conversation, RawResult, ServerRequest};
+use crate::driver;
+use crate::kernel::{Heard as Meant, Step};
+use crate::link::{Inbox, LinkError, ParcelKind};
+use crate::request::{answer, method_of};
+use crate::{Call, Frame, Notice};
+
+/// What the link holds of a conversation: it does not keep it alive.
+pub(super) struct Door(pub(super) Weak<Conversation>);
+
+impl Inbox for Door {
+    fn receive(&self, frame: Frame, exchange: Option<&RequestId>) {
+        let Some(conversation) = self.0.upgrade() else {
+            return;
+        };
+        match frame {
+            Frame::Message(frame) => conversation.take(&frame, exchange),
+            Frame::TooLong { limit } => conversation.too_long(limit, exchange),
+        }
+    }
+
+    fn awaits(&self, id: &RequestId) -> bool {
+        self.0
+            .upgrade()
+            .is_some_and(|conversation| conversation.kernel().waiting(id).is_some())
+    }
+
+    fn lost(&self, why: LinkError) {
+        if let Some(conversation) = self.0.upgrade() {
+            conversation.end(why);
+        }
+    }
+}
+
+impl Conversation {
+    fn take(&self, frame: &Bytes, exchange: Option<&RequestId>) {
+        let Ok(text) = std::str::from_utf8(frame) else {
+            return self.skip("bytes that are not UTF-8");
+        };
+        if rpc::is_batch(text) {
+            match rpc::elements(text, self.limits.batch) {
+                Ok(elements) => {
+                    for element in elements {
+                        self.message(frame, element, exchange);
+                    }
+                }
+                Err(_) => self.skip(text),
+            }
+            return;
+        }
+        self.message(frame, text, exchange);
+    }
+
+    fn message(&self, frame: &Bytes, text: &str, exchange: Option<&RequestId>) {
+        match rpc::decode::<Params<'_>>(text) {
+            Ok(Message::Response(response)) => {
+                let id = match (&response.id, &response.outcome) {
+                    // Where the server could not read the id, the exchange tells.
+                    (None, Err(_)) => exchange,
+                    (id, _) => id.as_ref(),
+                };
+                let outcome = match response.outcome {
+                    Ok(result) => Ok(RawResult::new(frame, result.get())),
+                    Err(error) => Err(AskError::Refused(error)),
+                };
+                let Some(pending) = self.kernel().response(id) else {
+                    tracing::debug!(?id, "an answer to a request that nobody made");
+                    return;
+                };
+                let _ = pending.answered.send(outcome);
+            }
+            Ok(Message::Notification(notification)) => {
+                self.notification(&notification, text);
+            }
+            Ok(Message::Request(request)) => self.request(request, text),
+            Err(_) => self.skip(text),
+        }
+    }
+
+    fn skip(&self, text: &str) {
+        let count = self.noise.fetch_add(1, Ordering::Relaxed) + 1;
+        let beginning: String = text.chars().take(80).collect();
+        if count == 1 {
+            tracing::warn!(
+                beginning,
+                "the server wrote something that is no message; it is skipped, and so is more of it"
+            );
+        }
+        self.host.noise(count, &beginning);
+    }
+
+    fn notification(&self, notification: &rpc::Notification<'_, Params<'_>>, text: &str) {
+        let method = Method::parse(&notification.method);
+        if method == Some(Method::Progress) {
+            return self.progress(text);
+        }
+        let named = notification
+            .params
+            .request_id
+            .and_then(|raw| RequestId::from_json(raw.get()));
+        let meant = self.kernel().notification(method, named.as_ref());
+        match meant {
+            Meant::Cancel(signal) => signal.cancel(),
+            Meant::Other => {
+                let name = &*notification.method;
+                driver::tell(&*self.host, Notice { method, name, text });
+            }
+            // What cancels nothing of the server's may end a stream that this side opened.
+            Meant::Ignored if method == Some(Method::Cancelled) => {
+                let name = &*notification.method;
+                driver::tell(&*self.host, Notice { method, name, text });
+            }
+            Meant::Initialized | Meant::Ignored => {}
+        }
+    }
+
+    fn progress(&self, text: &str) {
+        let params: Option<ProgressParams> =
+            raw_params(text).and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let Some(params) = params else { return };
+        let id = match &params.progress_token {
+            ProgressToken::Int(number) => RequestId::from(*number),
+            _ => return,
+        };
+        let listener = {
+            let kernel = self.kernel();
+            let Some(pending) = kernel.waiting(&id) else {
+                return;
+            };
+            pending.heard.again();
+            pending.listener.clone()
+        };
+        if let Some(listener) = listener {
+            listener.progress(params);
+        }
+    }
+
+    fn request(&self, request: rpc::Request<'_, Params<'_>>, text: &str) {
+        let Some(me) = self.me.upgrade() else { return };
+        let reply = |features, reply: Reply| {
+            let frame = answer(&request.id, &reply, features, None).frame;
+            me.clone().reply(frame);
+        };
+        let Some(features) = self.features() else {
+            let early = Error::new(ErrorKind::NotAMessage, "the handshake is not over");
+            let features = Revision::NEWEST_LEGACY.features();
+            return match &*request.method == Method::Ping.as_str() {
+                true => reply(features, Reply::complete(EmptyResult::new())),
+                false => reply(features, early.into()),
+            };
+        };
+        if features.era == EraKind::Modern {
+            tracing::debug!(method = %request.method, "a modern server must not send requests");
+            return;
+        }
+        let method = match method_of(&request.method, Party::Client, features) {
+            Ok(method) => method,
+            Err(error) => return reply(features, error.into()),
+        };
+        let step = self.kernel().request(&request.id, method, features.era);
+        match step {
+            Step::Pong => reply(features, Reply::complete(EmptyResult::new())),
+            Step::Refuse(error) => reply(features, error.into()),
+            Step::Open => reply(features, Error::unknown_method(&request.method).into()),
+            Step::Serve => {
+                let asked = ServerRequest::new(request.id.clone());
+                if self
+                    .kernel()
+                    .begin(request.id.clone(), asked.signal().clone())
+                {
+                    let (method, text) = (request.method.into_owned(), text.to_owned());
+                    driver::run_until_done(me.serve(method, text, asked, features));
+                }
+            }
+        }
+    }
+
+    /// Answers one request of the server.
+    async fn serve(
+        self: Arc<Self>,
+        name: String,
+        text: String,
+        asked: ServerRequest,
+        features: &'static Features,
+    ) {
+        let id = asked.id().clone();
+        let reply = match rpc::decode::<Params<'_>>(&text) {
+            Ok(Message::Request(request)) => {
+                let call = Call {
+                    method: Method::parse(&name),
+                    name: &name,
+                    params: &request.params,
+                    text: &text,
+                };
+                driver::answer(&*self.host, call, asked, self.limits.answer_deadline).await
+            }
+            _ => None,
+        };
+        let wanted = self.kernel().finish(&id).is_some();
+        if let Some(reply) = reply.filter(|_| wanted) {
+            self.respond(answer(&id, &reply, features, None).frame).await;
+        }
+    }
+
+    /// Sends an answer that is there already. A server that asks and does not take its answers gets
+    /// no more of them.
+    fn reply(self: Arc<Self>, frame: Vec<u8>) {
+        let Ok(permit) = self.replies.clone().try_acquire_owned() else {
+            tracing::debug!("the server does not take its answers: one is dropped");
+            return;
+        };
+        driver::run_until_done(async move {
+            self.respond(frame).await;
+            drop(permit);
+        });
+    }
+
+    async fn respond(&self, frame: Vec<u8>) {
+        let responding = self.carry(frame, ParcelKind::Response, "");
+        match driver::in_time(responding, &self.ended).await {
+            Some(Ok(())) => {}
+            Some(Err(error)) => {
+                tracing::debug!(%error, "an answer to the server could not be sent");
+            }
+            None => tracing::debug!("the server did not take an answer"),
+        }
+    }
+
+    /// A frame over the cap was skipped: whose it was cannot be told, unless only one waits.
+    fn too_long(&self, limit: usize, exchange: Option<&RequestId>) {
+        tracing::warn!(limit, "a message of the server was too long and is skipped");
+        let mut kernel = self.kernel();
+        let id = match exchange {
+            Some(id) => Some(id.clone()),
+            None => {
+                let mut waiting = kernel.waiting_ids();
+                let first = waiting.next().cloned();
+                first.filter(|_| waiting.next().is_none())
+            }
+        };
+        let pending = kernel.response(id.as_ref());
+        drop(kernel);
+        if let Some(pending) = pending {
+            let error = LinkError::TooLarge { limit };
+            let _ = pending
+                .answered
+                .send(Err(AskError::Link { error, sent: true }));
+        }
+    }
+}

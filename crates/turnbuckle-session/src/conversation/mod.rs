@@ -1,0 +1,300 @@
+//! The client's end of one connection: its requests, and what the server asks and tells.
+//!
+//! It shares the kernel with the server's end: who waits for which answer, which requests of the
+//! peer are being answered, and what a cancellation ends.
+
+mod ask;
+mod host;
+mod inbox;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::sync::{Semaphore, oneshot};
+use turnbuckle_types::RequestId;
+use turnbuckle_wire::era::Project;
+use turnbuckle_wire::revision::{Features, Method, Party};
+use turnbuckle_wire::rpc;
+
+pub use ask::{Ask, AskError, Progressing, RawResult};
+pub use host::{Host, ServerRequest};
+
+use inbox::Door;
+
+use crate::driver;
+use crate::kernel::Kernel;
+use crate::link::{Link, LinkError, LinkKind, Parcel, ParcelKind};
+use crate::patience::Heard;
+use crate::{About, Connector, Signal, Speaks};
+
+/// Answers that need nobody and wait for a server to take them; more are dropped.
+const MAX_REPLIES: usize = 1024;
+
+/// How much a server may have going at once.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ConversationLimits {
+    /// Requests to the server that may wait for their answers. Default 1,024.
+    pub outgoing: usize,
+    /// Requests of the server that may be under way; one more is refused by name. Default 64.
+    pub in_flight: usize,
+    /// Messages in one batch. Default 100.
+    pub batch: usize,
+    /// How long answering one request of the server may take; users are asked here, so it is long:
+    /// default ten minutes.
+    pub answer_deadline: Duration,
+}
+
+impl Default for ConversationLimits {
+    fn default() -> Self {
+        Self {
+            outgoing: 1024,
+            in_flight: 64,
+            batch: 100,
+            answer_deadline: Duration::from_secs(600),
+        }
+    }
+}
+
+/// Who waits for an answer.
+pub(crate) struct Pending {
+    answered: oneshot::Sender<Result<RawResult, AskError>>,
+    heard: Heard,
+    listener: Option<Arc<dyn Progressing>>,
+}
+
+/// One connection to a server.
+pub struct Conversation {
+    me: Weak<Self>,
+    host: Arc<dyn Host>,
+    limits: ConversationLimits,
+    kernel: Mutex<Kernel<Signal, Pending>>,
+    link: OnceLock<Arc<dyn Link>>,
+    /// How the server's messages are to be read; nothing is known of that before it was found out.
+    speaks: OnceLock<Arc<Speaks>>,
+    lost: Mutex<Option<LinkError>>,
+    ended: Signal,
+    noise: AtomicU64,
+    /// Answers to the server that wait to be taken.
+    replies: Arc<Semaphore>,
+}
+
+impl Conversation {
+    /// Opens a connection on which nothing was said yet.
+    ///
+    /// # Errors
+    /// When the server cannot be reached.
+    pub async fn open(
+        connector: &dyn Connector,
+        host: Arc<dyn Host>,
+        limits: ConversationLimits,
+    ) -> Result<Arc<Self>, LinkError> {
+        let conversation = Arc::new_cyclic(|me: &Weak<Self>| Self {
+            me: me.clone(),
+            host,
+            kernel: Mutex::new(Kernel::new(limits.in_flight, limits.outgoing)),
+            limits,
+            link: OnceLock::new(),
+            speaks: OnceLock::new(),
+            lost: Mutex::new(None),
+            ended: Signal::new(),
+            noise: AtomicU64::new(0),
+            replies: Arc::new(Semaphore::new(MAX_REPLIES)),
+        });
+        let inbox = Weak::clone(&conversation.me);
+        let link = connector.open(Arc::new(Door(inbox))).await?;
+        let _ = conversation.link.set(link);
+        Ok(conversation)
+    }
+
+    fn kernel(&self) -> MutexGuard<'_, Kernel<Signal, Pending>> {
+        self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn link(&self) -> Option<&Arc<dyn Link>> {
+        self.link.get()
+    }
+
+    /// How its link delivers.
+    #[must_use]
+    pub fn kind(&self) -> LinkKind {
+        self.link().map_or(LinkKind::Duplex, |link| link.kind())
+    }
+
+    /// It is known how the server speaks: from now on its requests are answered. In the legacy era
+    /// this is said when the handshake has been answered, before `initialized` goes out.
+    pub fn settle(&self, speaks: Arc<Speaks>) {
+        if self.speaks.set(speaks).is_ok() {
+            let mut kernel = self.kernel();
+            kernel.opening();
+            kernel.opened();
+        }
+    }
+
+    /// The handshake is over: the link may fetch what the server says of itself. Resolves once it
+    /// does.
+    pub async fn established(&self) {
+        if let (Some(link), Some(speaks)) = (self.link(), self.speaks.get()) {
+            link.established(speaks.features()).await;
+        }
+    }
+
+    /// Asks a legacy server every so often whether it is there, and ends the connection the first
+    /// time that it does not say so within `timeout`. The modern era has no such question.
+    pub fn keep_asking(self: &Arc<Self>, every: Duration, timeout: Duration) {
+        if let Some(speaks) = self.speaks.get()
+            && Method::Ping.reaches(Party::Server, speaks.features().revision)
+        {
+            driver::keep_asking_server(self, speaks.clone(), every, timeout);
+        }
+    }
+
+    /// Whether the connection has died or was closed.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.ended.is_cancelled()
+    }
+
+    /// Tells when the connection has died or was closed.
+    #[must_use]
+    pub fn ended(&self) -> &Signal {
+        &self.ended
+    }
+
+    /// Why the connection has died; none while it lives.
+    #[must_use]
+    pub fn cause(&self) -> Option<LinkError> {
+        self.lost
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn why_lost(&self) -> AskError {
+        AskError::Link {
+            error: self.cause().unwrap_or(LinkError::Closed),
+            sent: true,
+        }
+    }
+
+    /// How many frames were skipped because they were no messages.
+    #[must_use]
+    pub fn noise(&self) -> u64 {
+        self.noise.load(Ordering::Relaxed)
+    }
+
+    /// How many requests wait for their answers, and how many of the server are being answered.
+    #[must_use]
+    pub fn in_flight(&self) -> (usize, usize) {
+        let kernel = self.kernel();
+        (kernel.waiting_ids().count(), kernel.in_flight())
+    }
+
+    fn is_answering(&self) -> bool {
+        self.kernel().in_flight() > 0
+    }
+
+    fn take_up(&self, pending: Pending) -> Result<RequestId, AskError> {
+        let mut kernel = self.kernel();
+        if self.is_lost() {
+            drop(kernel);
+            return Err(AskError::Link {
+                error: self.cause().unwrap_or(LinkError::Closed),
+                sent: false,
+            });
+        }
+        kernel.ask(pending).map_err(|_| AskError::TooMany {
+            limit: self.limits.outgoing,
+        })
+    }
+
+    /// Sends a notification, without what the revision in which it is said lacks.
+    ///
+    /// # Errors
+    /// When it could not be sent.
+    pub async fn notify<P>(&self, method: &str, params: &P) -> Result<(), AskError>
+    where
+        P: Serialize + Project + Clone,
+    {
+        let mut params = params.clone();
+        if let Some(features) = self.features().filter(|features| !params.fits(features)) {
+            params.project(features);
+        }
+        let frame = rpc::notification(method, Some(&params))
+            .map_err(|error| AskError::Unwritable(error.to_string()))?;
+        let sent = self.carry_notification(frame, method).await;
+        sent.map_err(|error| AskError::Link { error, sent: true })
+    }
+
+    async fn carry_notification(&self, frame: Vec<u8>, method: &str) -> Result<(), LinkError> {
+        self.carry(frame, ParcelKind::Notification, method).await
+    }
+
+    async fn carry(&self, frame: Vec<u8>, kind: ParcelKind, method: &str) -> Result<(), LinkError> {
+        let link = self.link().ok_or(LinkError::Closed)?;
+        let headers = match (link.kind(), self.speaks.get()) {
+            (LinkKind::Exchange, Some(speaks)) => {
+                speaks.headers(method, About::default()).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        let frame = frame.into();
+        link.carry(Parcel {
+            frame,
+            kind,
+            headers,
+        })
+        .await
+    }
+
+    fn features(&self) -> Option<&'static Features> {
+        self.speaks.get().map(|speaks| speaks.features())
+    }
+
+    /// Says goodbye and ends everything that belongs to the connection.
+    pub async fn close(&self) {
+        self.end(LinkError::Closed);
+        if let Some(link) = self.link() {
+            link.close().await;
+        }
+    }
+
+    /// Ends everything that belongs to the connection, without saying goodbye.
+    pub fn end(&self, why: LinkError) {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        if lost.is_some() {
+            return;
+        }
+        *lost = Some(why.clone());
+        drop(lost);
+        let mut kernel = self.kernel();
+        self.ended.cancel();
+        let (answering, waiting) = kernel.end();
+        drop(kernel);
+        for signal in answering {
+            signal.cancel();
+        }
+        for pending in waiting {
+            let sent = !why.is_unsent();
+            let error = why.clone();
+            let _ = pending.answered.send(Err(AskError::Link { error, sent }));
+        }
+    }
+}
+
+impl std::fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Conversation")
+            .field("speaks", &self.features().map(|features| features.revision))
+            .field("lost", &self.is_lost())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        self.ended.cancel();
+    }
+}

@@ -1,0 +1,116 @@
+//! The bounded queue between those who send on a duplex connection and the one who drives it.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{self, Waker};
+
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+
+use crate::Transport;
+use crate::route::{Answer, Full, Route};
+
+/// What is to be sent by those who are not the driver.
+pub(crate) struct Outgoing {
+    state: Mutex<Queue>,
+    pub(crate) space: Notify,
+    pub(crate) cap: usize,
+}
+
+#[derive(Default)]
+pub(crate) struct Queue {
+    pub(crate) frames: VecDeque<Vec<u8>>,
+    pub(crate) bytes: usize,
+    pub(crate) closed: bool,
+    pub(crate) driver: Option<Waker>,
+}
+
+impl Outgoing {
+    pub(crate) fn new(cap: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            space: Notify::new(),
+            cap,
+        }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, Queue> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Moves what waits to a transport, up to the cap, and has `cx` woken for more.
+    pub(crate) fn drain_into<T: Transport>(&self, transport: &mut T, cx: &mut task::Context<'_>) {
+        let mut moved = false;
+        let mut state = self.state();
+        while transport.queued() <= self.cap {
+            let Some(frame) = state.frames.pop_front() else {
+                break;
+            };
+            state.bytes -= frame.len();
+            transport.queue(&frame);
+            moved = true;
+        }
+        if !state
+            .driver
+            .as_ref()
+            .is_some_and(|driver| driver.will_wake(cx.waker()))
+        {
+            state.driver = Some(cx.waker().clone());
+        }
+        drop(state);
+        if moved {
+            self.space.notify_waiters();
+        }
+    }
+
+    /// Drops what waits and everything that is still sent.
+    pub(crate) fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        state.frames.clear();
+        state.bytes = 0;
+        drop(state);
+        self.space.notify_waiters();
+    }
+
+    fn push(&self, mut state: MutexGuard<'_, Queue>, frame: Vec<u8>) {
+        if state.closed {
+            return;
+        }
+        state.bytes += frame.len();
+        state.frames.push_back(frame);
+        let driver = state.driver.take();
+        drop(state);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+}
+
+impl Route for Outgoing {
+    fn send(&self, frame: Vec<u8>) -> Result<(), Full> {
+        let state = self.state();
+        if state.bytes > 0 && state.bytes + frame.len() > self.cap {
+            return Err(Full(frame));
+        }
+        self.push(state, frame);
+        Ok(())
+    }
+
+    fn space(&self) -> Notified<'_> {
+        self.space.notified()
+    }
+
+    fn done(&self, answer: Option<Answer>) {
+        match answer {
+            Some(answer) => self.push(self.state(), answer.frame),
+            None => {
+                // The driver counts what is in flight.
+                let driver = self.state().driver.take();
+                if let Some(driver) = driver {
+                    driver.wake();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! How a client speaks to its server: the revision, and what every request of it says.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::ser::{Error as _, Serialize, Serializer};
+use serde_json::value::RawValue;
+use turnbuckle_types::{ClientCapabilities, Error, Implementation, RawObject};
+use turnbuckle_wire::era::headers::{self, mirror_params};
+use turnbuckle_wire::era::{Envelope, ParamHeader, Project};
+use turnbuckle_wire::json::Unwritable;
+use turnbuckle_wire::revision::{Features, Method, Party, Revision};
+
+/// The revision in which requests are made, and the envelope of those of the modern era.
+#[derive(Debug, Clone)]
+pub struct Speaks {
+    features: &'static Features,
+    envelope: Option<Envelope>,
+}
+
+/// Whether `revision` has a core method of that spelling as one that servers get. A method that is
+/// not of the core is not judged.
+#[must_use]
+pub fn reaches_server(method: &str, revision: Revision) -> bool {
+    Method::parse(method).is_none_or(|method| method.reaches(Party::Server, revision))
+}
+
+/// Parameters that are sent as they are, whatever the revision.
+#[derive(Debug, Clone)]
+pub struct Verbatim(pub RawObject);
+
+impl Serialize for Verbatim {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let members: BTreeMap<&str, &RawValue> = self.0.decode().map_err(S::Error::custom)?;
+        members.serialize(to)
+    }
+}
+
+impl Project for Verbatim {
+    fn fits(&self, _: &Features) -> bool {
+        true
+    }
+
+    fn project(&mut self, _: &Features) {}
+}
+
+/// What a request is about, for the headers that mirror it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct About<'a> {
+    /// The tool's or prompt's name, or the resource's URI.
+    pub name: Option<&'a str>,
+    /// The arguments of the tool that headers mirror.
+    pub mirrored: &'a [ParamHeader],
+    /// The tool's arguments.
+    pub arguments: Option<&'a RawValue>,
+}
+
+impl Speaks {
+    /// Speaks a revision of the modern era: every request says who asks, and what they can do.
+    ///
+    /// # Errors
+    /// When that has no JSON form.
+    pub fn modern(
+        revision: Revision,
+        info: &Implementation,
+        capabilities: &ClientCapabilities,
+    ) -> Result<Self, Unwritable> {
+        Ok(Self {
+            features: revision.features(),
+            envelope: Some(Envelope::new(revision, info, capabilities)?),
+        })
+    }
+
+    /// Speaks a revision of the legacy era, as a handshake negotiated it.
+    #[must_use]
+    pub fn legacy(revision: Revision) -> Self {
+        Self {
+            features: revision.features(),
+            envelope: None,
+        }
+    }
+
+    /// What holds in the revision.
+    #[must_use]
+    pub fn features(&self) -> &'static Features {
+        self.features
+    }
+
+    pub(crate) fn envelope(&self) -> Option<&Envelope> {
+        self.envelope.as_ref()
+    }
+
+    /// The headers that a binding with headers shows of a message.
+    pub(crate) fn headers(
+        &self,
+        method: &str,
+        about: About<'_>,
+    ) -> Result<Vec<(Cow<'static, str>, String)>, Error> {
+        let version = self.features.revision.as_str().to_owned();
+        if self.envelope.is_none() {
+            // A handshake negotiates the revision: before it there is none to name.
+            let opens = method == Method::Initialize.as_str();
+            return Ok(match opens {
+                true => Vec::new(),
+                false => vec![(headers::PROTOCOL_VERSION.into(), version)],
+            });
+        }
+        let mut out = Vec::with_capacity(3 + about.mirrored.len());
+        out.push((headers::PROTOCOL_VERSION.into(), version));
+        out.push((headers::METHOD.into(), method.to_owned()));
+        if let Some(name) = about.name {
+            out.push((headers::NAME.into(), headers::encode_value(name).into_owned()));
+        }
+        for (name, value) in mirror_params(about.mirrored, about.arguments)? {
+            out.push((name.to_owned().into(), value));
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,359 @@
+//! Servers that a client runs: what they are given, what comes of them, and how they end.
+
+// What is left of a process is looked up in /proc.
+#![cfg(target_os = "linux")]
+// A test fails by panicking, and so do the functions that it calls.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+#[path = "support/child.rs"]
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use support::{Client, Event, PATIENCE, is_dead, is_gone, sh, times, until};
+use tokio::time::timeout;
+use turnbuckle_session::{Connector, Frame, LinkError};
+use turnbuckle_stdio::{Command, StderrTo};
+
+const PATIENCE_MS: u64 = PATIENCE.as_millis() as u64;
+
+/// Lines that a server said on its error output.
+#[derive(Clone, Default)]
+struct Ears(Arc<Mutex<Vec<String>>>);
+
+impl Ears {
+    fn sink(&self) -> StderrTo {
+        let ears = self.clone();
+        StderrTo::lines(move |line| ears.0.lock().unwrap().push(line.to_owned()))
+    }
+
+    fn heard(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+#[tokio::test]
+async fn messages_go_there_and_back() {
+    let mut client = Client::open(&Command::new("cat")).await;
+    for text in ["{\"a\":1}", "[2]"] {
+        client.carry(text).await.unwrap();
+        assert_eq!(client.line().await, text);
+    }
+    client.close().await;
+    assert!(matches!(client.carry("late").await, Err(LinkError::Closed)));
+    assert!(client.events.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn lines_over_the_cap_are_told() {
+    let mut client = Client::open(&sh("echo 12345678; echo 123456789; cat").max_line(8)).await;
+    assert_eq!(client.line().await, "12345678");
+    let event = client.event().await;
+    assert!(matches!(event, Event::Frame(Frame::TooLong { limit: 8 })));
+}
+
+#[tokio::test]
+async fn the_end_of_a_process_is_told_with_its_last_words() {
+    let mut client = Client::open(&sh("echo '{}'; echo no key >&2; exit 3")).await;
+    assert_eq!(client.line().await, "{}");
+    let end = client.exited().await;
+    assert_eq!(end, ("exit status: 3".into(), "no key".into()));
+    let late = client.carry("late").await.unwrap_err();
+    assert!(
+        late.is_unsent() && late.to_string().contains("no key"),
+        "{late}"
+    );
+    client.close().await;
+    assert!(client.events.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_signal_is_told() {
+    let mut client = Client::open(&sh("kill -9 $$")).await;
+    assert!(client.exited().await.0.contains("signal: 9"));
+}
+
+#[tokio::test]
+async fn a_server_that_only_closes_its_output_is_lost_and_ended() {
+    let server = sh("echo $$; exec >&-; cat; sleep 60").shutdown(times(50, PATIENCE_MS));
+    let mut client = Client::open(&server).await;
+    let pid = client.pid().await;
+    assert!(matches!(client.lost().await, LinkError::Broken { .. }));
+    until(|| is_gone(pid)).await;
+}
+
+#[tokio::test]
+async fn who_closes_is_not_told_of_a_loss() {
+    let server = sh("echo ready; exec >&-; cat; sleep 60").shutdown(times(50, PATIENCE_MS));
+    let mut client = Client::open(&server).await;
+    client.line().await;
+    // The output's end is seen, and it is not yet clear whether the process has ended too.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    client.close().await;
+    assert!(client.events.recv().await.is_none());
+}
+
+#[tokio::test]
+async fn error_output_goes_where_it_should() {
+    let ours = fs::read_link("/proc/self/fd/2").unwrap();
+    let whereto = "readlink /proc/self/fd/2";
+    let mut client = Client::open(&sh(whereto).stderr(StderrTo::Inherit)).await;
+    assert_eq!(client.line().await, ours.to_str().unwrap());
+    let mut client = Client::open(&sh(whereto).stderr(StderrTo::Null)).await;
+    assert_eq!(client.line().await, "/dev/null");
+
+    let ears = Ears::default();
+    let server = sh("echo one >&2; printf two >&2").stderr(ears.sink());
+    let (_, last) = Client::open(&server).await.exited().await;
+    assert_eq!(ears.heard(), ["one", "two"]);
+    assert_eq!(last, "one\ntwo");
+
+    let server = sh("echo first >&2; echo last >&2").stderr(StderrTo::Capture(6));
+    assert_eq!(Client::open(&server).await.exited().await.1, "last");
+}
+
+#[tokio::test]
+async fn error_output_never_holds_up_a_server() {
+    let server = sh("head -c 4000000 /dev/zero >&2; cat");
+    let mut client = Client::open(&server).await;
+    client.carry("{}").await.unwrap();
+    assert_eq!(client.line().await, "{}");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_polite_server_ends_with_its_input() {
+    let ears = Ears::default();
+    let server = sh("echo $$; cat; echo bye >&2")
+        .stderr(ears.sink())
+        .shutdown(times(PATIENCE_MS, PATIENCE_MS));
+    let mut client = Client::open(&server).await;
+    let pid = client.pid().await;
+    assert!(client.close().await < PATIENCE / 2);
+    assert!(is_gone(pid));
+    assert_eq!(ears.heard(), ["bye"]);
+    assert!(client.events.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn what_was_sent_before_the_close_arrives() {
+    let ears = Ears::default();
+    let mut client = Client::open(&sh("echo ready; cat >&2").stderr(ears.sink())).await;
+    client.line().await;
+    client.carry("{}").await.unwrap();
+    client.close().await;
+    assert_eq!(ears.heard(), ["{}"]);
+}
+
+#[tokio::test]
+async fn a_server_may_speak_on_while_it_ends() {
+    let ears = Ears::default();
+    let server = sh("echo ready; cat; head -c 200000 /dev/zero && echo bye >&2")
+        .stderr(ears.sink())
+        .shutdown(times(PATIENCE_MS, PATIENCE_MS));
+    let mut client = Client::open(&server).await;
+    client.line().await;
+    client.close().await;
+    assert_eq!(ears.heard(), ["bye"]);
+}
+
+#[tokio::test]
+async fn a_deaf_server_is_asked_to_end() {
+    let ears = Ears::default();
+    let deaf = "while :; do sleep 0.02; done";
+    let script = format!(
+        "(trap 'echo inner >&2; exit' TERM; echo ready; {deaf}) &
+         trap 'echo outer >&2; wait; exit' TERM; echo ready; {deaf}"
+    );
+    let server = sh(&script)
+        .stderr(ears.sink())
+        .shutdown(times(100, PATIENCE_MS));
+    let mut client = Client::open(&server).await;
+    assert_eq!([client.line().await, client.line().await], ["ready"; 2]);
+    let took = client.close().await;
+    assert!(
+        took >= Duration::from_millis(100) && took < PATIENCE / 2,
+        "{took:?}"
+    );
+    let mut heard = ears.heard();
+    // What some shells say of their own children.
+    heard.retain(|line| line != "Terminated");
+    heard.sort();
+    assert_eq!(heard, ["inner", "outer"]);
+}
+
+#[tokio::test]
+async fn a_stubborn_server_is_killed() {
+    let server =
+        sh("trap '' TERM; echo $$; while :; do sleep 0.02; done").shutdown(times(100, 150));
+    let mut client = Client::open(&server).await;
+    let pid = client.pid().await;
+    let took = client.close().await;
+    assert!(
+        took >= Duration::from_millis(250) && took < Duration::from_secs(2),
+        "{took:?}"
+    );
+    assert!(is_gone(pid));
+}
+
+#[tokio::test]
+async fn a_server_that_never_reads_cannot_hold_up_the_close() {
+    let client = Client::open(&sh("sleep 60").shutdown(times(50, 50))).await;
+    client.carry(&"x".repeat(1 << 20)).await.unwrap();
+    assert!(client.close().await < PATIENCE / 2);
+}
+
+#[tokio::test]
+async fn what_a_server_started_ends_with_it() {
+    // The leader ends with its input, by itself, and by force.
+    for end in [
+        "cat",
+        "exit 3",
+        "trap '' TERM; while :; do sleep 0.02; done",
+    ] {
+        let server = sh(&format!("sleep 60 & echo $!; {end}")).shutdown(times(100, 100));
+        let mut client = Client::open(&server).await;
+        let grandchild = client.pid().await;
+        if end == "exit 3" {
+            assert_eq!(client.exited().await.0, "exit status: 3");
+        }
+        client.close().await;
+        until(|| is_dead(grandchild)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_pipe_that_somebody_else_holds_open_cannot_hide_the_end() {
+    let mut client = Client::open(&sh("setsid sleep 60 & echo $!; sleep 0.1; exit 3")).await;
+    let stranger = client.pid().await;
+    assert!(!is_dead(stranger));
+    assert_eq!(client.exited().await.0, "exit status: 3");
+    let let_go = timeout(PATIENCE, client.events.recv()).await;
+    assert!(let_go.expect("the inbox is let go").is_none());
+    assert!(client.close().await < PATIENCE / 2);
+    // It left the group, as who wants to stay does.
+    assert!(!is_dead(stranger));
+    let stranger = rustix::process::Pid::from_raw(stranger.try_into().unwrap()).unwrap();
+    rustix::process::kill_process(stranger, rustix::process::Signal::KILL).unwrap();
+}
+
+#[tokio::test]
+async fn dropping_a_link_kills_at_once() {
+    let server = sh("trap '' TERM; sleep 60 & echo $!; echo $$; wait");
+    let mut client = Client::open(&server).await;
+    let (grandchild, pid) = (client.pid().await, client.pid().await);
+    let start = Instant::now();
+    drop(client.link);
+    until(|| is_gone(pid) && is_dead(grandchild)).await;
+    assert!(start.elapsed() < Duration::from_secs(1));
+    // Without a word.
+    assert!(client.events.recv().await.is_none());
+}
+
+#[tokio::test]
+async fn a_shutdown_outlives_its_link() {
+    let ears = Ears::default();
+    let server = sh("echo $$; cat; sleep 0.2; echo bye >&2").stderr(ears.sink());
+    let mut client = Client::open(&server).await;
+    let pid = client.pid().await;
+    let closing = client.link.close();
+    drop(client);
+    closing.await;
+    assert!(is_gone(pid));
+    assert_eq!(ears.heard(), ["bye"]);
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().unwrap()
+}
+
+/// A server that only a kill ends, itself, and what it started.
+async fn stubborn() -> (Client, u32, u32) {
+    let script = "trap '' TERM; sleep 60 & echo $$; echo $!; while :; do :; done";
+    let mut client = Client::open(&sh(script)).await;
+    let (pid, grandchild) = (client.pid().await, client.pid().await);
+    (client, pid, grandchild)
+}
+
+#[test]
+fn dropping_a_link_needs_no_runtime() {
+    let asleep = runtime();
+    let (client, pid, grandchild) = asleep.block_on(stubborn());
+    drop(client);
+    runtime().block_on(until(|| is_dead(pid) && is_dead(grandchild)));
+    asleep.block_on(until(|| is_gone(pid)));
+}
+
+#[test]
+fn a_runtime_that_ends_takes_its_servers_along() {
+    let ending = runtime();
+    let (client, pid, grandchild) = ending.block_on(stubborn());
+    drop(ending);
+    runtime().block_on(until(|| is_dead(pid) && is_dead(grandchild)));
+    drop(client);
+}
+
+#[tokio::test]
+async fn the_environment_is_clean_unless_said_otherwise() {
+    // Set by whatever runs this test.
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+    let say =
+        sh("echo ${CARGO_MANIFEST_DIR+seen} ${PATH+path} $MINE $OTHER").envs([("OTHER", "o")]);
+    let say = say.env("MINE", "mine");
+    assert_eq!(Client::open(&say).await.line().await, "path mine o");
+    let say = say.inherit_env(true);
+    assert_eq!(Client::open(&say).await.line().await, "seen path mine o");
+}
+
+#[tokio::test]
+async fn a_server_runs_where_it_is_told() {
+    let mut client = Client::open(&Command::new("pwd").current_dir("/")).await;
+    assert_eq!(client.line().await, "/");
+}
+
+#[tokio::test]
+async fn what_cannot_be_run_says_what_to_do() {
+    let script = std::env::temp_dir().join(format!("turnbuckle-child-{}", std::process::id()));
+    fs::write(&script, "#!/no/such/interpreter\n").unwrap();
+    let plain = Command::new(&script);
+    let cases = [
+        (
+            Command::new("no-such-program"),
+            "no-such-program: there is no such program in PATH",
+        ),
+        (Command::new("/no/such/file"), "there is no such file"),
+        (
+            Command::new("cat").current_dir("/no/such/place"),
+            "no directory /no/such/place",
+        ),
+        (plain.clone(), "may not be executed"),
+    ];
+    for (command, words) in cases {
+        assert_unreachable(&command, words).await;
+    }
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_unreachable(&plain, "interpreter").await;
+    fs::remove_file(&script).unwrap();
+}
+
+async fn assert_unreachable(command: &Command, words: &str) {
+    match Client::try_open(command).await {
+        Err(LinkError::Unreachable { reason }) => assert!(reason.contains(words), "{reason}"),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("{command:?} runs"),
+    }
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let command = Command::new("server")
+        .args(["--token", "abc", "x y"])
+        .env("API", "abc");
+    assert_eq!(command.describe(), "server --token … \"x y\"");
+    let debug = format!("{command:?}");
+    assert!(debug.contains("API") && !debug.contains("abc"), "{debug}");
+}

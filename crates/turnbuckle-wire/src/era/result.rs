@@ -1,0 +1,92 @@
+//! A result on its way in: of which type it says that it is.
+//!
+//! Specification: basic/index, "Responses" (2026-07-28).
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use crate::revision::Features;
+
+/// The type of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResultType {
+    /// It is the answer. So is a result that does not say its type.
+    Complete,
+    /// It asks for input first.
+    InputRequired,
+    /// It is something else, by this name.
+    Other(String),
+}
+
+/// The longest name of a type that is told on.
+const SHOWN: usize = 64;
+
+/// The type of the result `json` from a server that knows `features`. `None` when it is no object.
+#[must_use]
+pub fn result_type(json: &str, features: &Features) -> Option<ResultType> {
+    if !json.starts_with('{') {
+        return None;
+    }
+    if !features.result_envelope {
+        return Some(ResultType::Complete);
+    }
+    let mut from = serde_json::Deserializer::from_str(json);
+    from.deserialize_map(Type).ok()
+}
+
+struct Type;
+
+impl<'de> Visitor<'de> for Type {
+    type Value = ResultType;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a result")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ResultType, A::Error> {
+        let mut found = ResultType::Complete;
+        while let Some(key) = map.next_key::<Cow<'_, str>>()? {
+            if key != "resultType" {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            found = match &*map.next_value::<Cow<'_, str>>()? {
+                "complete" => ResultType::Complete,
+                "input_required" => ResultType::InputRequired,
+                other => ResultType::Other(other.chars().take(SHOWN).collect()),
+            };
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::revision::Revision;
+
+    #[test]
+    fn absent_is_complete_and_unknown_is_named() {
+        let modern = Revision::NEWEST.features();
+        let of = |json| result_type(json, modern);
+        assert_eq!(of("{}"), Some(ResultType::Complete));
+        assert_eq!(of(r#"{"resultType":"complete"}"#), Some(ResultType::Complete));
+        assert_eq!(
+            of(r#"{"x":[1,{}],"resultType":"input_required"}"#),
+            Some(ResultType::InputRequired)
+        );
+        assert_eq!(
+            of(r#"{"resultType":"task"}"#),
+            Some(ResultType::Other("task".into()))
+        );
+        assert_eq!(of(r#"{"resultType":1}"#), None);
+        assert_eq!(of("[]"), None);
+        let legacy = Revision::NEWEST_LEGACY.features();
+        assert_eq!(
+            result_type(r#"{"resultType":"task"}"#, legacy),
+            Some(ResultType::Complete)
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! A client that uses all of a server: it lists what there is, calls every tool, reads every
+//! resource and fills in every prompt, and answers whatever it is asked meanwhile.
+//!
+//! `everything-client URL`. Three variables say more, as the official conformance suite sets them:
+//! `MCP_CONFORMANCE_PROTOCOL_VERSION` (the revision to speak), `MCP_CONFORMANCE_SCENARIO` and
+//! `MCP_CONFORMANCE_CONTEXT` (JSON; its `toolCalls` replace the arguments that would be made up).
+
+mod answers;
+mod arguments;
+mod tour;
+
+use std::env;
+use std::error::Error;
+use std::process::ExitCode;
+
+use turnbuckle::client::Era;
+use turnbuckle::http::HttpConnector;
+use turnbuckle::session::{EraKind, Revision};
+use turnbuckle::{Client, ClientBuilder};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let Some(url) = env::args().nth(1) else {
+        eprintln!("usage: everything-client URL");
+        return ExitCode::from(2);
+    };
+    match run(&url).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("everything-client: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(url: &str) -> Result<(), Box<dyn Error>> {
+    let client = builder().connect(HttpConnector::new(url)?).await?;
+    let calls = match env::var("MCP_CONFORMANCE_CONTEXT") {
+        Ok(context) => serde_json::from_str::<arguments::Context>(&context)?.tool_calls,
+        Err(_) => Vec::new(),
+    };
+    let scenario = env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+    let toured = tour::run(&client, calls, &scenario).await;
+    client.close().await;
+    Ok(toured?)
+}
+
+fn builder() -> ClientBuilder {
+    let builder = Client::builder("everything-client", env!("CARGO_PKG_VERSION")).era(era());
+    answers::install(builder)
+}
+
+/// A revision of the legacy era is offered, not insisted on: servers negotiate down.
+fn era() -> Era {
+    let version = env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").ok();
+    match version.as_deref().and_then(Revision::parse) {
+        Some(revision) if revision.features().era == EraKind::Modern => Era::Modern,
+        Some(_) => Era::Legacy,
+        None => Era::Auto,
+    }
+}

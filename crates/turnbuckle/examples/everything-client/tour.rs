@@ -1,0 +1,74 @@
+//! The way through a server: lists, then everything that the lists name.
+
+use serde_json::json;
+use turnbuckle::Client;
+use turnbuckle::client::Error;
+use turnbuckle::types::Tool;
+
+use crate::arguments::{ToolCall, example};
+
+/// Goes through everything that the server declares. What a tool or a resource refuses is told and
+/// is no failure; a connection that fails is.
+pub(crate) async fn run(client: &Client, calls: Vec<ToolCall>, scenario: &str) -> Result<(), Error> {
+    let Some(server) = client.server() else {
+        return Ok(());
+    };
+    if server.capabilities.tools.is_some() {
+        let tools = client.list_tools().all().await?;
+        println!("{} tools", tools.len());
+        if scenario == "json-schema-2020-12-preservation" {
+            echo_schema(client, &tools).await?;
+        } else if calls.is_empty() {
+            for tool in &tools {
+                call(client, &tool.name, &example(tool)).await?;
+            }
+        } else {
+            for wanted in &calls {
+                call(client, &wanted.name, &wanted.arguments).await?;
+            }
+        }
+    }
+    if server.capabilities.resources.is_some() {
+        for resource in client.list_resources().all().await? {
+            let read = client.read(resource.uri.as_str()).await;
+            told("resource", &resource.uri, read.map(drop))?;
+        }
+        client.list_resource_templates().all().await?;
+    }
+    if server.capabilities.prompts.is_some() {
+        for prompt in client.list_prompts().all().await? {
+            let arguments = prompt.arguments.iter().flatten();
+            let arguments = arguments.map(|argument| (argument.name.as_str(), "example"));
+            let filled = client.prompt(prompt.name.as_str(), arguments).await;
+            told("prompt", &prompt.name, filled.map(drop))?;
+        }
+    }
+    Ok(())
+}
+
+/// Hands a tool's schema back as it came.
+async fn echo_schema(client: &Client, tools: &[Tool]) -> Result<(), Error> {
+    for tool in tools.iter().filter(|tool| tool.name == "json_schema_2020_12_tool") {
+        let arguments = json!({"schema": tool.input_schema});
+        call(client, "json_schema_echo", &arguments).await?;
+    }
+    Ok(())
+}
+
+async fn call(
+    client: &Client,
+    tool: &str,
+    arguments: &serde_json::Value,
+) -> Result<(), Error> {
+    let called = client.call(tool, arguments).await;
+    told("tool", tool, called.map(drop))
+}
+
+fn told(what: &str, name: &str, outcome: Result<(), Error>) -> Result<(), Error> {
+    match outcome {
+        Ok(()) => println!("{what} {name}: answered"),
+        Err(Error::Refused(error)) => println!("{what} {name}: {}", error.message),
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! What the user behind the client says when a server asks, and what the client hears.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use turnbuckle::ClientBuilder;
+use turnbuckle::client::{Consent, Form, FormAnswer, Question, Roots, UrlRequest};
+use turnbuckle::types::{
+    CreateMessageParams, CreateMessageResult, LogParams, MessageRole, Root, SamplingContent,
+};
+
+use crate::Problem;
+
+/// What the model says.
+pub(crate) const REPLY: &str = "the canned reply";
+/// What the user fills into a form: nothing but a name.
+pub(crate) const NAME: &str = "ada";
+/// The roots.
+pub(crate) const ROOTS: [&str; 2] = ["file:///interop/alpha", "file:///interop/beta"];
+
+/// What came of the server's own accord, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Heard(Mutex<All>);
+
+/// Each kind in a list of its own.
+#[derive(Debug, Default)]
+pub(crate) struct All {
+    /// The texts that the model was asked with.
+    pub(crate) prompts: Vec<String>,
+    /// The messages of forms.
+    pub(crate) forms: Vec<String>,
+    /// The fields of the last form that have a default.
+    pub(crate) defaults: Vec<String>,
+    /// The URLs to go to.
+    pub(crate) urls: Vec<String>,
+    /// The data of log messages, as JSON.
+    pub(crate) logs: Vec<String>,
+}
+
+impl Heard {
+    /// What was heard so far.
+    pub(crate) fn all(&self) -> MutexGuard<'_, All> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Installs an answer to everything that a server may ask.
+pub(crate) fn install(
+    builder: ClientBuilder,
+    heard: &Arc<Heard>,
+) -> Result<ClientBuilder, Problem> {
+    let roots = Roots::new();
+    for uri in ROOTS {
+        roots.add(Root::new(uri)?)?;
+    }
+    let [prompts, forms, urls, logs] = [(); 4].map(|()| heard.clone());
+    Ok(builder
+        .roots(roots)
+        .on_sampling(move |params: CreateMessageParams, _: Question| {
+            prompts.all().prompts.push(prompt(&params));
+            let reply = SamplingContent::text(REPLY);
+            let reply = CreateMessageResult::new(MessageRole::Assistant, reply, "canned");
+            std::future::ready(Ok(reply.stop_reason("endTurn")))
+        })
+        .on_form(move |form: Form, _: Question| {
+            let mut heard = forms.all();
+            heard.defaults = form.defaults().keys().map(Into::into).collect();
+            heard.forms.push(form.message);
+            std::future::ready(FormAnswer::accept([("name", NAME)]))
+        })
+        .on_url(move |url: UrlRequest, _: Question| {
+            urls.all().urls.push(url.url.clone());
+            std::future::ready(Consent::Accept)
+        })
+        .on_log(move |params: LogParams| {
+            logs.all().logs.push(params.data.as_str().to_owned());
+        }))
+}
+
+fn prompt(params: &CreateMessageParams) -> String {
+    let contents = params
+        .messages
+        .iter()
+        .flat_map(|message| message.content.iter());
+    let texts: Vec<&str> = contents.filter_map(SamplingContent::as_text).collect();
+    texts.join(" ")
+}

@@ -1,0 +1,62 @@
+//! Whether anything that was started still runs.
+
+use std::fs;
+use std::time::Duration;
+
+/// The variable that marks every process that is started, and whatever those start.
+pub(crate) const MARK: &str = "TURNBUCKLE_INTEROP";
+
+/// How long a process may take to be gone.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How often is looked.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// What is marked with `mark` and still runs after a while, by its process id. Only systems with
+/// `/proc` can tell.
+pub(crate) async fn left(mark: &str) -> Vec<u32> {
+    let end = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        let marked = marked(mark);
+        if marked.is_empty() || tokio::time::Instant::now() >= end {
+            return marked;
+        }
+        tokio::time::sleep(EVERY).await;
+    }
+}
+
+fn marked(mark: &str) -> Vec<u32> {
+    let wanted = format!("{MARK}={mark}");
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let ids = processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    ids.filter(|id: &u32| {
+        let variables = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+        variables
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == wanted.as_bytes())
+    })
+    .collect()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_process_that_still_runs_is_found_and_one_that_ended_is_not() {
+        let mark = format!("test-{}", std::process::id());
+        let mut sleeper = tokio::process::Command::new("sleep");
+        let mut sleeper = sleeper
+            .arg("60")
+            .env(MARK, &mark)
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        assert_eq!(marked(&mark), [sleeper.id().unwrap()]);
+        sleeper.kill().await.unwrap();
+        assert_eq!(left(&mark).await, [0; 0]);
+    }
+}

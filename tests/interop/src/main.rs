@@ -1,0 +1,164 @@
+//! Our client with every server at hand: those of other SDKs, and our own over every transport, in
+//! each revision that both sides have. Prints a table of each; what failed stands below it.
+//!
+//! `interop-client --node NODE --turnbuckle BINARY [PEER]`. `PEER` is the beginning of a name in
+//! the tables. The exit code is 0 when all is well, 1 when something failed, and 2 when the call was
+//! wrong.
+#![allow(clippy::print_stdout, reason = "the tables are what it is for")]
+
+mod answers;
+mod left;
+mod matrix;
+mod pair;
+mod peers;
+mod scene;
+mod start;
+mod steps;
+mod table;
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use matrix::{Cell, Taken};
+use peers::Peers;
+use start::Programs;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::Instant;
+
+/// Why something is not as it should be, for people.
+type Problem = Box<dyn Error + Send + Sync>;
+
+const USAGE: &str = "usage: interop-client --node NODE --turnbuckle BINARY [PEER]";
+/// How long all of it may take.
+const TOTAL: Duration = Duration::from_secs(5 * 60);
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let (programs, only) = match arguments() {
+        Ok(arguments) => arguments,
+        Err(problem) => {
+            eprintln!("interop-client: {problem}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let mark = programs.mark.clone();
+    // Whatever ends this early drops all that runs, and with it the servers.
+    let outcome = tokio::select! {
+        outcome = run(&programs, &only) => outcome,
+        ended = ending() => Err(ended),
+    };
+    let left = left::left(&mark).await;
+    if !left.is_empty() {
+        eprintln!("interop-client: still running: {left:?}");
+    }
+    match outcome {
+        Ok(true) if left.is_empty() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(problem) => {
+            eprintln!("interop-client: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn arguments() -> Result<(Programs, String), Problem> {
+    let (mut node, mut turnbuckle, mut only) = (None, None, None);
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("--node") => node = arguments.next(),
+            Some("--turnbuckle") => turnbuckle = arguments.next(),
+            Some(name) if !name.starts_with('-') && only.is_none() => only = Some(name.to_owned()),
+            _ => return Err(format!("what is {}?", argument.display()).into()),
+        }
+    }
+    let program = |given: Option<std::ffi::OsString>| {
+        let given = PathBuf::from(given.ok_or("both programs have to be named")?);
+        given
+            .canonicalize()
+            .map_err(|error| Problem::from(format!("{}: {error}", given.display())))
+    };
+    let programs = Programs {
+        node: program(node)?,
+        turnbuckle: program(turnbuckle)?,
+        mark: std::process::id().to_string(),
+    };
+    Ok((programs, only.unwrap_or_default()))
+}
+
+/// Resolves when somebody wants this to end.
+async fn ending() -> Problem {
+    let kinds = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    );
+    let (Ok(mut interrupt), Ok(mut terminate)) = kinds else {
+        return "cannot catch signals".into();
+    };
+    tokio::select! {
+        _ = interrupt.recv() => "interrupted".into(),
+        _ = terminate.recv() => "terminated".into(),
+    }
+}
+
+/// Prints both tables. Whether all is well.
+async fn run(programs: &Programs, only: &str) -> Result<bool, Problem> {
+    let [others, ours] = Peers::read()?;
+    let end = Instant::now() + TOTAL;
+    let mut rows = 0;
+    let mut problems = 0;
+    for (title, peers) in [("servers of other SDKs", others), ("our server", ours)] {
+        let began = Instant::now();
+        let taken = matrix::run(&peers, only, programs, end).await?;
+        if taken.is_empty() {
+            continue;
+        }
+        println!(
+            "our client with {title} ({:.1} s)\n",
+            began.elapsed().as_secs_f64()
+        );
+        rows += taken.len();
+        problems += taken.iter().map(|row| row.problems.len()).sum::<usize>();
+        print(&taken);
+    }
+    match rows {
+        0 => Err(format!("no server is called {only:?}\n{USAGE}").into()),
+        _ => Ok(problems == 0),
+    }
+}
+
+fn print(taken: &[Taken]) {
+    let head = ["peer", "revision"].map(str::to_owned).into_iter();
+    let head: Vec<String> = head.chain(matrix::columns()).collect();
+    let mut reasons = BTreeSet::new();
+    let mut rows = Vec::new();
+    for row in taken {
+        let mut cells = vec![row.peer.clone(), row.revision.clone()];
+        for (cell, name) in row.cells.iter().zip(matrix::columns()) {
+            cells.push(match cell {
+                Cell::Ok => "ok".to_owned(),
+                Cell::Failed => "FAILED".to_owned(),
+                Cell::Partly(reason) => {
+                    reasons.insert(format!("*  {name}: {reason}"));
+                    "ok*".to_owned()
+                }
+                Cell::Lacks(reason) => {
+                    reasons.insert(format!("–  {name}: {reason}"));
+                    "–".to_owned()
+                }
+            });
+        }
+        rows.push(cells);
+    }
+    println!("{}\n", table::table(&head, &rows));
+    for line in reasons
+        .iter()
+        .chain(taken.iter().flat_map(|row| &row.problems))
+    {
+        println!("{line}");
+    }
+    println!();
+}

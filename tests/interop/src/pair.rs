@@ -1,0 +1,212 @@
+//! A server in this process, at the other end of a joined pair: the surface that the fixtures of
+//! other SDKs have, written with ours.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
+use turnbuckle::types::{
+    BooleanSchema, CreateMessageParams, ElicitFormParams, ElicitUrlParams, ElicitationSchema,
+    LogLevel, NumberSchema, PromptMessage, SamplingMessage, SingleSelectSchema, StringSchema,
+};
+use turnbuckle::{
+    BuildError, Context, Failure, Prompt, Reading, Result, Roots, Server, ServerBuilder,
+    Structured, Tool, Typing, prompt, resource, resource_template, tool,
+};
+
+const COUNTER: &str = "fixture://counter";
+const LANGUAGES: [&str; 4] = ["English", "Estonian", "French", "German"];
+
+/// No call of `hang` outlives this.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two steps of `slow`.
+const STEP: Duration = Duration::from_millis(10);
+
+/// The server, new.
+pub(crate) fn server() -> std::result::Result<Server, BuildError> {
+    let touches = Arc::new(AtomicU64::new(0));
+    let touched = touches.clone();
+    let counter = move |_: Reading, _: Context| {
+        let text = format!("touched {} times", touched.load(Ordering::Relaxed));
+        std::future::ready(text)
+    };
+    let server = Server::builder("fixture-turnbuckle", env!("CARGO_PKG_VERSION"))
+        .logging()
+        .resource(resource("fixture://static", "static", unchanging))
+        .resource(resource(COUNTER, "counter", counter))
+        .resource_template(resource_template("fixture://item/{id}", "item", item))
+        .prompt(greeting());
+    let tools = [plain(), cancelled(), changing(&touches), asking()];
+    let tools = tools.into_iter().flatten();
+    tools.fold(server, ServerBuilder::tool).build()
+}
+
+async fn unchanging(_: Reading, _: Context) -> &'static str {
+    "This text never changes."
+}
+
+async fn item(reading: Reading, _: Context) -> String {
+    format!(
+        "This is item {}.",
+        reading.variables.text("id").unwrap_or_default()
+    )
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Greet {
+    name: String,
+    language: String,
+}
+
+fn greeting() -> Prompt {
+    let greet = async |Greet { name, language }: Greet, _: Context| {
+        PromptMessage::user(format!("Greet {name} in {language}."))
+    };
+    prompt("greet", greet).complete("language", async |typing: Typing, _: Context| {
+        let fitting = LANGUAGES
+            .iter()
+            .filter(|name| name.starts_with(&*typing.value));
+        fitting.map(|name| (*name).to_owned()).collect::<Vec<_>>()
+    })
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Add {
+    a: i64,
+    b: i64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Sum {
+    sum: i64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Slow {
+    steps: u32,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Text {
+    text: String,
+}
+
+fn plain() -> Vec<Tool> {
+    let slow = async |Slow { steps }: Slow, context: Context| {
+        for step in 1..=steps {
+            sleep(STEP).await;
+            context.progress(step, Some(steps.into())).await;
+        }
+        format!("{steps} steps")
+    };
+    let log = async |Text { text }: Text, context: Context| {
+        context.log(LogLevel::Warning, Some("fixture"), &text).await;
+        "logged"
+    };
+    vec![
+        tool("add", async |Add { a, b }: Add, _: Context| {
+            Structured(Sum { sum: a + b })
+        }),
+        tool("slow", slow),
+        tool("log", log),
+        tool(
+            "fail",
+            async |Text { text }: Text, _: Context| -> Result<String> { Err(Failure::new(text)) },
+        ),
+    ]
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Count {
+    count: u64,
+}
+
+fn cancelled() -> Vec<Tool> {
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = count.clone();
+    let hang = move |(): (), context: Context| {
+        let count = count.clone();
+        async move {
+            context.progress(0, None).await;
+            tokio::select! {
+                () = sleep(PATIENCE) => {}
+                () = context.cancelled() => drop(count.fetch_add(1, Ordering::Relaxed)),
+            }
+            "nobody cancelled"
+        }
+    };
+    let tell = move |(): (), _: Context| {
+        let count = counted.load(Ordering::Relaxed);
+        std::future::ready(Structured(Count { count }))
+    };
+    vec![tool("hang", hang), tool("cancelled_count", tell)]
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+}
+
+fn changing(touches: &Arc<AtomicU64>) -> Vec<Tool> {
+    let touches = touches.clone();
+    let touch = move |(): (), context: Context| {
+        touches.fetch_add(1, Ordering::Relaxed);
+        context.server().resource_updated(COUNTER);
+        std::future::ready("touched")
+    };
+    let add = async |Name { name }: Name, context: Context| -> Result<&'static str> {
+        let added = async |(): (), _: Context| "was added";
+        context.server().add_tool(tool(name, added))?;
+        Ok("added")
+    };
+    vec![tool("touch", touch), tool("add_tool", add)]
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Message {
+    message: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Say {
+    prompt: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Url {
+    url: String,
+}
+
+/// Each answers with the client's answer as JSON.
+fn asking() -> Vec<Tool> {
+    let sampling = async |Say { prompt }: Say, context: Context| -> Result<String> {
+        let question = CreateMessageParams::new([SamplingMessage::user(prompt)], 100);
+        Ok(serde_json::to_string(&context.ask("reply", question)?)?)
+    };
+    let by_form = async |Message { message }: Message, context: Context| -> Result<String> {
+        let colours = SingleSelectSchema::of(["red", "green", "blue"]);
+        let form = ElicitationSchema::new()
+            .required("name", StringSchema::new())
+            .optional("colour", colours.default("green"))
+            .optional("count", NumberSchema::integer().default(3))
+            .optional("agreed", BooleanSchema::new().default(true));
+        let question = ElicitFormParams::new(message, form);
+        Ok(serde_json::to_string(&context.ask("form", question)?)?)
+    };
+    let by_url = async |Url { url }: Url, context: Context| -> Result<String> {
+        let question = ElicitUrlParams::new("Please open this.", url);
+        Ok(serde_json::to_string(&context.ask("url", question)?)?)
+    };
+    let roots = async |(): (), context: Context| -> Result<String> {
+        Ok(serde_json::to_string(&context.ask("roots", Roots)?)?)
+    };
+    vec![
+        tool("ask_sampling", sampling),
+        tool("ask_form", by_form),
+        tool("ask_url", by_url),
+        tool("ask_roots", roots),
+    ]
+}

@@ -1,0 +1,167 @@
+//! Starting servers, and ending them.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::process::{Child, ChildStdout};
+use tokio::time::timeout;
+use turnbuckle::stdio::{Command, ShutdownTimes, StderrTo};
+
+use crate::Problem;
+use crate::left::MARK;
+use crate::peers::{Binding, Peer};
+
+/// Where the commands of `peers.json` are to be run.
+const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../js");
+/// How long a server may take to say where it listens.
+const STARTUP: Duration = Duration::from_secs(15);
+/// How long it may run on after the end of its input before it is killed.
+const GRACE: Duration = Duration::from_millis(500);
+/// Bytes of a server's standard error that are kept.
+const KEPT: usize = 4 << 10;
+
+/// The programs that commands name by a word.
+#[derive(Debug, Clone)]
+pub(crate) struct Programs {
+    pub(crate) node: PathBuf,
+    pub(crate) turnbuckle: PathBuf,
+    /// What the processes of this run are marked with.
+    pub(crate) mark: String,
+}
+
+impl Programs {
+    fn find(&self, word: &str) -> PathBuf {
+        match word {
+            "node" => self.node.clone(),
+            "turnbuckle" => self.turnbuckle.clone(),
+            other => other.into(),
+        }
+    }
+
+    /// The command of a server that the client itself runs.
+    pub(crate) fn command(&self, peer: &Peer, said: &Said) -> Result<Command, Problem> {
+        let (program, arguments) = peer.start.split_first().ok_or("no command")?;
+        let said = said.clone();
+        Ok(Command::new(self.find(program))
+            .args(arguments)
+            .current_dir(HOME)
+            .env(MARK, &self.mark)
+            .stderr(StderrTo::lines(move |line| said.line(line)))
+            .shutdown(ShutdownTimes::new().after_close(GRACE).after_term(GRACE)))
+    }
+
+    /// Starts a server that listens, and waits until it says where.
+    pub(crate) async fn start(&self, peer: &Peer, said: &Said) -> Result<Started, Problem> {
+        let (program, arguments) = peer.start.split_first().ok_or("no command")?;
+        let mut child = tokio::process::Command::new(self.find(program))
+            .args(arguments)
+            .current_dir(HOME)
+            .env(MARK, &self.mark)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        if let Some(errors) = child.stderr.take() {
+            tokio::spawn(said.clone().listen(errors));
+        }
+        let output = child.stdout.take().ok_or("no standard output")?;
+        let announced = timeout(STARTUP, announcement(output, peer.binding)).await;
+        let Announcement { url, ready } =
+            announced.map_err(|_| format!("no address within {STARTUP:?}"))??;
+        Ok(Started { child, url, ready })
+    }
+}
+
+/// A server that listens. It is killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Started {
+    child: Child,
+    /// Where it listens.
+    pub(crate) url: String,
+    /// Whether it is a fixture, which ends with its input.
+    ready: bool,
+}
+
+impl Started {
+    /// Ends it, and waits until it has ended.
+    pub(crate) async fn end(mut self) -> Result<(), Problem> {
+        let died = self.child.try_wait()?;
+        if let Some(status) = died {
+            return Err(format!("the server ended by itself: {status}").into());
+        }
+        drop(self.child.stdin.take());
+        if self.ready && timeout(GRACE, self.child.wait()).await.is_ok() {
+            return Ok(());
+        }
+        Ok(self.child.kill().await?)
+    }
+}
+
+struct Announcement {
+    url: String,
+    ready: bool,
+}
+
+/// Reads a server's output up to its address; the rest is read as well, so that it never blocks.
+async fn announcement(output: ChildStdout, binding: Binding) -> Result<Announcement, Problem> {
+    let mut lines = BufReader::new(output).lines();
+    while let Some(line) = lines.next_line().await? {
+        if let Some(announced) = announced(line.trim(), binding)? {
+            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+            return Ok(announced);
+        }
+    }
+    Err("the server ended before it said where it listens".into())
+}
+
+/// The address in a line: `READY {"url": …}` of a fixture, or the line itself, as our demo prints
+/// one for each of its transports.
+fn announced(line: &str, binding: Binding) -> Result<Option<Announcement>, Problem> {
+    #[derive(Deserialize)]
+    struct Ready {
+        url: String,
+    }
+    if let Some(ready) = line.strip_prefix("READY ") {
+        let Ready { url } = serde_json::from_str(ready)?;
+        return Ok(Some(Announcement { url, ready: true }));
+    }
+    let is_url = line.starts_with("http://") && !line.contains(' ');
+    let fits = line.ends_with("/sse") == (binding == Binding::Sse);
+    Ok((is_url && fits).then(|| Announcement {
+        url: line.to_owned(),
+        ready: false,
+    }))
+}
+
+/// The last of what a server said on its standard error.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Said(Arc<Mutex<String>>);
+
+impl Said {
+    fn line(&self, line: &str) {
+        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        said.push_str(line);
+        said.push('\n');
+        let surplus = said.len().saturating_sub(KEPT);
+        let cut = (surplus..said.len()).find(|at| said.is_char_boundary(*at));
+        said.drain(..cut.unwrap_or(0));
+    }
+
+    async fn listen(self, errors: impl AsyncRead + Unpin) {
+        let mut lines = BufReader::new(errors).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            self.line(&line);
+        }
+    }
+
+    /// All of it.
+    pub(crate) fn text(&self) -> String {
+        let said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        said.trim().to_owned()
+    }
+}

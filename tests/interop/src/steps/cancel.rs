@@ -1,0 +1,78 @@
+//! Taking a request back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::Problem;
+use crate::scene::{Scene, text, until};
+
+/// How long a call that tells nothing may take to arrive.
+const ARRIVAL: Duration = Duration::from_millis(200);
+
+#[derive(Deserialize)]
+struct Cancel {
+    tool: String,
+    arguments: Value,
+    /// The tool that tells what was cancelled: in `structuredContent.count`, unless `says` is in
+    /// its text.
+    counter: Option<String>,
+    says: Option<String>,
+    /// Whether the call reports no progress when it begins.
+    #[serde(default)]
+    silent: bool,
+}
+
+/// Dropping the call cancels it; the server sees that, and the connection serves on.
+pub(super) async fn cancel(scene: &Scene) -> Result<(), Problem> {
+    let entry: Cancel = scene.entry("cancel")?;
+    let before = cancelled(scene, &entry).await?;
+    let running = Arc::new(Notify::new());
+    let told = running.clone();
+    let call = scene.client.call(&entry.tool, &entry.arguments);
+    let call = call.on_progress(move |_| told.notify_one());
+    let begun = async {
+        match entry.silent {
+            true => sleep(ARRIVAL).await,
+            false => running.notified().await,
+        }
+    };
+    tokio::select! {
+        outcome = call.into_future() => {
+            return Err(format!("it ended before it was cancelled: {outcome:?}").into());
+        }
+        () = begun => {}
+    }
+    if entry.counter.is_some() {
+        let entry = &entry;
+        until("the cancelled call in the server's count", || async move {
+            Ok(cancelled(scene, entry).await? == before + 1)
+        })
+        .await?;
+    }
+    scene.names("tools").await.map(drop)
+}
+
+/// How many calls the server saw cancelled; none if it does not count.
+async fn cancelled(scene: &Scene, entry: &Cancel) -> Result<u64, Problem> {
+    let Some(counter) = &entry.counter else {
+        return Ok(0);
+    };
+    let result = scene.succeed(counter, &json!({})).await?;
+    if let Some(says) = &entry.says {
+        return Ok(text(&result).contains(says).into());
+    }
+    // A revision without structured results has the same as text.
+    let text = match &result.structured_content {
+        Some(structured) => structured.as_str().to_owned(),
+        None => text(&result),
+    };
+    let counted: Value = serde_json::from_str(&text)?;
+    Ok(counted["count"]
+        .as_u64()
+        .ok_or("the counter does not count")?)
+}

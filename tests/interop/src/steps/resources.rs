@@ -1,0 +1,31 @@
+//! Reading.
+
+use serde::Deserialize;
+use turnbuckle::types::ResourceContents;
+
+use crate::Problem;
+use crate::scene::{Scene, holds, same};
+
+#[derive(Deserialize)]
+struct Read {
+    uri: String,
+    says: String,
+}
+
+pub(super) async fn read(scene: &Scene) -> Result<(), Problem> {
+    readable(scene, scene.entry("read")?).await
+}
+
+/// The resource of a template is read like any other.
+pub(super) async fn template(scene: &Scene) -> Result<(), Problem> {
+    readable(scene, scene.entry("template")?).await
+}
+
+async fn readable(scene: &Scene, entry: Read) -> Result<(), Problem> {
+    let result = scene.client.read(&entry.uri).await?;
+    let Some(ResourceContents::Text(contents)) = result.contents.first() else {
+        return Err(format!("no text came: {:?}", result.contents).into());
+    };
+    same(&contents.uri, &entry.uri)?;
+    holds(&contents.text, &entry.says)
+}

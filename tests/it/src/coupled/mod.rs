@@ -1,0 +1,163 @@
+//! Our client and our server, coupled over every binding, with a tap between them.
+//!
+//! Every message of either side is judged by the official schema of the revision that is spoken,
+//! and kept. A message that is none fails the test when the coupling is dropped, and everything
+//! that was said is printed.
+
+mod posts;
+mod record;
+mod served;
+mod tap;
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use serde_json::Value;
+use turnbuckle_client::{Client, ClientBuilder, Era, Error};
+use turnbuckle_server::Server;
+use turnbuckle_session::{Connector, Revision};
+
+use crate::harness::Case;
+use crate::peer::Peer;
+use record::Record;
+use served::connector;
+use tap::Tapped;
+
+pub use posts::{Post, Posts};
+
+/// A client and its server; derefs to the client.
+pub struct Coupled {
+    client: Client,
+    tap: Tap,
+    /// What went over HTTP; empty on other bindings.
+    pub posts: Posts,
+}
+
+impl Coupled {
+    /// Couples a client to a server, in the case's revision and over its binding.
+    pub async fn connect(case: Case, server: &Server, builder: ClientBuilder) -> Self {
+        let posts = Posts::default();
+        let tap = Tap::new(case.to_string(), case.revision);
+        let connector = tap.on(connector(case, server, &posts));
+        let builder = builder.era(Era::Only(case.revision));
+        let client = builder.connect(connector).await;
+        Self {
+            client: client.unwrap_or_else(|error| panic!("{case}: {error}\n{}", tap.transcript())),
+            tap,
+            posts,
+        }
+    }
+
+    /// What passed between them.
+    #[must_use]
+    pub fn tap(&self) -> &Tap {
+        &self.tap
+    }
+}
+
+impl Deref for Coupled {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+/// Both directions of a coupling, or of a client and a scripted peer. Clones are the same tap.
+#[derive(Clone)]
+pub struct Tap(Arc<Mutex<Record>>);
+
+impl Tap {
+    /// A tap on a conversation in that revision; `name` is for messages.
+    #[must_use]
+    pub fn new(name: impl Into<String>, revision: Revision) -> Self {
+        Self(Arc::new(Mutex::new(Record::new(name.into(), revision))))
+    }
+
+    /// The way through this tap.
+    pub fn on(&self, connector: impl Connector) -> impl Connector {
+        Tapped::new(connector, self.clone())
+    }
+
+    /// Everything that the client sent.
+    #[must_use]
+    pub fn sent(&self) -> Vec<Value> {
+        self.record().sent.clone()
+    }
+
+    /// What the client sent of that method.
+    #[must_use]
+    pub fn sent_of(&self, method: &str) -> Vec<Value> {
+        of(&self.record().sent, method)
+    }
+
+    /// The client's answers to requests of the server.
+    #[must_use]
+    pub fn answers(&self) -> Vec<Value> {
+        of(&self.record().sent, "")
+    }
+
+    /// Everything that the server sent.
+    #[must_use]
+    pub fn received(&self) -> Vec<Value> {
+        self.record().received.clone()
+    }
+
+    /// What the server sent of that method.
+    #[must_use]
+    pub fn received_of(&self, method: &str) -> Vec<Value> {
+        of(&self.record().received, method)
+    }
+
+    /// The conversation for a reader.
+    #[must_use]
+    pub fn transcript(&self) -> String {
+        self.record().transcript()
+    }
+
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.0.lock().expect("no panic while it is held")
+    }
+}
+
+/// The messages of a method; those without one where that is empty.
+fn of(messages: &[Value], method: &str) -> Vec<Value> {
+    let is_of = |message: &&Value| message["method"].as_str().unwrap_or_default() == method;
+    messages.iter().filter(is_of).cloned().collect()
+}
+
+/// Connects to a scripted peer over lines, in the peer's revision.
+///
+/// # Errors
+/// When the peer does not let it.
+pub async fn connect_to(peer: &Peer, builder: ClientBuilder) -> Result<Client, Error> {
+    let builder = builder.era(Era::Only(peer.revision()));
+    builder.connect(peer.lines()).await
+}
+
+/// Connects to a scripted peer over HTTP, in the peer's revision, and keeps what is sent.
+///
+/// # Errors
+/// When the peer does not let it.
+pub async fn connect_over_http(
+    peer: &Peer,
+    builder: ClientBuilder,
+) -> Result<(Client, Posts), Error> {
+    let posts = Posts::default();
+    let connector = peer.web().layer(posts.clone());
+    let builder = builder.era(Era::Only(peer.revision()));
+    Ok((builder.connect(connector).await?, posts))
+}
+
+impl Drop for Coupled {
+    fn drop(&mut self) {
+        let record = self.tap.record();
+        if std::thread::panicking() {
+            eprintln!("{}", record.transcript());
+        } else if !record.faults.is_empty() {
+            let (faults, transcript) = (record.faults.join("\n"), record.transcript());
+            drop(record);
+            panic!("{faults}\n{transcript}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What was said in both directions, judged as it is said.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+use turnbuckle_session::{Method, Revision};
+
+use crate::oracle::{Oracle, Sender};
+
+pub(super) struct Record {
+    name: String,
+    revision: Revision,
+    lines: Vec<String>,
+    pub(super) sent: Vec<Value>,
+    pub(super) received: Vec<Value>,
+    /// What is wrong with what was said.
+    pub(super) faults: Vec<String>,
+    /// By who asked and the text of the id: the method.
+    asked: HashMap<(Sender, String), String>,
+}
+
+impl Record {
+    pub(super) fn new(name: String, revision: Revision) -> Self {
+        Self {
+            name,
+            revision,
+            lines: Vec::new(),
+            sent: Vec::new(),
+            received: Vec::new(),
+            faults: Vec::new(),
+            asked: HashMap::new(),
+        }
+    }
+
+    pub(super) fn take(&mut self, sender: Sender, frame: &[u8]) {
+        let arrow = match sender {
+            Sender::Client => "→",
+            Sender::Server => "←",
+        };
+        let text = String::from_utf8_lossy(frame);
+        self.lines.push(format!("{arrow} {text}"));
+        let Ok(message) = serde_json::from_slice::<Value>(frame) else {
+            return self.faults.push(format!("{}: no JSON: {text}", self.name));
+        };
+        self.judge(sender, &message);
+        match sender {
+            Sender::Client => self.sent.push(message),
+            Sender::Server => self.received.push(message),
+        }
+    }
+
+    fn judge(&mut self, sender: Sender, message: &Value) {
+        let id = message.get("id").map(Value::to_string).unwrap_or_default();
+        let method = message["method"].as_str();
+        if let Some(method) = method {
+            self.asked.insert((sender, id), method.to_owned());
+            // What extensions define the official schemas do not know.
+            if Method::parse(method).is_some() {
+                self.check(sender, message, None);
+            }
+            return;
+        }
+        let asker = match sender {
+            Sender::Client => Sender::Server,
+            Sender::Server => Sender::Client,
+        };
+        let asked = self.asked.get(&(asker, id)).cloned();
+        let asked = asked.as_deref().and_then(Method::parse).map(Method::as_str);
+        self.check(sender, message, asked);
+    }
+
+    fn check(&mut self, sender: Sender, message: &Value, asked: Option<&str>) {
+        static ORACLE: OnceLock<Option<Oracle>> = OnceLock::new();
+        let Some(oracle) = ORACLE.get_or_init(Oracle::load) else {
+            return;
+        };
+        let judged = oracle.check_message(self.revision.as_str(), sender, message, asked);
+        if let Err(faults) = judged {
+            let (name, faults) = (&self.name, faults.join("\n"));
+            self.faults
+                .push(format!("{name}: {sender:?} says what is no message: {faults}\n{message:#}"));
+        }
+    }
+
+    /// The conversation for a reader.
+    pub(super) fn transcript(&self) -> String {
+        let mut text = format!("{}:\n", self.name);
+        for line in &self.lines {
+            let shown = line.char_indices().nth(2000).map_or(line.len(), |it| it.0);
+            let _ = writeln!(text, "{}", &line[..shown]);
+        }
+        text
+    }
+}

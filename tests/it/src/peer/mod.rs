@@ -1,0 +1,184 @@
+//! A server that does what a script says, however wrong that is, for the tests of the client.
+//!
+//! One [`Peer`] can be reached over lines in memory ([`Peer::lines`]) and over HTTP without sockets
+//! ([`Peer::web`]); [`shell`] is a server of its own kind, a process. What a script has no word on
+//! is done as a sound server would.
+
+mod lines;
+mod process;
+mod sound;
+mod web;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use turnbuckle_session::Revision;
+
+pub use lines::Lines;
+pub use process::{children, open_files, shell};
+
+/// What a server does about a message.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Sends a message: a line, or an event of the stream. A message alone is a JSON body.
+    Say(Value),
+    /// Sends these bytes as they are.
+    Write(Bytes),
+    /// Sends these bytes so many times, so far apart. Further steps are for after that.
+    Repeat(Bytes, usize, Duration),
+    /// Lets time pass.
+    Wait(Duration),
+    /// Leaves it at that, with the connection open.
+    Hang,
+    /// Breaks the connection, or the exchange.
+    Break,
+    /// HTTP alone, and before all else: the answer's status and headers. Without it a stream is
+    /// begun, unless there is but one message to say.
+    Head(u16, Vec<(&'static str, String)>),
+}
+
+/// A message that a peer heard.
+#[derive(Debug, Clone)]
+pub struct Heard {
+    /// The message; null for a request of HTTP that carries none.
+    pub message: Value,
+    /// On which connection, or in which session, counted from 1; 0 for none.
+    pub connection: usize,
+    /// How it came over HTTP; empty elsewhere.
+    pub verb: String,
+}
+
+impl Heard {
+    /// Its method; empty if it has none.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        self.message["method"].as_str().unwrap_or_default()
+    }
+
+    /// Its id; null if it has none.
+    #[must_use]
+    pub fn id(&self) -> &Value {
+        &self.message["id"]
+    }
+
+    /// The answer to it.
+    #[must_use]
+    pub fn answer(&self, result: Value) -> Step {
+        Step::Say(json!({"jsonrpc": "2.0", "id": self.id(), "result": result}))
+    }
+
+    /// The answer to a tool call, with a text.
+    #[must_use]
+    pub fn text(&self, text: &str) -> Step {
+        self.answer(json!({"content": [{"type": "text", "text": text}]}))
+    }
+
+    /// A refusal of it.
+    #[must_use]
+    pub fn refuse(&self, code: i64, message: &str) -> Step {
+        Step::Say(json!({"jsonrpc": "2.0", "id": self.id(),
+            "error": {"code": code, "message": message}}))
+    }
+
+    /// A notice of its progress.
+    #[must_use]
+    pub fn progress(&self, progress: u32) -> Step {
+        let token = &self.message["params"]["_meta"]["progressToken"];
+        Step::Say(json!({"jsonrpc": "2.0", "method": "notifications/progress",
+            "params": {"progressToken": token, "progress": progress}}))
+    }
+}
+
+type Script = dyn Fn(&Heard) -> Option<Vec<Step>> + Send + Sync;
+
+/// A scripted server; clones are the same one.
+#[derive(Clone)]
+pub struct Peer(Arc<Inner>);
+
+struct Inner {
+    revision: Revision,
+    script: Box<Script>,
+    told: Mutex<Vec<Heard>>,
+    opened: AtomicUsize,
+    /// Held by every connection and every body that is not over.
+    standing: Arc<()>,
+}
+
+impl Peer {
+    /// A server of that revision. `script` says what it does about a message; `None` is for what a
+    /// sound server would do.
+    pub fn new(
+        revision: Revision,
+        script: impl Fn(&Heard) -> Option<Vec<Step>> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            revision,
+            script: Box::new(script),
+            told: Mutex::default(),
+            opened: AtomicUsize::new(0),
+            standing: Arc::default(),
+        }))
+    }
+
+    /// A server that goes wrong about calls of tools only.
+    pub fn calls(
+        revision: Revision,
+        script: impl Fn(&Heard) -> Vec<Step> + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(revision, move |heard| {
+            (heard.method() == "tools/call").then(|| script(heard))
+        })
+    }
+
+    /// What it speaks.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.0.revision
+    }
+
+    /// Everything that it was told.
+    #[must_use]
+    pub fn told(&self) -> Vec<Heard> {
+        self.0.told.lock().expect("no test panics with it").clone()
+    }
+
+    /// The messages of that method that it was told.
+    #[must_use]
+    pub fn told_of(&self, method: &str) -> Vec<Heard> {
+        let mut told = self.told();
+        told.retain(|heard| heard.method() == method);
+        told
+    }
+
+    /// How many connections or sessions there were.
+    #[must_use]
+    pub fn opened(&self) -> usize {
+        self.0.opened.load(Ordering::Relaxed)
+    }
+
+    /// How many connections and bodies of answers stand.
+    #[must_use]
+    pub fn standing(&self) -> usize {
+        Arc::strong_count(&self.0.standing) - 1
+    }
+
+    fn open(&self) -> usize {
+        self.0.opened.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    fn stand(&self) -> Arc<()> {
+        self.0.standing.clone()
+    }
+
+    fn hear(&self, heard: &Heard) -> Vec<Step> {
+        self.0
+            .told
+            .lock()
+            .expect("no test panics with it")
+            .push(heard.clone());
+        (self.0.script)(heard).unwrap_or_else(|| sound::steps(heard, self.0.revision))
+    }
+}

@@ -1,0 +1,34 @@
+//! What a sound server does.
+
+use serde_json::{Value, json};
+use turnbuckle_session::{EraKind, Revision};
+
+use super::{Heard, Step};
+
+pub(super) fn steps(heard: &Heard, revision: Revision) -> Vec<Step> {
+    let is_modern = revision.features().era == EraKind::Modern;
+    let capabilities = json!({"tools": {}, "resources": {"subscribe": true}, "prompts": {},
+        "logging": {}, "completions": {}});
+    let result = match heard.method() {
+        "initialize" if !is_modern => json!({"protocolVersion": revision.as_str(),
+            "capabilities": capabilities, "serverInfo": {"name": "peer", "version": "0"}}),
+        "server/discover" if is_modern => json!({"resultType": "complete",
+            "supportedVersions": [revision.as_str()], "capabilities": capabilities,
+            "ttlMs": 0, "cacheScope": "private"}),
+        "initialize" | "server/discover" => return vec![heard.refuse(-32601, "no such method")],
+        "tools/call" => json!({"content": [{"type": "text", "text": "sound"}]}),
+        "tools/list" => json!({"tools": []}),
+        "resources/read" => json!({"contents": [{"uri": "a:b", "text": "sound"}]}),
+        _ if heard.id().is_null() || heard.method().is_empty() => return Vec::new(),
+        _ => json!({}),
+    };
+    vec![heard.answer(sealed(result, is_modern))]
+}
+
+/// A modern result says of which type it is.
+fn sealed(mut result: Value, is_modern: bool) -> Value {
+    if is_modern && let Value::Object(members) = &mut result {
+        members.insert("resultType".into(), "complete".into());
+    }
+    result
+}

@@ -1,0 +1,142 @@
+//! What one client can take up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use http::Method as Verb;
+use serde_json::json;
+use tokio::time::{Instant, sleep, timeout};
+use turnbuckle_http::Config;
+use turnbuckle_it::web::Web;
+use turnbuckle_server::{Context, tool};
+use turnbuckle_session::Limits;
+
+use super::Line;
+use crate::servers::{echo, echo_builder};
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+
+#[tokio::test(start_paused = true)]
+async fn so_many_connections_and_no_more() {
+    let web = Web::sse(&echo(), Config::new().max_sse_connections(2));
+    let open = || async { web.ask(Verb::GET).to("/sse").send().await };
+    let (first, _second) = (open().await, open().await);
+    let refused = open().await;
+    assert_eq!(refused.status, 503);
+    let error = refused.json().await["error"]["message"].to_string();
+    assert!(error.contains("Config::max_sse_connections"), "{error}");
+    drop(first);
+    assert_eq!(open().await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_bytes_of_a_message() {
+    let line = Line::open_able(&echo(), Config::new().max_body(1000), json!({})).await;
+    let padded = |size: usize| format!("{PING:size$}");
+    assert_eq!(line.post(padded(1000)).send().await.status, 202);
+    let (status, error) = line.post(padded(1001)).json().await;
+    assert_eq!(status, 413);
+    let error = error["error"]["message"].to_string();
+    assert!(error.contains("Config::max_body"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_says_nothing_is_let_go() {
+    let config = Config::new().handshake_time(Duration::from_secs(5));
+    let begin = Instant::now();
+    let line = Line::of(Web::sse(&echo(), config)).await;
+    assert!(line.stream.messages().await.is_empty());
+    assert_eq!(begin.elapsed(), Duration::from_secs(5));
+    assert_eq!(
+        line.web.post(PING).to(&line.messages).send().await.status,
+        404
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_stream_says_that_it_is_there() {
+    let config = Config::new().keep_alive(Duration::from_secs(5));
+    let mut line = Line::open_able(&echo(), config, json!({})).await;
+    line.call(1, "sleep", json!({"seconds": 13})).await;
+    let begin = Instant::now();
+    for seconds in [5, 10] {
+        let event = line.stream.next().await.unwrap();
+        assert_eq!((event.kind, event.data), (None, None));
+        assert_eq!(begin.elapsed(), Duration::from_secs(seconds));
+    }
+    assert_eq!(line.stream.message().await["id"], 1);
+}
+
+/// Whoever does not read holds up those who write to him, and is not listened to.
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_is_waited_for() {
+    let told = Arc::new(AtomicUsize::new(0));
+    let counter = told.clone();
+    let flood = move |(): (), context: Context| {
+        let told = counter.clone();
+        async move {
+            for step in 1..=1000 {
+                context.progress(step, None).await;
+                told.fetch_add(1, Ordering::Relaxed);
+            }
+            "done"
+        }
+    };
+    let server = echo_builder().tool(tool("flood", flood)).build().unwrap();
+    let mut limits = Limits::default();
+    limits.queue_bytes = 4096;
+    let body_time = Duration::from_secs(10);
+    let config = Config::new().limits(limits).body_time(body_time);
+    let mut line = Line::open_able(&server, config, json!({})).await;
+    line.call(1, "flood", json!({})).await;
+    // It reads once, and then no more.
+    line.stream.next().await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    let so_far = told.load(Ordering::Relaxed);
+    assert!((1..200).contains(&so_far), "{so_far}");
+    // There is room for a few messages; then a POST waits, and not for ever.
+    let mut accepted = 0;
+    let begin = loop {
+        let begin = Instant::now();
+        let got = line.post(PING).send().await;
+        if got.status != 202 {
+            assert_eq!(got.status, 503);
+            break begin;
+        }
+        accepted += 1;
+    };
+    assert_eq!(accepted, 4);
+    assert_eq!(begin.elapsed(), body_time);
+    // It reads again: nothing was lost.
+    let mut steps = 1;
+    let mut pings = 0;
+    loop {
+        let message = line.stream.message().await;
+        match message["id"].as_u64() {
+            Some(9) => pings += 1,
+            Some(_) => break,
+            None => steps += 1,
+        }
+    }
+    assert_eq!(steps, 1000);
+    while pings < 4 {
+        assert_eq!(line.stream.message().await["id"], 9);
+        pings += 1;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_post_that_waits_goes_on_when_there_is_room() {
+    let mut limits = Limits::default();
+    limits.queue_bytes = 1024;
+    let mut line = Line::of(Web::sse(&echo(), Config::new().limits(limits))).await;
+    // Nobody polls the stream: the first fills the inbox, the second waits.
+    assert_eq!(line.post(PING).send().await.status, 202);
+    let waiting = line.post(PING.replace('9', "10")).send();
+    let mut waiting = std::pin::pin!(waiting);
+    assert!(timeout(Duration::from_secs(1), &mut waiting).await.is_err());
+    assert_eq!(line.stream.message().await["id"], 9);
+    assert_eq!(waiting.await.status, 202);
+    assert_eq!(line.stream.message().await["id"], 10);
+}

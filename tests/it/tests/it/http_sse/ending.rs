@@ -1,0 +1,126 @@
+//! How a connection ends, and that nothing of it stays.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method as Verb;
+use serde_json::json;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout};
+use turnbuckle_http::Config;
+use turnbuckle_it::web::Web;
+use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_session::{Revision, Signal};
+
+use super::Line;
+use crate::servers::{echo, echo_builder};
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+
+/// A server whose tool `hold` tells when it begins and when it is given up, and what lives as long
+/// as it does.
+fn holding() -> (Server, Arc<Notify>, Arc<()>) {
+    let (changed, alive) = (Arc::new(Notify::new()), Arc::new(()));
+    let shared = (changed.clone(), alive.clone());
+    let hold = move |(): (), context: Context| {
+        let (changed, alive) = shared.clone();
+        async move {
+            changed.notify_one();
+            context.cancelled().await;
+            changed.notify_one();
+            drop(alive);
+        }
+    };
+    let server = echo_builder().tool(tool("hold", hold)).build().unwrap();
+    (server, changed, alive)
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_leaves_the_stream_gives_everything_up() {
+    let (server, changed, alive) = holding();
+    let web = Web::sse(&server, Config::new().max_sse_connections(1));
+    for _ in 0..100 {
+        let mut line = Line::of(web.clone()).await;
+        line.shake_hands(Revision::ALL[0], json!({})).await;
+        line.call(1, "hold", json!({})).await;
+        assert!(
+            timeout(Duration::from_secs(1), line.stream.next())
+                .await
+                .is_err()
+        );
+        changed.notified().await;
+        let idle = Arc::strong_count(&alive) - 1;
+        let (web, messages) = (line.web.clone(), line.messages.clone());
+        drop(line);
+        // The id is nobody's any more, and the place is free.
+        assert_eq!(web.post(PING).to(&messages).send().await.status, 404);
+        changed.notified().await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(Arc::strong_count(&alive), idle, "the handler is gone");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_post_that_waits_hears_of_the_end() {
+    let mut limits = turnbuckle_session::Limits::default();
+    limits.queue_bytes = 1024;
+    let line = Line::of(Web::sse(&echo(), Config::new().limits(limits))).await;
+    assert_eq!(line.post(PING).send().await.status, 202);
+    let waiting = line.post(PING).send();
+    let leaving = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        drop(line.stream);
+    };
+    assert_eq!(tokio::join!(waiting, leaving).0.status, 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_answers_what_is_under_way() {
+    let shutdown = Signal::new();
+    let config = Config::new().shutdown_time(Duration::from_secs(8));
+    let web = Web::sse_until(&echo(), config, shutdown.clone());
+    let mut line = Line::of(web.clone()).await;
+    line.shake_hands(Revision::ALL[0], json!({})).await;
+    let mut idle = Line::of(web.clone()).await;
+    idle.shake_hands(Revision::ALL[0], json!({})).await;
+    line.call(1, "sleep", json!({"seconds": 5})).await;
+    line.call(2, "sleep", json!({"seconds": 500})).await;
+    assert!(
+        timeout(Duration::from_secs(1), line.stream.next())
+            .await
+            .is_err()
+    );
+    let begin = Instant::now();
+    shutdown.close();
+    assert!(idle.stream.messages().await.is_empty());
+    assert_eq!(begin.elapsed(), Duration::ZERO);
+    let refused = web.ask(Verb::GET).to("/sse").send().await;
+    assert_eq!(refused.status, 503);
+    let messages = line.messages.clone();
+    let answers = line.stream.messages().await;
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    assert_eq!(answers[0]["id"], 1);
+    assert_eq!(begin.elapsed(), Duration::from_secs(8));
+    assert_eq!(web.post(PING).to(&messages).send().await.status, 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_ends_it_at_once() {
+    let shutdown = Signal::new();
+    let (server, changed, _alive) = holding();
+    let web = Web::sse_until(&server, Config::new(), shutdown.clone());
+    let mut line = Line::of(web).await;
+    line.shake_hands(Revision::ALL[0], json!({})).await;
+    line.call(1, "hold", json!({})).await;
+    assert!(
+        timeout(Duration::from_secs(1), line.stream.next())
+            .await
+            .is_err()
+    );
+    changed.notified().await;
+    shutdown.cancel();
+    let begin = Instant::now();
+    assert!(line.stream.messages().await.is_empty());
+    assert_eq!(begin.elapsed(), Duration::ZERO);
+    changed.notified().await;
+}

@@ -1,0 +1,96 @@
+//! The HTTP+SSE transport of the first revision.
+
+mod bounds;
+mod conversation;
+mod ending;
+mod messages;
+mod mounting;
+mod opening;
+mod serving;
+
+use http::Method as Verb;
+use serde_json::{Value, json};
+use turnbuckle_http::Config;
+use turnbuckle_it::web::{Ask, Events, Web};
+use turnbuckle_server::Server;
+use turnbuckle_session::{EraKind, Revision};
+
+/// The revisions that open with a handshake.
+fn legacy() -> impl Iterator<Item = Revision> {
+    let all = Revision::ALL.into_iter();
+    all.filter(|it| it.features().era == EraKind::Legacy)
+}
+
+/// An open connection: its stream, and where its messages go.
+struct Line {
+    web: Web,
+    stream: Events,
+    messages: String,
+}
+
+impl Line {
+    /// To a server with default settings, with the handshake of the first revision done.
+    async fn open(server: &Server) -> Self {
+        Self::open_able(server, Config::new(), json!({})).await
+    }
+
+    async fn open_able(server: &Server, config: Config, capabilities: Value) -> Self {
+        let mut line = Self::of(Web::sse(server, config)).await;
+        line.shake_hands(Revision::ALL[0], capabilities).await;
+        line
+    }
+
+    /// Without a handshake.
+    async fn of(web: Web) -> Self {
+        let stream = web.ask(Verb::GET).to("/sse").events().await;
+        Self::on(web, stream).await
+    }
+
+    async fn on(web: Web, mut stream: Events) -> Self {
+        let first = stream.next().await.unwrap();
+        assert_eq!(first.kind.as_deref(), Some("endpoint"), "{first:?}");
+        let messages = first.data.unwrap();
+        Self {
+            web,
+            stream,
+            messages,
+        }
+    }
+
+    async fn shake_hands(&mut self, revision: Revision, capabilities: Value) {
+        let params = json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": capabilities,
+            "clientInfo": {"name": "tester", "version": "1"},
+        });
+        self.request(0, "initialize", params).await;
+        let answer = self.stream.message().await;
+        assert_eq!(answer["result"]["protocolVersion"], revision.as_str());
+        let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        self.say(&note).await;
+    }
+
+    /// A POST that was not sent yet.
+    fn post(&self, body: impl Into<bytes::Bytes>) -> Ask {
+        self.web.post(body).to(&self.messages)
+    }
+
+    /// Posts a message, which is accepted.
+    async fn say(&self, message: &Value) {
+        let got = self.post(message.to_string()).send().await;
+        assert_eq!(got.status, 202, "{message}");
+        assert!(got.bytes().await.is_empty());
+    }
+
+    async fn request(&self, id: u32, method: &str, params: Value) {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.say(&request).await;
+    }
+
+    /// Calls a tool. The progress token is the id.
+    async fn call(&self, id: u32, tool: &str, arguments: Value) {
+        let meta = json!({"progressToken": id});
+        let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+        self.request(id, "tools/call", params).await;
+    }
+}
