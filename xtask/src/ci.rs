@@ -37,6 +37,7 @@ const STEPS: &[Step] = &[
         process::run(doc.env("RUSTDOCFLAGS", "--deny=warnings"))
     }),
     ("conformance", || node::conformance(&[])),
+    ("conformance-client", || node::conformance_client(&[])),
     ("interop", || node::interop(&[])),
 ];
 

@@ -42,6 +42,11 @@ const COMMANDS: &[Command] = &[
         run: node::conformance,
     },
     Command {
+        name: "conformance-client",
+        about: "the official suite against the everything-client [SCENARIO]",
+        run: node::conformance_client,
+    },
+    Command {
         name: "interop",
         about: "other people's clients with our server, our client with every server",
         run: node::interop,

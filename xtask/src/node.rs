@@ -6,9 +6,25 @@ use std::process::{Command, Stdio};
 
 use crate::process::{cannot_start, cargo, root, run, target};
 
-/// `cargo xtask conformance [arguments of conformance.mjs]`.
+/// `cargo xtask conformance [arguments of conformance.mjs]`: our server. Arguments narrow it down.
 pub(crate) fn conformance(arguments: &[String]) -> Result<(), String> {
     script("tests/js/conformance.mjs", arguments)
+}
+
+/// `cargo xtask conformance-client [SCENARIO]`: our client.
+pub(crate) fn conformance_client(arguments: &[String]) -> Result<(), String> {
+    run(&mut cargo([
+        "build",
+        "--package",
+        "turnbuckle",
+        "--example",
+        "everything-client",
+    ]))?;
+    run(Command::new(node()?)
+        .arg("tests/js/conformance-client.mjs")
+        .arg(target().join("debug/examples/everything-client"))
+        .args(arguments)
+        .current_dir(root()))
 }
 
 /// `cargo xtask interop [arguments of interop.mjs]`: other people's clients with our server, then our
