@@ -33,7 +33,11 @@ impl Budget {
             backoff,
         } = self.reconnects;
         let now = Instant::now();
-        while self.tries.front().is_some_and(|at| *at + within <= now) {
+        while self
+            .tries
+            .front()
+            .is_some_and(|at| now.duration_since(*at) >= within)
+        {
             self.tries.pop_front();
         }
         let count = self.tries.len();

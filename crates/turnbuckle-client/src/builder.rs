@@ -98,6 +98,8 @@ impl ClientBuilder {
     }
 
     /// How often a server may ask for input before it answers one request. Default 16.
+    ///
+    /// Specification: basic/patterns/mrtr (2026-07-28).
     pub fn max_rounds(mut self, rounds: usize) -> Self {
         self.max_rounds = rounds;
         self
@@ -172,7 +174,12 @@ impl ClientBuilder {
         let subscribers = self.listening.subscribers.clone();
         let router = Arc::new(Router::new(self.answers, self.listening));
         let shared = Arc::new(Shared {
-            lifeline: Lifeline::new(opening, connector, router.clone(), self.reconnects),
+            lifeline: Arc::new(Lifeline::new(
+                opening,
+                connector,
+                router.clone(),
+                self.reconnects,
+            )),
             router,
             address,
             tools,

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use turnbuckle_session::{
-    About, Ask, AskError, Late, LinkError, Patience, Progressing, Project, RawResult, ResultType,
-    result_type,
+    About, Ask, AskError, EraKind, Late, LinkError, Patience, Progressing, Project, RawResult,
+    ResultType, result_type,
 };
-use turnbuckle_types::method::{CallTool};
+use turnbuckle_types::method::CallTool;
 use turnbuckle_types::{InputRequired, InputResponses, LogLevel, ProgressParams, Request};
 
 use crate::Error;
@@ -24,6 +24,8 @@ use crate::progress::Progress;
 /// A request that is ready to be made; awaiting it makes it.
 ///
 /// Dropping the future while it waits takes the request back on the wire.
+///
+/// Specification: basic/patterns/cancellation (2026-07-28).
 #[must_use = "a call is made when it is awaited"]
 pub struct Call<M: ServerMethod> {
     shared: Arc<Shared>,
@@ -74,7 +76,8 @@ impl<M: ServerMethod> Call<M> {
         self
     }
 
-    /// How long the request may take in all, whatever the server says of its progress.
+    /// How long the request may take in all, whatever the server says of its progress and however
+    /// often it asks for input: the time that a user takes counts, and so does connecting again.
     pub fn timeout_in_all(mut self, total: Duration) -> Self {
         let patience = self.patience();
         self.options.patience = Some(Patience {
@@ -89,6 +92,8 @@ impl<M: ServerMethod> Call<M> {
     }
 
     /// The same call, and beside it what the server says of its progress.
+    ///
+    /// Specification: basic/patterns/progress (2026-07-28).
     pub fn with_progress(mut self) -> (Self, Progress) {
         let progress = Progress::new();
         self.options.listener = Some(progress.listener());
@@ -247,11 +252,14 @@ impl Shared {
         let mut repeated = false;
         let mut corrected = false;
         loop {
-            let live = self.live_within(options.patience.unwrap_or(self.patience)).await?;
+            let live = self
+                .live_within(options.patience.unwrap_or(self.patience))
+                .await?;
             let outcome = self.rounds::<M>(&live, params, options).await;
             let error = match outcome {
                 Ok((mut result, size)) => {
-                    self.settled::<M>(&live, params, &mut result, options).await?;
+                    self.settled::<M>(&live, params, &mut result, options)
+                        .await?;
                     if let (Some(place), Some(size)) = (place.take(), size) {
                         self.cache.keep::<M>(&live, place, &result, size);
                     }
@@ -265,7 +273,11 @@ impl Shared {
             match &error {
                 Error::Lost { reason, .. } if !repeated => {
                     let safe = M::SAFE_AGAIN || options.repeatable || self.is_safe::<M>(params);
-                    if !safe || matches!(reason, LinkError::Closed) {
+                    // A session's cursors end with it.
+                    let bound = M::is_bound(params) && live.server.era() == EraKind::Legacy;
+                    // What was too large once is so again.
+                    let vain = matches!(reason, LinkError::Closed | LinkError::TooLarge { .. });
+                    if !safe || bound || vain {
                         return Err(error);
                     }
                     repeated = true;
@@ -281,7 +293,10 @@ impl Shared {
                 }
                 Error::Refused(refusal) if refusal.code == URL_REQUIRED && !corrected => {
                     corrected = true;
-                    if !self.router.answers().visit_first(refusal).await {
+                    let visiting = self.router.answers().visit_first(refusal);
+                    let deadline = live.conversation.limits().answer_deadline;
+                    let agreed = tokio::time::timeout(deadline, visiting).await;
+                    if !agreed.unwrap_or_default() {
                         return Err(error);
                     }
                 }
@@ -349,19 +364,22 @@ impl Shared {
             let text = raw.as_str();
             match result_type(text, live.speaks.features()) {
                 Some(ResultType::Complete) => {
-                    let result = serde_json::from_str(text)
-                        .map_err(|error| invalid(error.to_string()))?;
+                    let result =
+                        serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;
                     return Ok((result, (round == 0).then_some(text.len())));
                 }
                 Some(ResultType::InputRequired) => {
-                    let required: InputRequired = serde_json::from_str(text)
-                        .map_err(|error| invalid(error.to_string()))?;
+                    let required: InputRequired =
+                        serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;
                     let mut next = params.clone();
                     let Some((responses, state)) = M::input(&mut next) else {
                         return Err(invalid("it must not ask for input".into()));
                     };
                     if required.is_empty() {
                         return Err(invalid("it asks for input and for nothing".into()));
+                    }
+                    if round == self.max_rounds {
+                        break;
                     }
                     *responses = self.fulfil(live, &required, round).await?;
                     *state = required.request_state;
@@ -370,7 +388,7 @@ impl Shared {
                 Some(ResultType::Other(name)) => {
                     return Err(invalid(format!("its type {name:?} is not known here")));
                 }
-                None => return Err(invalid("it is no object".into())),
+                None => return Err(invalid("it is no object, or does not name its type".into())),
             }
         }
         Err(Error::TooManyRounds {
@@ -378,8 +396,8 @@ impl Shared {
         })
     }
 
-    /// Answers what a server asks inside a result. A round that only hands on state waits a while:
-    /// the server is not ready.
+    /// Answers what a server asks inside a result, as long as its connection lasts. A round that
+    /// only hands on state waits a while: the server is not ready.
     async fn fulfil(
         &self,
         live: &Live,
@@ -391,10 +409,20 @@ impl Shared {
             tokio::time::sleep(wait).await;
             return Ok(InputResponses::new());
         }
-        self.router
-            .answers()
-            .fulfil(&live.server, &required.input_requests)
-            .await
+        let requests = &required.input_requests;
+        let deadline = live.conversation.limits().answer_deadline;
+        tokio::select! {
+            biased;
+            answers = self.router.answers().fulfil(&live.server, requests) => answers,
+            () = live.conversation.ended().cancelled() => Err(self.failed(AskError::Link {
+                error: live.conversation.cause().unwrap_or(LinkError::Closed),
+                sent: true,
+            })),
+            () = tokio::time::sleep(deadline) => Err(Error::Unanswered {
+                method: requests.values().next().map_or("", |asked| asked.method()).to_owned(),
+                reason: format!("it took longer than {deadline:?}"),
+            }),
+        }
     }
 
     async fn ask<M: ServerMethod>(
@@ -404,7 +432,9 @@ impl Shared {
         options: &Options,
     ) -> Result<RawResult, Error> {
         let mirrored = match M::METHOD == CallTool::METHOD {
-            true => M::about(params).name.and_then(|name| self.tools.headers(name)),
+            true => M::about(params)
+                .name
+                .and_then(|name| self.tools.headers(name)),
             false => None,
         };
         let mut ask = Ask::new(M::METHOD, Some(params), &live.speaks);

@@ -6,8 +6,14 @@ use std::time::Duration;
 
 use serde::Serialize;
 use turnbuckle_session::{Ask, Features, Patience, Verbatim};
-use turnbuckle_types::method::{CallTool, Complete, GetPrompt, ListTools, Ping, ReadResource, SetLevel};
-use turnbuckle_types::{CallToolParams, CompleteParams, CompletionArgument, GetPromptParams, Json, LogLevel, PaginatedParams, RawObject, ReadResourceParams, Reference, Request, RequestParams, SetLevelParams};
+use turnbuckle_types::method::{
+    CallTool, Complete, GetPrompt, ListTools, Ping, ReadResource, SetLevel,
+};
+use turnbuckle_types::{
+    CallToolParams, CompleteParams, CompletionArgument, GetPromptParams, Json, LogLevel,
+    PaginatedParams, RawObject, ReadResourceParams, Reference, Request, RequestParams,
+    SetLevelParams,
+};
 
 use crate::cache::Cache;
 use crate::call::{Call, Options};
@@ -28,7 +34,7 @@ pub struct Client {
 }
 
 pub(crate) struct Shared {
-    pub(crate) lifeline: Lifeline,
+    pub(crate) lifeline: Arc<Lifeline>,
     pub(crate) router: Arc<Router>,
     pub(crate) address: String,
     pub(crate) tools: Arc<Tools>,
@@ -59,13 +65,16 @@ impl Client {
         &self.shared.address
     }
 
-    /// A request of any method that the protocol knows.
+    /// A request of any method that the protocol knows. What it ends in when it is awaited is told
+    /// at [`Call::send`].
     pub fn request<M: ServerMethod>(&self, params: M::Params) -> Call<M> {
         Call::new(self.shared.clone(), params)
     }
 
     /// Calls a tool with arguments that are a JSON object, or with none (`&()`). Arguments that are
     /// anything else are told when the call is made.
+    ///
+    /// Specification: server/tools, "Calling Tools" (2026-07-28).
     pub fn call<A: Serialize + ?Sized>(
         &self,
         tool: impl Into<String>,
@@ -87,11 +96,15 @@ impl Client {
     }
 
     /// Reads a resource.
+    ///
+    /// Specification: server/resources, "Reading Resources" (2026-07-28).
     pub fn read(&self, uri: impl Into<String>) -> Call<ReadResource> {
         self.request(ReadResourceParams::new(uri))
     }
 
     /// Fills in a prompt.
+    ///
+    /// Specification: server/prompts, "Getting a Prompt" (2026-07-28).
     pub fn prompt<K, V>(
         &self,
         name: impl Into<String>,
@@ -111,6 +124,8 @@ impl Client {
 
     /// Asks for suggestions for the value of an argument of a prompt or a resource template, of
     /// which `value` was typed so far.
+    ///
+    /// Specification: server/utilities/completion (2026-07-28).
     pub fn complete(
         &self,
         reference: impl Into<Reference>,
@@ -121,7 +136,10 @@ impl Client {
         self.request(CompleteParams::new(reference, argument))
     }
 
-    /// Asks whether the server is there: `ping` in the legacy era, which the modern one has not.
+    /// Asks whether the server is there: `ping` in the legacy era, which the modern one has not
+    /// ([`Error::Unsupported`]).
+    ///
+    /// Specification: basic/utilities/ping (2025-11-25).
     pub fn ping(&self) -> Call<Ping> {
         self.request(RequestParams::new())
     }
@@ -129,6 +147,8 @@ impl Client {
     /// Says from which level on the server's log messages are wanted: in the legacy era for the
     /// session. In the modern era each request says so itself: see
     /// [`Call::log_level`] and [`ClientBuilder::log_level`].
+    ///
+    /// Specification: server/utilities/logging (2025-11-25).
     pub fn set_log_level(&self, level: LogLevel) -> Call<SetLevel> {
         self.request(SetLevelParams::new(level))
     }
@@ -196,6 +216,12 @@ impl Shared {
         let call = Call::<ListTools>::new(self.clone(), PaginatedParams::new());
         let list = List::of(call.with_options(options));
         list.all().await.map(drop)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.lifeline.end();
     }
 }
 

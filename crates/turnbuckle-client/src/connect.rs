@@ -10,9 +10,12 @@ use turnbuckle_session::{
     Ask, AskError, Connector, Conversation, ConversationLimits, EraKind, Host, Judgement, Late,
     LinkError, LinkKind, Patience, RawResult, Revision, Speaks, is_modern_error, judge, select,
 };
-use turnbuckle_types::method::{Discover, Initialize, Initialized};
-use turnbuckle_types::{ClientCapabilities, Implementation, InitializeParams, InitializeResult, Notification, NotificationParams, Request, RequestParams};
 use turnbuckle_types::DiscoverResult;
+use turnbuckle_types::method::{Discover, Initialize, Initialized};
+use turnbuckle_types::{
+    ClientCapabilities, Implementation, InitializeParams, InitializeResult, Notification,
+    NotificationParams, Request, RequestParams,
+};
 
 use crate::Error;
 use crate::server::{Era, ServerInfo, Verdict};
@@ -68,7 +71,7 @@ struct Attempt<'a> {
 
 /// What a probe learned.
 enum Probed {
-    Modern(DiscoverResult),
+    Modern(Box<DiscoverResult>),
     Legacy(Legacy),
 }
 
@@ -79,13 +82,13 @@ enum Legacy {
     /// It died: the handshake needs another.
     Elsewhere,
     /// The handshake was answered already.
-    Answered(InitializeResult),
+    Answered(Box<InitializeResult>),
 }
 
 impl Attempt<'_> {
     async fn run(&self, known: Option<Verdict>) -> Result<Connected, Error> {
         let conversation = self.open(self.connector).await?;
-        let newest = self.opening.capabilities_and(Revision::NEWEST)?;
+        let newest = self.opening.modern(Revision::NEWEST)?;
         let guard = EndUnlessReady(Some(conversation.clone()));
         let connected = match self.opening.era {
             Era::Legacy => self.handshake(conversation, Revision::NEWEST_LEGACY).await,
@@ -94,7 +97,7 @@ impl Attempt<'_> {
             }
             Era::Modern => self.modern_only(conversation, newest).await,
             Era::Only(revision) => {
-                let speaks = self.opening.capabilities_and(revision)?;
+                let speaks = self.opening.modern(revision)?;
                 self.modern_only(conversation, speaks).await
             }
             Era::Auto | Era::Known(_) => match known {
@@ -105,9 +108,6 @@ impl Attempt<'_> {
             },
         }?;
         guard.disarm();
-        if let Some((every, timeout)) = self.opening.keep_alive {
-            connected.conversation.keep_asking(every, timeout);
-        }
         if let Some(only) = self.opening.only()
             && connected.server.revision != only
         {
@@ -115,6 +115,9 @@ impl Attempt<'_> {
             return Err(Error::Incompatible {
                 server: vec![connected.server.revision.to_string()],
             });
+        }
+        if let Some((every, timeout)) = self.opening.keep_alive {
+            connected.conversation.keep_asking(every, timeout);
         }
         Ok(connected)
     }
@@ -141,7 +144,7 @@ impl Attempt<'_> {
             Err(AskError::Refused(error)) => match judge(&error) {
                 Judgement::NothingInCommon(server) => return Err(Error::Incompatible { server }),
                 Judgement::Speaks(revision) if revision.features().era == EraKind::Modern => {
-                    let speaks = self.opening.capabilities_and(revision)?;
+                    let speaks = self.opening.modern(revision)?;
                     let again = discover(&conversation, &speaks, patience).await;
                     decode::<Discover>(&again.map_err(|error| self.failed(error))?)?
                 }
@@ -162,11 +165,11 @@ impl Attempt<'_> {
             LinkKind::Exchange => self.probe_exchange(&conversation, &speaks).await?,
         };
         match probed {
-            Probed::Modern(found) => self.modern(conversation, found, None),
+            Probed::Modern(found) => self.modern(conversation, *found, None),
             Probed::Legacy(Legacy::Here) => {
                 self.handshake(conversation, Revision::NEWEST_LEGACY).await
             }
-            Probed::Legacy(Legacy::Answered(result)) => self.greeted(conversation, result).await,
+            Probed::Legacy(Legacy::Answered(result)) => self.greeted(conversation, *result).await,
             Probed::Legacy(Legacy::Elsewhere) => {
                 conversation.close().await;
                 let conversation = self.open(self.connector).await?;
@@ -194,16 +197,22 @@ impl Attempt<'_> {
             answer = &mut probe => match self.judged(conversation, answer, Legacy::Here).await? {
                 Probed::Legacy(Legacy::Here) => {
                     let result = greeting.await.map_err(|error| self.failed(error))?;
-                    Ok(Probed::Legacy(Legacy::Answered(decode::<Initialize>(&result)?)))
+                    Ok(answered(decode::<Initialize>(&result)?))
                 }
                 probed => Ok(probed),
             },
             greeted = &mut greeting => match greeted {
-                Ok(raw) => Ok(Probed::Legacy(Legacy::Answered(decode::<Initialize>(&raw)?))),
+                Ok(raw) => Ok(answered(decode::<Initialize>(&raw)?)),
                 // A modern server refuses to be greeted: the probe is still to be answered.
-                Err(AskError::Refused(_)) => {
-                    let answer = probe.await;
-                    self.judged(conversation, answer, Legacy::Here).await
+                Err(AskError::Refused(refusal)) => {
+                    let refused = Err(Error::Refused(refusal));
+                    match tokio::time::timeout(self.opening.probe_timeout, probe).await {
+                        Ok(answer) => match self.judged(conversation, answer, Legacy::Here).await? {
+                            Probed::Legacy(Legacy::Here) => refused,
+                            probed => Ok(probed),
+                        },
+                        Err(_) => refused,
+                    }
                 }
                 Err(error) => self.judged(conversation, Err(error), Legacy::Here).await,
             },
@@ -246,11 +255,11 @@ impl Attempt<'_> {
                 Ok(Probed::Legacy(legacy))
             }
             Judgement::Speaks(revision) => {
-                let speaks = self.opening.capabilities_and(revision)?;
+                let speaks = self.opening.modern(revision)?;
                 let patience = Patience::at_most(self.opening.connect_timeout);
                 let again = discover(conversation, &speaks, patience).await;
                 let raw = again.map_err(|error| self.failed(error))?;
-                Ok(Probed::Modern(decode::<Discover>(&raw)?))
+                Ok(Probed::Modern(Box::new(decode::<Discover>(&raw)?)))
             }
         }
     }
@@ -262,7 +271,7 @@ impl Attempt<'_> {
         };
         match select(&found.supported_versions) {
             Some(revision) if revision.features().era == EraKind::Modern => {
-                Ok(Probed::Modern(found))
+                Ok(Probed::Modern(Box::new(found)))
             }
             Some(_) => Ok(Probed::Legacy(legacy)),
             None => Err(Error::Incompatible {
@@ -308,7 +317,7 @@ impl Attempt<'_> {
                 server: found.supported_versions,
             });
         };
-        let speaks = Arc::new(self.opening.capabilities_and(revision)?);
+        let speaks = Arc::new(self.opening.modern(revision)?);
         conversation.settle(speaks.clone());
         let server = ServerInfo {
             implementation: found.meta.server_info(),
@@ -351,9 +360,11 @@ impl Attempt<'_> {
         let guard = EndUnlessReady(Some(conversation.clone()));
         let refused = match self.greet(&conversation, revision).await {
             Ok(raw) => {
-                let connected = self.greeted(conversation, decode::<Initialize>(&raw)?).await;
+                let connected = self
+                    .greeted(conversation, decode::<Initialize>(&raw)?)
+                    .await?;
                 guard.disarm();
-                return connected;
+                return Ok(connected);
             }
             Err(error) if may_be_older(&conversation, &error) => error,
             Err(error) => return Err(self.failed(error)),
@@ -370,7 +381,9 @@ impl Attempt<'_> {
         let guard = EndUnlessReady(Some(conversation.clone()));
         let greeted = self.greet(&conversation, revision).await;
         let raw = greeted.map_err(|error| self.failed(error))?;
-        let connected = self.greeted(conversation, decode::<Initialize>(&raw)?).await?;
+        let connected = self
+            .greeted(conversation, decode::<Initialize>(&raw)?)
+            .await?;
         guard.disarm();
         Ok(Connected {
             older: Some(older),
@@ -416,13 +429,8 @@ impl Attempt<'_> {
 }
 
 impl Opening {
-    fn capabilities_and(&self, revision: Revision) -> Result<Speaks, Error> {
-        let mut capabilities = self.capabilities.clone();
-        // A modern server is not told that roots changed.
-        if let Some(roots) = &mut capabilities.roots {
-            roots.list_changed = None;
-        }
-        Speaks::modern(revision, &self.info, &capabilities)
+    fn modern(&self, revision: Revision) -> Result<Speaks, Error> {
+        Speaks::modern(revision, &self.info, &self.capabilities)
             .map_err(|error| Error::Unwritable(error.to_string()))
     }
 
@@ -433,6 +441,10 @@ impl Opening {
             _ => None,
         }
     }
+}
+
+fn answered(greeting: InitializeResult) -> Probed {
+    Probed::Legacy(Legacy::Answered(Box::new(greeting)))
 }
 
 /// Whether a server that refuses the handshake this way may be one of the older transport. What

@@ -1,10 +1,16 @@
 //! Why a request to a server has no result.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
 use turnbuckle_session::{AskError, Late, LinkError, Revision};
-use turnbuckle_types::{CallToolResult, ContentBlock, ErrorObject};
+use turnbuckle_types::{CallToolResult, ContentBlock, ErrorObject, Json};
+
+use crate::page::INVALID_PARAMS;
+
+/// The code that revisions before the modern era have for a resource that is not there.
+const RESOURCE_NOT_FOUND: i64 = -32002;
 
 /// Why there is no result. Every request ends in its result or in one of these.
 #[derive(Debug, Clone)]
@@ -83,7 +89,8 @@ pub enum Error {
         /// The method.
         method: String,
     },
-    /// The server asked for input more often than this client answers for one request.
+    /// The server asked for input more often than this client answers for one request
+    /// ([`ClientBuilder::max_rounds`](crate::ClientBuilder::max_rounds)).
     TooManyRounds {
         /// How often it may.
         limit: usize,
@@ -95,14 +102,17 @@ pub enum Error {
         /// Why there is no answer.
         reason: String,
     },
-    /// Too many requests wait already.
+    /// Too many requests wait already
+    /// ([`ConversationLimits::outgoing`](turnbuckle_session::ConversationLimits::outgoing)).
     TooMany {
         /// How many may.
         limit: usize,
     },
     /// The request has no form in which it could be sent.
     Unwritable(String),
-    /// The server had to be connected to again too often.
+    /// The server had to be connected to again too often
+    /// ([`ClientBuilder::reconnects`](crate::ClientBuilder::reconnects)). Requests fail with this until
+    /// that time has passed; then the next one connects again.
     GivenUp {
         /// How many connections were opened.
         attempts: usize,
@@ -135,6 +145,25 @@ impl Error {
             Self::Refused(error) => Some(error),
             _ => None,
         }
+    }
+
+    /// Whether the server says that there is no such resource: by the code that older revisions have
+    /// for that, or by that of invalid parameters with the resource's URI.
+    ///
+    /// Specification: server/resources, "Error Handling" (2026-07-28).
+    #[must_use]
+    pub fn is_resource_not_found(&self) -> bool {
+        self.refusal().is_some_and(|refusal| match refusal.code {
+            RESOURCE_NOT_FOUND => true,
+            INVALID_PARAMS => {
+                let data = refusal
+                    .data
+                    .as_ref()
+                    .map(Json::decode::<HashMap<String, Json>>);
+                data.is_some_and(|data| data.is_ok_and(|data| data.contains_key("uri")))
+            }
+            _ => false,
+        })
     }
 
     pub(crate) fn of_ask(error: AskError, server: &str) -> Self {
@@ -188,14 +217,17 @@ impl fmt::Display for Error {
                 "no revision in common: the server speaks {}",
                 match server.is_empty() {
                     true => "none that it names".to_owned(),
-                    false => server.join(", "),
+                    false => shown(server),
                 }
             ),
             Self::Unsupported {
                 method,
                 reason,
                 revision,
-            } => write!(f, "{method} cannot be asked for: {reason} (revision {revision})"),
+            } => write!(
+                f,
+                "{method} cannot be asked for: {reason} (revision {revision})"
+            ),
             Self::TimedOut(Late::Silent(silence)) => {
                 write!(f, "no answer within {silence:?} of silence")
             }
@@ -215,7 +247,11 @@ impl fmt::Display for Error {
                     ContentBlock::Text(text) => Some(text.text.as_str()),
                     _ => None,
                 });
-                write!(f, "the tool failed: {}", text.unwrap_or("it does not say how"))
+                write!(
+                    f,
+                    "the tool failed: {}",
+                    text.unwrap_or("it does not say how")
+                )
             }
             Self::OutputMismatch { tool, reason } => write!(
                 f,
@@ -232,7 +268,10 @@ impl fmt::Display for Error {
                 write!(f, "the server asked for input more than {limit} times")
             }
             Self::Unanswered { method, reason } => {
-                write!(f, "the server's question ({method}) was not answered: {reason}")
+                write!(
+                    f,
+                    "the server's question ({method}) was not answered: {reason}"
+                )
             }
             Self::TooMany { limit } => {
                 write!(f, "more than {limit} requests wait for the server")
@@ -249,6 +288,19 @@ impl fmt::Display for Error {
             Self::Closed => f.write_str("the client was closed"),
         }
     }
+}
+
+/// The first of a server's words, as long as revisions are.
+fn shown(words: &[String]) -> String {
+    let short = words
+        .iter()
+        .take(8)
+        .map(|word| word.chars().take(32).collect());
+    let mut shown = short.collect::<Vec<String>>().join(", ");
+    if words.len() > 8 {
+        shown.push_str(", …");
+    }
+    shown
 }
 
 impl std::error::Error for Error {}

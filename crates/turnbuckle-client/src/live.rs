@@ -3,8 +3,8 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use tokio::sync::Mutex;
-use turnbuckle_session::{Connector, Conversation, Host, Signal, Speaks};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use turnbuckle_session::{Connector, Conversation, Host, LinkError, Signal, Speaks};
 
 use crate::Error;
 use crate::budget::Budget;
@@ -50,7 +50,7 @@ pub(crate) struct Lifeline {
     router: Arc<Router>,
     reconnects: Reconnects,
     current: RwLock<Option<Arc<Live>>>,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     closed: Signal,
 }
 
@@ -78,13 +78,13 @@ impl Lifeline {
             router,
             reconnects,
             current: RwLock::new(None),
-            state: Mutex::new(State {
+            state: Arc::new(Mutex::new(State {
                 connector,
                 verdict,
                 generation: 0,
                 budget: Budget::new(reconnects),
                 last_failure: String::new(),
-            }),
+            })),
             closed: Signal::new(),
         }
     }
@@ -108,14 +108,23 @@ impl Lifeline {
     }
 
     /// A connection that is alive, opened now if need be.
-    pub(crate) async fn live(&self) -> Result<Arc<Live>, Error> {
+    pub(crate) async fn live(self: &Arc<Self>) -> Result<Arc<Live>, Error> {
         if let Some(live) = self.alive() {
             return Ok(live);
         }
-        let mut state = self.state.lock().await;
+        let state = self.state.clone().lock_owned().await;
         if let Some(live) = self.alive() {
             return Ok(live);
         }
+        // Whoever no longer waits for the connection does not take it away from the next.
+        let opening = tokio::spawn(self.clone().reopen(state));
+        opening.await.unwrap_or(Err(Error::Closed))
+    }
+
+    async fn reopen(
+        self: Arc<Self>,
+        mut state: OwnedMutexGuard<State>,
+    ) -> Result<Arc<Live>, Error> {
         if self.closed.is_cancelled() {
             return Err(Error::Closed);
         }
@@ -154,6 +163,12 @@ impl Lifeline {
             return Ok(());
         }
         let cause = self.current().and_then(|live| live.conversation.cause());
+        if !state.connector.reopens() {
+            return Err(Error::Lost {
+                sent: false,
+                reason: cause.unwrap_or(LinkError::Closed),
+            });
+        }
         let State {
             budget,
             last_failure,
@@ -171,12 +186,18 @@ impl Lifeline {
         let known = state.verdict;
         let host: Arc<dyn Host> = self.router.clone();
         let first = connect(&self.opening, &*state.connector, &host, known).await;
+        // What was modern before is probed like what is not known.
+        let unprobed =
+            known == Some(Verdict::Legacy) && matches!(self.opening.era, Era::Auto | Era::Known(_));
         let connected = match first {
             // What the server was before may no longer be so.
             Err(error)
-                if known.is_some()
+                if unprobed
                     && state.connector.reopens()
-                    && !matches!(error, Error::Unauthorized { .. } | Error::Unreachable { .. }) =>
+                    && !matches!(
+                        error,
+                        Error::Unauthorized { .. } | Error::Unreachable { .. }
+                    ) =>
             {
                 state.verdict = None;
                 connect(&self.opening, &*state.connector, &host, None).await?
@@ -207,13 +228,12 @@ impl Lifeline {
             live.conversation.close().await;
         }
     }
-}
 
-impl Drop for Lifeline {
-    fn drop(&mut self) {
+    /// Ends the connection without a goodbye, and opens no other.
+    pub(crate) fn end(&self) {
         self.closed.cancel();
         if let Some(live) = self.current() {
-            live.conversation.end(turnbuckle_session::LinkError::Closed);
+            live.conversation.end(LinkError::Closed);
         }
     }
 }

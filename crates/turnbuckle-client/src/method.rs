@@ -35,6 +35,13 @@ pub trait ServerMethod:
         About::default()
     }
 
+    /// Whether the parameters hold what only the session that gave it out understands.
+    #[doc(hidden)]
+    fn is_bound(params: &Self::Params) -> bool {
+        let _ = params;
+        false
+    }
+
     /// For how many milliseconds a result may be used again, and by whom, in its own words.
     #[doc(hidden)]
     fn lifetime(result: &Self::Result) -> (Option<u64>, Option<&CacheScope>) {
@@ -55,13 +62,16 @@ mod sealed {
 }
 
 macro_rules! methods {
-    ($($Method:ident: $safe:literal $($kept:ident)? $(, about $about:expr)? $(, input $input:ident)?;)+) => {$(
+    ($($Method:ident: $safe:literal $($kept:ident)? $(, about $about:expr)? $(, bound $bound:ident)? $(, input $input:ident)?;)+) => {$(
         impl sealed::Sealed for $Method {}
         impl ServerMethod for $Method {
             const SAFE_AGAIN: bool = $safe;
             $(fn about(params: &Self::Params) -> About<'_> {
                 let about: fn(&Self::Params) -> About<'_> = $about;
                 about(params)
+            })?
+            $(fn is_bound(params: &Self::Params) -> bool {
+                params.$bound.is_some()
             })?
             $(fn lifetime(result: &Self::Result) -> (Option<u64>, Option<&CacheScope>) {
                 methods!(@$kept result)
@@ -81,10 +91,10 @@ macro_rules! methods {
 methods! {
     Discover: true cacheable;
     Ping: true;
-    ListTools: true cacheable;
-    ListResources: true cacheable;
-    ListResourceTemplates: true cacheable;
-    ListPrompts: true cacheable;
+    ListTools: true cacheable, bound cursor;
+    ListResources: true cacheable, bound cursor;
+    ListResourceTemplates: true cacheable, bound cursor;
+    ListPrompts: true cacheable, bound cursor;
     ReadResource: true cacheable, about |params| About { name: Some(&params.uri), ..About::default() },
         input input_responses;
     GetPrompt: true, about |params| About { name: Some(&params.name), ..About::default() },

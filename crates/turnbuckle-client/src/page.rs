@@ -117,8 +117,8 @@ impl<M: ListMethod> List<M> {
         at(&self.call, cursor.map(str::to_owned))
     }
 
-    /// The items of all pages, from the first. Should a page turn out to be gone under way, the list
-    /// is read once more.
+    /// The items of all pages, from the first. Should a page turn out to be gone under way, or the
+    /// connection be lost, the list is read once more.
     ///
     /// # Errors
     /// When a page has no result: see [`Error`]; and [`Error::EndlessList`] for a list that leads
@@ -126,7 +126,9 @@ impl<M: ListMethod> List<M> {
     pub async fn all(self) -> Result<Vec<M::Item>, Error> {
         let call = self.call;
         let outcome = match collect(&call).await {
-            Err((error, true)) if is_invalid_params(&error) => collect(&call).await,
+            Err((error, true)) if is_invalid_params(&error) || error.is_lost() => {
+                collect(&call).await
+            }
             outcome => outcome,
         };
         outcome.map_err(|(error, _)| error)

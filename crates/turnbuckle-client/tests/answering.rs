@@ -176,6 +176,8 @@ async fn each_feature_is_answered_in_each_revision_that_has_it() {
     }
 }
 
+// requirement: 0ea86e3ec72e 25a362a1baa4 2a6577edac74 3d805a80c34f 7cd46b8ce836 8df423f8d744
+// requirement: 903632599613 c622ed812689
 #[tokio::test(start_paused = true)]
 async fn what_is_declared_follows_from_the_handlers_and_the_revision() {
     let declared = async |builder: ClientBuilder, revision: Revision| -> Value {
@@ -287,6 +289,7 @@ fn unanswered(era: Era, outcome: std::result::Result<CallToolResult, Error>) -> 
     }
 }
 
+// requirement: 30eacaf58089 a08fcb965a0e
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_does_not_fit_its_form_is_never_sent() {
     for era in ERAS {

@@ -46,6 +46,7 @@ async fn ask_everything(client: &Client) {
     client.read("a:b").await.unwrap();
 }
 
+// requirement: f587a7bd7acb
 #[tokio::test(start_paused = true)]
 async fn a_result_is_used_again_until_it_expires() {
     let (client, desk) = caching(builder()).await;
@@ -63,6 +64,7 @@ async fn a_result_is_used_again_until_it_expires() {
     assert_eq!(desk.told_of("resources/read").len(), 3);
 }
 
+// requirement: f6ca89ac035d
 #[tokio::test(start_paused = true)]
 async fn the_key_is_the_method_and_the_parameters_but_for_what_goes_round_them() {
     let (client, desk) = caching(builder()).await;
@@ -127,6 +129,7 @@ async fn what_became_stale_while_it_was_on_its_way_is_not_kept() {
     assert_eq!(desk.told_of("tools/list").len(), 2);
 }
 
+// requirement: 9f3807218cfa
 #[tokio::test(start_paused = true)]
 async fn another_authorization_does_not_see_what_was_private() {
     let (client, desk) = caching(builder()).await;
@@ -185,6 +188,7 @@ async fn a_reconnection_keeps_what_is_kept_unless_it_opens_a_legacy_session() {
     }
 }
 
+// requirement: 1a0779c065d3
 #[tokio::test(start_paused = true)]
 async fn a_result_that_took_more_than_one_round_is_not_kept() {
     let (client, desk) = modern(builder(), |_, message| {

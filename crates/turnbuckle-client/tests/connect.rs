@@ -139,6 +139,7 @@ async fn our_own_server_is_spoken_to_in_the_modern_era_and_in_any_that_is_asked_
     }
 }
 
+// requirement: 1db792cee398
 #[tokio::test(start_paused = true)]
 async fn a_server_that_refuses_the_probe_in_any_way_is_legacy() {
     for code in [-32601, -32602, -32600, -32000, -32603, 0] {
@@ -161,6 +162,7 @@ async fn a_server_that_refuses_the_probe_in_any_way_is_legacy() {
     }
 }
 
+// requirement: 591564f16e4d
 #[tokio::test(start_paused = true)]
 async fn a_server_that_exits_at_the_probe_is_started_again_and_greeted() {
     let by_hand = ByHand::new(|message| match message["method"].as_str() {
@@ -179,6 +181,7 @@ async fn a_server_that_exits_at_the_probe_is_started_again_and_greeted() {
     );
 }
 
+// requirement: 1db792cee398
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_the_probe_is_greeted_after_a_while() {
     let by_hand = ByHand::new(|message| match message["method"].as_str() {
@@ -213,6 +216,7 @@ async fn a_modern_server_that_is_slow_to_start_is_not_taken_for_a_legacy_one() {
     assert_eq!(client.server().unwrap().revision, Revision::NEWEST);
 }
 
+// requirement: 903d0a224390
 #[tokio::test(start_paused = true)]
 async fn a_recognized_modern_error_never_leads_to_a_handshake() {
     for (code, data) in [
@@ -231,6 +235,7 @@ async fn a_recognized_modern_error_never_leads_to_a_handshake() {
     }
 }
 
+// requirement: 903d0a224390
 #[tokio::test(start_paused = true)]
 async fn a_version_that_is_not_supported_is_replaced_by_one_that_is() {
     let by_hand = ByHand::new(|message| match message["method"].as_str() {
@@ -279,6 +284,7 @@ async fn noise_on_the_pipe_is_skipped_and_counted() {
     );
 }
 
+// requirement: 75a842b64511
 #[tokio::test(start_paused = true)]
 async fn a_cached_verdict_saves_the_probe_and_one_that_no_longer_holds_is_found_out() {
     let script = |message: &Value| match message["method"].as_str() {
@@ -325,6 +331,7 @@ async fn a_request_without_an_answer_ends_at_its_deadline_and_is_taken_back() {
     assert_eq!(cancelled["params"]["requestId"], ping["id"]);
 }
 
+// requirement: 52a18f50bf03 8f234495f4ce
 #[tokio::test(start_paused = true)]
 async fn a_server_that_stops_answering_pings_is_given_up() {
     let by_hand = ByHand::new({

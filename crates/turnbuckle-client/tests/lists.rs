@@ -44,6 +44,7 @@ fn tools(names: &[&str], next: Option<&str>) -> Answer {
     ))
 }
 
+// requirement: bf4e302251dc
 #[tokio::test(start_paused = true)]
 async fn a_list_is_read_whole_by_page_and_as_a_stream_in_both_eras() {
     for era in ERAS {
@@ -70,6 +71,7 @@ async fn a_list_is_read_whole_by_page_and_as_a_stream_in_both_eras() {
     }
 }
 
+// requirement: 9ee38a200c66
 #[tokio::test(start_paused = true)]
 async fn the_empty_string_is_a_cursor_and_null_is_none() {
     let (client, desk) = modern(builder(), |_, message| match &message["params"]["cursor"] {
@@ -124,6 +126,7 @@ async fn a_list_without_an_end_is_given_up() {
     assert_eq!(desk.told_of("tools/list").len(), 10_000);
 }
 
+// requirement: 269b9dbf3edb
 #[tokio::test(start_paused = true)]
 async fn a_bad_cursor_drops_all_pages_and_the_list_is_read_once_more() {
     let edition = Arc::new(AtomicUsize::new(0));
@@ -161,6 +164,7 @@ async fn a_bad_cursor_drops_all_pages_and_the_list_is_read_once_more() {
     assert_eq!(desk.told_of("tools/list").len(), 7);
 }
 
+// requirement: 67b11621c104
 #[tokio::test(start_paused = true)]
 async fn a_result_of_an_unknown_type_is_an_error_and_one_of_none_is_complete() {
     let (client, _desk) = modern(builder(), |_, message| match message["method"].as_str() {

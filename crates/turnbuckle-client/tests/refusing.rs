@@ -92,6 +92,7 @@ fn sample(with: Value) -> Value {
     json!({"method": "sampling/createMessage", "params": params})
 }
 
+// requirement: 28b42378bef2 f11278e53966
 #[tokio::test(start_paused = true)]
 async fn what_was_not_declared_has_the_code_of_its_page() {
     let nothing = || Client::builder("c", "1");

@@ -48,6 +48,7 @@ impl Connector for &'static Reopened {
     }
 }
 
+// requirement: d3a6d7509658
 #[tokio::test(start_paused = true)]
 async fn a_legacy_server_hears_that_the_roots_changed_and_asks_again() {
     for revision in Revision::ALL {

@@ -105,6 +105,7 @@ async fn subscribe(client: &Client, desk: &Desk, interest: Interest) -> (Subscri
     (subscribing.await.unwrap().unwrap(), id)
 }
 
+// requirement: 5d0dfbd353a9 d0e42bb0b1e2
 #[tokio::test(start_paused = true)]
 async fn streams_are_told_apart_by_their_ids() {
     let (client, desk) = silent(builder()).await;
@@ -162,6 +163,7 @@ async fn a_change_of_a_part_is_one_of_the_whole() {
     assert_eq!(news(&mut subscription).await, [of("file:///a")]);
 }
 
+// requirement: 1a6d46fe774b
 #[tokio::test(start_paused = true)]
 async fn what_a_server_honours_is_told_and_nothing_at_all_is_an_error() {
     let (client, desk) = silent(builder()).await;
@@ -265,6 +267,7 @@ async fn a_server_that_keeps_ending_streams_is_given_up() {
     assert_eq!(listens(&desk).len(), 6);
 }
 
+// requirement: 722e352b4a37
 #[tokio::test(start_paused = true)]
 async fn a_lost_connection_is_subscribed_on_again() {
     let (client, desk) = silent(builder()).await;

@@ -47,6 +47,7 @@ async fn call(client: &Client, result: Value) -> Result<CallToolResult, Error> {
     client.call("t", &result).await
 }
 
+// requirement: 8395be1295f9 c5f77f44d53a
 #[tokio::test(start_paused = true)]
 async fn a_structured_result_has_to_fit_the_schema_of_a_listed_tool() {
     let (client, _desk) = server(schema()).await;
@@ -76,6 +77,7 @@ async fn a_structured_result_has_to_fit_the_schema_of_a_listed_tool() {
     }
 }
 
+// requirement: 3672ea9bb2ae 54e0a4a1fcae 64ac131fb73b b7ff0dfcc6cb bc9e73f6913b
 #[tokio::test(start_paused = true)]
 async fn a_schema_that_cannot_be_used_is_never_taken_to_be_fulfilled() {
     let mut deep = json!({});

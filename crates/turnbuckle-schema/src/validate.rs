@@ -162,7 +162,7 @@ impl jsonschema::Retrieve for Nowhere {
 fn invalid(error: &ValidationError<'_>) -> SchemaFault {
     let (path, message) = explain(error);
     SchemaFault::Invalid {
-        path,
+        path: shorten_to(&path, LONGEST_REASON),
         message: shorten_to(&message, LONGEST_REASON),
     }
 }

@@ -81,12 +81,9 @@ const LAST_WORD: Duration = Duration::from_secs(10);
 /// How long a server may take to take an answer.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// Carries an answer to a server, unless it takes too long or the conversation has ended.
-pub(crate) async fn in_time<T>(carrying: impl Future<Output = T>, ended: &Signal) -> Option<T> {
-    tokio::select! {
-        carried = tokio::time::timeout(ANSWER, carrying) => carried.ok(),
-        () = ended.cancelled() => None,
-    }
+/// Carries an answer to a server, unless it takes too long.
+pub(crate) async fn in_time<T>(carrying: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(ANSWER, carrying).await.ok()
 }
 
 /// Sends a last word for a request that was given up, where a runtime is left to do so. A server
@@ -125,9 +122,9 @@ pub(crate) async fn answer(
     }
 }
 
-/// Lets a host hear of a notification. A panic there ends nothing but the hearing.
-pub(crate) fn tell(host: &dyn Host, notice: Notice<'_>) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| host.notified(notice))) {
+/// Lets somebody hear what a server says. A panic there ends nothing but the hearing.
+pub(crate) fn tell(hear: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(hear)) {
         drop(panicked(&*panic));
     }
 }
@@ -203,11 +200,14 @@ pub(crate) fn keep_asking_server(
             ask.patience = Patience::at_most(timeout);
             // An error is a sign of life too.
             if let Err(AskError::TimedOut(_)) = conversation.ask(ask).await {
-                tracing::warn!(?timeout, "a ping was not answered in time: the connection ends");
+                tracing::warn!(
+                    ?timeout,
+                    "a ping was not answered in time: the connection ends"
+                );
                 conversation.end(LinkError::Broken {
                     reason: format!("a ping was not answered within {timeout:?}"),
                 });
-                return;
+                return conversation.close().await;
             }
         }
     });

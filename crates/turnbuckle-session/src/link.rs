@@ -100,6 +100,12 @@ pub trait Link: Send + Sync + 'static {
     /// before gives the exchange up.
     fn carry(&self, parcel: Parcel) -> Carrying;
 
+    /// Whether the server may have a message whose carrying was given up: a pipe never sends what it
+    /// has not taken, a request of HTTP may be on its way.
+    fn may_have_sent(&self) -> bool {
+        self.kind() == LinkKind::Exchange
+    }
+
     /// The handshake of a legacy session is over and `features` were negotiated: from now on the
     /// link may fetch what the server says of itself. Resolves once it does, or once it is clear
     /// that the server offers no such thing.

@@ -6,12 +6,16 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The deadlines of a request.
+///
+/// Specification: basic/patterns/cancellation, "Timeouts" (2026-07-28).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// How long the server may be silent about the request; each notice of progress starts this
-    /// anew. `None` for requests that stay open, such as subscriptions.
+    /// anew, and so does each answer to a question of the server: while it waits for this side it is
+    /// not silent. `None` for requests that stay open, such as subscriptions.
     pub silence: Option<Duration>,
-    /// How long it may take in all, whatever the server says of its progress.
+    /// How long it may take in all, whatever the server says of its progress and whatever it asks;
+    /// the time that a user takes to answer counts.
     pub total: Option<Duration>,
 }
 
@@ -64,33 +68,36 @@ impl Heard {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    fn last(&self) -> Instant {
+    pub(crate) fn last(&self) -> Instant {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Resolves when a deadline has passed. While `busy` says so the clock of silence stands still:
-/// the server may be waiting for this side.
-pub(crate) async fn late(patience: Patience, heard: &Heard, busy: impl Fn() -> bool) -> Late {
-    let began = Instant::now();
+/// Resolves when a deadline has passed. The clock of silence runs from when the request was last
+/// `heard` of, and not while the server is `kept_waiting` by this side.
+pub(crate) async fn late(
+    patience: Patience,
+    heard: &Heard,
+    kept_waiting: impl Fn() -> Instant,
+) -> Late {
+    // A time that no clock reaches is no deadline.
+    let over = patience
+        .total
+        .and_then(|total| Some((Instant::now().checked_add(total)?, Late::InAll(total))));
     loop {
-        let silent = patience.silence.map(|silence| (heard.last() + silence, silence));
-        let over = patience.total.map(|total| (began + total, total));
+        let silent = patience.silence.and_then(|silence| {
+            let due = heard.last().max(kept_waiting()).checked_add(silence)?;
+            Some((due, Late::Silent(silence)))
+        });
         let (due, verdict) = match (silent, over) {
-            (Some((silent, silence)), Some((over, _))) if silent < over => {
-                (silent, Late::Silent(silence))
-            }
-            (_, Some((over, total))) => (over, Late::InAll(total)),
-            (Some((silent, silence)), None) => (silent, Late::Silent(silence)),
+            (Some(silent), Some(over)) if silent.0 < over.0 => silent,
+            (_, Some(over)) => over,
+            (Some(silent), None) => silent,
             (None, None) => return std::future::pending().await,
         };
-        if Instant::now() < due {
-            tokio::time::sleep_until(due).await;
-            continue;
+        if Instant::now() >= due {
+            return verdict;
         }
-        match verdict {
-            Late::Silent(_) if busy() => heard.again(),
-            late => return late,
-        }
+        tokio::time::sleep_until(due).await;
     }
 }

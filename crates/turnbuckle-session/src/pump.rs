@@ -111,7 +111,7 @@ impl<T: Transport> Run<T> {
         };
         match ended {
             Some(why) => {
-                self.outgoing.close();
+                // Told first: whoever finds the way closed knows why.
                 self.inbox.lost(why);
             }
             None if stop.is_cancelled() => {}

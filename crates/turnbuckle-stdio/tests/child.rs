@@ -35,6 +35,7 @@ impl Ears {
     }
 }
 
+// requirement: 86e547620ef5
 #[tokio::test]
 async fn messages_go_there_and_back() {
     let mut client = Client::open(&Command::new("cat")).await;
@@ -124,6 +125,7 @@ async fn error_output_never_holds_up_a_server() {
     client.close().await;
 }
 
+// requirement: 0426242f3192 4c28c9e122a5 4d070c6160b5 6c4b4a8a3d30
 #[tokio::test]
 async fn a_polite_server_ends_with_its_input() {
     let ears = Ears::default();
@@ -160,6 +162,7 @@ async fn a_server_may_speak_on_while_it_ends() {
     assert_eq!(ears.heard(), ["bye"]);
 }
 
+// requirement: 6c4b4a8a3d30 7ded80ed1907
 #[tokio::test]
 async fn a_deaf_server_is_asked_to_end() {
     let ears = Ears::default();
@@ -185,6 +188,7 @@ async fn a_deaf_server_is_asked_to_end() {
     assert_eq!(heard, ["inner", "outer"]);
 }
 
+// requirement: 5f43537b76a9 7ded80ed1907 dae3004926a7
 #[tokio::test]
 async fn a_stubborn_server_is_killed() {
     let server =

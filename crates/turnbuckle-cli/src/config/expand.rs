@@ -98,12 +98,12 @@ mod tests {
         let env = |name: &str| match name {
             "KEY" => Some("value".to_owned()),
             "EMPTY" => Some(String::new()),
-            "HOME" => Some("/home/me".to_owned()),
+            "HOME" => Some("/srv/me".to_owned()),
             _ => None,
         };
         Variables {
             env: &env,
-            workspace: Path::new("/work/project"),
+            workspace: Path::new("/code/project"),
         }
         .expand(text)
     }
@@ -118,8 +118,8 @@ mod tests {
             ("${env:NONE:-https://x/}", "https://x/"),
             ("[${EMPTY}]", "[]"),
             ("${NONE:-}", ""),
-            ("${workspaceFolder}/bin", "/work/project/bin"),
-            ("${userHome}", "/home/me"),
+            ("${workspaceFolder}/bin", "/code/project/bin"),
+            ("${userHome}", "/srv/me"),
         ] {
             assert_eq!(expand(text).as_deref(), Ok(expected), "{text}");
         }

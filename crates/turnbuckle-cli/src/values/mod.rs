@@ -33,9 +33,10 @@ fn split(word: &str) -> Option<Word<'_>> {
     }
     let (name, value) = word.split_once('=')?;
     match name.strip_suffix(':') {
-        Some(name) if !name.is_empty() => Some(Word::Json(name, value)),
-        _ if name.is_empty() => None,
-        _ => Some(Word::Text(name, value)),
+        Some("") => None,
+        Some(name) => Some(Word::Json(name, value)),
+        None if name.is_empty() => None,
+        None => Some(Word::Text(name, value)),
     }
 }
 

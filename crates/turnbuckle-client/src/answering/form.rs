@@ -208,6 +208,7 @@ mod tests {
         serde_json::to_value(content).unwrap()
     }
 
+    // requirement: 8bf2e656ecbf
     #[test]
     fn defaults_of_every_kind_are_filled_in_unless_they_do_not_fit() {
         let defaults = json!({"mail": "a@example.com", "age": 20, "sure": false, "plain": "b",

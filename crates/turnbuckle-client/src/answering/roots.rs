@@ -152,6 +152,7 @@ mod tests {
         Root::unchecked(uri)
     }
 
+    // requirement: 3a458bef0fdb 9e33d1771fba
     #[test]
     fn only_absolute_files_are_roots_and_one_that_is_none_changes_nothing() {
         let roots = Roots::new();

@@ -228,6 +228,7 @@ mod tests {
     use super::UrlWarning::{Credentials, NotAscii, Punycode, Unencrypted};
     use super::*;
 
+    // requirement: 654dee8d985b
     #[test]
     fn the_host_is_told_with_what_may_mislead() {
         let none: &[UrlWarning] = &[];

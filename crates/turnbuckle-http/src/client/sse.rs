@@ -191,6 +191,11 @@ impl Link for SseLink {
         })
     }
 
+    /// Its answers may even come before that of the POST.
+    fn may_have_sent(&self) -> bool {
+        true
+    }
+
     fn close(&self) -> Settling {
         self.core.closing.close();
         let reader = self.reader.lock();

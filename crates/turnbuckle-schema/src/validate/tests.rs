@@ -263,3 +263,16 @@ fn a_large_recursive_value_is_validated() {
     assert!(violations(schema.clone(), full(json!({}))).is_empty());
     assert!(!violations(schema, full(json!({ "p7": 1 }))).is_empty());
 }
+
+#[test]
+fn what_a_fault_repeats_of_a_schema_is_harmless() {
+    for hostile in [
+        r#"{"properties":{"\u001b[31m":{"type":1}}}"#,
+        r#"{"patternProperties":{"\u001b[31m(":{}}}"#,
+    ] {
+        let schema = Schema::from_raw(serde_json::from_str(hostile).unwrap()).unwrap();
+        let fault = Validator::compile(&schema).unwrap_err().to_string();
+        assert!(!fault.contains(char::is_control), "{fault:?}");
+        assert!(fault.len() < 1024, "{fault}");
+    }
+}

@@ -181,10 +181,10 @@ impl Conversation {
             },
             headers,
         });
-        let busy = || self.is_answering();
-        let mut late = std::pin::pin!(late(ask.patience, &heard, busy));
-        // A duplex link has a request once it is carried, and not before.
-        waiting.sent = link.kind() == LinkKind::Exchange;
+        let kept_waiting = || self.kept_waiting();
+        let mut late = std::pin::pin!(late(ask.patience, &heard, kept_waiting));
+        // A pipe has a request once it is carried, and not before.
+        waiting.sent = link.may_have_sent();
         let mut carried = false;
         loop {
             tokio::select! {
@@ -198,6 +198,8 @@ impl Conversation {
                 outcome = &mut carrying, if !carried => match outcome {
                     Err(error) => {
                         let sent = !error.is_unsent();
+                        waiting.sent = sent;
+                        self.note(&error);
                         return Err(AskError::Link { error, sent });
                     }
                     Ok(()) if link.kind() == LinkKind::Duplex => {

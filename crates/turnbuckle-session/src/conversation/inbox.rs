@@ -4,7 +4,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use turnbuckle_types::{EmptyResult, Error, ErrorKind, ProgressParams, ProgressToken, RequestId};
+use tokio::sync::OwnedSemaphorePermit;
+use turnbuckle_types::{
+    CancelledParams, EmptyResult, Error, ErrorKind, ProgressParams, ProgressToken, RequestId,
+};
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
@@ -22,7 +25,8 @@ pub(super) struct Door(pub(super) Weak<Conversation>);
 
 impl Inbox for Door {
     fn receive(&self, frame: Frame, exchange: Option<&RequestId>) {
-        let Some(conversation) = self.0.upgrade() else {
+        // What a connection that was given up still says concerns nobody.
+        let Some(conversation) = self.0.upgrade().filter(|open| !open.is_lost()) else {
             return;
         };
         match frame {
@@ -98,7 +102,7 @@ impl Conversation {
                 "the server wrote something that is no message; it is skipped, and so is more of it"
             );
         }
-        self.host.noise(count, &beginning);
+        driver::tell(|| self.host.noise(count, &beginning));
     }
 
     fn notification(&self, notification: &rpc::Notification<'_, Params<'_>>, text: &str) {
@@ -112,15 +116,18 @@ impl Conversation {
             .and_then(|raw| RequestId::from_json(raw.get()));
         let meant = self.kernel().notification(method, named.as_ref());
         match meant {
-            Meant::Cancel(signal) => signal.cancel(),
+            Meant::Cancel(signal) => {
+                log_reason(text);
+                signal.cancel();
+            }
             Meant::Other => {
                 let name = &*notification.method;
-                driver::tell(&*self.host, Notice { method, name, text });
+                driver::tell(|| self.host.notified(Notice { method, name, text }));
             }
             // What cancels nothing of the server's may end a stream that this side opened.
             Meant::Ignored if method == Some(Method::Cancelled) => {
                 let name = &*notification.method;
-                driver::tell(&*self.host, Notice { method, name, text });
+                driver::tell(|| self.host.notified(Notice { method, name, text }));
             }
             Meant::Initialized | Meant::Ignored => {}
         }
@@ -143,7 +150,7 @@ impl Conversation {
             pending.listener.clone()
         };
         if let Some(listener) = listener {
-            listener.progress(params);
+            driver::tell(|| listener.progress(params));
         }
     }
 
@@ -169,20 +176,25 @@ impl Conversation {
             Ok(method) => method,
             Err(error) => return reply(features, error.into()),
         };
-        let step = self.kernel().request(&request.id, method, features.era);
+        let asked = ServerRequest::new(request.id.clone());
+        let step = {
+            let mut kernel = self.kernel();
+            if self.is_lost() {
+                return;
+            }
+            let step = kernel.request(&request.id, method, features.era);
+            if matches!(step, Step::Serve) {
+                kernel.begin(request.id.clone(), asked.signal().clone());
+            }
+            step
+        };
         match step {
             Step::Pong => reply(features, Reply::complete(EmptyResult::new())),
             Step::Refuse(error) => reply(features, error.into()),
             Step::Open => reply(features, Error::unknown_method(&request.method).into()),
             Step::Serve => {
-                let asked = ServerRequest::new(request.id.clone());
-                if self
-                    .kernel()
-                    .begin(request.id.clone(), asked.signal().clone())
-                {
-                    let (method, text) = (request.method.into_owned(), text.to_owned());
-                    driver::run_until_done(me.serve(method, text, asked, features));
-                }
+                let (method, text) = (request.method.into_owned(), text.to_owned());
+                driver::run_until_done(me.serve(method, text, asked, features));
             }
         }
     }
@@ -208,28 +220,40 @@ impl Conversation {
             }
             _ => None,
         };
+        self.answered.again();
         let wanted = self.kernel().finish(&id).is_some();
-        if let Some(reply) = reply.filter(|_| wanted) {
-            self.respond(answer(&id, &reply, features, None).frame).await;
+        if let Some(reply) = reply.filter(|_| wanted)
+            && let Some(_place) = self.place()
+        {
+            self.respond(answer(&id, &reply, features, None).frame)
+                .await;
         }
     }
 
-    /// Sends an answer that is there already. A server that asks and does not take its answers gets
-    /// no more of them.
+    /// A place among the answers that wait to be taken. A server that asks and does not take its
+    /// answers gets no more of them.
+    fn place(&self) -> Option<OwnedSemaphorePermit> {
+        let place = self.replies.clone().try_acquire_owned();
+        place
+            .inspect_err(|_| {
+                tracing::debug!("the server does not take its answers: one is dropped")
+            })
+            .ok()
+    }
+
+    /// Sends an answer that is there already.
     fn reply(self: Arc<Self>, frame: Vec<u8>) {
-        let Ok(permit) = self.replies.clone().try_acquire_owned() else {
-            tracing::debug!("the server does not take its answers: one is dropped");
-            return;
-        };
-        driver::run_until_done(async move {
-            self.respond(frame).await;
-            drop(permit);
-        });
+        if let Some(place) = self.place() {
+            driver::run_until_done(async move {
+                self.respond(frame).await;
+                drop(place);
+            });
+        }
     }
 
     async fn respond(&self, frame: Vec<u8>) {
         let responding = self.carry(frame, ParcelKind::Response, "");
-        match driver::in_time(responding, &self.ended).await {
+        match driver::in_time(responding).await {
             Some(Ok(())) => {}
             Some(Err(error)) => {
                 tracing::debug!(%error, "an answer to the server could not be sent");
@@ -259,4 +283,12 @@ impl Conversation {
                 .send(Err(AskError::Link { error, sent: true }));
         }
     }
+}
+
+/// Says why a server took a question back.
+fn log_reason(text: &str) {
+    let params = raw_params(text).and_then(|raw| serde_json::from_str(raw.get()).ok());
+    let reason = params.and_then(|params: CancelledParams| params.reason);
+    let reason: Option<String> = reason.map(|text| text.chars().take(256).collect());
+    tracing::debug!(?reason, "the server took a question back");
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tokio::sync::{Semaphore, oneshot};
+use tokio::time::Instant;
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::{Features, Method, Party};
@@ -42,8 +43,8 @@ pub struct ConversationLimits {
     pub in_flight: usize,
     /// Messages in one batch. Default 100.
     pub batch: usize,
-    /// How long answering one request of the server may take; users are asked here, so it is long:
-    /// default ten minutes.
+    /// How long answering one request of the server may take, or what it asks inside one result;
+    /// users are asked here, so it is long: default ten minutes.
     pub answer_deadline: Duration,
 }
 
@@ -77,6 +78,8 @@ pub struct Conversation {
     lost: Mutex<Option<LinkError>>,
     ended: Signal,
     noise: AtomicU64,
+    /// When a request of the server was last answered.
+    answered: Heard,
     /// Answers to the server that wait to be taken.
     replies: Arc<Semaphore>,
 }
@@ -101,6 +104,7 @@ impl Conversation {
             lost: Mutex::new(None),
             ended: Signal::new(),
             noise: AtomicU64::new(0),
+            answered: Heard::now(),
             replies: Arc::new(Semaphore::new(MAX_REPLIES)),
         });
         let inbox = Weak::clone(&conversation.me);
@@ -115,6 +119,12 @@ impl Conversation {
 
     fn link(&self) -> Option<&Arc<dyn Link>> {
         self.link.get()
+    }
+
+    /// How much the server may have going at once.
+    #[must_use]
+    pub fn limits(&self) -> &ConversationLimits {
+        &self.limits
     }
 
     /// How its link delivers.
@@ -192,8 +202,12 @@ impl Conversation {
         (kernel.waiting_ids().count(), kernel.in_flight())
     }
 
-    fn is_answering(&self) -> bool {
-        self.kernel().in_flight() > 0
+    /// Until when the server was waiting for this side, as far as can be told.
+    fn kept_waiting(&self) -> Instant {
+        match self.kernel().in_flight() {
+            0 => self.answered.last(),
+            _ => Instant::now(),
+        }
     }
 
     fn take_up(&self, pending: Pending) -> Result<RequestId, AskError> {
@@ -241,12 +255,23 @@ impl Conversation {
             _ => Vec::new(),
         };
         let frame = frame.into();
-        link.carry(Parcel {
+        let carrying = link.carry(Parcel {
             frame,
             kind,
             headers,
-        })
-        .await
+        });
+        tokio::select! {
+            biased;
+            carried = carrying => carried.inspect_err(|error| self.note(error)),
+            () = self.ended.cancelled() => Err(LinkError::Closed),
+        }
+    }
+
+    /// A session that is gone takes its connection with it.
+    fn note(&self, error: &LinkError) {
+        if matches!(error, LinkError::SessionGone) {
+            self.end(error.clone());
+        }
     }
 
     fn features(&self) -> Option<&'static Features> {
@@ -277,8 +302,8 @@ impl Conversation {
             signal.cancel();
         }
         for pending in waiting {
-            let sent = !why.is_unsent();
-            let error = why.clone();
+            // Whatever ended the connection: others may have reached the server before.
+            let (error, sent) = (why.clone(), true);
             let _ = pending.answered.send(Err(AskError::Link { error, sent }));
         }
     }

@@ -21,7 +21,7 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// The envelope of a client that speaks `revision`.
+    /// The envelope of a client that speaks `revision`, without what that lacks.
     ///
     /// # Errors
     /// When what the client says of itself has no JSON form.
@@ -30,12 +30,25 @@ impl Envelope {
         info: &Implementation,
         capabilities: &ClientCapabilities,
     ) -> Result<Self, Unwritable> {
+        let features = revision.features();
         Ok(Self {
             version: json::to_vec(revision.as_str())?,
-            info: json::to_vec(info)?,
-            capabilities: json::to_vec(capabilities)?,
+            info: laid(info, features)?,
+            capabilities: laid(capabilities, features)?,
         })
     }
+}
+
+fn laid<T: Serialize + Project + Clone>(
+    said: &T,
+    features: &Features,
+) -> Result<Vec<u8>, Unwritable> {
+    if said.fits(features) {
+        return json::to_vec(said);
+    }
+    let mut less = said.clone();
+    less.project(features);
+    json::to_vec(&less)
 }
 
 /// What is added to the parameters of one request.
@@ -184,7 +197,10 @@ mod tests {
             ..Added::default()
         };
         let nothing: Option<&PaginatedParams> = None;
-        assert_eq!(written(nothing, Revision::NEWEST_LEGACY, added), Value::Null);
+        assert_eq!(
+            written(nothing, Revision::NEWEST_LEGACY, added),
+            Value::Null
+        );
         let progress = Added {
             progress: true,
             ..added

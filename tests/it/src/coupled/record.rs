@@ -79,8 +79,9 @@ impl Record {
         let judged = oracle.check_message(self.revision.as_str(), sender, message, asked);
         if let Err(faults) = judged {
             let (name, faults) = (&self.name, faults.join("\n"));
-            self.faults
-                .push(format!("{name}: {sender:?} says what is no message: {faults}\n{message:#}"));
+            self.faults.push(format!(
+                "{name}: {sender:?} says what is no message: {faults}\n{message:#}"
+            ));
         }
     }
 

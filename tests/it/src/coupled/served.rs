@@ -31,7 +31,11 @@ pub(super) fn connector(case: Case, server: &Server, posts: &Posts) -> Arc<dyn C
         }),
         Bind::Http => {
             let service = StreamableHttp::new(server, Config::new());
-            Arc::new(at("http://localhost/mcp").http(service).layer(posts.clone()))
+            Arc::new(
+                at("http://localhost/mcp")
+                    .http(service)
+                    .layer(posts.clone()),
+            )
         }
         Bind::Sse => {
             let service = HttpSse::new(server, Config::new());

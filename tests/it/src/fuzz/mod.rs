@@ -4,25 +4,33 @@
 //! (`cargo xtask fuzz`); the kept inputs in `fuzz/corpus` are replayed by the ordinary tests.
 //! Inputs are text wherever they can be, so that a find can be read and written by hand.
 
+mod client;
 mod converse;
 mod cursor;
 mod envelope;
+mod events;
+mod hostile;
 mod http;
 mod lines;
 mod members;
 mod pipe;
 mod rpc;
+mod schema;
 mod server;
 mod state;
 mod uri_template;
+mod user;
 mod written;
 
+pub use client::client;
 pub use cursor::cursor;
 pub use envelope::envelope;
+pub use events::events;
 pub use http::http;
 pub use lines::lines;
 pub use pipe::pipe;
 pub use rpc::rpc;
+pub use schema::schema;
 pub use state::state;
 pub use uri_template::uri_template;
 
@@ -31,12 +39,15 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
 pub const TARGETS: &[Target] = &[
+    ("client", client),
     ("cursor", cursor),
     ("envelope", envelope),
+    ("events", events),
     ("http", http),
     ("lines", lines),
     ("pipe", pipe),
     ("rpc", rpc),
+    ("schema", schema),
     ("state", state),
     ("uri_template", uri_template),
 ];

@@ -12,7 +12,7 @@ use super::members::Members;
 /// The most frames of an input.
 const MAX_FRAMES: usize = 64;
 
-/// The most messages of a batch, as the server has it.
+/// The most messages of a batch, as both sides have it.
 const MAX_BATCH: usize = 100;
 
 /// The id of the last request.
@@ -49,7 +49,7 @@ pub fn pipe(input: &[u8]) {
 }
 
 /// The ids of everything in a frame that could be a request.
-fn ids(frame: &[u8]) -> Vec<RequestId> {
+pub(super) fn ids(frame: &[u8]) -> Vec<RequestId> {
     let text = std::str::from_utf8(frame).unwrap_or_default();
     let id = |message: &str| RequestId::from_json(Members::of(message)?.get("id")?);
     messages(text).into_iter().filter_map(id).collect()

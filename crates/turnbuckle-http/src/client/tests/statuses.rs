@@ -259,6 +259,7 @@ async fn a_session_id_that_is_no_word_is_refused() {
     assert!(joined.initialize().await.is_err());
 }
 
+// requirement: 97f9f9a880c6
 #[tokio::test(start_paused = true)]
 async fn redirects_stay_within_the_origin_and_the_method() {
     let to = |status, location: &str| Reply::new(status).header("location", location);

@@ -2,11 +2,11 @@
 
 use turnbuckle_types::{
     ClientCapabilities, DiscoverResult, ElicitationCapability, Implementation, InitializeParams,
-    InitializeResult, SamplingCapability, ServerCapabilities,
+    InitializeResult, RootsCapability, SamplingCapability, ServerCapabilities,
 };
 
 use super::{Project, members};
-use crate::revision::Features;
+use crate::revision::{Features, Method, Party};
 
 members! {
     Implementation {
@@ -22,9 +22,16 @@ members! {
     ElicitationCapability { form since elicitation_url, url since elicitation_url }
 }
 
+/// Whether a client may say that its roots changed.
+fn tells_of_roots(features: &Features) -> bool {
+    Method::RootsListChanged.reaches(Party::Server, features.revision)
+}
+
 impl Project for ClientCapabilities {
     fn fits(&self, features: &Features) -> bool {
-        (features.elicitation || self.elicitation.is_none())
+        let announces = |roots: &RootsCapability| roots.list_changed.is_some();
+        (tells_of_roots(features) || !self.roots.as_ref().is_some_and(announces))
+            && (features.elicitation || self.elicitation.is_none())
             && (features.extensions || self.extensions.is_empty())
             && self.elicitation.fits(features)
             && self.sampling.fits(features)
@@ -38,6 +45,9 @@ impl Project for ClientCapabilities {
         }
         if !features.extensions {
             self.extensions = Default::default();
+        }
+        if let Some(roots) = self.roots.as_mut().filter(|_| !tells_of_roots(features)) {
+            roots.list_changed = None;
         }
         self.elicitation.project(features);
         self.sampling.project(features);
@@ -92,6 +102,14 @@ mod tests {
             told(modes.clone(), Revision::V2025_11_25)["elicitation"],
             modes
         );
+    }
+
+    #[test]
+    fn roots_are_announced_where_that_can_be_heard() {
+        let roots = json!({"roots": {"listChanged": true}});
+        let told = |revision| told::<ClientCapabilities>(&roots, revision);
+        assert_eq!(told(Revision::NEWEST_LEGACY), roots);
+        assert_eq!(told(Revision::NEWEST), json!({"roots": {}}));
     }
 
     #[test]

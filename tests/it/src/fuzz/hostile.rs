@@ -1,0 +1,177 @@
+//! The server's end of a pair in memory, that says whatever it is told to, and holds the client to
+//! what it may say.
+
+use std::collections::{HashMap, HashSet};
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use turnbuckle_session::{EraKind, Frame, MemoryTransport, Revision, Transport};
+use turnbuckle_wire::rpc::RequestId;
+
+use super::members::Members;
+use super::pipe::ids;
+
+/// After so long everybody has done what there was to do.
+const TICK: Duration = Duration::from_millis(1);
+
+/// A request that the client made.
+struct Heard {
+    /// The JSON of its id.
+    id: String,
+    method: String,
+}
+
+/// The server's end.
+pub(super) struct Hostile {
+    /// None once it has gone.
+    transport: Option<MemoryTransport>,
+    heard: Vec<Heard>,
+    ids: HashSet<RequestId>,
+    /// How often everything that could be a request was said and not answered.
+    asked: HashMap<RequestId, usize>,
+    answers: usize,
+}
+
+impl Hostile {
+    pub(super) fn new(transport: MemoryTransport) -> Self {
+        Self {
+            transport: Some(transport),
+            heard: Vec::new(),
+            ids: HashSet::new(),
+            asked: HashMap::new(),
+            answers: 0,
+        }
+    }
+
+    /// Whether it has closed the connection.
+    pub(super) fn is_gone(&self) -> bool {
+        self.transport.is_none()
+    }
+
+    /// How many of its requests were answered.
+    pub(super) fn answers(&self) -> usize {
+        self.answers
+    }
+
+    /// Says a line: `=` and JSON is a result of the client's last request, `!` and JSON an error of
+    /// it, `^` alone is the end of the connection, and all else a frame as it is. `@` in it stands
+    /// for the id of the client's last request, `~` for that of the one before.
+    pub(super) fn say(&mut self, line: &[u8]) {
+        let frame = match line.split_first() {
+            Some((b'=', result)) => {
+                [br#"{"jsonrpc":"2.0","id":@,"result":"#, result, b"}"].concat()
+            }
+            Some((b'!', error)) => [br#"{"jsonrpc":"2.0","id":@,"error":"#, error, b"}"].concat(),
+            Some((b'^', [])) => {
+                self.transport = None;
+                return;
+            }
+            _ => line.to_vec(),
+        };
+        let mut said = Vec::with_capacity(frame.len());
+        for byte in frame {
+            match byte {
+                b'@' => said.extend_from_slice(self.id_back(1)),
+                b'~' => said.extend_from_slice(self.id_back(2)),
+                byte => said.push(byte),
+            }
+        }
+        for id in ids(&said) {
+            *self.asked.entry(id).or_default() += 1;
+        }
+        self.send(&said);
+    }
+
+    /// The id of the request that was heard as the last, the last but one and so on.
+    fn id_back(&self, back: usize) -> &[u8] {
+        let at = self.heard.len().checked_sub(back);
+        at.map_or(b"0", |at| self.heard[at].id.as_bytes())
+    }
+
+    fn send(&mut self, frame: &[u8]) {
+        if let Some(transport) = &mut self.transport {
+            transport.queue(frame);
+        }
+    }
+
+    /// Answers the last request of that method, which must have come.
+    pub(super) fn answer(&mut self, method: &str, result: &Value) {
+        let mut heard = self.heard.iter().rev();
+        let heard = heard.find(|heard| heard.method == method);
+        let id = &heard.unwrap_or_else(|| panic!("no {method}")).id;
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+        self.send(answer.as_bytes());
+    }
+
+    /// Opens the connection as a sound server of that revision does.
+    pub(super) async fn open(&mut self, revision: Revision) {
+        let capabilities = json!({"tools": {"listChanged": true}, "completions": {},
+            "resources": {"subscribe": true, "listChanged": true},
+            "prompts": {"listChanged": true}, "logging": {}});
+        match revision.features().era {
+            EraKind::Legacy => self.answer(
+                "initialize",
+                &json!({"protocolVersion": revision.as_str(), "capabilities": capabilities,
+                    "serverInfo": {"name": "hostile", "version": "1"}}),
+            ),
+            EraKind::Modern => self.answer(
+                "server/discover",
+                &json!({"resultType": "complete", "supportedVersions": [revision.as_str()],
+                    "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"}),
+            ),
+        }
+        self.settle().await;
+    }
+
+    /// Sends what is queued and hears what comes, until nobody has anything to do.
+    pub(super) async fn settle(&mut self) {
+        loop {
+            let Some(transport) = &mut self.transport else {
+                return sleep(TICK).await;
+            };
+            let flush = poll_fn(|cx| Poll::Ready(transport.poll_flush(cx)));
+            let waits = flush.await.is_pending();
+            sleep(TICK).await;
+            let mut frames = Vec::new();
+            poll_fn(|cx| {
+                while let Poll::Ready(Some(Frame::Message(frame))) = transport.poll_frame(cx) {
+                    frames.push(frame);
+                }
+                Poll::Ready(())
+            })
+            .await;
+            if frames.is_empty() && !waits {
+                return;
+            }
+            for frame in frames {
+                self.hear(std::str::from_utf8(&frame).expect("what is sent is text"));
+            }
+        }
+    }
+
+    fn hear(&mut self, frame: &str) {
+        let members = Members::of(frame).expect("a message is an object");
+        assert!(members.are_distinct(), "{frame}");
+        assert_eq!(members.get("jsonrpc"), Some("\"2.0\""));
+        let id = members.get("id").filter(|id| *id != "null");
+        let Some(text) = id else { return };
+        let id = RequestId::from_json(text).expect("an id");
+        if let Some(method) = members.get("method") {
+            assert!(self.ids.insert(id), "an id is used twice: {frame}");
+            self.heard.push(Heard {
+                id: text.to_owned(),
+                method: serde_json::from_str(method).expect("a text"),
+            });
+            return;
+        }
+        self.answers += 1;
+        let asked = self.asked.get_mut(&id);
+        let left = asked.expect("only what was asked is answered");
+        *left = left
+            .checked_sub(1)
+            .expect("what was asked is answered once");
+    }
+}

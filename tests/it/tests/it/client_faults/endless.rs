@@ -1,0 +1,130 @@
+//! Conversations that a server never lets end: rounds of input, pages of a list.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::Instant;
+use turnbuckle_client::{Client, Error, FormAnswer};
+use turnbuckle_it::peer::Peer;
+use turnbuckle_session::Revision;
+
+use super::{FAULTY, LEGACY, WAYS, Way, fault, faulty};
+
+fn asking() -> serde_json::Value {
+    json!({"q": {"method": "elicitation/create", "params": {"mode": "form", "message": "More?",
+        "requestedSchema": {"type": "object", "properties": {}}}}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn rounds_of_input_without_end_are_left() {
+    for way in [Way::Lines, Way::Web] {
+        for (requests, state) in [
+            (Some(asking()), None),
+            (Some(asking()), Some("s")),
+            (None, Some("s")),
+        ] {
+            let peer = faulty(Revision::NEWEST, move |heard| {
+                let mut result = json!({"resultType": "input_required"});
+                if let Some(requests) = &requests {
+                    result["inputRequests"] = requests.clone();
+                }
+                if let Some(state) = state {
+                    result["requestState"] = state.into();
+                }
+                vec![heard.answer(result)]
+            });
+            let builder = Client::builder("c", "1")
+                .on_form(async |_, _| FormAnswer::accept(std::iter::empty::<(&str, bool)>()));
+            let client = way.connect_by(&peer, builder).await;
+            let (error, took) = fault(&client).await;
+            assert!(
+                matches!(error, Error::TooManyRounds { limit: 16 }),
+                "{error}"
+            );
+            assert_eq!(
+                error.to_string(),
+                "the server asked for input more than 16 times"
+            );
+            let told = peer.told_of("tools/call");
+            assert_eq!(
+                told.len(),
+                18,
+                "one, sixteen again, and the one that went well"
+            );
+            assert!(told.windows(2).all(|pair| pair[0].id() != pair[1].id()));
+            assert!(took < Duration::from_secs(120), "{took:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn input_that_asks_for_nothing_or_where_it_must_not_is_invalid() {
+    let peer = Peer::new(Revision::NEWEST, |heard| match heard.method() {
+        "tools/call" if heard.message["params"]["name"] == FAULTY => {
+            Some(vec![heard.answer(json!({"resultType": "input_required"}))])
+        }
+        "tools/list" => {
+            Some(vec![heard.answer(
+                json!({"resultType": "input_required", "requestState": "s"}),
+            )])
+        }
+        _ => None,
+    });
+    let client = Way::Lines.connect(&peer).await;
+    let (error, _) = fault(&client).await;
+    assert!(matches!(&error, Error::InvalidResult { .. }), "{error}");
+    let error = client.list_tools().all().await.unwrap_err();
+    assert!(matches!(&error, Error::InvalidResult { .. }), "{error}");
+    // Without a handler there is nobody to ask.
+    let peer = faulty(Revision::NEWEST, |heard| {
+        vec![heard.answer(json!({"resultType": "input_required", "inputRequests": asking()}))]
+    });
+    let client = Way::Lines.connect(&peer).await;
+    let (error, _) = fault(&client).await;
+    assert!(matches!(&error, Error::Unanswered { .. }), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_leads_back_into_itself_is_left() {
+    for (way, revision) in WAYS {
+        for cursors in [["a", "a"], ["a", "b"], ["", ""]] {
+            let page = AtomicUsize::new(0);
+            let peer = Peer::new(revision, move |heard| {
+                let page = page.fetch_add(1, Ordering::Relaxed);
+                let result = json!({"resultType": "complete", "tools": [], "ttlMs": 0,
+                    "cacheScope": "private", "nextCursor": cursors[page % 2]});
+                (heard.method() == "tools/list").then(|| vec![heard.answer(result)])
+            });
+            let client = way.connect(&peer).await;
+            let began = Instant::now();
+            let error = client.list_tools().all().await.unwrap_err();
+            assert!(matches!(&error, Error::EndlessList { .. }), "{error}");
+            assert_eq!(
+                error.to_string(),
+                "the list of tools/list does not come to an end"
+            );
+            assert_eq!(began.elapsed(), Duration::ZERO);
+            assert!(peer.told_of("tools/list").len() <= 4);
+            assert_eq!(client.in_flight(), (0, 0));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_with_ever_new_cursors_is_left() {
+    let page = AtomicUsize::new(0);
+    let peer = Peer::new(LEGACY, move |heard| {
+        let page = page.fetch_add(1, Ordering::Relaxed);
+        let result = json!({"tools": [], "nextCursor": page.to_string()});
+        (heard.method() == "tools/list").then(|| vec![heard.answer(result)])
+    });
+    let client = Way::Lines.connect(&peer).await;
+    let error = client.list_tools().all().await.unwrap_err();
+    assert!(matches!(&error, Error::EndlessList { .. }), "{error}");
+    assert_eq!(peer.told_of("tools/list").len(), 10_000);
+    let mut list = client.list_tools();
+    let error = list.next().await.unwrap().unwrap_err();
+    assert!(matches!(&error, Error::EndlessList { .. }), "{error}");
+    assert!(list.next().await.is_none());
+}

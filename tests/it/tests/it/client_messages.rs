@@ -1,0 +1,203 @@
+//! What our client says by itself, and what it does about what a server says.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use turnbuckle_client::{Client, Era};
+use turnbuckle_it::coupled::connect_to;
+use turnbuckle_it::peer::{Heard, Peer, Step};
+use turnbuckle_session::{EraKind, Revision};
+
+use crate::client_support::plain;
+use crate::traced::Traced;
+
+// requirement: b6066dea8c7d cfa7569a5518
+#[tokio::test(start_paused = true)]
+async fn nothing_is_asked_for_by_itself() {
+    for revision in Revision::ALL {
+        let peer = Peer::new(revision, |heard| {
+            (heard.method() == "tools/list").then(|| {
+                vec![
+                    heard.answer(json!({"tools": [], "resultType": "complete", "ttlMs": 1000,
+                    "cacheScope": "private"})),
+                ]
+            })
+        });
+        let client = connect_to(&peer, plain()).await.unwrap();
+        client.list_tools().all().await.unwrap();
+        let told = peer.told().len();
+        tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
+        assert_eq!(peer.told().len(), told, "{revision}");
+        client.list_tools().all().await.unwrap();
+        assert_eq!(peer.told().len(), told + 1, "{revision}");
+    }
+}
+
+// requirement: 1e9cd78933ed 4341e25d8457
+#[tokio::test(start_paused = true)]
+async fn pings_are_sent_as_often_as_was_said() {
+    for revision in legacy() {
+        let peer = Peer::new(revision, |_| None);
+        let builder = plain().keep_alive(Duration::from_secs(10), Duration::from_secs(2));
+        let client = connect_to(&peer, builder).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(65)).await;
+        assert_eq!(peer.told_of("ping").len(), 6, "{revision}");
+        drop(client);
+    }
+}
+
+// requirement: 341bf0d70634
+#[tokio::test(start_paused = true)]
+async fn a_ping_that_is_not_answered_is_logged() {
+    let traced = Traced::start();
+    let peer = Peer::new(Revision::NEWEST_LEGACY, |heard| {
+        (heard.method() == "ping").then(Vec::new)
+    });
+    let builder = plain().keep_alive(Duration::from_secs(10), Duration::from_secs(2));
+    let client = connect_to(&peer, builder).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(11)).await;
+    assert_eq!(traced.with("ping"), [] as [String; 0]);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(traced.with("ping was not answered").len(), 1);
+    // The connection has failed, and is gone; there is another for what comes next.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(peer.standing(), 0);
+    client.read("a:b").await.unwrap();
+    assert_eq!(peer.opened(), 2);
+}
+
+// requirement: 2a241dfe298b
+#[tokio::test(start_paused = true)]
+async fn a_servers_ping_is_answered_while_the_user_is_asked() {
+    for revision in legacy().into_iter().filter(|it| it.features().elicitation) {
+        let peer = Peer::calls(revision, |heard| {
+            let form = json!({"message": "m", "requestedSchema": {"type": "object",
+                "properties": {}}});
+            vec![
+                ask("form", "elicitation/create", form),
+                ask("ping", "ping", Value::Null),
+                Step::Wait(Duration::from_secs(1)),
+                heard.text("done"),
+            ]
+        });
+        let builder = plain().on_form(async |_, _| std::future::pending().await);
+        let client = connect_to(&peer, builder).await.unwrap();
+        client.call("t", &()).await.unwrap();
+        let answers: Vec<_> = peer.told_of("").into_iter().map(|it| it.message).collect();
+        let pong = json!({"jsonrpc": "2.0", "id": "ping", "result": {}});
+        assert_eq!(answers, [pong], "{revision}");
+    }
+}
+
+// requirement: 4a04d220ebed a4b7f49b39b8 d5a34268aa6e ee37dbe477da f704babfa3d8
+#[tokio::test(start_paused = true)]
+async fn invalid_cancellations_and_unknown_progress_are_ignored() {
+    for revision in Revision::ALL {
+        let notify = |method: &str, params: Value| {
+            Step::Say(json!({"jsonrpc": "2.0", "method": method, "params": params}))
+        };
+        let peer = Peer::calls(revision, move |heard| {
+            let cancelled = "notifications/cancelled";
+            let mut steps = vec![
+                notify(cancelled, json!({"requestId": "nobody's"})),
+                notify(cancelled, json!({"requestId": 1})),
+                notify(cancelled, json!({})),
+                notify(cancelled, json!({"requestId": {}})),
+                notify(cancelled, json!({"requestId": heard.id()})),
+                notify(
+                    "notifications/progress",
+                    json!({"progressToken": "no", "progress": 1}),
+                ),
+                notify(
+                    "notifications/progress",
+                    json!({"progressToken": [], "progress": 1}),
+                ),
+                notify(
+                    "notifications/progress",
+                    json!({"progressToken": 1, "progress": 1}),
+                ),
+            ];
+            steps.push(heard.text("all the same"));
+            steps
+        });
+        let client = connect_to(&peer, plain()).await.unwrap();
+        let (call, mut progress) = client.call("t", &()).with_progress();
+        assert_eq!(
+            call.await.unwrap().content[0].as_text(),
+            Some("all the same")
+        );
+        assert!(progress.next().await.is_none(), "{revision}");
+        assert_eq!(
+            peer.told_of("notifications/cancelled").len(),
+            0,
+            "{revision}"
+        );
+    }
+}
+
+// requirement: b54afab82f92
+#[tokio::test(start_paused = true)]
+async fn a_servers_code_passes_unjudged() {
+    for revision in Revision::ALL {
+        for code in [
+            -1, -32601, -32002, -32000, -32010, -32099, -32700, -32603, 0, 12345,
+        ] {
+            let peer = Peer::calls(revision, move |heard| {
+                vec![heard.refuse(code, "as it came")]
+            });
+            let client = connect_to(&peer, plain()).await.unwrap();
+            let error = client.call("t", &()).await.unwrap_err();
+            let refusal = error.refusal().expect("a refusal");
+            assert_eq!(
+                (refusal.code, &*refusal.message),
+                (code, "as it came"),
+                "{revision}"
+            );
+            assert_eq!(peer.told_of("tools/call").len(), 1, "{revision} {code}");
+        }
+    }
+}
+
+// requirement: c300e202aafa e6b9bedb33dc
+#[tokio::test(start_paused = true)]
+async fn a_modern_server_that_asks_gets_no_response() {
+    let asking = |heard: &Heard| {
+        let form = json!({"message": "m", "requestedSchema": {"type": "object",
+            "properties": {}}});
+        vec![
+            ask("q", "elicitation/create", form),
+            ask("p", "ping", Value::Null),
+            ask("x", "made/up", Value::Null),
+            Step::Wait(Duration::from_secs(1)),
+            heard.answer(json!({"content": [], "resultType": "complete"})),
+        ]
+    };
+    let builder = || {
+        plain()
+            .on_form(async |_, _| turnbuckle_client::FormAnswer::Decline)
+            .era(Era::Modern)
+    };
+    for web in [false, true] {
+        let peer = Peer::calls(Revision::NEWEST, asking);
+        let client: Client = match web {
+            false => builder().connect(peer.lines()).await.unwrap(),
+            true => builder().connect(peer.web()).await.unwrap(),
+        };
+        client.call("t", &()).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(peer.told_of("").len(), 0, "{web}");
+    }
+}
+
+fn ask(id: &str, method: &str, params: Value) -> Step {
+    let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+    if !params.is_null() {
+        message["params"] = params;
+    }
+    Step::Say(message)
+}
+
+fn legacy() -> Vec<Revision> {
+    let legacy = |revision: &Revision| revision.features().era == EraKind::Legacy;
+    Revision::ALL.into_iter().filter(legacy).collect()
+}

@@ -1,0 +1,102 @@
+//! Our client and servers that are processes.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use turnbuckle_client::{Client, Era};
+use turnbuckle_it::oracle::{Oracle, Sender};
+use turnbuckle_it::peer::{Peer, shell};
+use turnbuckle_session::Revision;
+
+use crate::client_support::plain;
+
+/// A file that is gone with this.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str) -> Self {
+        let name = format!("turnbuckle-{name}-{}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+async fn connect(fault: &str) -> Client {
+    let builder = plain().era(Era::Only(Revision::NEWEST_LEGACY));
+    builder.connect(shell(fault)).await.unwrap()
+}
+
+// requirement: 126d7348daa8 7d4b06cb18cb
+#[tokio::test]
+async fn only_messages_are_written_to_a_process() {
+    let file = File::new("written");
+    // What comes after the handshake, byte for byte, and what is left over when the input ends.
+    let keep = format!(
+        r#"printf '%s\n' "$line" >> '{0}'; answer; cat >> '{0}'"#,
+        file.0.display()
+    );
+    let client = connect(&keep).await;
+    client
+        .call("t", &json!({"text": "one\ntwo\r\n\u{2028}\u{85}"}))
+        .await
+        .unwrap();
+    let waiting = tokio::spawn(client.call("waits", &()).into_future());
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    waiting.abort();
+    let _ = waiting.await;
+    client.close().await;
+    let written = std::fs::read_to_string(&file.0).unwrap();
+    assert!(written.ends_with('\n'));
+    let lines: Vec<_> = written.lines().collect();
+    let methods: Vec<_> = lines
+        .iter()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["method"].clone())
+        .collect();
+    assert_eq!(methods[0], "tools/call");
+    assert!(lines.len() >= 2, "{methods:?}");
+    let Some(oracle) = Oracle::load() else { return };
+    let revision = Revision::NEWEST_LEGACY.as_str();
+    for line in lines {
+        let message = serde_json::from_str(line).unwrap();
+        let judged = oracle.check_message(revision, Sender::Client, &message, None);
+        assert_eq!(judged, Ok(()), "{line}");
+    }
+}
+
+// requirement: fa7492d71613
+#[tokio::test]
+async fn what_is_said_on_error_output_is_no_error() {
+    let client = connect("echo 'ERROR: fatal' >&2; answer; echo 'panicked' >&2").await;
+    for _ in 0..3 {
+        client.call("t", &()).await.unwrap();
+    }
+    assert_eq!(client.server().unwrap().revision, Revision::NEWEST_LEGACY);
+    client.close().await;
+}
+
+// requirement: 698d0a5d76e3
+#[tokio::test(start_paused = true)]
+async fn one_connection_serves_every_task() {
+    for revision in Revision::ALL {
+        let peer = Peer::new(revision, |_| None);
+        let builder = plain().era(Era::Only(revision));
+        let client = builder.connect(peer.lines()).await.unwrap();
+        let tasks: Vec<_> = (0..20)
+            .map(|_| {
+                let client = client.clone();
+                tokio::spawn(async move { client.call("t", &()).await })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap().unwrap();
+        }
+        assert_eq!((peer.opened(), peer.standing()), (1, 1), "{revision}");
+    }
+}

@@ -1,0 +1,103 @@
+//! What the tests of our client share.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use turnbuckle_client::{Client, ClientBuilder};
+use turnbuckle_server::{
+    Context, Reading, Server, Structured, Typing, prompt, resource, resource_template, tool,
+};
+use turnbuckle_types::LogLevel;
+
+/// What `add` takes.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Add {
+    pub(crate) a: i64,
+    pub(crate) b: i64,
+}
+
+/// What `add` gives.
+#[derive(Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub(crate) struct Sum {
+    pub(crate) sum: i64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Greet {
+    name: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    text: String,
+}
+
+/// A client of no particular kind.
+pub(crate) fn plain() -> ClientBuilder {
+    Client::builder("tester", "1.0.0")
+}
+
+/// Lets everything happen that needs no time.
+pub(crate) async fn settle() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
+/// A server with every feature; its lists come in pages of two.
+pub(crate) fn everything() -> Server {
+    let add = async |it: Add, _: Context| Structured(Sum { sum: it.a + it.b });
+    let steps = async |(): (), context: Context| {
+        for step in 1..=3 {
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            context.progress_message(step, Some(3.into()), "on").await;
+        }
+        "done"
+    };
+    let log = async |(): (), context: Context| {
+        context.log(LogLevel::Info, Some("test"), "little").await;
+        context.log(LogLevel::Error, Some("test"), "much").await;
+        "logged"
+    };
+    let forever = async |(): (), _: Context| -> &'static str { std::future::pending().await };
+    let fails = async |(): (), _: Context| -> Result<String, turnbuckle_server::Failure> {
+        Err(turnbuckle_server::Failure::new("it does not work"))
+    };
+    let names = async |typing: Typing, _: Context| vec![format!("{}da", typing.value)];
+    let note = async |reading: Reading, _: Context| {
+        format!("note {}", reading.variables.text("id").unwrap_or_default())
+    };
+    Server::builder("everything", "1.0.0")
+        .page_size(NonZeroUsize::new(2).unwrap())
+        .tool(tool("add", add))
+        .tool(tool("steps", steps))
+        .tool(tool("log", log))
+        .tool(tool("forever", forever))
+        .tool(tool("fails", fails))
+        .tool(tool("echo", async |it: Echo, _: Context| it.text))
+        .resource(resource(
+            "a:1",
+            "one",
+            async |_: Reading, _: Context| "first",
+        ))
+        .resource(resource(
+            "a:2",
+            "two",
+            async |_: Reading, _: Context| "second",
+        ))
+        .resource(resource(
+            "a:3",
+            "three",
+            async |_: Reading, _: Context| "third",
+        ))
+        .resource_template(resource_template("note:{id}", "note", note))
+        .prompt(
+            prompt("greet", async |it: Greet, _: Context| {
+                format!("Hello {}", it.name)
+            })
+            .complete("name", names),
+        )
+        .logging()
+        .build()
+        .unwrap()
+}
