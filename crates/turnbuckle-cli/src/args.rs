@@ -226,7 +226,9 @@ fn level(text: &str) -> Result<LogLevel, String> {
 /// `500ms`, `30s`, `5m`, `1h`; a number alone is seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration, &'static str> {
     const HOW: &str = "a time is written like 500ms, 30s, 5m or 1h";
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let number: u64 = number.parse().map_err(|_| HOW)?;
     let millis = match unit {
@@ -236,7 +238,9 @@ pub(crate) fn duration(text: &str) -> Result<Duration, &'static str> {
         "h" => Some(3_600_000),
         _ => None,
     };
-    let millis = millis.and_then(|unit: u64| number.checked_mul(unit)).ok_or(HOW)?;
+    let millis = millis
+        .and_then(|unit: u64| number.checked_mul(unit))
+        .ok_or(HOW)?;
     match millis {
         0 => Err("it has to be longer than nothing"),
         // A year; what is longer than that cannot be added to a clock everywhere.
@@ -254,7 +258,16 @@ mod tests {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(duration("3"), Ok(Duration::from_secs(3)));
         assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        for wrong in ["", "0s", "s", "1d", "-1s", "1.5s", "99999999999999999999s", "99999999h"] {
+        for wrong in [
+            "",
+            "0s",
+            "s",
+            "1d",
+            "-1s",
+            "1.5s",
+            "99999999999999999999s",
+            "99999999h",
+        ] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
     }

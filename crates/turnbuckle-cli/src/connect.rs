@@ -54,17 +54,24 @@ fn over_http(
         headers.push((name.clone(), from_env(variable)?));
     }
     if let Some(variable) = &reach.bearer_env {
-        headers.push(("Authorization".into(), format!("Bearer {}", from_env(variable)?)));
+        headers.push((
+            "Authorization".into(),
+            format!("Bearer {}", from_env(variable)?),
+        ));
     }
     if !headers.is_empty() && !reach.insecure_http && goes_open(url) {
-        return Err(Failure::usage(format!("headers for {url} could be read on their way"))
-            .hint("use https, or say `--insecure-http` if they may be"));
+        return Err(
+            Failure::usage(format!("headers for {url} could be read on their way"))
+                .hint("use https, or say `--insecure-http` if they may be"),
+        );
     }
     if let Some(file) = &reach.ca {
         connector = connector.ca_certificate_pem(&bytes(file)?).map_err(wrong)?;
     }
     if let Some(file) = &reach.client_cert {
-        connector = connector.client_identity_pem(&bytes(file)?).map_err(wrong)?;
+        connector = connector
+            .client_identity_pem(&bytes(file)?)
+            .map_err(wrong)?;
     }
     let mut secrets = Vec::new();
     for (name, value) in headers {
@@ -85,7 +92,9 @@ fn over_http(
 
 /// Whether a URL leads to another machine without encryption.
 fn goes_open(url: &str) -> bool {
-    let rest = url.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
+    let rest = url
+        .get(..7)
+        .filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
     rest.is_some() && !is_local(&url[7..])
 }
 
@@ -122,7 +131,10 @@ fn by_command(target: Target, reach: &Reach, screen: &Screen) -> Result<Way, Fai
         words.extend(args.iter().map(|arg| arg.to_string_lossy()));
         let mut shown = format!(
             "{} {}",
-            screen.err_ink(Ink::Warn, &format!("{} runs:", shell([&*from.to_string_lossy()]))),
+            screen.err_ink(
+                Ink::Warn,
+                &format!("{} runs:", shell([&*from.to_string_lossy()]))
+            ),
             shell(words.iter().map(|word| &**word)),
         );
         if let Some(cwd) = &cwd {
@@ -142,7 +154,9 @@ fn by_command(target: Target, reach: &Reach, screen: &Screen) -> Result<Way, Fai
     }
     if screen.look.verbose {
         let screen = screen.clone();
-        command = command.stderr(StderrTo::lines(move |line| screen.server_says("server:", line)));
+        command = command.stderr(StderrTo::lines(move |line| {
+            screen.server_says("server:", line)
+        }));
     }
     Ok(Way {
         connector: Arc::new(command),

@@ -75,16 +75,19 @@ impl From<Error> for Failure {
         let failure = Self::new(error.to_string()).exit(Exit::of(&error));
         match error {
             Error::Refused(refusal) => failure.refusal(refusal),
-            Error::Unauthorized { status: 401, .. } => failure
-                .hint("`--bearer-env VAR` sends the token that the variable VAR holds, `-H` any header"),
+            Error::Unauthorized { status: 401, .. } => failure.hint(
+                "`--bearer-env VAR` sends the token that the variable VAR holds, `-H` any header",
+            ),
             Error::TimedOut(_) => failure.hint("`--timeout 5m` waits longer"),
             Error::Lost {
-                reason: LinkError::Status { status: 404 | 405, .. },
+                reason:
+                    LinkError::Status {
+                        status: 404 | 405, ..
+                    },
                 ..
             } => failure.hint("is the path right? Many servers are at /mcp"),
-            Error::Unanswered { .. } => {
-                failure.hint("`--caps` chooses what a server may ask, `--yes` answers with defaults")
-            }
+            Error::Unanswered { .. } => failure
+                .hint("`--caps` chooses what a server may ask, `--yes` answers with defaults"),
             _ => failure,
         }
     }

@@ -14,7 +14,7 @@ pub(crate) struct Failure {
     what: String,
     hint: Option<String>,
     exit: Exit,
-    refusal: Option<ErrorObject>,
+    refusal: Option<Box<ErrorObject>>,
     silent: bool,
 }
 
@@ -57,7 +57,7 @@ impl Failure {
 
     /// Adds the error that the server answered with.
     pub(crate) fn refusal(mut self, refusal: ErrorObject) -> Self {
-        self.refusal = Some(refusal);
+        self.refusal = Some(Box::new(refusal));
         self
     }
 
@@ -87,7 +87,7 @@ impl Failure {
                 exit_code: self.exit.code(),
                 message: &self.what,
                 hint: self.hint.as_deref(),
-                response: self.refusal.as_ref(),
+                response: self.refusal.as_deref(),
             },
         }
     }

@@ -131,7 +131,9 @@ fn main() -> ExitCode {
         Ok(Cli { command }) => command,
         Err(error) => return misused(&error),
     };
-    let json = command.look().is_some_and(|look| look.output != Format::Text);
+    let json = command
+        .look()
+        .is_some_and(|look| look.output != Format::Text);
     match run(command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -147,13 +149,20 @@ fn misused(error: &clap::Error) -> ExitCode {
     let wants_json = || {
         let words: Vec<_> = std::env::args().take_while(|word| word != "--").collect();
         let is_json = |word: &str| matches!(word, "json" | "ndjson");
-        words.windows(2).any(|pair| matches!(&*pair[0], "-o" | "--output") && is_json(&pair[1]))
+        words
+            .windows(2)
+            .any(|pair| matches!(&*pair[0], "-o" | "--output") && is_json(&pair[1]))
             || words.iter().any(|word| {
-                let value = word.strip_prefix("--output=").or_else(|| word.strip_prefix("-o"));
+                let value = word
+                    .strip_prefix("--output=")
+                    .or_else(|| word.strip_prefix("-o"));
                 value.is_some_and(is_json)
             })
     };
-    let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let asked = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
     if asked || !wants_json() {
         let _ = error.print();
     } else {

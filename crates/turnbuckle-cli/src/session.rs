@@ -145,7 +145,10 @@ impl Session {
         let call = call.on_progress(move |progress| {
             screen.progress(
                 progress.progress.as_f64(),
-                progress.total.as_ref().map(turnbuckle::types::Number::as_f64),
+                progress
+                    .total
+                    .as_ref()
+                    .map(turnbuckle::types::Number::as_f64),
                 progress.message.as_deref(),
             );
         });

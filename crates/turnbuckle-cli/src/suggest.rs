@@ -18,7 +18,8 @@ pub(crate) fn nearest<'a>(
         .take(COMPARED)
         .filter_map(|candidate| {
             let other: Vec<char> = candidate.to_lowercase().chars().take(LONGEST).collect();
-            let begins = typed.len() >= 3 && (other.starts_with(&typed) || typed.starts_with(&other));
+            let begins =
+                typed.len() >= 3 && (other.starts_with(&typed) || typed.starts_with(&other));
             match distance(&typed, &other) {
                 far if far > near => begins.then_some((near, candidate)),
                 distance => Some((distance, candidate)),

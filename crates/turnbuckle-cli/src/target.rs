@@ -115,7 +115,11 @@ impl Target {
             workspace: &workspace,
         };
         let reached = found.entry.reached(&variables).map_err(|why| {
-            Failure::usage(format!("{:?} in {}: {why}", found.name, found.file.display()))
+            Failure::usage(format!(
+                "{:?} in {}: {why}",
+                found.name,
+                found.file.display()
+            ))
         })?;
         Ok(Ok(match reached {
             Reached::Url { url, headers, sse } => Self::Url { url, headers, sse },
@@ -141,7 +145,9 @@ impl Target {
 /// Whether a word can be the beginning of a URL without its scheme.
 fn is_host(word: &str) -> bool {
     let host = word.split(['/', '?']).next().unwrap_or_default();
-    is_local(word) || (!host.is_empty() && host.contains('.') && !host.starts_with('.')) || has_port(host)
+    is_local(word)
+        || (!host.is_empty() && host.contains('.') && !host.starts_with('.'))
+        || has_port(host)
 }
 
 fn has_port(host: &str) -> bool {
@@ -161,7 +167,9 @@ pub(crate) fn is_local(word: &str) -> bool {
     name == "localhost"
         || name.ends_with(".localhost")
         || name == "[::1]"
-        || name.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+        || name
+            .parse::<std::net::Ipv4Addr>()
+            .is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -170,13 +178,26 @@ mod tests {
 
     #[test]
     fn hosts_are_told_from_names() {
-        for host in ["localhost", "localhost:3000/mcp", "127.0.0.1:1", "[::1]:80/x", "a.localhost"] {
+        for host in [
+            "localhost",
+            "localhost:3000/mcp",
+            "127.0.0.1:1",
+            "[::1]:80/x",
+            "a.localhost",
+        ] {
             assert!(is_host(host) && is_local(host), "{host}");
         }
         for host in ["example.com", "example.com/mcp", "mcp:8080", "192.168.0.1"] {
             assert!(is_host(host) && !is_local(host), "{host}");
         }
-        for name in ["github", "my-server", "./server", "claude:github", "", "/x.y"] {
+        for name in [
+            "github",
+            "my-server",
+            "./server",
+            "claude:github",
+            "",
+            "/x.y",
+        ] {
             assert!(!is_host(name), "{name}");
         }
         assert!(!is_local("localhost.evil.com"));

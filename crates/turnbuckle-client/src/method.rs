@@ -112,19 +112,33 @@ methods! {
 
 /// Whether a server declared what a method needs. Asking for what it did not declare is refused
 /// here: the server's answer would tell less.
+///
+/// Specification: basic/lifecycle, "Operation" (2025-11-25).
 pub(crate) fn declared<M: ServerMethod>(server: &ServerInfo) -> Result<(), &'static str> {
     let capabilities = &server.capabilities;
     let features = server.revision.features();
     let (there, missing) = match M::METHOD {
-        name if name == Complete::METHOD => (
+        ListTools::METHOD | CallTool::METHOD => (
+            capabilities.tools.is_some(),
+            "the server does not declare tools",
+        ),
+        ListPrompts::METHOD | GetPrompt::METHOD => (
+            capabilities.prompts.is_some(),
+            "the server does not declare prompts",
+        ),
+        ListResources::METHOD | ListResourceTemplates::METHOD | ReadResource::METHOD => (
+            capabilities.resources.is_some(),
+            "the server does not declare resources",
+        ),
+        Complete::METHOD => (
             capabilities.completions.is_some() || !features.completions_capability,
             "the server does not declare completions",
         ),
-        name if name == SetLevel::METHOD => (
+        SetLevel::METHOD => (
             capabilities.logging.is_some(),
             "the server does not declare logging",
         ),
-        name if name == Subscribe::METHOD || name == Unsubscribe::METHOD => (
+        Subscribe::METHOD | Unsubscribe::METHOD => (
             capabilities
                 .resources
                 .as_ref()

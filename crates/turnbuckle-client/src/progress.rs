@@ -71,7 +71,9 @@ struct Listener(Weak<Shared>);
 
 impl Progressing for Listener {
     fn progress(&self, params: ProgressParams) {
-        let Some(shared) = self.0.upgrade() else { return };
+        let Some(shared) = self.0.upgrade() else {
+            return;
+        };
         let mut state = shared.state();
         if state.notices.len() == KEPT {
             state.notices.pop_front();
@@ -87,7 +89,9 @@ impl Progressing for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let Some(shared) = self.0.upgrade() else { return };
+        let Some(shared) = self.0.upgrade() else {
+            return;
+        };
         let mut state = shared.state();
         state.listeners -= 1;
         let reader = state.reader.take();

@@ -205,7 +205,9 @@ impl ToolEntry {
             };
             let valid = match arguments {
                 Some(arguments) => validator.validate(arguments),
-                None => validator.validate_value(&serde_json::Value::Object(serde_json::Map::new())),
+                None => {
+                    validator.validate_value(&serde_json::Value::Object(serde_json::Map::new()))
+                }
             };
             if let Err(violations) = valid {
                 return bad_arguments(self.key(), &violations.into());

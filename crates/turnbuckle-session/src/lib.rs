@@ -7,12 +7,13 @@
 
 mod batch;
 mod call;
-mod conversation;
 mod change;
 mod context;
+mod conversation;
 mod driver;
 mod exchange;
 mod handshake;
+mod joined;
 pub mod kernel;
 mod legacy;
 mod limits;
@@ -20,7 +21,6 @@ mod link;
 mod memory;
 mod outbox;
 mod outgoing;
-mod joined;
 mod patience;
 mod peer;
 mod pipe;
@@ -39,8 +39,8 @@ pub use conversation::{
     Ask, AskError, Conversation, ConversationLimits, Host, Progressing, RawResult, ServerRequest,
 };
 pub use exchange::{Exchange, Opened};
-pub use legacy::LegacyState;
 pub use joined::Joined;
+pub use legacy::LegacyState;
 pub use limits::Limits;
 pub use link::{
     Carrying, Connector, Inbox, Link, LinkError, LinkKind, Opening, Parcel, ParcelKind, Settling,
@@ -59,7 +59,8 @@ pub use transport::{Binding, Frame, Transport, TransportContext};
 pub use turnbuckle_wire::era::params;
 pub use turnbuckle_wire::era::{
     Body, Encoded, InvalidParamHeader, Judgement, ParamHeader, Params, Plain, Project, Projected,
-    Reply, ResultType, Structured, Target, is_modern_error, judge, param_headers, result_type, select,
+    Reply, ResultType, Structured, Target, is_modern_error, judge, param_headers, result_type,
+    select,
 };
 pub use turnbuckle_wire::json;
 pub use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};

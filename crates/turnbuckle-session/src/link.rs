@@ -15,8 +15,7 @@ use turnbuckle_wire::revision::Features;
 use crate::Frame;
 
 /// What a [`Connector`] does to open a link.
-pub type Opening<'a> =
-    Pin<Box<dyn Future<Output = Result<Arc<dyn Link>, LinkError>> + Send + 'a>>;
+pub type Opening<'a> = Pin<Box<dyn Future<Output = Result<Arc<dyn Link>, LinkError>> + Send + 'a>>;
 
 /// What a [`Link`] does with one message.
 pub type Carrying = Pin<Box<dyn Future<Output = Result<(), LinkError>> + Send>>;
@@ -241,7 +240,10 @@ impl fmt::Display for LinkError {
                 write!(f, "the server's process ended ({status})")
             }
             Self::Exited { status, stderr } => {
-                write!(f, "the server's process ended ({status}); it said: {stderr}")
+                write!(
+                    f,
+                    "the server's process ended ({status}); it said: {stderr}"
+                )
             }
             Self::Status { status, body } if body.is_empty() => {
                 write!(f, "the server answered with HTTP {status} and no message")

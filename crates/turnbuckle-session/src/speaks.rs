@@ -109,7 +109,10 @@ impl Speaks {
         out.push((headers::PROTOCOL_VERSION.into(), version));
         out.push((headers::METHOD.into(), method.to_owned()));
         if let Some(name) = about.name {
-            out.push((headers::NAME.into(), headers::encode_value(name).into_owned()));
+            out.push((
+                headers::NAME.into(),
+                headers::encode_value(name).into_owned(),
+            ));
         }
         for (name, value) in mirror_params(about.mirrored, about.arguments)? {
             out.push((name.to_owned().into(), value));

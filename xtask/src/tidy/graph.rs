@@ -59,7 +59,11 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "turnbuckle-server",
-        rooms: &["turnbuckle-schema", "turnbuckle-session", "turnbuckle-types"],
+        rooms: &[
+            "turnbuckle-schema",
+            "turnbuckle-session",
+            "turnbuckle-types",
+        ],
         third_party: &[
             "base64",
             "bytes",
@@ -79,7 +83,11 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "turnbuckle-client",
-        rooms: &["turnbuckle-schema", "turnbuckle-session", "turnbuckle-types"],
+        rooms: &[
+            "turnbuckle-schema",
+            "turnbuckle-session",
+            "turnbuckle-types",
+        ],
         third_party: &[
             "bytes",
             "futures-core",

@@ -30,7 +30,9 @@ pub(super) async fn answer(
                 }
                 Err(error) => {
                     let field = line(&error.field, 80);
-                    terminal.screen.say(&format!("  not sent: {field} has no default that fits"));
+                    terminal
+                        .screen
+                        .say(&format!("  not sent: {field} has no default that fits"));
                     FormAnswer::Cancel
                 }
             }
@@ -76,7 +78,9 @@ fn fill(terminal: &Terminal, form: &Form) -> Option<FormAnswer> {
 /// Shows what is about to be sent.
 fn show(terminal: &Terminal, form: &Form, content: &Map<FieldValue>) {
     let json = serde_json::to_string(&form.complete(content)).unwrap_or_default();
-    terminal.screen.say(&format!("\nThe answer:\n{}", pretty(&json)));
+    terminal
+        .screen
+        .say(&format!("\nThe answer:\n{}", pretty(&json)));
 }
 
 /// Asks for one field until its value fits; none if it is left out.
@@ -90,14 +94,26 @@ fn ask(
     let screen = &terminal.screen;
     let facts = Facts::of(field);
     let required = form.schema.is_required(name);
-    let mut head = format!("\n  {}", screen.err_ink(Ink::Strong, &line(facts.title.unwrap_or(name), 80)));
+    let mut head = format!(
+        "\n  {}",
+        screen.err_ink(Ink::Strong, &line(facts.title.unwrap_or(name), 80))
+    );
     let optional = if required { "" } else { ", optional" };
-    let _ = write!(head, " {}", screen.err_ink(Ink::Dim, &format!("({}{optional})", facts.kind)));
+    let _ = write!(
+        head,
+        " {}",
+        screen.err_ink(Ink::Dim, &format!("({}{optional})", facts.kind))
+    );
     if let Some(description) = facts.description {
         let _ = write!(head, "\n  {}", line(description, 300));
     }
     for (number, (value, title)) in facts.choices.iter().enumerate() {
-        let _ = write!(head, "\n    {}) {}", number + 1, line(title.unwrap_or(value), 120));
+        let _ = write!(
+            head,
+            "\n    {}) {}",
+            number + 1,
+            line(title.unwrap_or(value), 120)
+        );
     }
     screen.say(&head);
     let default = defaults.get(name);
@@ -107,7 +123,9 @@ fn ask(
     };
     loop {
         let typed = terminal.read(&prompt)?;
-        if typed.is_empty() && let Some(default) = default {
+        if typed.is_empty()
+            && let Some(default) = default
+        {
             return Some(Some(default.clone()));
         }
         if typed.is_empty() && !required {
@@ -135,7 +153,10 @@ fn ask(
 fn read(field: &PrimitiveSchema, facts: &Facts<'_>, typed: &str) -> Result<FieldValue, String> {
     let word = typed.trim();
     let choice = |word: &str| {
-        let numbered = word.parse().ok().and_then(|number: usize| facts.choices.get(number.checked_sub(1)?));
+        let numbered = word
+            .parse()
+            .ok()
+            .and_then(|number: usize| facts.choices.get(number.checked_sub(1)?));
         let named = || {
             facts.choices.iter().find(|(value, title)| {
                 *value == word || title.is_some_and(|title| title.eq_ignore_ascii_case(word))
@@ -143,12 +164,17 @@ fn read(field: &PrimitiveSchema, facts: &Facts<'_>, typed: &str) -> Result<Field
         };
         // A value that is itself a number is meant before the number of a line.
         let exact = facts.choices.iter().find(|(value, _)| *value == word);
-        exact.or(numbered).or_else(named).map(|(value, _)| (*value).to_owned())
+        exact
+            .or(numbered)
+            .or_else(named)
+            .map(|(value, _)| (*value).to_owned())
     };
     match field {
         PrimitiveSchema::Number(_) => {
             let number: Result<Number, _> = word.parse();
-            number.map(FieldValue::Number).map_err(|_| "a number, please".to_owned())
+            number
+                .map(FieldValue::Number)
+                .map_err(|_| "a number, please".to_owned())
         }
         PrimitiveSchema::Boolean(_) => match word.to_lowercase().as_str() {
             "y" | "yes" | "true" => Ok(FieldValue::Bool(true)),
@@ -159,7 +185,10 @@ fn read(field: &PrimitiveSchema, facts: &Facts<'_>, typed: &str) -> Result<Field
             .map(FieldValue::String)
             .ok_or_else(|| "one of the choices, please: its number or its name".to_owned()),
         PrimitiveSchema::MultiSelect(_) => {
-            let words = word.split(',').map(str::trim).filter(|word| !word.is_empty());
+            let words = word
+                .split(',')
+                .map(str::trim)
+                .filter(|word| !word.is_empty());
             let chosen: Option<Vec<_>> = words.map(choice).collect();
             chosen
                 .map(FieldValue::List)
@@ -181,7 +210,10 @@ impl<'a> Facts<'a> {
     fn of(field: &'a PrimitiveSchema) -> Self {
         let (title, description, kind) = match field {
             PrimitiveSchema::String(of) => {
-                let kind = of.format.as_ref().map_or_else(|| "text".to_owned(), |format| line(format.as_str(), 40));
+                let kind = of
+                    .format
+                    .as_ref()
+                    .map_or_else(|| "text".to_owned(), |format| line(format.as_str(), 40));
                 (&of.title, &of.description, kind)
             }
             PrimitiveSchema::Number(of) => {
@@ -196,11 +228,17 @@ impl<'a> Facts<'a> {
                 (&of.title, &of.description, kind)
             }
             PrimitiveSchema::Boolean(of) => (&of.title, &of.description, "yes or no".to_owned()),
-            PrimitiveSchema::SingleSelect(of) => (&of.title, &of.description, "one of these".to_owned()),
-            PrimitiveSchema::MultiSelect(of) => {
-                (&of.title, &of.description, "any of these, with commas between".to_owned())
+            PrimitiveSchema::SingleSelect(of) => {
+                (&of.title, &of.description, "one of these".to_owned())
             }
-            PrimitiveSchema::LegacyEnum(of) => (&of.title, &of.description, "one of these".to_owned()),
+            PrimitiveSchema::MultiSelect(of) => (
+                &of.title,
+                &of.description,
+                "any of these, with commas between".to_owned(),
+            ),
+            PrimitiveSchema::LegacyEnum(of) => {
+                (&of.title, &of.description, "one of these".to_owned())
+            }
             _ => (&None, &None, "text".to_owned()),
         };
         Self {
@@ -216,19 +254,36 @@ impl<'a> Facts<'a> {
 fn choices(field: &PrimitiveSchema) -> Vec<(&str, Option<&str>)> {
     match field {
         PrimitiveSchema::SingleSelect(of) => {
-            let values = of.values.iter().flatten().map(|value| (value.as_str(), None));
+            let values = of
+                .values
+                .iter()
+                .flatten()
+                .map(|value| (value.as_str(), None));
             let titled = of.one_of.iter().flatten();
-            values.chain(titled.map(|choice| (choice.value.as_str(), Some(choice.title.as_str())))).collect()
+            values
+                .chain(titled.map(|choice| (choice.value.as_str(), Some(choice.title.as_str()))))
+                .collect()
         }
         PrimitiveSchema::MultiSelect(of) => {
-            let values = of.items.values.iter().flatten().map(|value| (value.as_str(), None));
+            let values = of
+                .items
+                .values
+                .iter()
+                .flatten()
+                .map(|value| (value.as_str(), None));
             let titled = of.items.any_of.iter().flatten();
-            values.chain(titled.map(|choice| (choice.value.as_str(), Some(choice.title.as_str())))).collect()
+            values
+                .chain(titled.map(|choice| (choice.value.as_str(), Some(choice.title.as_str()))))
+                .collect()
         }
         PrimitiveSchema::LegacyEnum(of) => {
             let names = of.names.as_deref().unwrap_or_default();
             let title = |at: usize| names.get(at).map(String::as_str);
-            of.values.iter().enumerate().map(|(at, value)| (value.as_str(), title(at))).collect()
+            of.values
+                .iter()
+                .enumerate()
+                .map(|(at, value)| (value.as_str(), title(at)))
+                .collect()
         }
         _ => Vec::new(),
     }

@@ -62,7 +62,9 @@ pub(crate) fn install(
     if wants(Cap::Roots) || !speak.roots.is_empty() {
         let roots = Roots::new();
         for path in &speak.roots {
-            roots.add(root(path)?).map_err(|error| Failure::usage(error.to_string()))?;
+            roots
+                .add(root(path)?)
+                .map_err(|error| Failure::usage(error.to_string()))?;
         }
         builder = builder.roots(roots);
     }
@@ -72,8 +74,12 @@ pub(crate) fn install(
 /// The root at a path that is there.
 fn root(path: &Path) -> Result<Root, Failure> {
     let failed = |why: String| Failure::usage(format!("the root {}: {why}", path.display()));
-    let full = path.canonicalize().map_err(|error| failed(error.to_string()))?;
-    let text = full.to_str().ok_or_else(|| failed("it is not UTF-8".into()))?;
+    let full = path
+        .canonicalize()
+        .map_err(|error| failed(error.to_string()))?;
+    let text = full
+        .to_str()
+        .ok_or_else(|| failed("it is not UTF-8".into()))?;
     let root = Root::new(format!("file://{}", encoded(text)))
         .map_err(|error| failed(error.to_string()))?;
     Ok(match full.file_name().and_then(|name| name.to_str()) {

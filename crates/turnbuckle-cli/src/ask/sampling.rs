@@ -21,22 +21,27 @@ pub(super) async fn answer(
     if manner != Manner::Asked {
         return Err(Declined.into());
     }
-    let typed = terminal.converse(move |terminal| talk(terminal, &params, &question)).await;
+    let typed = terminal
+        .converse(move |terminal| talk(terminal, &params, &question))
+        .await;
     let text = typed.ok_or(Declined)?;
     let content = SamplingContent::text(text);
-    Ok(CreateMessageResult::new(MessageRole::Assistant, content, "a person").stop_reason("endTurn"))
+    Ok(
+        CreateMessageResult::new(MessageRole::Assistant, content, "a person")
+            .stop_reason("endTurn"),
+    )
 }
 
-fn talk(
-    terminal: &Terminal,
-    params: &CreateMessageParams,
-    question: &Question,
-) -> Option<String> {
+fn talk(terminal: &Terminal, params: &CreateMessageParams, question: &Question) -> Option<String> {
     let screen = &terminal.screen;
     terminal.introduce(question);
     screen.say("what a model would answer to this:\n");
     if let Some(system) = &params.system_prompt {
-        screen.say(&format!("{} {}", screen.err_ink(Ink::Dim, "system:"), clean(system)));
+        screen.say(&format!(
+            "{} {}",
+            screen.err_ink(Ink::Dim, "system:"),
+            clean(system)
+        ));
     }
     for message in &params.messages {
         let role = screen.err_ink(Ink::Dim, &format!("{}:", message.role.as_str()));

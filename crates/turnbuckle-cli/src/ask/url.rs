@@ -24,7 +24,9 @@ pub(super) async fn answer(
         Manner::Asked => {
             let asked = terminal.converse(move |terminal| {
                 show(terminal, &request, &question);
-                terminal.screen.say("Nothing is opened for you: copy the address if you trust it.");
+                terminal
+                    .screen
+                    .say("Nothing is opened for you: copy the address if you trust it.");
                 match terminal.agrees("Will you go there?", false)? {
                     true => Some(Consent::Accept),
                     false => Some(Consent::Decline),
@@ -40,7 +42,10 @@ fn show(terminal: &Terminal, request: &UrlRequest, question: &Question) {
     terminal.introduce(question);
     screen.say(&clean(&request.message));
     let host = screen.err_ink(Ink::Strong, &clean(&request.host));
-    screen.say(&format!("\n  address  {}\n  host     {host}", clean(&request.url)));
+    screen.say(&format!(
+        "\n  address  {}\n  host     {host}",
+        clean(&request.url)
+    ));
     for warning in &request.warnings {
         screen.say(&screen.err_ink(Ink::Warn, &format!("  warning  {warning}")));
     }

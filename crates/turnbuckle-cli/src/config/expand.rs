@@ -57,7 +57,9 @@ impl Variables<'_> {
             None => (name, None),
         };
         let valid = !name.is_empty()
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !valid {
             return Err(format!("${{{reference}}} is not known here"));
         }
@@ -83,7 +85,9 @@ pub(crate) fn env_file(text: &str) -> Result<BTreeMap<String, String>, String> {
         };
         let value = value.trim();
         let unquoted = ['"', '\''].iter().find_map(|quote| {
-            value.strip_prefix(*quote).and_then(|rest| rest.strip_suffix(*quote))
+            value
+                .strip_prefix(*quote)
+                .and_then(|rest| rest.strip_suffix(*quote))
         });
         variables.insert(name.trim().to_owned(), unquoted.unwrap_or(value).to_owned());
     }
@@ -142,8 +146,14 @@ mod tests {
     #[test]
     fn files_of_variables_are_read_line_by_line() {
         let read = env_file("# no\n\nA=1\nexport B = \"two words\" \nC='x=y'\nD=").unwrap();
-        let read: Vec<_> = read.iter().map(|(name, value)| (&name[..], &value[..])).collect();
-        assert_eq!(read, [("A", "1"), ("B", "two words"), ("C", "x=y"), ("D", "")]);
+        let read: Vec<_> = read
+            .iter()
+            .map(|(name, value)| (&name[..], &value[..]))
+            .collect();
+        assert_eq!(
+            read,
+            [("A", "1"), ("B", "two words"), ("C", "x=y"), ("D", "")]
+        );
         assert!(env_file("A=1\nwrong").unwrap_err().contains("line 2"));
     }
 }

@@ -32,7 +32,11 @@ impl Found {
             true => directory.parent().unwrap_or(directory),
             false => directory,
         };
-        let project = if project.as_os_str().is_empty() { Path::new(".") } else { project };
+        let project = if project.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            project
+        };
         std::path::absolute(project).unwrap_or_else(|_| project.to_owned())
     }
 }
@@ -72,18 +76,22 @@ impl Missing {
     /// The failure of a name that is in none of them.
     pub(crate) fn failure(&self, name: &str) -> Failure {
         let failure = Failure::usage(match &self.files[..] {
-            [] => format!("{name:?} is no URL, and no .mcp.json, mcp.json or .vscode/mcp.json is here"),
+            [] => format!(
+                "{name:?} is no URL, and no .mcp.json, mcp.json or .vscode/mcp.json is here"
+            ),
             files => {
-                let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+                let files: Vec<_> = files
+                    .iter()
+                    .map(|file| file.display().to_string())
+                    .collect();
                 format!("no server is named {name:?} in {}", files.join(", "))
             }
         });
         let names = || self.names.iter().map(String::as_str);
         match did_you_mean(name, names()) {
             Some(hint) => failure.hint(hint),
-            None if self.names.is_empty() => {
-                failure.hint("a server is given as a URL, as a name from a file, or as `-- COMMAND ARGS`")
-            }
+            None if self.names.is_empty() => failure
+                .hint("a server is given as a URL, as a name from a file, or as `-- COMMAND ARGS`"),
             None => {
                 let known: Vec<_> = names().take(20).collect();
                 failure.hint(format!("there is {}", known.join(", ")))
@@ -95,7 +103,10 @@ impl Missing {
 /// The files that are there, from `here` up to the root of its repository; without a repository
 /// only here.
 fn project_files(here: &Path) -> Vec<PathBuf> {
-    let root = here.ancestors().take(DEEPEST).position(|up| up.join(".git").exists());
+    let root = here
+        .ancestors()
+        .take(DEEPEST)
+        .position(|up| up.join(".git").exists());
     here.ancestors()
         .take(root.map_or(1, |root| root + 1))
         .flat_map(|directory| PLACES.map(|place| directory.join(place)))

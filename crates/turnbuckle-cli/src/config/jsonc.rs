@@ -8,7 +8,11 @@ pub(super) fn plain(text: &str) -> String {
 
 fn without_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    let mut chars = text.strip_prefix('\u{feff}').unwrap_or(text).chars().peekable();
+    let mut chars = text
+        .strip_prefix('\u{feff}')
+        .unwrap_or(text)
+        .chars()
+        .peekable();
     let mut quoted = false;
     while let Some(char) = chars.next() {
         match (quoted, char, chars.peek()) {
@@ -86,7 +90,10 @@ mod tests {
     #[test]
     fn what_is_wrong_stays_wrong() {
         for text in ["{\"a\": 1,, }", "{,}x", "/* open", "{\"a\" / 1}"] {
-            assert!(serde_json::from_str::<serde_json::Value>(&plain(text)).is_err(), "{text}");
+            assert!(
+                serde_json::from_str::<serde_json::Value>(&plain(text)).is_err(),
+                "{text}"
+            );
         }
     }
 

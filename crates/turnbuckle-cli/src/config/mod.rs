@@ -6,6 +6,6 @@ mod jsonc;
 mod servers;
 
 pub(crate) use expand::Variables;
+pub(crate) use expand::env_file;
 pub(crate) use find::{Missing, lookup};
 pub(crate) use servers::Reached;
-pub(crate) use expand::env_file;

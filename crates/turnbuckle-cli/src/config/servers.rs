@@ -80,14 +80,22 @@ impl Entry {
     /// How the server is reached.
     pub(crate) fn reached(&self, variables: &Variables<'_>) -> Result<Reached, String> {
         let all = |values: &BTreeMap<String, String>| {
-            let expanded = values.iter().map(|(name, value)| {
-                Ok((name.clone(), variables.expand(value)?))
-            });
+            let expanded = values
+                .iter()
+                .map(|(name, value)| Ok((name.clone(), variables.expand(value)?)));
             expanded.collect::<Result<BTreeMap<_, _>, String>>()
         };
-        let maybe = |value: &Option<String>| value.as_deref().map(|value| variables.expand(value)).transpose();
+        let maybe = |value: &Option<String>| {
+            value
+                .as_deref()
+                .map(|value| variables.expand(value))
+                .transpose()
+        };
         let sse = match self.kind.as_deref() {
-            None | Some("stdio" | "local" | "http" | "streamable-http" | "streamableHttp" | "remote") => false,
+            None
+            | Some("stdio" | "local" | "http" | "streamable-http" | "streamableHttp" | "remote") => {
+                false
+            }
             Some("sse") => true,
             Some(other) => return Err(format!("its type {other:?} is not known here")),
         };
@@ -95,7 +103,11 @@ impl Entry {
         match (&self.command, &self.url) {
             (Some(command), url) if local || url.is_none() => Ok(Reached::Command {
                 program: variables.expand(command)?,
-                args: self.args.iter().map(|arg| variables.expand(arg)).collect::<Result<_, _>>()?,
+                args: self
+                    .args
+                    .iter()
+                    .map(|arg| variables.expand(arg))
+                    .collect::<Result<_, _>>()?,
                 env: all(&self.plain_env())?,
                 env_file: maybe(&self.env_file)?,
                 cwd: maybe(&self.cwd)?,
@@ -167,7 +179,10 @@ mod tests {
             );
         }
         let windsurf = r#"{"mcpServers": {"c": {"serverUrl": "https://y/sse"}}}"#;
-        assert!(matches!(reached(windsurf, "c"), Ok(Reached::Url { sse: false, .. })));
+        assert!(matches!(
+            reached(windsurf, "c"),
+            Ok(Reached::Url { sse: false, .. })
+        ));
     }
 
     #[test]
@@ -175,8 +190,14 @@ mod tests {
         for (text, why) in [
             (r#"{"mcpServers": {"a": {}}}"#, "neither"),
             (r#"{"mcpServers": {"a": {"type": "ws", "url": "x"}}}"#, "ws"),
-            (r#"{"mcpServers": {"a": {"type": "stdio", "url": "x"}}}"#, "stdio"),
-            (r#"{"servers": {"a": {"command": "x", "args": ["${input:key}"]}}}"#, "key"),
+            (
+                r#"{"mcpServers": {"a": {"type": "stdio", "url": "x"}}}"#,
+                "stdio",
+            ),
+            (
+                r#"{"servers": {"a": {"command": "x", "args": ["${input:key}"]}}}"#,
+                "key",
+            ),
             (r#"{"other": 1}"#, "mcpServers"),
             ("{", "EOF"),
         ] {

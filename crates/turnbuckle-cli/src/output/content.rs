@@ -13,7 +13,10 @@ use crate::failure::Failure;
 /// Content as text, one block after the other; data is named and sized, and written to where the
 /// user said.
 pub(crate) fn blocks(screen: &Screen, content: &[ContentBlock]) -> Result<String, Failure> {
-    let mut saver = Saver::new(screen, content.iter().filter(|block| has_data(block)).count())?;
+    let mut saver = Saver::new(
+        screen,
+        content.iter().filter(|block| has_data(block)).count(),
+    )?;
     let shown: Result<Vec<_>, _> = content
         .iter()
         .map(|block| one(screen, &mut saver, block))
@@ -41,25 +44,41 @@ fn has_data(block: &ContentBlock) -> bool {
 fn one(screen: &Screen, saver: &mut Saver, block: &ContentBlock) -> Result<String, Failure> {
     Ok(match block {
         ContentBlock::Text(text) => clean(&text.text),
-        ContentBlock::Image(image) => {
-            data(screen, saver, "image", Some(&image.mime_type), &image.data, None)?
-        }
-        ContentBlock::Audio(audio) => {
-            data(screen, saver, "audio", Some(&audio.mime_type), &audio.data, None)?
-        }
+        ContentBlock::Image(image) => data(
+            screen,
+            saver,
+            "image",
+            Some(&image.mime_type),
+            &image.data,
+            None,
+        )?,
+        ContentBlock::Audio(audio) => data(
+            screen,
+            saver,
+            "audio",
+            Some(&audio.mime_type),
+            &audio.data,
+            None,
+        )?,
         ContentBlock::ResourceLink(link) => {
             let name = link.title.as_deref().unwrap_or(&link.name);
             let name = screen.ink(Ink::Strong, &line(name, 80));
             let mut shown = format!("[resource {name}: {}]", line(&link.uri, 500));
             if let Some(description) = &link.description {
-                shown = format!("{shown}\n  {}", screen.ink(Ink::Dim, &line(description, 200)));
+                shown = format!(
+                    "{shown}\n  {}",
+                    screen.ink(Ink::Dim, &line(description, 200))
+                );
             }
             shown
         }
         ContentBlock::Resource(embedded) => resource(screen, saver, &embedded.resource, false)?,
         other => {
             let json = serde_json::to_string(other).unwrap_or_default();
-            format!("[content of a kind that is not known here: {}]", line(&json, 200))
+            format!(
+                "[content of a kind that is not known here: {}]",
+                line(&json, 200)
+            )
         }
     })
 }
@@ -77,7 +96,14 @@ fn resource(
             let bytes = text.text.as_bytes();
             let mime = text.mime_type.as_deref();
             match saver.save(bytes, mime.or(Some("text/plain")), Some(&text.uri))? {
-                Some(place) => named(screen, "text", mime, bytes.len(), Some(&text.uri), Some(&place)),
+                Some(place) => named(
+                    screen,
+                    "text",
+                    mime,
+                    bytes.len(),
+                    Some(&text.uri),
+                    Some(&place),
+                ),
                 None => clean(&text.text),
             }
         }
@@ -91,7 +117,10 @@ fn resource(
         }
         other => {
             let json = serde_json::to_string(other).unwrap_or_default();
-            format!("[contents of a kind that is not known here: {}]", line(&json, 200))
+            format!(
+                "[contents of a kind that is not known here: {}]",
+                line(&json, 200)
+            )
         }
     })
 }
@@ -106,10 +135,20 @@ fn data(
 ) -> Result<String, Failure> {
     let Ok(bytes) = STANDARD.decode(base64) else {
         let told = mime.unwrap_or("no media type");
-        return Ok(format!("[{what} {}: its Base64 is not valid]", line(told, 80)));
+        return Ok(format!(
+            "[{what} {}: its Base64 is not valid]",
+            line(told, 80)
+        ));
     };
     let place = saver.save(&bytes, mime, uri)?;
-    Ok(named(screen, what, mime, bytes.len(), uri, place.as_deref()))
+    Ok(named(
+        screen,
+        what,
+        mime,
+        bytes.len(),
+        uri,
+        place.as_deref(),
+    ))
 }
 
 fn named(
@@ -120,7 +159,10 @@ fn named(
     uri: Option<&str>,
     place: Option<&str>,
 ) -> String {
-    let mut parts = vec![format!("{what} {}", mime.map_or_else(|| "of no type".into(), |mime| line(mime, 80)))];
+    let mut parts = vec![format!(
+        "{what} {}",
+        mime.map_or_else(|| "of no type".into(), |mime| line(mime, 80))
+    )];
     parts.push(size(bytes as u64));
     parts.extend(uri.map(|uri| line(uri, 500)));
     match place {

@@ -77,28 +77,55 @@ fn create_new(directory: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, Fai
         };
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(mut file) => {
-                file.write_all(bytes).map_err(|error| cannot(&path, &error))?;
+                file.write_all(bytes)
+                    .map_err(|error| cannot(&path, &error))?;
                 return Ok(path);
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(cannot(&path, &error)),
         }
     }
-    Err(Failure::new(format!("{} holds too many files named {name}", directory.display())))
+    Err(Failure::new(format!(
+        "{} holds too many files named {name}",
+        directory.display()
+    )))
 }
 
 /// A plain file name of what the server calls it, with the ending of its media type.
 fn name(count: usize, mime: Option<&str>, uri: Option<&str>) -> String {
-    let last = uri.and_then(|uri| uri.split(['?', '#']).next()?.rsplit(['/', '\\', ':']).next());
-    let stem = last.map(|last| last.split('.').find(|part| !part.is_empty()).unwrap_or_default());
+    let last = uri.and_then(|uri| {
+        uri.split(['?', '#'])
+            .next()?
+            .rsplit(['/', '\\', ':'])
+            .next()
+    });
+    let stem = last.map(|last| {
+        last.split('.')
+            .find(|part| !part.is_empty())
+            .unwrap_or_default()
+    });
     let kept = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let stem: String = stem.unwrap_or_default().chars().filter(kept).take(60).collect();
-    let stem = if stem.is_empty() { format!("data-{count}") } else { stem };
+    let stem: String = stem
+        .unwrap_or_default()
+        .chars()
+        .filter(kept)
+        .take(60)
+        .collect();
+    let stem = if stem.is_empty() {
+        format!("data-{count}")
+    } else {
+        stem
+    };
     format!("{stem}.{}", ending(mime))
 }
 
 fn ending(mime: Option<&str>) -> String {
-    let mime = mime.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let mime = mime
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim();
     match mime {
         "image/jpeg" => "jpg",
         "image/svg+xml" => "svg",
@@ -112,14 +139,21 @@ fn ending(mime: Option<&str>) -> String {
             let plain = !sub.is_empty()
                 && sub.len() <= 10
                 && sub.bytes().all(|byte| byte.is_ascii_alphanumeric());
-            return if plain { sub.to_owned() } else { "bin".to_owned() };
+            return if plain {
+                sub.to_owned()
+            } else {
+                "bin".to_owned()
+            };
         }
     }
     .to_owned()
 }
 
 fn cannot(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot write {}: {error}", clean(&path.display().to_string())))
+    Failure::new(format!(
+        "cannot write {}: {error}",
+        clean(&path.display().to_string())
+    ))
 }
 
 #[cfg(test)]

@@ -63,7 +63,11 @@ impl Screen {
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
         self.unbar();
         let mut out = io::stdout().lock();
-        let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+        let end = if text.ends_with('\n') || text.is_empty() {
+            ""
+        } else {
+            "\n"
+        };
         let written = write!(out, "{text}{end}").and_then(|()| out.flush());
         written.map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::nobody_reads(),
@@ -130,7 +134,9 @@ impl Screen {
         match total.filter(|total| *total > 0.0) {
             Some(total) => {
                 let share = (done / total).clamp(0.0, 1.0);
-                let full = (0..CELLS).filter(|cell| (*cell as f64) < share * CELLS as f64).count();
+                let full = (0..CELLS)
+                    .filter(|cell| (*cell as f64) < share * CELLS as f64)
+                    .count();
                 let _ = write!(
                     drawn,
                     "{}{} {:>3.0}%",
@@ -140,7 +146,11 @@ impl Screen {
                 );
             }
             None => {
-                let _ = write!(drawn, "{}", self.err_ink(Ink::Good, &line(&done.to_string(), 12)));
+                let _ = write!(
+                    drawn,
+                    "{}",
+                    self.err_ink(Ink::Good, &line(&done.to_string(), 12))
+                );
             }
         }
         if let Some(message) = message {
@@ -177,7 +187,11 @@ fn flat(json: &str) -> String {
 
 /// JSON on one line, harmless for a terminal.
 fn line_safe(json: &str) -> String {
-    pretty(json).lines().map(str::trim_start).collect::<Vec<_>>().join(" ")
+    pretty(json)
+        .lines()
+        .map(str::trim_start)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(unix)]
@@ -192,5 +206,7 @@ fn width() -> usize {
 #[cfg(not(unix))]
 fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok();
-    columns.and_then(|columns| columns.parse().ok()).unwrap_or(80)
+    columns
+        .and_then(|columns| columns.parse().ok())
+        .unwrap_or(80)
 }

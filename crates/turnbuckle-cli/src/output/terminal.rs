@@ -136,7 +136,10 @@ mod tests {
             ("\u{1b}[31mred\u{1b}[0m", "red"),
             ("\u{1b}[38;2;1;2;3mred", "red"),
             ("\u{1b}]0;title\u{7}after", "after"),
-            ("\u{1b}]8;;https://evil\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+            (
+                "\u{1b}]8;;https://evil\u{1b}\\link\u{1b}]8;;\u{1b}\\",
+                "link",
+            ),
             ("\u{1b}Pdevice\u{1b}\\after", "after"),
             ("\u{9b}2Jcleared", "cleared"),
             ("\u{9d}0;title\u{9c}after", "after"),
@@ -162,12 +165,17 @@ mod tests {
 
     #[test]
     fn nothing_that_a_terminal_acts_upon_is_left_of_anything() {
-        let parts = ["\u{1b}", "[", "]", "31m", "\u{9b}", "\u{90}", "\\", "\u{7}", "x", "\n", "\r"];
+        let parts = [
+            "\u{1b}", "[", "]", "31m", "\u{9b}", "\u{90}", "\\", "\u{7}", "x", "\n", "\r",
+        ];
         for a in parts {
             for b in parts {
                 for c in parts {
                     let left = clean(&[a, b, c, a, "y"].concat());
-                    assert!(!left.chars().any(|c| c.is_control() && c != '\n'), "{left:?}");
+                    assert!(
+                        !left.chars().any(|c| c.is_control() && c != '\n'),
+                        "{left:?}"
+                    );
                 }
             }
         }
@@ -181,7 +189,10 @@ mod tests {
 
     #[test]
     fn words_are_quoted_where_a_shell_needs_it() {
-        assert_eq!(shell(["node", "a b.js", "it's", ""]), r"node 'a b.js' 'it'\''s' ''");
+        assert_eq!(
+            shell(["node", "a b.js", "it's", ""]),
+            r"node 'a b.js' 'it'\''s' ''"
+        );
         assert_eq!(shell(["x\u{1b}[2J\nrm"]), r"'x\nrm'");
     }
 }

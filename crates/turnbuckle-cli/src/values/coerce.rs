@@ -39,14 +39,21 @@ pub(super) fn coerce(text: &str, field: &Field<'_>) -> Result<Value, Mismatch> {
             return Ok(value);
         }
     }
-    Err(Mismatch::new(format!("{text:?} is no {}", types.join(" or "))))
+    Err(Mismatch::new(format!(
+        "{text:?} is no {}",
+        types.join(" or ")
+    )))
 }
 
 fn choose(text: &str, choices: &[&Value]) -> Result<Value, Mismatch> {
     if let Some(choice) = choices.iter().find(|choice| plain(choice) == text) {
         return Ok((*choice).clone());
     }
-    let names: Vec<String> = choices.iter().take(50).map(|choice| plain(choice)).collect();
+    let names: Vec<String> = choices
+        .iter()
+        .take(50)
+        .map(|choice| plain(choice))
+        .collect();
     Err(Mismatch {
         what: format!("{text:?} is none of {}", names.join(", ")),
         hint: did_you_mean(text, names.iter().map(String::as_str)),
@@ -63,9 +70,13 @@ fn read(text: &str, kind: &str, field: &Field<'_>) -> Result<Option<Value>, Mism
             "false" | "no" | "off" => Some(Value::Bool(false)),
             _ => None,
         },
-        "integer" => number(trimmed).filter(|number| {
-            number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|n| n.fract() == 0.0)
-        }).map(Value::Number),
+        "integer" => number(trimmed)
+            .filter(|number| {
+                number.is_i64()
+                    || number.is_u64()
+                    || number.as_f64().is_some_and(|n| n.fract() == 0.0)
+            })
+            .map(Value::Number),
         "number" => number(trimmed).map(Value::Number),
         "object" => serde_json::from_str(trimmed).ok().filter(Value::is_object),
         "array" if trimmed.starts_with('[') => {
@@ -124,11 +135,27 @@ mod tests {
             (json!({"type": ["integer", "null"]}), "null", json!(null)),
             (json!({"type": ["string", "null"]}), "null", json!("null")),
             (json!({"type": "object"}), "{\"a\":1}", json!({"a": 1})),
-            (json!({"type": "array", "items": {"type": "number"}}), "1, 2", json!([1, 2])),
-            (json!({"type": "array", "items": {"type": "number"}}), "[1]", json!([1])),
-            (json!({"type": "array", "items": {"type": "string"}}), "a, b", json!(["a, b"])),
+            (
+                json!({"type": "array", "items": {"type": "number"}}),
+                "1, 2",
+                json!([1, 2]),
+            ),
+            (
+                json!({"type": "array", "items": {"type": "number"}}),
+                "[1]",
+                json!([1]),
+            ),
+            (
+                json!({"type": "array", "items": {"type": "string"}}),
+                "a, b",
+                json!(["a, b"]),
+            ),
             (json!({"type": "array"}), "", json!([])),
-            (json!({"anyOf": [{"type": "null"}, {"type": "number"}]}), "3", json!(3)),
+            (
+                json!({"anyOf": [{"type": "null"}, {"type": "number"}]}),
+                "3",
+                json!(3),
+            ),
             (json!({"enum": ["a", 2, null]}), "2", json!(2)),
             (json!({"const": true}), "true", json!(true)),
             (json!({}), "5", json!(5)),
@@ -147,8 +174,16 @@ mod tests {
             (json!({"type": "number"}), "NaN", "no number"),
             (json!({"type": "boolean"}), "maybe", "no boolean"),
             (json!({"type": "object"}), "[1]", "no object"),
-            (json!({"type": "array", "items": {"type": "integer"}}), "1,x", "no integer"),
-            (json!({"enum": ["celsius", "kelvin"]}), "celcius", "did you mean \"celsius\"?"),
+            (
+                json!({"type": "array", "items": {"type": "integer"}}),
+                "1,x",
+                "no integer",
+            ),
+            (
+                json!({"enum": ["celsius", "kelvin"]}),
+                "celcius",
+                "did you mean \"celsius\"?",
+            ),
         ] {
             let error = of(schema.clone(), text).unwrap_err();
             assert!(error.contains(told), "{schema} {text:?}: {error}");

@@ -74,14 +74,19 @@ pub(crate) fn arguments(words: &[String], schema: &Value) -> Result<Map<String, 
                     let failure = Failure::usage(format!("{name}: {}", why.what));
                     match why.hint {
                         Some(hint) => failure.hint(hint),
-                        None => failure.hint(format!("`{name}:=JSON` sends any value as it stands")),
+                        None => {
+                            failure.hint(format!("`{name}:=JSON` sends any value as it stands"))
+                        }
                     }
                 })?;
                 set(&mut arguments, name, value, &shape)?;
             }
         }
     }
-    let missing: Vec<_> = shape.required().filter(|name| !arguments.contains_key(*name)).collect();
+    let missing: Vec<_> = shape
+        .required()
+        .filter(|name| !arguments.contains_key(*name))
+        .collect();
     match missing.is_empty() || whole {
         true => Ok(arguments),
         false => Err(Failure::usage(format!("missing: {}", missing.join(", ")))
@@ -96,8 +101,15 @@ pub(crate) fn texts(
     known: &[(&str, bool)],
 ) -> Result<Vec<(String, String)>, Failure> {
     let text = || json!({"type": "string"});
-    let properties: Map<_, _> = known.iter().map(|(name, _)| ((*name).to_owned(), text())).collect();
-    let required: Vec<_> = known.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect();
+    let properties: Map<_, _> = known
+        .iter()
+        .map(|(name, _)| ((*name).to_owned(), text()))
+        .collect();
+    let required: Vec<_> = known
+        .iter()
+        .filter(|(_, needed)| *needed)
+        .map(|(name, _)| *name)
+        .collect();
     let schema = json!({
         "properties": properties,
         "required": required,
@@ -106,7 +118,9 @@ pub(crate) fn texts(
     let arguments = arguments(words, &schema)?;
     let texts = arguments.into_iter().map(|(name, value)| match value {
         Value::String(text) => Ok((name, text)),
-        other => Err(Failure::usage(format!("{name}: text is wanted, not {other}"))),
+        other => Err(Failure::usage(format!(
+            "{name}: text is wanted, not {other}"
+        ))),
     });
     texts.collect()
 }
@@ -162,8 +176,8 @@ fn object(word: &str) -> Result<Map<String, Value>, Failure> {
 
 fn read(path: &Path) -> Result<String, Failure> {
     let name = path.display().to_string();
-    let file = std::fs::File::open(path)
-        .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let file =
+        std::fs::File::open(path).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     input(file, &name)
 }
 
@@ -172,7 +186,9 @@ fn input(from: impl std::io::Read, name: &str) -> Result<String, Failure> {
     let read = from.take(LARGEST + 1).read_to_string(&mut text);
     read.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     match text.len() as u64 > LARGEST {
-        true => Err(Failure::usage(format!("{name} has more than {LARGEST} bytes"))),
+        true => Err(Failure::usage(format!(
+            "{name} has more than {LARGEST} bytes"
+        ))),
         false => Ok(text),
     }
 }
@@ -183,7 +199,9 @@ mod tests {
 
     fn of(words: &[&str], schema: Value) -> Result<Value, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        arguments(&words, &schema).map(Value::Object).map_err(|failure| failure.to_string())
+        arguments(&words, &schema)
+            .map(Value::Object)
+            .map_err(|failure| failure.to_string())
     }
 
     fn schema() -> Value {
@@ -243,13 +261,19 @@ mod tests {
     fn an_open_schema_takes_other_names() {
         let open = json!({"properties": {"name": {}}, "additionalProperties": true});
         assert_eq!(of(&["other=1"], open), Ok(json!({"other": 1})));
-        assert_eq!(of(&["other=x"], json!({"type": "object"})), Ok(json!({"other": "x"})));
+        assert_eq!(
+            of(&["other=x"], json!({"type": "object"})),
+            Ok(json!({"other": "x"}))
+        );
     }
 
     #[test]
     fn prompts_take_text_only() {
         let words = ["a=1".to_owned(), "b=x".to_owned()];
-        let pairs = [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "x".to_owned())];
+        let pairs = [
+            ("a".to_owned(), "1".to_owned()),
+            ("b".to_owned(), "x".to_owned()),
+        ];
         assert_eq!(texts(&words, &[("a", true), ("b", false)]).unwrap(), pairs);
         for wrong in ["c=1", "a:=1", "b=2"] {
             let refused = texts(&[wrong.to_owned()], &[("a", true), ("b", false)]);

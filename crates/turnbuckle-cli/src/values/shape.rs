@@ -38,7 +38,9 @@ impl<'a> Shape<'a> {
     /// The names of its arguments.
     pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
         let properties = self.root.get("properties").and_then(Value::as_object);
-        properties.into_iter().flat_map(|all| all.keys().map(String::as_str))
+        properties
+            .into_iter()
+            .flat_map(|all| all.keys().map(String::as_str))
     }
 
     /// The names of those that have to be there.
@@ -50,15 +52,23 @@ impl<'a> Shape<'a> {
     /// `name: string, count?: integer`.
     pub(super) fn signature(&self) -> String {
         let required: Vec<_> = self.required().collect();
-        let (mut first, mut then): (Vec<_>, Vec<_>) = self.names().partition(|name| required.contains(name));
+        let (mut first, mut then): (Vec<_>, Vec<_>) =
+            self.names().partition(|name| required.contains(name));
         first.append(&mut then);
         let parts = first.into_iter().map(|name| {
             let optional = if required.contains(&name) { "" } else { "?" };
-            let kind = self.field(name).map(|field| field.kind()).unwrap_or_default();
+            let kind = self
+                .field(name)
+                .map(|field| field.kind())
+                .unwrap_or_default();
             format!("{name}{optional}: {kind}")
         });
         let signature = parts.collect::<Vec<_>>().join(", ");
-        if signature.is_empty() { "no arguments".to_owned() } else { signature }
+        if signature.is_empty() {
+            "no arguments".to_owned()
+        } else {
+            signature
+        }
     }
 }
 
@@ -71,12 +81,16 @@ impl<'a> Field<'a> {
     }
 
     fn collect(&self, schema: &'a Value, left: usize, options: &mut Vec<&'a Value>) {
-        let Some(left) = left.checked_sub(1) else { return };
+        let Some(left) = left.checked_sub(1) else {
+            return;
+        };
         if options.len() >= 64 {
             return;
         }
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+            let target = reference
+                .strip_prefix('#')
+                .and_then(|pointer| self.root.pointer(pointer));
             return match target {
                 Some(target) => self.collect(target, left, options),
                 None => options.push(&Value::Bool(true)),
@@ -90,7 +104,11 @@ impl<'a> Field<'a> {
                 return;
             }
         }
-        if let Some([only]) = schema.get("allOf").and_then(Value::as_array).map(Vec::as_slice) {
+        if let Some([only]) = schema
+            .get("allOf")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+        {
             return self.collect(only, left, options);
         }
         options.push(schema);
@@ -102,7 +120,9 @@ impl<'a> Field<'a> {
         for option in self.options() {
             match option.get("type") {
                 Some(Value::String(one)) => types.push(one.as_str()),
-                Some(Value::Array(several)) => types.extend(several.iter().filter_map(Value::as_str)),
+                Some(Value::Array(several)) => {
+                    types.extend(several.iter().filter_map(Value::as_str))
+                }
                 _ if option.get("properties").is_some() => types.push("object"),
                 _ if option.get("items").is_some() => types.push("array"),
                 _ if option.get("enum").is_some() || option.get("const").is_some() => {}
@@ -133,7 +153,10 @@ impl<'a> Field<'a> {
 
     /// The schema of its items.
     pub(super) fn item(&self) -> Field<'a> {
-        let items = self.options().into_iter().find_map(|option| option.get("items"));
+        let items = self
+            .options()
+            .into_iter()
+            .find_map(|option| option.get("items"));
         Field {
             root: self.root,
             schema: items.unwrap_or(&Value::Bool(true)),

@@ -32,7 +32,9 @@ pub(crate) async fn run(mut asked: Asked) -> Result<(), Failure> {
             }
         }
         match result.is_error {
-            Some(true) => Err(Failure::new(format!("the tool {name:?} failed")).exit(Exit::Refused)),
+            Some(true) => {
+                Err(Failure::new(format!("the tool {name:?} failed")).exit(Exit::Refused))
+            }
             _ => Ok(()),
         }
     })

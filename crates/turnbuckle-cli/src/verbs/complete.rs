@@ -15,7 +15,11 @@ pub(crate) async fn run(mut asked: Asked) -> Result<(), Failure> {
     let of = words.need("the name of a prompt, or a URI template,")?;
     let argument = words.need("the argument")?;
     let (name, value) = argument.split_once('=').unwrap_or((&argument, ""));
-    let others: Vec<(String, String)> = words.rest().iter().map(|word| pair(word)).collect::<Result<_, _>>()?;
+    let others: Vec<(String, String)> = words
+        .rest()
+        .iter()
+        .map(|word| pair(word))
+        .collect::<Result<_, _>>()?;
     with_server(&asked.common, target, async |session| {
         let reference = refer(session, &of, name).await?;
         let mut call = session.client.complete(reference, name, value);
@@ -29,7 +33,11 @@ pub(crate) async fn run(mut asked: Asked) -> Result<(), Failure> {
             return screen.print_json(&text);
         }
         let completion = &result.completion;
-        let values: Vec<_> = completion.values.iter().map(|value| line(value, 500)).collect();
+        let values: Vec<_> = completion
+            .values
+            .iter()
+            .map(|value| line(value, 500))
+            .collect();
         if !values.is_empty() {
             screen.print(&values.join("\n"))?;
         }
@@ -59,7 +67,13 @@ async fn refer(session: &Session, of: &str, argument: &str) -> Result<Reference,
         return Ok(ResourceTemplateReference::new(of).into());
     }
     let prompt = prompt::find(session, of).await?;
-    let names = || prompt.arguments.iter().flatten().map(|argument| &*argument.name);
+    let names = || {
+        prompt
+            .arguments
+            .iter()
+            .flatten()
+            .map(|argument| &*argument.name)
+    };
     if !names().any(|name| name == argument) {
         let failure = Failure::usage(format!("the prompt {of:?} has no argument {argument:?}"));
         let known = format!("it has {}", names().collect::<Vec<_>>().join(", "));

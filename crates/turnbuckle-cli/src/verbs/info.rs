@@ -12,9 +12,11 @@ use crate::session::{Session, unwritable, with_server};
 pub(crate) async fn run(mut asked: Asked) -> Result<(), Failure> {
     let (target, words) = asked.target()?;
     words.end()?;
-    with_server(&asked.common, target, async |session| match session.screen.is_text() {
-        true => text(session).await,
-        false => json(session),
+    with_server(&asked.common, target, async |session| {
+        match session.screen.is_text() {
+            true => text(session).await,
+            false => json(session),
+        }
     })
     .await
 }
@@ -51,12 +53,19 @@ async fn text(session: &Session) -> Result<(), Failure> {
     let server = &*session.server;
     let mut lines = Vec::new();
     let mut row = |name: &str, value: String| {
-        lines.push(format!("  {}  {value}", screen.ink(Ink::Dim, &format!("{name:<10}"))));
+        lines.push(format!(
+            "  {}  {value}",
+            screen.ink(Ink::Dim, &format!("{name:<10}"))
+        ));
     };
     let name = match &server.implementation {
         Some(who) => {
             let name = who.title.as_deref().unwrap_or(&who.name);
-            format!("{} {}", screen.ink(Ink::Strong, &line(name, 80)), line(&who.version, 40))
+            format!(
+                "{} {}",
+                screen.ink(Ink::Strong, &line(name, 80)),
+                line(&who.version, 40)
+            )
         }
         None => "A server that does not say who it is".to_owned(),
     };
@@ -80,7 +89,10 @@ async fn text(session: &Session) -> Result<(), Failure> {
         LinkKind::Duplex => "one stream for everything",
         LinkKind::Exchange => "an HTTP exchange for each request",
     };
-    row("speaks", format!("{} ({era} era), {binding}", server.revision));
+    row(
+        "speaks",
+        format!("{} ({era} era), {binding}", server.revision),
+    );
     let other: Vec<_> = server
         .supported
         .iter()
@@ -96,7 +108,10 @@ async fn text(session: &Session) -> Result<(), Failure> {
     screen.print(&name)?;
     screen.print(&lines.join("\n"))?;
     if let Some(instructions) = &server.instructions {
-        screen.print(&format!("\n{}", screen.ink(Ink::Dim, "Instructions for models:")))?;
+        screen.print(&format!(
+            "\n{}",
+            screen.ink(Ink::Dim, "Instructions for models:")
+        ))?;
         screen.print(&clean(instructions))?;
     }
     Ok(())
@@ -128,10 +143,18 @@ async fn offers(session: &Session) -> Result<Vec<(&'static str, String)>, Failur
     }
     if let Some(prompts) = &capabilities.prompts {
         let count = client.list_prompts().all().await?.len();
-        offers.push(("prompts", format!("{count}{}", changes(prompts.list_changed))));
+        offers.push((
+            "prompts",
+            format!("{count}{}", changes(prompts.list_changed)),
+        ));
     }
     let mut others = Vec::new();
-    others.extend(capabilities.completions.is_some().then(|| "completion".to_owned()));
+    others.extend(
+        capabilities
+            .completions
+            .is_some()
+            .then(|| "completion".to_owned()),
+    );
     others.extend(capabilities.logging.is_some().then(|| "logging".to_owned()));
     others.extend(capabilities.extensions.keys().map(|id| line(id, 80)));
     let experimental = capabilities.experimental.keys();

@@ -105,16 +105,19 @@ impl Lists<'_> {
             }
             Kind::Resources => {
                 let show = |resource: &Resource| shown_resource(&screen, resource);
-                self.list("resources", "Resources", client.list_resources(), show).await
+                self.list("resources", "Resources", client.list_resources(), show)
+                    .await
             }
             Kind::Templates => {
                 let list = client.list_resource_templates();
                 let show = |template: &ResourceTemplate| shown_template(&screen, template);
-                self.list("resourceTemplates", "Resource templates", list, show).await
+                self.list("resourceTemplates", "Resource templates", list, show)
+                    .await
             }
             Kind::Prompts => {
                 let show = |prompt: &Prompt| shown_prompt(&screen, prompt);
-                self.list("prompts", "Prompts", client.list_prompts(), show).await
+                self.list("prompts", "Prompts", client.list_prompts(), show)
+                    .await
             }
         }
     }
@@ -197,10 +200,16 @@ fn described(screen: &Screen, mut head: String, description: Option<&str>) -> St
 fn shown_tool(screen: &Screen, tool: &Tool, schema: bool) -> String {
     let input: Value = serde_json::from_str(tool.input_schema.as_str()).unwrap_or_default();
     let mut head = screen.ink(Ink::Strong, &line(&tool.name, 128));
-    head += &format!("({})", line(&match signature(&input) {
-        none if none == "no arguments" => String::new(),
-        some => some,
-    }, 400));
+    head += &format!(
+        "({})",
+        line(
+            &match signature(&input) {
+                none if none == "no arguments" => String::new(),
+                some => some,
+            },
+            400
+        )
+    );
     if let Some(hints) = &tool.annotations {
         if hints.read_only_hint == Some(true) {
             head += &screen.ink(Ink::Good, "  reads only");
@@ -225,7 +234,13 @@ fn shown_resource(screen: &Screen, resource: &Resource) -> String {
     let mut head = titled(screen, &resource.uri, Some(title));
     let mut facts: Vec<String> = Vec::new();
     facts.extend(resource.mime_type.as_deref().map(|mime| line(mime, 80)));
-    facts.extend(resource.size.as_ref().and_then(|bytes| bytes.as_u64()).map(size));
+    facts.extend(
+        resource
+            .size
+            .as_ref()
+            .and_then(|bytes| bytes.as_u64())
+            .map(size),
+    );
     if !facts.is_empty() {
         head += &format!("  {}", screen.ink(Ink::Dim, &facts.join(", ")));
     }
@@ -243,11 +258,18 @@ fn shown_template(screen: &Screen, template: &ResourceTemplate) -> String {
 
 fn shown_prompt(screen: &Screen, prompt: &Prompt) -> String {
     let arguments = prompt.arguments.iter().flatten().map(|argument| {
-        let optional = if argument.required == Some(true) { "" } else { "?" };
+        let optional = if argument.required == Some(true) {
+            ""
+        } else {
+            "?"
+        };
         format!("{}{optional}", line(&argument.name, 80))
     });
     let arguments = arguments.collect::<Vec<_>>().join(", ");
-    let head = format!("{}({arguments})", screen.ink(Ink::Strong, &line(&prompt.name, 128)));
+    let head = format!(
+        "{}({arguments})",
+        screen.ink(Ink::Strong, &line(&prompt.name, 128))
+    );
     let about = prompt.description.as_deref().or(prompt.title.as_deref());
     described(screen, head, about)
 }

@@ -88,9 +88,11 @@ impl Options {
         }
         match interest.is_empty() {
             false => Ok(interest),
-            true => Err(Failure::new("the server does not declare that it tells of changes")
-                .exit(Exit::Refused)
-                .hint("`--resource URI` listens for changes of one resource")),
+            true => Err(
+                Failure::new("the server does not declare that it tells of changes")
+                    .exit(Exit::Refused)
+                    .hint("`--resource URI` listens for changes of one resource"),
+            ),
         }
     }
 }
@@ -100,7 +102,10 @@ fn greet(session: &Session, subscription: &Subscription) {
     let agreed = subscription.honoured().changes();
     let names: Vec<_> = agreed.iter().map(words).collect();
     let screen = &session.screen;
-    let text = format!("listening for changes of {}; Ctrl-C ends it", names.join(", "));
+    let text = format!(
+        "listening for changes of {}; Ctrl-C ends it",
+        names.join(", ")
+    );
     screen.note(&screen.err_ink(Ink::Dim, &text));
 }
 
@@ -113,7 +118,10 @@ async fn tell(
     let mut told = 0;
     while let Some(change) = subscription.next().await {
         match screen.is_text() {
-            true => screen.print(&format!("{} changed", screen.ink(Ink::Strong, &words(&change))))?,
+            true => screen.print(&format!(
+                "{} changed",
+                screen.ink(Ink::Strong, &words(&change))
+            ))?,
             false => screen.print_json(&notification(&change).to_string())?,
         }
         told += 1;

@@ -17,7 +17,9 @@ pub(crate) async fn run(mut asked: Asked) -> Result<(), Failure> {
         let read = session.verbatim(session.client.read(&*uri)).await;
         let (result, text) = match read {
             Ok(read) => read,
-            Err(Error::Refused(refusal)) => return Err(not_there(session, &uri, Error::Refused(refusal)).await),
+            Err(Error::Refused(refusal)) => {
+                return Err(not_there(session, &uri, Error::Refused(refusal)).await);
+            }
             Err(error) => return Err(error.into()),
         };
         let screen = &session.screen;

@@ -51,7 +51,9 @@ impl Recorder {
     }
 
     pub(super) fn sent(&self, parcel: &Parcel) {
-        let Some(id) = parcel.kind.request_id() else { return };
+        let Some(id) = parcel.kind.request_id() else {
+            return;
+        };
         let mut state = self.state();
         let Some(method) = state.method else { return };
         let request: Result<Request<'_>, _> = serde_json::from_slice(&parcel.frame);
@@ -62,7 +64,9 @@ impl Recorder {
 
     pub(super) fn received(&self, frame: &[u8]) {
         let mut state = self.state();
-        let Some(awaited) = &state.awaited else { return };
+        let Some(awaited) = &state.awaited else {
+            return;
+        };
         let response: Result<Response<'_>, _> = serde_json::from_slice(frame);
         if let Ok(response) = response
             && response.id == *awaited

@@ -116,10 +116,22 @@ mod tests {
 
     #[test]
     fn ordinary_names_are_no_secrets() {
-        for name in ["progressToken", "maxTokens", "Mcp-Method", "name", "inputTokens"] {
+        for name in [
+            "progressToken",
+            "maxTokens",
+            "Mcp-Method",
+            "name",
+            "inputTokens",
+        ] {
             assert!(!is_secret(name), "{name}");
         }
-        for name in ["Mcp-Session-Id", "X-Api-Key", "Set-Cookie", "refresh_token", "client_secret"] {
+        for name in [
+            "Mcp-Session-Id",
+            "X-Api-Key",
+            "Set-Cookie",
+            "refresh_token",
+            "client_secret",
+        ] {
             assert!(is_secret(name), "{name}");
         }
     }

@@ -69,7 +69,12 @@ impl Trace {
         match frame {
             Frame::Message(text) => self.message("receive", text, None),
             Frame::TooLong { limit } => {
-                self.write("receive", "skipped", json!(format!("over {limit} bytes")), None);
+                self.write(
+                    "receive",
+                    "skipped",
+                    json!(format!("over {limit} bytes")),
+                    None,
+                );
             }
         }
     }
@@ -101,7 +106,9 @@ impl Trace {
         headers: Option<serde_json::Map<String, Value>>,
     ) {
         redact(&mut value, &self.secrets);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let mut line = json!({
             "time": format!("{}.{:06}", now.as_secs(), now.subsec_micros()),
             "direction": direction,

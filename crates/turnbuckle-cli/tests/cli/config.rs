@@ -20,7 +20,10 @@ fn a_server_is_found_by_its_name_and_shown_before_it_runs() {
         let config = file(&scratch, "any.json", root);
         let called = run(&["call", "-c", &config, "demo", "echo", "message=hi", "-q"]).ends(0);
         assert_eq!(called.out, "hi\n");
-        assert!(called.err.contains("demo --stdio") && called.err.contains("with KEY"), "{called:#?}");
+        assert!(
+            called.err.contains("demo --stdio") && called.err.contains("with KEY"),
+            "{called:#?}"
+        );
         assert!(!called.err.contains("hidden-value"), "{called:#?}");
         let called = run(&["call", "-c", &config, "-s", "demo", "echo", "message=hi"]).ends(0);
         assert_eq!(called.out, "hi\n");
@@ -39,12 +42,19 @@ fn files_are_looked_for_up_to_the_repository() {
             .current_dir(&inside)
             .output()
             .expect("the tool runs");
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "found\n", "{place}: {output:?}");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "found\n",
+            "{place}: {output:?}"
+        );
 
         // Beyond the repository nothing is looked for.
         file(&scratch, place, "servers");
         std::fs::remove_file(scratch.path().join("repository").join(place)).expect("it is there");
-        let output = command(&["info", "demo"]).current_dir(&inside).output().expect("the tool runs");
+        let output = command(&["info", "demo"])
+            .current_dir(&inside)
+            .output()
+            .expect("the tool runs");
         assert_eq!(output.status.code(), Some(2), "{place}: {output:?}");
     }
 }
@@ -62,7 +72,17 @@ fn what_a_file_lacks_is_named() {
         assert!(run.err.contains(told), "{name}: {run:#?}");
     }
     let missing = scratch.name("none.json");
-    assert!(run(&["info", "-c", &missing, "x"]).ends(2).err.contains("none.json"));
+    assert!(
+        run(&["info", "-c", &missing, "x"])
+            .ends(2)
+            .err
+            .contains("none.json")
+    );
     let broken = scratch.file("broken.json", "{\"servers\": {\"a\": }}");
-    assert!(run(&["info", "-c", &broken, "a"]).ends(2).err.contains("line 1"));
+    assert!(
+        run(&["info", "-c", &broken, "a"])
+            .ends(2)
+            .err
+            .contains("line 1")
+    );
 }

@@ -9,16 +9,38 @@ use crate::support::{DEMO, Scratch, command, demo};
 
 #[test]
 fn json_is_the_result_as_the_server_sent_it() {
-    let run = demo(&["call", "echo", "message=hi", "-o", "json", "--era", "legacy"]).ends(0);
-    assert_eq!(run.out, "{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}\n");
+    let run = demo(&[
+        "call",
+        "echo",
+        "message=hi",
+        "-o",
+        "json",
+        "--era",
+        "legacy",
+    ])
+    .ends(0);
+    assert_eq!(
+        run.out,
+        "{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}\n"
+    );
     let run = demo(&["call", "echo", "message=hi", "-o", "json"]).ends(0);
     assert_eq!(run.json()["resultType"], "complete");
     let run = demo(&["read", "test://static-text", "-o", "json"]).ends(0);
     assert_eq!(run.json()["contents"][0]["mimeType"], "text/plain");
     let run = demo(&["prompt", "test_simple_prompt", "-o", "ndjson"]).ends(0);
     assert_eq!(run.json()["messages"][0]["role"], "user");
-    let run = demo(&["complete", "test_prompt_with_arguments", "arg1=par", "-o", "json"]).ends(0);
-    assert_eq!(run.json()["completion"]["values"], json!(["paris", "park", "party"]));
+    let run = demo(&[
+        "complete",
+        "test_prompt_with_arguments",
+        "arg1=par",
+        "-o",
+        "json",
+    ])
+    .ends(0);
+    assert_eq!(
+        run.json()["completion"]["values"],
+        json!(["paris", "park", "party"])
+    );
     let run = demo(&["info", "-o", "json"]).ends(0);
     assert_eq!(run.json()["serverInfo"]["name"], "turnbuckle-demo");
     assert_eq!(run.json()["protocolVersion"], "2026-07-28");
@@ -37,8 +59,17 @@ fn lists_are_one_object_or_one_item_a_line() {
         .collect();
     assert_eq!(&lines, tools);
     let all = demo(&["list", "-o", "json"]).ends(0).json();
-    for (member, count) in [("tools", 34), ("resources", 4), ("resourceTemplates", 1), ("prompts", 5)] {
-        assert_eq!(all[member].as_array().map(Vec::len), Some(count), "{member}");
+    for (member, count) in [
+        ("tools", 34),
+        ("resources", 4),
+        ("resourceTemplates", 1),
+        ("prompts", 5),
+    ] {
+        assert_eq!(
+            all[member].as_array().map(Vec::len),
+            Some(count),
+            "{member}"
+        );
     }
 }
 
@@ -49,7 +80,10 @@ fn a_failed_tool_has_a_result_and_an_error() {
     assert_eq!(run.error()["code"], "tool_error");
     assert_eq!(run.error()["exitCode"], 5);
     let run = demo(&["call", "test_error_handling"]).ends(5);
-    assert!(run.out.contains("intentionally") && run.err.starts_with("error: "), "{run:#?}");
+    assert!(
+        run.out.contains("intentionally") && run.err.starts_with("error: "),
+        "{run:#?}"
+    );
 }
 
 #[test]
@@ -79,9 +113,14 @@ fn a_reader_that_leaves_ends_it_without_a_word() {
 #[test]
 fn shells_get_their_completions() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let child = command(&["completion", shell]).output().expect("the tool runs");
+        let child = command(&["completion", shell])
+            .output()
+            .expect("the tool runs");
         let script = String::from_utf8_lossy(&child.stdout);
-        assert!(script.contains("turnbuckle") && script.contains("listen"), "{shell}");
+        assert!(
+            script.contains("turnbuckle") && script.contains("listen"),
+            "{shell}"
+        );
     }
 }
 
@@ -89,7 +128,15 @@ fn shells_get_their_completions() {
 fn the_trace_has_every_message_and_no_secret() {
     let scratch = Scratch::new();
     let trace = scratch.file("trace.ndjson", "what was there before");
-    let words = ["call", "echo", "message=s3cr3t-in-env", "--trace", &trace, "-e", "KEY=s3cr3t-in-env"];
+    let words = [
+        "call",
+        "echo",
+        "message=s3cr3t-in-env",
+        "--trace",
+        &trace,
+        "-e",
+        "KEY=s3cr3t-in-env",
+    ];
     assert_eq!(demo(&words).ends(0).out, "s3cr3t-in-env\n");
     let file = std::fs::File::open(&trace).expect("it is there");
     #[cfg(unix)]
@@ -111,5 +158,8 @@ fn the_trace_has_every_message_and_no_secret() {
     assert!(methods.ends_with(&["tools/call"]), "{methods:?}");
     assert!(lines.iter().all(|line| line["time"].is_string()));
     let text = std::fs::read_to_string(&trace).expect("it is text");
-    assert!(!text.contains("s3cr3t") && text.contains("[redacted]"), "{text}");
+    assert!(
+        !text.contains("s3cr3t") && text.contains("[redacted]"),
+        "{text}"
+    );
 }

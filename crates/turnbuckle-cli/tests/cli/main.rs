@@ -1,4 +1,10 @@
 //! The verbs of the tool, as a process, against the demo server.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking"
+)]
 
 mod config;
 mod formats;

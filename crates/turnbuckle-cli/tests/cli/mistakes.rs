@@ -5,14 +5,42 @@ use crate::support::{demo, run};
 #[test]
 fn names_that_are_nearly_right_are_suggested() {
     for (words, code, hint) in [
-        (&["call", "ehco", "message=x"][..], 5, "did you mean \"echo\"?"),
-        (&["call", "echo", "mesage=x"], 2, "did you mean \"message\"?"),
+        (
+            &["call", "ehco", "message=x"][..],
+            5,
+            "did you mean \"echo\"?",
+        ),
+        (
+            &["call", "echo", "mesage=x"],
+            2,
+            "did you mean \"message\"?",
+        ),
         (&["call", "structured_weather"], 2, "it takes city: string"),
-        (&["call", "slow_echo", "seconds=soon", "text=x"], 2, "\"soon\" is no integer"),
-        (&["prompt", "test_simple_promt"], 5, "did you mean \"test_simple_prompt\"?"),
-        (&["prompt", "test_prompt_with_arguments", "arg1=x"], 2, "missing: arg2"),
-        (&["read", "test://static-txt"], 5, "did you mean \"test://static-text\"?"),
-        (&["complete", "test_prompt_with_arguments", "agr1"], 2, "did you mean \"arg1\"?"),
+        (
+            &["call", "slow_echo", "seconds=soon", "text=x"],
+            2,
+            "\"soon\" is no integer",
+        ),
+        (
+            &["prompt", "test_simple_promt"],
+            5,
+            "did you mean \"test_simple_prompt\"?",
+        ),
+        (
+            &["prompt", "test_prompt_with_arguments", "arg1=x"],
+            2,
+            "missing: arg2",
+        ),
+        (
+            &["read", "test://static-txt"],
+            5,
+            "did you mean \"test://static-text\"?",
+        ),
+        (
+            &["complete", "test_prompt_with_arguments", "agr1"],
+            2,
+            "did you mean \"arg1\"?",
+        ),
         (&["list", "tool"], 2, "did you mean \"tools\"?"),
     ] {
         let run = demo(words).ends(code);
@@ -34,7 +62,12 @@ fn mistakes_in_the_command_line_are_told_before_anything_runs() {
         &["info", "localhost:1", "extra"],
         &["call", "localhost:1", "x", "--timeout", "soon"],
         &["info", "localhost:1", "--protocol-version", "2020-01-01"],
-        &["info", "localhost:1", "--bearer-env", "TURNBUCKLE_TEST_NOT_SET"],
+        &[
+            "info",
+            "localhost:1",
+            "--bearer-env",
+            "TURNBUCKLE_TEST_NOT_SET",
+        ],
         &["info", "http://example.com", "-H", "Authorization: x"],
     ] {
         let run = run(words).ends(2);
@@ -55,7 +88,16 @@ fn a_server_that_is_not_there_is_unreachable() {
 
 #[test]
 fn an_answer_that_does_not_come_is_too_late() {
-    let words = ["call", "slow_echo", "seconds=60", "text=x", "--timeout", "300ms", "-o", "json"];
+    let words = [
+        "call",
+        "slow_echo",
+        "seconds=60",
+        "text=x",
+        "--timeout",
+        "300ms",
+        "-o",
+        "json",
+    ];
     let run = demo(&words).ends(8);
     assert_eq!(run.error()["code"], "timeout");
 }

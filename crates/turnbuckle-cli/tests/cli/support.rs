@@ -109,7 +109,9 @@ impl HttpDemo {
             .map(|line| line.expect("it says where it is"))
             .filter(|line| line.starts_with("http://"));
         let url = urls.next().expect("there is an endpoint");
-        let sse = urls.next().expect("there is an endpoint of the old transport");
+        let sse = urls
+            .next()
+            .expect("there is an endpoint of the old transport");
         // Nothing reads the rest of the banner: it fits into the pipe.
         Self { child, url, sse }
     }
@@ -149,7 +151,8 @@ impl Scratch {
     /// A file in it.
     pub(crate) fn file(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
-        std::fs::create_dir_all(path.parent().expect("it is in the directory")).expect("it can be made");
+        std::fs::create_dir_all(path.parent().expect("it is in the directory"))
+            .expect("it can be made");
         std::fs::write(&path, text).expect("it can be written");
         self.name(name)
     }

@@ -29,7 +29,11 @@ impl AtTerminal {
         unlockpt(&master).expect("it opens");
         let name = ptsname(&master, Vec::new()).expect("it has a name");
         let path = std::ffi::OsStr::from_bytes(name.as_bytes());
-        let slave = File::options().read(true).write(true).open(path).expect("it opens");
+        let slave = File::options()
+            .read(true)
+            .write(true)
+            .open(path)
+            .expect("it opens");
         let stdio = || Stdio::from(slave.try_clone().expect("it can be shared"));
         let child = command(&[words, &DEMO].concat())
             .envs(env.iter().copied())
@@ -71,7 +75,9 @@ impl AtTerminal {
         }
         let after = self.seen.find(text).expect("it was seen") + text.len();
         self.seen.drain(..after);
-        self.keyboard.write_all(answer.as_bytes()).expect("it takes keys");
+        self.keyboard
+            .write_all(answer.as_bytes())
+            .expect("it takes keys");
     }
 
     /// Everything else that is seen, and the exit code.
@@ -87,7 +93,13 @@ impl AtTerminal {
 #[test]
 fn a_form_is_asked_field_by_field_and_shown_before_it_is_sent() {
     for era in ["modern", "legacy"] {
-        let words = ["call", "test_elicitation", "message=Who are you?", "--era", era];
+        let words = [
+            "call",
+            "test_elicitation",
+            "message=Who are you?",
+            "--era",
+            era,
+        ];
         let mut at = AtTerminal::start(&words, &[]);
         at.expect("Turnbuckle demo", "");
         at.expect("demo --stdio)", "");
@@ -98,7 +110,10 @@ fn a_form_is_asked_field_by_field_and_shown_before_it_is_sent() {
         at.expect("\"email\": \"jane@example.com\"", "");
         at.expect("Send this?", "y\n");
         let (seen, code) = at.end();
-        assert!(seen.contains("action=accept, content={\"username\":\"Jane\""), "{seen:?}");
+        assert!(
+            seen.contains("action=accept, content={\"username\":\"Jane\""),
+            "{seen:?}"
+        );
         assert_eq!(code, Some(0));
     }
 }
@@ -117,7 +132,11 @@ fn what_does_not_fit_is_asked_again() {
     at.expect("[yes] > ", "no\n");
     at.expect("Send this?", "\n");
     let (seen, code) = at.end();
-    for part in ["\"age\":31", "\"status\":\"inactive\"", "\"verified\":false"] {
+    for part in [
+        "\"age\":31",
+        "\"status\":\"inactive\"",
+        "\"verified\":false",
+    ] {
         assert!(seen.contains(part), "{part}: {seen:?}");
     }
     assert_eq!(code, Some(0));
@@ -138,7 +157,13 @@ fn a_form_can_be_refused_and_left() {
 
 #[test]
 fn the_user_plays_the_model_when_asked_to() {
-    let words = ["call", "test_sampling", "prompt=Say something", "--caps", "sampling"];
+    let words = [
+        "call",
+        "test_sampling",
+        "prompt=Say something",
+        "--caps",
+        "sampling",
+    ];
     let mut at = AtTerminal::start(&words, &[]);
     at.expect("Say something", "");
     at.expect("> ", "Something.\n");
@@ -151,7 +176,10 @@ fn the_user_plays_the_model_when_asked_to() {
 fn progress_is_drawn_and_taken_away() {
     let (seen, code) = AtTerminal::start(&["call", "test_tool_with_progress"], &[]).end();
     assert!(seen.contains("50%"), "{seen:?}");
-    assert!(seen.ends_with("\r\u{1b}[2KProgress went from 0 to 100.\r\n"), "{seen:?}");
+    assert!(
+        seen.ends_with("\r\u{1b}[2KProgress went from 0 to 100.\r\n"),
+        "{seen:?}"
+    );
     assert_eq!(code, Some(0));
 }
 
@@ -183,7 +211,11 @@ fn an_interrupt_takes_the_request_back_and_ends_the_server() {
     let trace = scratch.name("trace");
     let at = AtTerminal::start(&[&words[..], &[&trace]].concat(), &[]);
     let until = Instant::now() + PATIENCE;
-    let asked = || std::fs::read_to_string(&trace).unwrap_or_default().contains("tools/call");
+    let asked = || {
+        std::fs::read_to_string(&trace)
+            .unwrap_or_default()
+            .contains("tools/call")
+    };
     while !asked() {
         assert!(Instant::now() < until, "it never asked");
         std::thread::sleep(Duration::from_millis(10));

@@ -6,7 +6,10 @@ use crate::support::run;
 fn saying(results: &[&str]) -> String {
     let mut script = String::new();
     for (at, result) in results.iter().enumerate() {
-        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", at + 1);
+        let line = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}",
+            at + 1
+        );
         script += &format!("read -r line; printf '%s\\n' '{line}'\n");
     }
     script + "cat >/dev/null\n"
@@ -40,11 +43,19 @@ fn nothing_that_a_terminal_acts_upon_gets_through() {
         "{{\"resultType\":\"complete\",\"content\":[{{\"type\":\"text\",\"text\":\"{EVIL}\"}}]}}"
     );
     let script = server(&result);
-    for words in [&["info"][..], &["list", "tools"], &["call", "t"], &["call", "{EVIL}"]] {
+    for words in [
+        &["info"][..],
+        &["list", "tools"],
+        &["call", "t"],
+        &["call", "{EVIL}"],
+    ] {
         let run = run(&[words, &["--", "sh", "-c", &script]].concat());
         harmless(&run.out);
         harmless(&run.err);
-        assert!(run.out.contains("red\\u{202e}gnp.exe") || run.code == Some(5), "{run:#?}");
+        assert!(
+            run.out.contains("red\\u{202e}gnp.exe") || run.code == Some(5),
+            "{run:#?}"
+        );
     }
 }
 

@@ -5,7 +5,12 @@ use crate::support::{DEMO, Scratch, demo, typed};
 #[test]
 fn info_tells_who_the_server_is() {
     let run = demo(&["info"]).ends(0);
-    for part in ["Turnbuckle demo", "2026-07-28 (modern era)", "34, tells when they change", "Call echo"] {
+    for part in [
+        "Turnbuckle demo",
+        "2026-07-28 (modern era)",
+        "34, tells when they change",
+        "Call echo",
+    ] {
         assert!(run.out.contains(part), "{part}: {run:#?}");
     }
     let run = demo(&["info", "--era", "legacy"]).ends(0);
@@ -17,11 +22,23 @@ fn info_tells_who_the_server_is() {
 #[test]
 fn list_follows_every_page() {
     let run = demo(&["list", "tools"]).ends(0);
-    let tools = run.out.lines().filter(|line| !line.starts_with(' ')).count();
+    let tools = run
+        .out
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .count();
     assert_eq!(tools, 34, "{run:#?}");
-    assert!(run.out.contains("echo(message: string)  reads only\n    Says a message back"));
+    assert!(
+        run.out
+            .contains("echo(message: string)  reads only\n    Says a message back")
+    );
     let run = demo(&["list"]).ends(0);
-    for part in ["Tools (34)", "Resources (4)", "Resource templates (1)", "Prompts (5)"] {
+    for part in [
+        "Tools (34)",
+        "Resources (4)",
+        "Resource templates (1)",
+        "Prompts (5)",
+    ] {
         assert!(run.out.contains(part), "{part}: {run:#?}");
     }
     let run = demo(&["list", "tools", "--schema"]).ends(0);
@@ -30,25 +47,47 @@ fn list_follows_every_page() {
 
 #[test]
 fn call_takes_arguments_as_they_are_typed() {
-    assert_eq!(demo(&["call", "echo", "message=hello there"]).ends(0).out, "hello there\n");
+    assert_eq!(
+        demo(&["call", "echo", "message=hello there"]).ends(0).out,
+        "hello there\n"
+    );
     assert_eq!(demo(&["call", "echo", "message:=\"5\""]).ends(0).out, "5\n");
-    assert_eq!(demo(&["call", "echo", "{\"message\": \"whole\"}"]).ends(0).out, "whole\n");
-    assert_eq!(demo(&["call", "slow_echo", "seconds=0", "text=7"]).ends(0).out, "7\n");
+    assert_eq!(
+        demo(&["call", "echo", "{\"message\": \"whole\"}"])
+            .ends(0)
+            .out,
+        "whole\n"
+    );
+    assert_eq!(
+        demo(&["call", "slow_echo", "seconds=0", "text=7"])
+            .ends(0)
+            .out,
+        "7\n"
+    );
 
     let scratch = Scratch::new();
-    let whole = format!("@{}", scratch.file("whole.json", "{\"message\": \"from a file\"}"));
+    let whole = format!(
+        "@{}",
+        scratch.file("whole.json", "{\"message\": \"from a file\"}")
+    );
     assert_eq!(demo(&["call", "echo", &whole]).ends(0).out, "from a file\n");
     let text = format!("message=@{}", scratch.file("text.txt", "its text"));
     assert_eq!(demo(&["call", "echo", &text]).ends(0).out, "its text\n");
 
     let words = [&["call", "echo", "-"][..], &DEMO].concat();
-    assert_eq!(typed(&words, "{\"message\": \"piped\"}").ends(0).out, "piped\n");
+    assert_eq!(
+        typed(&words, "{\"message\": \"piped\"}").ends(0).out,
+        "piped\n"
+    );
 }
 
 #[test]
 fn data_is_named_and_sized_and_written_where_the_user_says() {
     let run = demo(&["call", "test_image_content"]).ends(0);
-    assert_eq!(run.out, "[image image/png, 82 bytes, --out FILE keeps it]\n");
+    assert_eq!(
+        run.out,
+        "[image image/png, 82 bytes, --out FILE keeps it]\n"
+    );
 
     let scratch = Scratch::new();
     let file = scratch.name("pixel");
@@ -57,7 +96,15 @@ fn data_is_named_and_sized_and_written_where_the_user_says() {
     assert!(written.starts_with(b"\x89PNG") && written.len() == 82);
 
     let directory = scratch.name("many/");
-    let run = demo(&["read", "test://static-binary", "--out", &directory, "-o", "json"]).ends(0);
+    let run = demo(&[
+        "read",
+        "test://static-binary",
+        "--out",
+        &directory,
+        "-o",
+        "json",
+    ])
+    .ends(0);
     assert!(run.json()["contents"][0]["blob"].is_string());
     let written = std::fs::read(scratch.path().join("many/static-binary.png"));
     assert!(written.expect("it was written").starts_with(b"\x89PNG"));
@@ -66,9 +113,15 @@ fn data_is_named_and_sized_and_written_where_the_user_says() {
 #[test]
 fn resources_and_prompts_are_shown_as_text() {
     let run = demo(&["read", "test://static-text"]).ends(0);
-    assert_eq!(run.out, "This is the content of the static text resource.\n");
+    assert_eq!(
+        run.out,
+        "This is the content of the static text resource.\n"
+    );
     let run = demo(&["prompt", "test_prompt_with_arguments", "arg1=a", "arg2=5"]).ends(0);
-    assert_eq!(run.out, "user:\nPrompt with arguments: arg1='a', arg2='5'\n");
+    assert_eq!(
+        run.out,
+        "user:\nPrompt with arguments: arg1='a', arg2='5'\n"
+    );
 }
 
 #[test]
@@ -81,7 +134,14 @@ fn complete_suggests() {
 
 #[test]
 fn raw_sends_anything() {
-    let run = demo(&["raw", "tools/call", r#"{"name":"echo","arguments":{"message":"raw"}}"#, "-o", "json"]).ends(0);
+    let run = demo(&[
+        "raw",
+        "tools/call",
+        r#"{"name":"echo","arguments":{"message":"raw"}}"#,
+        "-o",
+        "json",
+    ])
+    .ends(0);
     assert_eq!(run.json()["content"][0]["text"], "raw");
     let run = demo(&["raw", "ping", "--era", "legacy"]).ends(0);
     assert_eq!(run.out, "{}\n");
@@ -99,12 +159,31 @@ fn listen_ends_when_its_time_is_over() {
 #[test]
 fn questions_are_answered_as_the_user_said_beforehand() {
     for era in ["legacy", "modern"] {
-        let run = demo(&["call", "test_elicitation_sep1034_defaults", "--yes", "--era", era]).ends(0);
-        assert!(run.out.contains("action=accept") && run.out.contains("John Doe"), "{run:#?}");
+        let run = demo(&[
+            "call",
+            "test_elicitation_sep1034_defaults",
+            "--yes",
+            "--era",
+            era,
+        ])
+        .ends(0);
+        assert!(
+            run.out.contains("action=accept") && run.out.contains("John Doe"),
+            "{run:#?}"
+        );
         // Who asks and what is sent is shown all the same.
-        assert!(run.err.contains("Turnbuckle demo") && run.err.contains("\"age\": 30"), "{run:#?}");
+        assert!(
+            run.err.contains("Turnbuckle demo") && run.err.contains("\"age\": 30"),
+            "{run:#?}"
+        );
 
-        let caps = ["call", "test_elicitation_sep1034_defaults", "--no-input", "--era", era];
+        let caps = [
+            "call",
+            "test_elicitation_sep1034_defaults",
+            "--no-input",
+            "--era",
+            era,
+        ];
         let run = demo(&[&caps[..], &["--caps", "elicitation"]].concat()).ends(0);
         assert!(run.out.contains("action=cancel"), "{run:#?}");
         // Without the capability the server does not even ask.
@@ -127,7 +206,15 @@ fn the_servers_log_is_shown_to_who_wants_it() {
     let quiet = demo(&["call", "test_tool_with_logging"]).ends(0);
     assert_eq!(quiet.err, "");
     for era in ["legacy", "modern"] {
-        let run = demo(&["call", "test_tool_with_logging", "--log", "info", "--era", era]).ends(0);
+        let run = demo(&[
+            "call",
+            "test_tool_with_logging",
+            "--log",
+            "info",
+            "--era",
+            era,
+        ])
+        .ends(0);
         assert!(run.err.contains("info: Tool processing data"), "{run:#?}");
         assert_eq!(run.out, quiet.out);
     }

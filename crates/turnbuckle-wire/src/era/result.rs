@@ -72,7 +72,10 @@ mod tests {
         let modern = Revision::NEWEST.features();
         let of = |json| result_type(json, modern);
         assert_eq!(of("{}"), Some(ResultType::Complete));
-        assert_eq!(of(r#"{"resultType":"complete"}"#), Some(ResultType::Complete));
+        assert_eq!(
+            of(r#"{"resultType":"complete"}"#),
+            Some(ResultType::Complete)
+        );
         assert_eq!(
             of(r#"{"x":[1,{}],"resultType":"input_required"}"#),
             Some(ResultType::InputRequired)

@@ -9,7 +9,11 @@ use crate::arguments::{ToolCall, example};
 
 /// Goes through everything that the server declares. What a tool or a resource refuses is told and
 /// is no failure; a connection that fails is.
-pub(crate) async fn run(client: &Client, calls: Vec<ToolCall>, scenario: &str) -> Result<(), Error> {
+pub(crate) async fn run(
+    client: &Client,
+    calls: Vec<ToolCall>,
+    scenario: &str,
+) -> Result<(), Error> {
     let Some(server) = client.server() else {
         return Ok(());
     };
@@ -48,18 +52,17 @@ pub(crate) async fn run(client: &Client, calls: Vec<ToolCall>, scenario: &str) -
 
 /// Hands a tool's schema back as it came.
 async fn echo_schema(client: &Client, tools: &[Tool]) -> Result<(), Error> {
-    for tool in tools.iter().filter(|tool| tool.name == "json_schema_2020_12_tool") {
+    for tool in tools
+        .iter()
+        .filter(|tool| tool.name == "json_schema_2020_12_tool")
+    {
         let arguments = json!({"schema": tool.input_schema});
         call(client, "json_schema_echo", &arguments).await?;
     }
     Ok(())
 }
 
-async fn call(
-    client: &Client,
-    tool: &str,
-    arguments: &serde_json::Value,
-) -> Result<(), Error> {
+async fn call(client: &Client, tool: &str, arguments: &serde_json::Value) -> Result<(), Error> {
     let called = client.call(tool, arguments).await;
     told("tool", tool, called.map(drop))
 }

@@ -28,9 +28,9 @@ const A_WHILE: Duration = Duration::from_secs(10);
 /// The method of the last request.
 const LAST: &str = "test/last";
 
-/// The input: lines. `+` and a word is what the user begins (see [`User::begin`]), `-` is what the
+/// The input: lines. `+` and a word is what the user begins (see `User::begin`), `-` is what the
 /// user lets go of, `.` and a number are seconds that pass; everything else is what the server
-/// says (see [`Hostile::say`]).
+/// says (see `Hostile::say`).
 ///
 /// The opening is sound in the newest revision of either era; then it is left to the input.
 pub fn client(input: &[u8]) {

@@ -131,7 +131,8 @@ impl Schema {
         let fault = |error: jsonschema::ValidationError<'_>| {
             format!(
                 "{} {definition}{}: {error}",
-                self.revision, error.instance_path()
+                self.revision,
+                error.instance_path()
             )
         };
         validator.iter_errors(value).map(fault).collect()

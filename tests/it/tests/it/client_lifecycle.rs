@@ -124,7 +124,7 @@ async fn a_handshake_that_the_probe_overtakes_is_not_cancelled() {
     let peer = Peer::new(Revision::NEWEST, |heard| match heard.method() {
         "server/discover" => {
             let result = json!({"supportedVersions": [Revision::NEWEST.as_str()],
-                "capabilities": {}, "resultType": "complete", "ttlMs": 0,
+                "capabilities": {"resources": {}}, "resultType": "complete", "ttlMs": 0,
                 "cacheScope": "private"});
             Some(vec![
                 Step::Wait(Duration::from_secs(5)),

@@ -105,7 +105,7 @@ async fn connecting_that_is_dropped_leaves_nothing_wherever_it_waits() {
                 let opens = matches!(heard.method(), "initialize" | "server/discover");
                 (opens && revision.features().era == EraKind::Modern).then(|| {
                     let result = serde_json::json!({"resultType": "complete", "ttlMs": 0,
-                        "cacheScope": "private", "capabilities": {},
+                        "cacheScope": "private", "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
                         "supportedVersions": [revision.as_str()]});
                     vec![Step::Wait(Duration::from_millis(100)), heard.answer(result)]
                 })

@@ -63,7 +63,7 @@ fn dying(revision: Revision, times: usize) -> Peer {
         if !matches!(heard.method(), "tools/call" | "resources/read") {
             return None;
         }
-        let dies = left.try_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+        let dies = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
         dies.is_ok().then(|| vec![Step::Break])
     })
 }

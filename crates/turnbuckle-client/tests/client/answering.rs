@@ -1,8 +1,6 @@
 //! What a server asks: each feature in each revision that has it, and what becomes of answers that
 //! there are not.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
-
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,13 +1,9 @@
 //! What is held against the output schemas of tools, and what is not.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
-
-mod by_hand;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use by_hand::{Answer, Desk, builder, legacy, modern, served, settle};
+use crate::by_hand::{Answer, Desk, builder, legacy, modern, served, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, Era, Error};
 use turnbuckle_server::{Context, Server, Structured, tool};

@@ -1,12 +1,8 @@
 //! Results that are used again for as long as their server says.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
-
-mod by_hand;
-
 use std::time::Duration;
 
-use by_hand::{ByHand, Desk, builder, legacy, modern, settle};
+use crate::by_hand::{ByHand, Desk, builder, legacy, modern, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, ClientBuilder};
 use turnbuckle_types::method::ListTools;
@@ -17,7 +13,7 @@ async fn caching(builder: ClientBuilder) -> (Client, Desk) {
     modern(builder, |_, message| answer(message)).await
 }
 
-fn answer(message: &Value) -> by_hand::Answer {
+fn answer(message: &Value) -> crate::by_hand::Answer {
     let mut result = json!({"resultType": "complete", "ttlMs": 1000, "cacheScope": "public",
         "tools": [], "prompts": [], "resources": [], "resourceTemplates": [], "contents": []});
     if message["method"] == "resources/read" {
@@ -166,17 +162,18 @@ async fn nothing_is_kept_if_the_client_or_the_server_or_the_era_does_not_want_it
 
 #[tokio::test(start_paused = true)]
 async fn a_reconnection_keeps_what_is_kept_unless_it_opens_a_legacy_session() {
-    let (by_hand, desk) =
-        ByHand::new(
-            |connection, message| match (connection, message["method"].as_str()) {
-                (1 | 2, Some("server/discover")) => Some(Ok(json!({"capabilities": {},
-                "supportedVersions": ["2026-07-28"]}))),
-                (_, Some("server/discover" | "prompts/get")) => Some(Err(-32601)),
-                (_, Some("initialize")) => Some(Ok(json!({"protocolVersion": "2025-06-18",
-                "capabilities": {}, "serverInfo": {"name": "by hand", "version": "0"}}))),
-                _ => answer(message),
-            },
-        );
+    let (by_hand, desk) = ByHand::new(|connection, message| {
+        match (connection, message["method"].as_str()) {
+            (1 | 2, Some("server/discover")) => Some(Ok(
+                json!({"capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+                "supportedVersions": ["2026-07-28"]}),
+            )),
+            (_, Some("server/discover" | "prompts/get")) => Some(Err(-32601)),
+            (_, Some("initialize")) => Some(Ok(json!({"protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}, "resources": {}, "prompts": {}}, "serverInfo": {"name": "by hand", "version": "0"}}))),
+            _ => answer(message),
+        }
+    });
     let client = builder().connect(by_hand).await.unwrap();
     for (connection, expected) in [(1, 1), (2, 1), (3, 2)] {
         let _ = client.prompt("p", [("a", "b")]).await;

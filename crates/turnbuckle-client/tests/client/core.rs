@@ -1,13 +1,11 @@
 //! The core of a client against servers that do their worst: deadlines, floods, losses, endings.
 
-mod by_hand;
-
 use std::future::{IntoFuture, pending, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use by_hand::{ByHand, Desk, builder, legacy, modern, settle};
+use crate::by_hand::{ByHand, Desk, builder, legacy, modern, settle};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use turnbuckle_client::{
@@ -102,7 +100,7 @@ async fn greeted(builder: ClientBuilder) -> (Client, MemoryTransport) {
     let server = async {
         let initialize = heard(&mut theirs).await.unwrap();
         let greeting = json!({"jsonrpc": "2.0", "id": initialize["id"], "result": {
-            "protocolVersion": LEGACY, "capabilities": {},
+            "protocolVersion": LEGACY, "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
             "serverInfo": {"name": "s", "version": "0"}}});
         say(&mut theirs, &greeting).await;
         let initialized = heard(&mut theirs).await.unwrap();
@@ -321,7 +319,7 @@ async fn a_server_that_greets_no_more_is_not_asked_twice_a_try_when_its_era_is_p
         let (by_hand, desk) = ByHand::new(|connection, message| {
             Some(match (connection, message["method"].as_str()) {
                 (1, Some("initialize")) => Ok(json!({"protocolVersion": LEGACY,
-                    "capabilities": {}, "serverInfo": {"name": "s", "version": "0"}})),
+                    "capabilities": {"tools": {}, "resources": {}, "prompts": {}}, "serverInfo": {"name": "s", "version": "0"}})),
                 (1, _) => Ok(json!({})),
                 _ => Err(-32603),
             })
@@ -340,7 +338,7 @@ async fn giving_up_tells_of_the_last_try_and_passes() {
     let (by_hand, desk) = ByHand::new(|connection, message| {
         Some(match (connection, message["method"].as_str()) {
             (1 | 7, Some("initialize")) => Ok(json!({"protocolVersion": LEGACY,
-                "capabilities": {}, "serverInfo": {"name": "s", "version": "0"}})),
+                "capabilities": {"tools": {}, "resources": {}, "prompts": {}}, "serverInfo": {"name": "s", "version": "0"}})),
             (1 | 7, _) => Ok(json!({})),
             _ => Err(-32099),
         })
@@ -417,7 +415,7 @@ async fn a_caller_that_does_not_wait_for_the_connection_leaves_it_to_the_next() 
                 greeted = hellos.len();
                 told.say(
                     json!({"jsonrpc": "2.0", "id": hellos[greeted - 1]["id"], "result": {
-                    "protocolVersion": LEGACY, "capabilities": {},
+                    "protocolVersion": LEGACY, "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
                     "serverInfo": {"name": "s", "version": "0"}}}),
                 );
             }

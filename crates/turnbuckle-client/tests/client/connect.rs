@@ -13,6 +13,8 @@ use turnbuckle_session::{
     Opening, Patience, Pump, Revision, Signal, Transport, TransportContext, pair, serve,
 };
 
+use turnbuckle_types::LogLevel;
+
 fn server() -> Server {
     Server::builder("s", "1").build().unwrap()
 }
@@ -51,7 +53,7 @@ fn refuse(id: &Value, code: i64, data: Value) -> Reaction {
 fn greeting(message: &Value, revision: &str) -> Reaction {
     say(
         &message["id"],
-        json!({"protocolVersion": revision, "capabilities": {"tools": {}},
+        json!({"protocolVersion": revision, "capabilities": {"tools": {}, "resources": {}},
             "serverInfo": {"name": "by hand", "version": "0"}}),
     )
 }
@@ -93,7 +95,9 @@ impl Connector for ByHand {
 
 async fn act(script: Script, told: Arc<Mutex<Vec<Value>>>, mut wire: MemoryTransport) {
     while let Some(frame) = std::future::poll_fn(|cx| wire.poll_frame(cx)).await {
-        let Frame::Message(bytes) = frame else { continue };
+        let Frame::Message(bytes) = frame else {
+            continue;
+        };
         let message: Value = serde_json::from_slice(&bytes).unwrap();
         told.lock().unwrap().push(message.clone());
         match script(&message) {
@@ -106,7 +110,9 @@ async fn act(script: Script, told: Arc<Mutex<Vec<Value>>>, mut wire: MemoryTrans
             Reaction::Silence => {}
             Reaction::Exit => return,
         }
-        std::future::poll_fn(|cx| wire.poll_flush(cx)).await.unwrap();
+        std::future::poll_fn(|cx| wire.poll_flush(cx))
+            .await
+            .unwrap();
     }
 }
 
@@ -126,7 +132,13 @@ async fn our_own_server_is_spoken_to_in_the_modern_era_and_in_any_that_is_asked_
     let client = Client::builder("c", "1").connect(served()).await.unwrap();
     assert_eq!(client.server().unwrap().revision, Revision::NEWEST);
     assert_eq!(
-        client.server().unwrap().implementation.as_ref().unwrap().name,
+        client
+            .server()
+            .unwrap()
+            .implementation
+            .as_ref()
+            .unwrap()
+            .name,
         "s"
     );
     for revision in Revision::ALL {
@@ -220,7 +232,10 @@ async fn a_modern_server_that_is_slow_to_start_is_not_taken_for_a_legacy_one() {
 #[tokio::test(start_paused = true)]
 async fn a_recognized_modern_error_never_leads_to_a_handshake() {
     for (code, data) in [
-        (-32022, json!({"supported": ["2999-01-01"], "requested": "2026-07-28"})),
+        (
+            -32022,
+            json!({"supported": ["2999-01-01"], "requested": "2026-07-28"}),
+        ),
         (-32022, Value::Null),
         (-32021, json!({"requiredCapabilities": {"sampling": {}}})),
     ] {
@@ -327,7 +342,9 @@ async fn a_request_without_an_answer_ends_at_its_deadline_and_is_taken_back() {
     client.close().await;
     assert_eq!(methods(&told).last().unwrap(), "notifications/cancelled");
     let told = told.lock().unwrap();
-    let [.., ping, cancelled] = &told[..] else { panic!() };
+    let [.., ping, cancelled] = &told[..] else {
+        panic!()
+    };
     assert_eq!(cancelled["params"]["requestId"], ping["id"]);
 }
 
@@ -358,4 +375,33 @@ async fn a_server_that_stops_answering_pings_is_given_up() {
     assert!(error.to_string().contains("ping"), "{error}");
     assert_eq!(opened.load(Ordering::Relaxed), 2);
     assert_eq!(began.elapsed(), Duration::from_secs(4 * 30 + 5 + 30 + 5));
+}
+
+// requirement: 4bde8b77cab8 bf40b4d36a4f
+#[tokio::test(start_paused = true)]
+async fn what_a_server_did_not_declare_is_not_asked_for() {
+    let by_hand = ByHand::new(|message| match message["method"].as_str() {
+        Some("initialize") => say(
+            &message["id"],
+            json!({"protocolVersion": "2025-11-25", "capabilities": {},
+                "serverInfo": {"name": "by hand", "version": "0"}}),
+        ),
+        _ => Reaction::Silence,
+    });
+    let told = by_hand.told.clone();
+    let client = connect(by_hand, Era::Legacy).await.unwrap();
+    let refusals = [
+        client.list_tools().all().await.unwrap_err(),
+        client.call("t", &()).await.unwrap_err(),
+        client.list_prompts().all().await.unwrap_err(),
+        client.list_resources().all().await.unwrap_err(),
+        client.read("x:y").await.unwrap_err(),
+        client.set_log_level(LogLevel::Info).await.unwrap_err(),
+    ];
+    for error in refusals {
+        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+        assert!(error.to_string().contains("does not declare"), "{error}");
+    }
+    client.close().await;
+    assert_eq!(methods(&told), ["initialize", "notifications/initialized"]);
 }

@@ -1,15 +1,11 @@
 //! Lists: whole, by page and as streams, from servers good and bad.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
-
-mod by_hand;
-
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use by_hand::{Answer, ERAS, builder, legacy, modern, served};
+use crate::by_hand::{Answer, ERAS, builder, legacy, modern, served};
 use serde_json::{Value, json};
 use turnbuckle_client::Error;
 use turnbuckle_server::{Context, Reading, Server, prompt, resource, tool};
@@ -184,6 +180,6 @@ async fn a_page_that_does_not_come_times_out() {
     let error = list.next().await.unwrap().unwrap_err();
     assert!(error.is_timeout(), "{error}");
     assert!(list.next().await.is_none());
-    by_hand::settle().await;
+    crate::by_hand::settle().await;
     assert_eq!(desk.told_of("notifications/cancelled").len(), 1);
 }

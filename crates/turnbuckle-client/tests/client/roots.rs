@@ -1,7 +1,5 @@
 //! Roots that change: who hears of it, and when.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,8 +1,6 @@
 //! What a client does not answer: questions that it did not declare, and those that nobody should
 //! be asked.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -47,7 +45,7 @@ async fn asked(builder: ClientBuilder, revision: &'static str, question: Value) 
             "error": {"code": -32601, "message": "no"}})],
         Some("initialize") => result(
             &message["id"],
-            json!({"protocolVersion": revision, "capabilities": {},
+            json!({"protocolVersion": revision, "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
                 "serverInfo": {"name": "by hand", "version": "0"}}),
         ),
         Some("notifications/initialized") => {
@@ -326,7 +324,7 @@ async fn a_question_that_is_taken_back_is_not_answered() {
                 "error": {"code": -32601, "message": "no"}})],
             Some("initialize") => result(
                 &message["id"],
-                json!({"protocolVersion": "2025-11-25", "capabilities": {},
+                json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
                     "serverInfo": {"name": "by hand", "version": "0"}}),
             ),
             Some("notifications/initialized") => vec![

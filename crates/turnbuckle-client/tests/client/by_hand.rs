@@ -1,5 +1,4 @@
 //! Servers by hand, for tests: a script answers, and the test says the rest.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,14 +1,10 @@
 //! Hearing of changes, in both eras, from servers that stay and servers that do not.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
-
-mod by_hand;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use by_hand::{Answer, ByHand, Desk, ERAS, builder, legacy, modern, served, settle};
+use crate::by_hand::{Answer, ByHand, Desk, ERAS, builder, legacy, modern, served, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, ClientBuilder, Era, Error, Interest, Reconnects, Subscription};
 use turnbuckle_server::{Context, Reading, Server, resource, tool};

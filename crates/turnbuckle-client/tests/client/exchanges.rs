@@ -1,12 +1,10 @@
 //! A client and a server of exchanges that fail one by one: what ends, what is sent again.
 
-mod by_hand;
-
 use std::future::{IntoFuture, pending};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use by_hand::{builder, settle};
+use crate::by_hand::{builder, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{Era, Error};
 use turnbuckle_session::{
@@ -82,7 +80,7 @@ impl Link for Posts {
             tokio::task::yield_now().await;
             if message["method"] == "initialize" {
                 let greeting = json!({"jsonrpc": "2.0", "id": message["id"], "result": {
-                    "protocolVersion": LEGACY, "capabilities": {},
+                    "protocolVersion": LEGACY, "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
                     "serverInfo": {"name": "s", "version": "0"}}});
                 let frame = Frame::Message(greeting.to_string().into());
                 inbox.receive(frame, parcel.kind.request_id());
