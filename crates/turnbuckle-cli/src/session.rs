@@ -106,6 +106,14 @@ async fn open(common: &Common, target: Target, screen: &Screen) -> Result<Sessio
             ));
         }
     });
+    let doubtful = screen.clone();
+    builder = builder.on_invalid_tool(move |tool, why| {
+        doubtful.note(&format!(
+            "warning: the tool {} is left out: {}",
+            line(tool, 80),
+            line(why, 160)
+        ));
+    });
     let builder = ask::install(builder, speak, screen)?;
     let client = builder.connect(Watched::new(way.connector, watch)).await?;
     let server = client.server().ok_or(Error::Closed)?;

@@ -147,6 +147,18 @@ impl ClientBuilder {
         self
     }
 
+    /// Hears of a tool that is left out of every list, because its definition asks for a header that
+    /// cannot be: the tool's name, and what is wrong. It is logged as a warning in any case. Tools
+    /// are left out only where headers mirror arguments: over HTTP in the modern era.
+    ///
+    /// Specification: basic/transports/streamable-http, "Custom Headers from Tool Parameters"
+    /// (2026-07-28).
+    pub fn on_invalid_tool(self, heard: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
+        // Whoever came first hears.
+        let _ = self.listening.tools.on_invalid.set(Box::new(heard));
+        self
+    }
+
     /// What the client will say that it can do: it follows from the handlers that are installed.
     #[must_use]
     pub fn capabilities(&self) -> ClientCapabilities {

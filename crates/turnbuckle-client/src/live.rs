@@ -4,7 +4,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
-use turnbuckle_session::{Connector, Conversation, Host, LinkError, Signal, Speaks};
+use turnbuckle_session::{
+    Connector, Conversation, EraKind, Host, LinkError, LinkKind, Signal, Speaks,
+};
 
 use crate::Error;
 use crate::budget::Budget;
@@ -20,6 +22,13 @@ pub(crate) struct Live {
     pub(crate) server: Arc<ServerInfo>,
     /// Counts the connections of one client, from 1.
     pub(crate) generation: u64,
+}
+
+impl Live {
+    /// Whether headers mirror what requests say.
+    pub(crate) fn mirrors_headers(&self) -> bool {
+        self.server.binding == LinkKind::Exchange && self.server.era() == EraKind::Modern
+    }
 }
 
 /// How often a server that keeps dying is connected to again.

@@ -28,7 +28,11 @@ pub(crate) struct Tools {
     state: RwLock<State>,
     /// Counts how often the server said that its tools changed.
     changes: AtomicU64,
+    /// Who hears of a tool that is left out, by name and reason.
+    pub(crate) on_invalid: OnceLock<OnInvalid>,
 }
+
+type OnInvalid = Box<dyn Fn(&str, &str) + Send + Sync>;
 
 #[derive(Default)]
 struct State {
@@ -88,8 +92,16 @@ impl Tools {
                 state.learn(tool, headers, edition);
                 true
             }
+            // Where no header mirrors anything, a mistake about that is none.
+            Err(_) if !live.mirrors_headers() => {
+                state.learn(tool, Vec::new(), edition);
+                true
+            }
             Err(error) => {
                 tracing::warn!(tool = %tool.name, %error, "a tool with an invalid definition is left out");
+                if let Some(heard) = self.on_invalid.get() {
+                    heard(&tool.name, &error.to_string());
+                }
                 state.forget(&tool.name);
                 false
             }

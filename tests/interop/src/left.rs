@@ -55,6 +55,10 @@ mod tests {
             .kill_on_drop(true)
             .spawn()
             .unwrap();
+        // A process has its variables a moment after it is there.
+        while marked(&mark).is_empty() {
+            tokio::time::sleep(EVERY).await;
+        }
         assert_eq!(marked(&mark), [sleeper.id().unwrap()]);
         sleeper.kill().await.unwrap();
         assert_eq!(left(&mark).await, [0; 0]);

@@ -6,6 +6,7 @@
 )]
 
 pub mod coupled;
+pub mod faults;
 pub mod fuzz;
 pub mod harness;
 pub mod oracle;

@@ -405,3 +405,11 @@ async fn what_a_server_did_not_declare_is_not_asked_for() {
     client.close().await;
     assert_eq!(methods(&told), ["initialize", "notifications/initialized"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_of_the_modern_era_alone_is_told_what_a_legacy_server_wants() {
+    let by_hand = ByHand::new(|message| refuse(&message["id"], -32601, Value::Null));
+    let error = connect(by_hand, Era::Modern).await.unwrap_err();
+    assert!(matches!(error, Error::Incompatible { .. }), "{error}");
+    assert!(error.to_string().contains("handshake"), "{error}");
+}

@@ -305,7 +305,7 @@ async fn a_server_that_stays_away_ends_the_subscription_with_its_reason() {
     assert_eq!(subscription.next().await, None);
     let error = subscription.closed_because().unwrap();
     assert!(
-        matches!(error, Error::Refused(_) | Error::GivenUp { .. }),
+        matches!(error, Error::Incompatible { .. } | Error::GivenUp { .. }),
         "{error}"
     );
 }

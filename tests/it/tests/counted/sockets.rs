@@ -9,7 +9,7 @@ use turnbuckle_http::HttpConnector;
 use turnbuckle_it::peer::open_files;
 use turnbuckle_session::Revision;
 
-use super::{is_broken, text_of};
+use super::{Clock, alone, is_broken, text_of};
 
 /// Answers discovery on every connection, and calls with these bytes; then closes.
 async fn serve(listener: TcpListener, answer: &'static str) {
@@ -54,37 +54,39 @@ const ANSWERS: [&str; 6] = [
     "",
 ];
 
-#[tokio::test]
-async fn a_connection_that_ends_early_is_named_and_leaves_no_socket() {
-    let before = open_files();
-    for answer in ANSWERS.iter().cycle().take(20 * ANSWERS.len()) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let server = tokio::spawn(serve(listener, answer));
-        let client = Client::builder("c", "1")
-            .era(Era::Modern)
-            .connect(HttpConnector::new(&url).unwrap())
-            .await
-            .unwrap();
-        let call = tokio::time::timeout(Duration::from_secs(5), text_of(&client, "t")).await;
-        let error = call.expect("an end at once").unwrap_err();
-        assert!(
-            is_broken(&error, "connection broke"),
-            "{answer:?} {error:?}"
-        );
-        server.abort();
-        assert!(server.await.is_err());
-        let error = text_of(&client, "t").await.unwrap_err();
-        assert!(matches!(error, Error::Unreachable { .. }), "{error:?}");
-        assert!(error.to_string().contains("cannot be reached"), "{error}");
-        client.close().await;
-    }
-    for _ in 0..100 {
-        if open_files() <= before + 1 {
-            return;
+#[test]
+fn a_connection_that_ends_early_is_named_and_leaves_no_socket() {
+    alone(Clock::Real, async {
+        let before = open_files();
+        for answer in ANSWERS.iter().cycle().take(20 * ANSWERS.len()) {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+            let server = tokio::spawn(serve(listener, answer));
+            let client = Client::builder("c", "1")
+                .era(Era::Modern)
+                .connect(HttpConnector::new(&url).unwrap())
+                .await
+                .unwrap();
+            let call = tokio::time::timeout(Duration::from_secs(5), text_of(&client, "t")).await;
+            let error = call.expect("an end at once").unwrap_err();
+            assert!(
+                is_broken(&error, "connection broke"),
+                "{answer:?} {error:?}"
+            );
+            server.abort();
+            assert!(server.await.is_err());
+            let error = text_of(&client, "t").await.unwrap_err();
+            assert!(matches!(error, Error::Unreachable { .. }), "{error:?}");
+            assert!(error.to_string().contains("cannot be reached"), "{error}");
+            client.close().await;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    // The runtime's own stay open.
-    panic!("{before} before, {} after", open_files());
+        for _ in 0..100 {
+            if open_files() <= before + 1 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // The runtime's own stay open.
+        panic!("{before} before, {} after", open_files());
+    });
 }

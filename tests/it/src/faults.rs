@@ -1,0 +1,117 @@
+//! Servers that go wrong about one tool, and how a request ends with them.
+
+use std::time::Duration;
+
+use crate::peer::{Heard, Peer, Step};
+use serde_json::Value;
+use tokio::time::Instant;
+use turnbuckle_client::{Client, ClientBuilder, Era, Error};
+use turnbuckle_session::{Late, LinkError, Revision};
+
+/// The legacy revision that faults are tried in.
+pub const LEGACY: Revision = Revision::NEWEST_LEGACY;
+
+/// A way to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Lines in memory.
+    Lines,
+    /// HTTP without sockets.
+    Web,
+}
+
+/// Every way in every era.
+pub const WAYS: [(Way, Revision); 4] = [
+    (Way::Lines, LEGACY),
+    (Way::Lines, Revision::NEWEST),
+    (Way::Web, LEGACY),
+    (Way::Web, Revision::NEWEST),
+];
+
+impl Way {
+    /// Connects a client that is built like this.
+    pub async fn connect_by(self, peer: &Peer, builder: ClientBuilder) -> Client {
+        let builder = builder.era(Era::Only(peer.revision()));
+        let connected = match self {
+            Self::Lines => builder.connect(peer.lines()).await,
+            Self::Web => builder.connect(peer.web()).await,
+        };
+        connected.expect("the faults come later")
+    }
+
+    /// Connects a client.
+    pub async fn connect(self, peer: &Peer) -> Client {
+        self.connect_by(peer, Client::builder("c", "1")).await
+    }
+}
+
+/// The tool whose calls go wrong; calls of others are answered soundly.
+pub const FAULTY: &str = "faulty";
+
+/// A server that goes wrong about calls of one tool only.
+pub fn faulty(
+    revision: Revision,
+    script: impl Fn(&Heard) -> Vec<Step> + Send + Sync + 'static,
+) -> Peer {
+    Peer::new(revision, move |heard| {
+        let is_faulty = heard.message["params"]["name"] == FAULTY;
+        is_faulty.then(|| script(heard))
+    })
+}
+
+/// Calls a tool, and returns the text of its answer.
+pub async fn text_of(client: &Client, tool: &str) -> Result<String, Error> {
+    let result = client.call(tool, &()).await?;
+    match result.content.as_slice() {
+        [] => Ok(String::new()),
+        [block, ..] => Ok(serde_json::to_value(block).expect("a block")["text"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()),
+    }
+}
+
+/// Makes the call that goes wrong, holds that the next one does not, and that nothing waits.
+pub async fn fault(client: &Client) -> (Error, Duration) {
+    let began = Instant::now();
+    let error = text_of(client, FAULTY).await.expect_err("a fault");
+    let took = began.elapsed();
+    assert_eq!(client.in_flight(), (0, 0), "{error}");
+    assert_eq!(text_of(client, "other").await.expect("no fault"), "sound");
+    assert_eq!(client.in_flight(), (0, 0));
+    (error, took)
+}
+
+/// Whether nothing was heard for a minute.
+#[must_use]
+pub fn is_silence(error: &Error) -> bool {
+    let text = error.to_string();
+    matches!(error, Error::TimedOut(Late::Silent(_))) && text == "no answer within 60s of silence"
+}
+
+/// Whether the connection broke, for this reason.
+#[must_use]
+pub fn is_broken(error: &Error, what: &str) -> bool {
+    let Error::Lost { sent: true, reason } = error else {
+        return false;
+    };
+    let text = error.to_string();
+    matches!(reason, LinkError::Broken { .. })
+        && text.contains(what)
+        && text.ends_with("the server may have acted upon the request")
+}
+
+/// Whether the protocol was broken, in this way.
+#[must_use]
+pub fn is_violation(error: &Error, what: &str) -> bool {
+    matches!(
+        error,
+        Error::Lost { reason: LinkError::Violation { reason }, .. } if reason.contains(what)
+    )
+}
+
+/// The id of a message, as a text.
+#[must_use]
+pub fn id_as_text(heard: &Heard) -> Value {
+    heard.id().to_string().into()
+}

@@ -1,0 +1,40 @@
+//! Faults after which it is counted what this process holds: memory, descriptors, children. The
+//! tests take turns, so that nobody counts what another holds.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking"
+)]
+
+mod floods;
+mod leftovers;
+mod processes;
+mod sockets;
+
+use std::sync::{Mutex, PoisonError};
+
+use turnbuckle_it::faults::{
+    FAULTY, LEGACY, WAYS, Way, fault, faulty, is_broken, is_silence, text_of,
+};
+
+/// Whose turn it is. A runtime holds descriptors of its own, so it is made within the turn.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// How time passes in a test.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clock {
+    Paused,
+    Real,
+}
+
+/// Runs a test while no other runs.
+fn alone(clock: Clock, test: impl Future<Output = ()>) {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(clock == Clock::Paused)
+        .build()
+        .unwrap();
+    runtime.block_on(test);
+}
