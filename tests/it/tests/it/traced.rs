@@ -1,28 +1,35 @@
 //! What is told to `tracing`, as text.
 
+use std::cell::RefCell;
 use std::fmt::{Debug, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Metadata, Subscriber};
+
+type Heard = Arc<Mutex<Vec<String>>>;
+
+thread_local! {
+    static LISTENING: RefCell<Option<Heard>> = const { RefCell::new(None) };
+}
 
 /// The events of this thread, for as long as it lives.
 pub(crate) struct Traced {
-    lines: Arc<Mutex<Vec<String>>>,
-    _guard: DefaultGuard,
+    lines: Heard,
 }
 
 impl Traced {
     /// Listens from now on.
+    ///
+    /// One subscriber for the whole process: with one for each test, whether an event is told would
+    /// depend on which tests run beside it.
     pub(crate) fn start() -> Self {
-        let lines = Arc::new(Mutex::default());
-        let guard = tracing::subscriber::set_default(Lines(Arc::clone(&lines)));
-        Self {
-            lines,
-            _guard: guard,
-        }
+        static INSTALLED: Once = Once::new();
+        INSTALLED.call_once(|| tracing::subscriber::set_global_default(Lines).unwrap());
+        let lines = Heard::default();
+        LISTENING.set(Some(Arc::clone(&lines)));
+        Self { lines }
     }
 
     /// The events so far that contain `text`.
@@ -33,7 +40,16 @@ impl Traced {
     }
 }
 
-struct Lines(Arc<Mutex<Vec<String>>>);
+impl Drop for Traced {
+    fn drop(&mut self) {
+        let ours = |heard: &mut Option<Heard>| {
+            heard.take_if(|lines| Arc::ptr_eq(lines, &self.lines));
+        };
+        LISTENING.with_borrow_mut(ours);
+    }
+}
+
+struct Lines;
 
 impl Subscriber for Lines {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
@@ -47,9 +63,12 @@ impl Subscriber for Lines {
                 write!(self.0, " {field}={value:?}").unwrap();
             }
         }
+        let Some(heard) = LISTENING.with_borrow(Clone::clone) else {
+            return;
+        };
         let mut line = Line(event.metadata().level().to_string());
         event.record(&mut line);
-        self.0.lock().unwrap().push(line.0);
+        heard.lock().unwrap().push(line.0);
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
