@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use turnbuckle_session::{
     About, Ask, AskError, EraKind, Late, LinkError, Patience, Progressing, Project, RawResult,
-    ResultType, result_type,
+    ResultType, code, result_type,
 };
 use turnbuckle_types::method::CallTool;
 use turnbuckle_types::{InputRequired, InputResponses, LogLevel, ProgressParams, Request};
@@ -18,7 +18,6 @@ use crate::Error;
 use crate::client::Shared;
 use crate::live::Live;
 use crate::method::{ServerMethod, declared, settle};
-use crate::page::INVALID_PARAMS;
 use crate::progress::Progress;
 
 /// A request that is ready to be made; awaiting it makes it.
@@ -203,11 +202,6 @@ impl<M: ServerMethod> fmt::Debug for Call<M> {
     }
 }
 
-/// The code of an error that names headers which do not say what the body says.
-const HEADER_MISMATCH: i64 = -32020;
-/// The code of an error that names URLs which the user has to visit first.
-const URL_REQUIRED: i64 = -32042;
-
 impl Shared {
     /// Makes a request within the time that it may take in all, however often it is made.
     pub(crate) async fn request<M: ServerMethod>(
@@ -267,9 +261,6 @@ impl Shared {
                 }
                 Err(error) => error,
             };
-            if let Error::Lost { reason, .. } = &error {
-                self.note_loss(&live, reason);
-            }
             match &error {
                 Error::Lost { reason, .. } if !repeated => {
                     let safe = M::SAFE_AGAIN || options.repeatable || self.is_safe::<M>(params);
@@ -284,14 +275,14 @@ impl Shared {
                 }
                 // The tool's schema may have changed: it says which headers there are.
                 Error::Refused(refusal)
-                    if refusal.code == HEADER_MISMATCH
+                    if refusal.code == code::HEADER_MISMATCH
                         && M::METHOD == CallTool::METHOD
                         && !corrected =>
                 {
                     corrected = true;
                     self.learn_tools(options).await?;
                 }
-                Error::Refused(refusal) if refusal.code == URL_REQUIRED && !corrected => {
+                Error::Refused(refusal) if refusal.code == code::URL_REQUIRED && !corrected => {
                     corrected = true;
                     let visiting = self.router.answers().visit_first(refusal);
                     let deadline = live.conversation.limits().answer_deadline;
@@ -301,7 +292,9 @@ impl Shared {
                     }
                 }
                 // Where it is a list, its cursor was bad.
-                Error::Refused(refusal) if refusal.code == INVALID_PARAMS && place.is_some() => {
+                Error::Refused(refusal)
+                    if refusal.code == code::INVALID_PARAMS && place.is_some() =>
+                {
                     self.cache.forget_pages(M::METHOD);
                     return Err(error);
                 }
@@ -326,13 +319,6 @@ impl Shared {
         match self.learn_tools(options).await {
             Ok(()) => settle::<M>(self, live, params, result),
             Err(_) => Err(error),
-        }
-    }
-
-    /// A session that is gone takes its connection with it: the next request opens another.
-    pub(crate) fn note_loss(&self, live: &Live, reason: &LinkError) {
-        if matches!(reason, LinkError::SessionGone) {
-            live.conversation.end(reason.clone());
         }
     }
 

@@ -4,13 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-use turnbuckle_session::{AskError, Late, LinkError, Revision};
+use turnbuckle_session::{AskError, Late, LinkError, Revision, code};
 use turnbuckle_types::{CallToolResult, ContentBlock, ErrorObject, Json};
-
-use crate::page::INVALID_PARAMS;
-
-/// The code that revisions before the modern era have for a resource that is not there.
-const RESOURCE_NOT_FOUND: i64 = -32002;
 
 /// Why there is no result. Every request ends in its result or in one of these.
 #[derive(Debug, Clone)]
@@ -154,8 +149,8 @@ impl Error {
     #[must_use]
     pub fn is_resource_not_found(&self) -> bool {
         self.refusal().is_some_and(|refusal| match refusal.code {
-            RESOURCE_NOT_FOUND => true,
-            INVALID_PARAMS => {
+            code::RESOURCE_NOT_FOUND => true,
+            code::INVALID_PARAMS => {
                 let data = refusal
                     .data
                     .as_ref()

@@ -22,9 +22,6 @@ use crate::{Client, Error};
 const MAX_PAGES: usize = 10_000;
 /// Items that are collected of one list; longer ones can be read as streams.
 const MAX_ITEMS: usize = 100_000;
-/// The code of an error that a bad cursor is answered with, among other things.
-pub(crate) const INVALID_PARAMS: i64 = -32602;
-
 /// A method that lists.
 pub trait ListMethod: ServerMethod<Params = PaginatedParams> {
     /// What is listed.
@@ -237,7 +234,7 @@ impl Walk {
 fn is_invalid_params(error: &Error) -> bool {
     error
         .refusal()
-        .is_some_and(|refusal| refusal.code == INVALID_PARAMS)
+        .is_some_and(|refusal| refusal.code == turnbuckle_session::code::INVALID_PARAMS)
 }
 
 fn endless<M: Request>() -> Error {

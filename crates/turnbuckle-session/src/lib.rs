@@ -56,6 +56,7 @@ pub use session::{Delivery, Received, Session};
 pub use signal::Signal;
 pub use speaks::{About, Speaks, Verbatim, reaches_server};
 pub use transport::{Binding, Frame, Transport, TransportContext};
+pub use turnbuckle_wire::era::code;
 pub use turnbuckle_wire::era::params;
 pub use turnbuckle_wire::era::{
     Body, Encoded, InvalidParamHeader, Judgement, ParamHeader, Params, Plain, Project, Projected,

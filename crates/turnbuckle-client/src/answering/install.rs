@@ -17,7 +17,7 @@ use crate::ClientBuilder;
 /// use turnbuckle_types::Root;
 ///
 /// let roots = Roots::new();
-/// roots.set([Root::new("file:///work/project")?])?;
+/// roots.set([Root::new("file:///code/project")?])?;
 /// let builder = Client::builder("editor", "1.0.0")
 ///     .roots(roots.clone())
 ///     .on_form(async |form: Form, question: Question| {

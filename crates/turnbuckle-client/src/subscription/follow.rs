@@ -59,12 +59,7 @@ pub(super) async fn follow(
                 let params = SubscribeParams::new(&**uri);
                 let mut ask = Ask::new(Subscribe::METHOD, Some(&params), &live.speaks);
                 ask.patience = shared.patience;
-                if let Err(error) = shared.asked(live, ask).await {
-                    if let Error::Lost { reason, .. } = &error {
-                        shared.note_loss(live, reason);
-                    }
-                    return Err(error);
-                }
+                shared.asked(live, ask).await?;
                 following.of(live).insert(uri.clone(), 1);
             }
         }

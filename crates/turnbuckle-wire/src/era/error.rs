@@ -9,11 +9,14 @@ use turnbuckle_types::{Error, ErrorKind, Json, RequestId};
 use crate::revision::Features;
 use crate::rpc::{self, Refusal, RefusalKind, code};
 
-const RESOURCE_NOT_FOUND: i64 = -32002;
-pub(super) const HEADER_MISMATCH: i64 = -32020;
+/// There is no such resource, where the revision has a number of its own for that.
+pub const RESOURCE_NOT_FOUND: i64 = -32002;
+/// A header does not say what the body says.
+pub const HEADER_MISMATCH: i64 = -32020;
 pub(super) const MISSING_CAPABILITY: i64 = -32021;
 pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
-const URL_REQUIRED: i64 = -32042;
+/// The user has to visit a URL first.
+pub const URL_REQUIRED: i64 = -32042;
 
 /// What JSON-RPC and the protocol keep for themselves.
 const RESERVED: RangeInclusive<i64> = -32768..=-32000;

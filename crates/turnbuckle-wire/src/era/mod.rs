@@ -15,6 +15,12 @@ mod request;
 mod result;
 mod structured;
 
+/// The numbers of errors that their readers act upon.
+pub mod code {
+    pub use super::error::{HEADER_MISMATCH, RESOURCE_NOT_FOUND, URL_REQUIRED};
+    pub use crate::rpc::code::INVALID_PARAMS;
+}
+
 pub use error::{code_of, write_error, write_refusal};
 pub use negotiate::{Judgement, is_modern_error, judge, offer, select};
 pub use opening::{Header, Mark, Opening, of_opening};
