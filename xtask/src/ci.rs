@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::process::{self, cargo};
-use crate::{node, requirements, tidy};
+use crate::{api, book, node, requirements, tidy, weigh};
 
 /// One step: its name and what it does.
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -13,6 +13,7 @@ const STEPS: &[Step] = &[
     ("requirements", || {
         requirements::run(&["check".to_owned(), "--strict".to_owned()])
     }),
+    ("crates", weigh::within_limits),
     ("format", || {
         process::run(&mut cargo(["fmt", "--all", "--check"]))
     }),
@@ -36,9 +37,12 @@ const STEPS: &[Step] = &[
         let mut doc = cargo(["doc", "--workspace", "--no-deps", "--quiet"]);
         process::run(doc.env("RUSTDOCFLAGS", "--deny=warnings"))
     }),
+    ("public API", || api::run(&["--check".to_owned()])),
+    ("book", || book::run(&[])),
     ("conformance", || node::conformance(&[])),
     ("conformance-client", || node::conformance_client(&[])),
     ("interop", || node::interop(&[])),
+    ("hello worlds", || weigh::run(&[])),
 ];
 
 const WITHOUT_SCHEMAS: &str = "\

@@ -1,6 +1,8 @@
 //! `cargo xtask <command>`: the project's own chores.
 #![allow(clippy::print_stdout, reason = "what a chore prints is what it is for")]
 
+mod api;
+mod book;
 mod budget;
 mod ci;
 mod fuzz;
@@ -10,6 +12,7 @@ mod process;
 mod requirements;
 mod tidy;
 mod tree;
+mod weigh;
 
 use std::process::ExitCode;
 
@@ -60,6 +63,21 @@ const COMMANDS: &[Command] = &[
         name: "fuzz",
         about: "hostile inputs by libFuzzer, a minute each [TARGET…] [--seconds N]",
         run: fuzz::run,
+    },
+    Command {
+        name: "api",
+        about: "the public API listed in docs/api, and its limits [--check]",
+        run: api::run,
+    },
+    Command {
+        name: "book",
+        about: "the guide, built",
+        run: book::run,
+    },
+    Command {
+        name: "weigh",
+        about: "crates and CPU seconds of a hello world beside the official SDK's [--runs N]",
+        run: weigh::run,
     },
     Command {
         name: "ci",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_session::{Connector, ConversationLimits, Patience};
-use turnbuckle_types::{ClientCapabilities, Implementation, LogLevel, LogParams};
+use turnbuckle_types::{ClientCapabilities, Implementation, LogLevel, LogParams, RawObject};
 
 use crate::answering::Answers;
 use crate::cache::Cache;
@@ -156,6 +156,15 @@ impl ClientBuilder {
     pub fn on_invalid_tool(self, heard: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
         // Whoever came first hears.
         let _ = self.listening.tools.on_invalid.set(Box::new(heard));
+        self
+    }
+
+    /// Declares an extension with its settings: the server may then use it. Revisions before
+    /// 2026-07-28 have no place for it.
+    ///
+    /// Specification: basic/versioning, "Extension Negotiation" (2026-07-28).
+    pub fn extension(mut self, id: impl Into<String>, settings: RawObject) -> Self {
+        self.answers.extensions.insert(id.into(), settings);
         self
     }
 

@@ -21,6 +21,7 @@ mod event;
 mod head;
 mod keep_alive;
 mod origin;
+mod parts;
 mod principal;
 mod reply;
 mod secret;

@@ -8,7 +8,6 @@ use turnbuckle_types::Schema;
 use crate::fault::SchemaFault;
 use crate::keywords::{Reach, children, references, resolve};
 use crate::shorten::shorten;
-use crate::validate;
 
 /// The deepest nesting of subschemas.
 pub(crate) const MAX_DEPTH: usize = 64;
@@ -64,7 +63,8 @@ pub(crate) struct Checked {
     pub(crate) patterns: usize,
 }
 
-/// Checks a schema: its dialect, its references, its size, and that it is valid by its dialect.
+/// Checks a schema: its dialect, its references and its size. Whether its keywords are valid by its
+/// dialect is for those to find out who read them.
 ///
 /// # Errors
 /// If values cannot be held against it.
@@ -99,7 +99,6 @@ pub(crate) fn check_schema(schema: &Schema) -> Result<Checked, SchemaFault> {
         // It is known now; the engine would not know every spelling of it.
         members.remove("$schema");
     }
-    validate::check_dialect(&schema, dialect)?;
     Ok(Checked {
         schema,
         dialect,

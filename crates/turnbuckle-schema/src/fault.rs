@@ -30,6 +30,14 @@ pub enum SchemaFault {
     TooLarge,
     /// It has more than 100 patterns, in `pattern` and `patternProperties`.
     TooManyPatterns,
+    /// A pattern that cannot be compiled: it is not valid, too large, or of a kind that takes more
+    /// than linear time.
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        message: String,
+    },
     /// It is not valid by its dialect: at this JSON Pointer, for this reason.
     Invalid {
         /// Where, as a JSON Pointer into the schema.
@@ -79,6 +87,9 @@ impl fmt::Display for SchemaFault {
             ),
             Self::TooManyPatterns => {
                 write!(f, "the schema has more than {MAX_PATTERNS} patterns")
+            }
+            Self::Pattern { pattern, message } => {
+                write!(f, "the pattern {pattern} is not supported: {message}")
             }
             Self::Invalid { path, message } => {
                 write!(f, "the schema is not valid at \"{path}\": {message}")

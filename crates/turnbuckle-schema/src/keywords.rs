@@ -5,6 +5,10 @@ use serde_json::{Map, Value};
 /// A subschema and what it is applied to.
 #[derive(Clone, Copy)]
 pub(crate) struct Child<'a> {
+    #[cfg_attr(
+        not(feature = "validate"),
+        expect(dead_code, reason = "only the plan of the general validator asks")
+    )]
     pub(crate) keyword: &'a str,
     pub(crate) schema: &'a Value,
     pub(crate) reach: Reach<'a>,
@@ -70,6 +74,37 @@ fn all<'a>(
     reach: Reach<'a>,
 ) -> Vec<(&'a Value, Reach<'a>)> {
     schemas.into_iter().map(|schema| (schema, reach)).collect()
+}
+
+/// Whether a keyword of either dialect can refuse a value, beyond those that types carry: `type`,
+/// `enum`, `properties` and the like. Any other keyword is an annotation or unknown, and refuses
+/// nothing.
+pub(crate) fn is_assertion(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "additionalItems"
+            | "allOf"
+            | "contains"
+            | "dependencies"
+            | "dependentRequired"
+            | "dependentSchemas"
+            | "$dynamicRef"
+            | "exclusiveMaximum"
+            | "exclusiveMinimum"
+            | "if"
+            | "maxLength"
+            | "maxProperties"
+            | "minLength"
+            | "minProperties"
+            | "multipleOf"
+            | "not"
+            | "pattern"
+            | "patternProperties"
+            | "propertyNames"
+            | "unevaluatedItems"
+            | "unevaluatedProperties"
+            | "uniqueItems"
+    )
 }
 
 /// The references of a schema object.

@@ -17,21 +17,10 @@ use turnbuckle_types::Schema;
 use crate::check::{Checked, Dialect, check_schema};
 use crate::effort::effort;
 use crate::fault::SchemaFault;
+use crate::pattern::{ALL_PATTERNS, MAX_PATTERN};
 use crate::plan::Plan;
 use crate::shorten::{shorten, shorten_to};
-use crate::violation::{Violation, Violations, join};
-
-/// The most violations that are told at once.
-const MAX_VIOLATIONS: usize = 8;
-
-/// The most alternatives that a message lists.
-const MAX_ALTERNATIVES: usize = 10;
-
-/// The most memory of one compiled pattern, in bytes.
-const MAX_PATTERN: usize = 1 << 20;
-
-/// What the compiled patterns of a schema share, in bytes.
-const ALL_PATTERNS: usize = 16 << 20;
+use crate::violation::{MAX_VIOLATIONS, Violation, Violations, join, listed};
 
 /// The most effort of telling what is wrong.
 const MAX_TOLD: u64 = 50_000;
@@ -53,6 +42,7 @@ impl Validator {
     /// If it is not valid, of another dialect, beyond a bound, or refers to another document.
     pub fn compile(schema: &Schema) -> Result<Self, SchemaFault> {
         let checked = check_schema(schema)?;
+        check_dialect(&checked.schema, checked.dialect)?;
         let pattern = (ALL_PATTERNS / checked.patterns.max(1)).min(MAX_PATTERN);
         let compiled = jsonschema::options()
             .with_draft(draft(checked.dialect))
@@ -132,7 +122,7 @@ impl fmt::Debug for Validator {
 }
 
 /// Checks that a schema is valid by its dialect.
-pub(crate) fn check_dialect(schema: &Value, dialect: Dialect) -> Result<(), SchemaFault> {
+fn check_dialect(schema: &Value, dialect: Dialect) -> Result<(), SchemaFault> {
     match dialect {
         Dialect::Draft202012 => jsonschema::draft202012::meta::validate(schema),
         Dialect::Draft07 => jsonschema::draft7::meta::validate(schema),
@@ -272,20 +262,6 @@ fn alternatives(error: &ValidationError<'_>, context: &[Vec<ValidationError<'sta
             listed(errors.into_iter().map(|e| expected(e).into_owned()))
         }
         _ => "a value that fits one of the alternatives".to_owned(),
-    }
-}
-
-/// `a, b or c`, cut after a few.
-fn listed(items: impl Iterator<Item = String>) -> String {
-    let mut items: Vec<String> = items.take(MAX_ALTERNATIVES + 1).collect();
-    if items.len() > MAX_ALTERNATIVES {
-        items.truncate(MAX_ALTERNATIVES);
-        return items.join(", ") + " or another of the listed values";
-    }
-    match items.pop() {
-        Some(last) if items.is_empty() => last,
-        Some(last) => items.join(", ") + " or " + &last,
-        None => "nothing".to_owned(),
     }
 }
 

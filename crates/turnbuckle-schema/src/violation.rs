@@ -4,6 +4,12 @@ use std::fmt;
 
 use crate::shorten::shorten;
 
+/// The most violations that are told at once.
+pub(crate) const MAX_VIOLATIONS: usize = 8;
+
+/// The most alternatives that a message lists.
+const MAX_ALTERNATIVES: usize = 10;
+
 /// One place where a value does not fit its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
@@ -158,6 +164,20 @@ pub(crate) fn join(pointer: &str, segment: &str) -> String {
         "{pointer}/{}",
         segment.replace('~', "~0").replace('/', "~1")
     )
+}
+
+/// `a, b or c`, cut after a few.
+pub(crate) fn listed(items: impl Iterator<Item = String>) -> String {
+    let mut items: Vec<String> = items.take(MAX_ALTERNATIVES + 1).collect();
+    if items.len() > MAX_ALTERNATIVES {
+        items.truncate(MAX_ALTERNATIVES);
+        return items.join(", ") + " or another of the listed values";
+    }
+    match items.pop() {
+        Some(last) if items.is_empty() => last,
+        Some(last) => items.join(", ") + " or " + &last,
+        None => "nothing".to_owned(),
+    }
 }
 
 #[cfg(test)]

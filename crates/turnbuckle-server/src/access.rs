@@ -7,10 +7,11 @@ use turnbuckle_types::{Error, Principal, ScopeNeeded};
 
 type Visible = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
 
-/// The rules of one item.
+/// The rules of an item or a group.
 #[derive(Clone, Default)]
 pub(crate) struct Access {
-    visible: Option<Arc<Visible>>,
+    /// All have to agree.
+    visible: Vec<Arc<Visible>>,
     scopes: Vec<String>,
 }
 
@@ -19,7 +20,14 @@ impl Access {
         &mut self,
         visible: impl Fn(Option<&Principal>) -> bool + Send + Sync + 'static,
     ) {
-        self.visible = Some(Arc::new(visible));
+        self.visible.push(Arc::new(visible));
+    }
+
+    /// These rules, and those of what is around.
+    pub(crate) fn inside(mut self, outer: &Self) -> Self {
+        self.visible.extend(outer.visible.iter().cloned());
+        self.scopes.extend(outer.scopes.iter().cloned());
+        self
     }
 
     pub(crate) fn need_scope(&mut self, scope: String) {
@@ -28,13 +36,11 @@ impl Access {
 
     /// Whether different principals may see different things.
     pub(crate) fn is_restricted(&self) -> bool {
-        self.visible.is_some() || !self.scopes.is_empty()
+        !self.visible.is_empty() || !self.scopes.is_empty()
     }
 
     pub(crate) fn shows_to(&self, principal: Option<&Principal>) -> bool {
-        self.visible
-            .as_ref()
-            .is_none_or(|visible| visible(principal))
+        self.visible.iter().all(|visible| visible(principal))
     }
 
     /// Checked before a handler starts.

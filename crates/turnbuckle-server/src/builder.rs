@@ -1,26 +1,25 @@
 //! How a server is put together.
 
+mod build;
+
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use turnbuckle_session::{Identity, Peer};
-use turnbuckle_types::{
-    CacheScope, Icon, Implementation, Json, ListCapability, ResourcesCapability,
-    ServerCapabilities, Settings,
-};
+use turnbuckle_schema::Profile;
+use turnbuckle_session::Peer;
+use turnbuckle_types::{CacheScope, Icon, Implementation, Json};
 
 use crate::Server;
 use crate::cache::Cache;
-use crate::catalog::Catalog;
-use crate::error::BuildError;
-use crate::extension::{Extension, Extensions};
-use crate::input::{Key, KeyRing, Rounds};
-use crate::page::ListKind;
+use crate::extension::Extension;
+use crate::group::{Group, group_setters};
+use crate::input::KeyRing;
+use crate::item::IntoItem;
 use crate::prompt::Prompt;
-use crate::resource::{Resource, ResourceTemplate};
-use crate::server::{RootsChanged, Shared};
-use crate::subscription::Hub;
+use crate::resource::Resource;
+use crate::scope::Schemas;
+use crate::server::RootsChanged;
 use crate::tool::Tool;
 
 /// Puts a [`Server`] together.
@@ -31,10 +30,8 @@ use crate::tool::Tool;
 pub struct ServerBuilder {
     info: Implementation,
     instructions: Option<String>,
-    tools: Vec<Tool>,
-    prompts: Vec<Prompt>,
-    resources: Vec<Resource>,
-    templates: Vec<ResourceTemplate>,
+    group: Group,
+    schemas: Schemas,
     extensions: Vec<Extension>,
     experimental: Vec<(String, Json)>,
     dynamic_tools: bool,
@@ -50,6 +47,7 @@ pub struct ServerBuilder {
     input_lifetime: u64,
     max_rounds: usize,
     max_subscriptions: usize,
+    max_blocking: usize,
     roots_changed: Option<RootsChanged>,
 }
 
@@ -57,7 +55,11 @@ const PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 
 impl Server {
     /// Begins a server of that name and version.
-    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
+    #[expect(
+        clippy::new_ret_no_self,
+        reason = "a server is what its builder builds"
+    )]
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
         ServerBuilder::new(name, version)
     }
 }
@@ -67,10 +69,8 @@ impl ServerBuilder {
         Self {
             info: Implementation::new(name, version),
             instructions: None,
-            tools: Vec::new(),
-            prompts: Vec::new(),
-            resources: Vec::new(),
-            templates: Vec::new(),
+            group: Group::new(),
+            schemas: Schemas::default(),
             extensions: Vec::new(),
             experimental: Vec::new(),
             dynamic_tools: false,
@@ -86,6 +86,7 @@ impl ServerBuilder {
             input_lifetime: crate::input::DEFAULT_LIFETIME,
             max_rounds: 16,
             max_subscriptions: 1024,
+            max_blocking: 64,
             roots_changed: None,
         }
     }
@@ -120,27 +121,21 @@ impl ServerBuilder {
         self
     }
 
-    /// Offers a tool.
-    pub fn tool(mut self, tool: Tool) -> Self {
-        self.tools.push(tool);
+    group_setters!("ServerBuilder", self => self.group);
+
+    /// How the argument schemas that types made are told to clients. Default
+    /// [`Profile::Portable`]: what every known client and model takes. Schemas that are written by
+    /// hand are sent as they are.
+    pub fn schema_profile(mut self, profile: Profile) -> Self {
+        self.schemas.profile = profile;
         self
     }
 
-    /// Offers a prompt.
-    pub fn prompt(mut self, prompt: Prompt) -> Self {
-        self.prompts.push(prompt);
-        self
-    }
-
-    /// Offers a resource.
-    pub fn resource(mut self, resource: Resource) -> Self {
-        self.resources.push(resource);
-        self
-    }
-
-    /// Offers the resources of a template.
-    pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
-        self.templates.push(template);
+    /// Refuses arguments that do not fit their schema to the letter. By default `"5"` is taken for
+    /// an integer, a string that holds JSON for an object or array, and `null` for an optional
+    /// argument that is absent, each only where the schema demands it.
+    pub fn strict_arguments(mut self) -> Self {
+        self.schemas.lenient = false;
         self
     }
 
@@ -237,6 +232,14 @@ impl ServerBuilder {
         self
     }
 
+    /// How many handlers that block ([`ToolBuilder::blocking`](crate::ToolBuilder::blocking) and
+    /// its like) run at once. Further calls wait, up to 1,024 of them. Default 64, and at least
+    /// one; the threads are those of the runtime, which may have less.
+    pub fn max_blocking(mut self, handlers: usize) -> Self {
+        self.max_blocking = handlers;
+        self
+    }
+
     /// Runs `hook` when a legacy client says that its roots have changed: the one place outside a
     /// request where it can be asked for them.
     pub fn on_roots_changed<F, Fut>(mut self, hook: F) -> Self
@@ -247,126 +250,21 @@ impl ServerBuilder {
         self.roots_changed = Some(Arc::new(move |peer| Box::pin(hook(peer))));
         self
     }
-
-    /// The server.
-    ///
-    /// # Errors
-    /// When a definition is not valid, or two of a kind have the same name.
-    pub fn build(self) -> Result<Server, BuildError> {
-        let mut extensions = Extensions::default();
-        let mut capabilities = self.capabilities();
-        for extension in self.extensions {
-            let (id, settings) = extensions.add(extension)?;
-            if capabilities.extensions.contains_key(&id) {
-                return Err(BuildError::new(format!("there are two extensions {id:?}")));
-            }
-            capabilities.extensions.insert(id, settings);
-        }
-        for (name, settings) in self.experimental {
-            if !settings.is_object() {
-                return Err(BuildError::new(format!(
-                    "the settings of the experimental capability {name:?} must be an object"
-                )));
-            }
-            capabilities.experimental.insert(name, settings);
-        }
-        let keys = match self.keys {
-            Some(keys) => keys,
-            None => KeyRing::new(Key::generate().map_err(|e| BuildError::new(e.to_string()))?),
-        };
-        let identity = Identity {
-            info: self.info,
-            capabilities,
-            instructions: self.instructions,
-            in_every_result: self.identify,
-            ttl_ms: self.discovery_cache.ttl_ms,
-            public: self.discovery_cache.scope == CacheScope::Public,
-        };
-        let shared = Shared {
-            server_info: identity.stamp(),
-            identity,
-            tools: Catalog::new(ListKind::Tools),
-            prompts: Catalog::new(ListKind::Prompts),
-            resources: Catalog::new(ListKind::Resources),
-            templates: Catalog::new(ListKind::ResourceTemplates),
-            extensions,
-            page_size: self.page_size,
-            list_cache: self.list_cache,
-            max_subscriptions: self.max_subscriptions,
-            roots_changed: self.roots_changed,
-            hub: Hub::default(),
-            rounds: Rounds {
-                keys,
-                lifetime: self.input_lifetime,
-                max: self.max_rounds,
-            },
-        };
-        let twice =
-            |kind: &str, name: &str| Err(BuildError::new(format!("there are two {kind} {name:?}")));
-        for tool in self.tools {
-            if let Some(before) = shared.tools.insert(tool.register()?) {
-                return twice("tools", &before.definition.name);
-            }
-        }
-        for prompt in self.prompts {
-            if let Some(before) = shared.prompts.insert(prompt.register()?) {
-                return twice("prompts", &before.definition.name);
-            }
-        }
-        for resource in self.resources {
-            if let Some(before) = shared.resources.insert(resource.register()?) {
-                return twice("resources", &before.definition.uri);
-            }
-        }
-        for template in self.templates {
-            if let Some(before) = shared.templates.insert(template.register()?) {
-                return twice("resource templates", &before.definition.uri_template);
-            }
-        }
-        Ok(Server(Arc::new(shared)))
-    }
-
-    fn capabilities(&self) -> ServerCapabilities {
-        let mut capabilities = ServerCapabilities::new();
-        let changing = || ListCapability::new().list_changed(true);
-        if self.dynamic_tools || !self.tools.is_empty() {
-            capabilities.tools = Some(changing());
-        }
-        if self.dynamic_prompts || !self.prompts.is_empty() {
-            capabilities.prompts = Some(changing());
-        }
-        if self.dynamic_resources || !self.resources.is_empty() || !self.templates.is_empty() {
-            let resources = ResourcesCapability::new()
-                .list_changed(true)
-                .subscribe(true);
-            capabilities.resources = Some(resources);
-        }
-        let completes = self
-            .prompts
-            .iter()
-            .any(|prompt| !prompt.completers.is_empty())
-            || self
-                .templates
-                .iter()
-                .any(|template| !template.completers.is_empty());
-        if completes || self.dynamic_completions {
-            capabilities.completions = Some(Settings::new());
-        }
-        if self.logging {
-            capabilities.logging = Some(Settings::new());
-        }
-        capabilities
-    }
 }
 
 impl fmt::Debug for ServerBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerBuilder")
             .field("info", &self.info)
-            .field("tools", &self.tools.len())
-            .field("prompts", &self.prompts.len())
-            .field("resources", &self.resources.len())
-            .field("templates", &self.templates.len())
+            .field("group", &self.group)
             .finish_non_exhaustive()
+    }
+}
+
+/// Its items, with its state, its layers, its deadline and its limits: to be offered by another
+/// server too.
+impl IntoItem<Group> for ServerBuilder {
+    fn into_item(self) -> Group {
+        self.group
     }
 }

@@ -32,13 +32,32 @@ pub(crate) struct Catalog<T> {
 
 #[derive(Debug)]
 struct Items<T> {
-    by_name: HashMap<Box<str>, (Box<str>, Arc<T>)>,
-    /// By a key that grows with every item: an item keeps its place while others come and go.
+    by_name: HashMap<Box<str>, Slot<T>>,
+    /// Those that are enabled, by a key that grows with every item: an item keeps its place while
+    /// others come and go.
     in_order: BTreeMap<Box<str>, Arc<T>>,
     next: u64,
     restricted: usize,
     /// Counts changes, so that a page of what has changed meanwhile is not kept.
     version: u64,
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    place: Box<str>,
+    item: Arc<T>,
+    enabled: bool,
+}
+
+/// A change of what a catalog offers.
+#[derive(Debug)]
+pub(crate) enum Edit<T> {
+    /// Adds an item; one of the same name is replaced, in its place, and stays disabled if it was.
+    Put(T),
+    /// Takes the item of this name out.
+    Remove(String),
+    /// Shows the item of this name, or hides it from everybody. It keeps its place.
+    Enable(String, bool),
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -55,6 +74,66 @@ pub(crate) struct Listed<T> {
     pub(crate) next_cursor: Option<String>,
     /// Whether somebody else may see another list.
     pub(crate) restricted: bool,
+}
+
+impl<T: Item> Items<T> {
+    fn put(&mut self, item: Arc<T>) -> bool {
+        let before = self.by_name.remove(item.key());
+        let (place, enabled) = match before {
+            Some(slot) => {
+                self.hide(&slot);
+                (slot.place, slot.enabled)
+            }
+            None => {
+                self.next += 1;
+                (format!("{:012x}", self.next).into(), true)
+            }
+        };
+        let slot = Slot {
+            place,
+            item,
+            enabled,
+        };
+        if enabled {
+            self.show(&slot);
+        }
+        self.by_name.insert(slot.item.key().into(), slot);
+        enabled
+    }
+
+    fn remove(&mut self, name: &str) -> bool {
+        let removed = self.by_name.remove(name);
+        removed.is_some_and(|slot| self.hide(&slot))
+    }
+
+    fn enable(&mut self, name: &str, enabled: bool) -> bool {
+        let Some(mut slot) = self.by_name.remove(name) else {
+            return false;
+        };
+        let changed = slot.enabled != enabled;
+        if enabled && changed {
+            self.show(&slot);
+        } else if changed {
+            self.hide(&slot);
+        }
+        slot.enabled = enabled;
+        self.by_name.insert(name.into(), slot);
+        changed
+    }
+
+    fn show(&mut self, slot: &Slot<T>) {
+        self.restricted += usize::from(slot.item.access().is_restricted());
+        self.in_order.insert(slot.place.clone(), slot.item.clone());
+    }
+
+    /// Whether it was shown.
+    fn hide(&mut self, slot: &Slot<T>) -> bool {
+        if slot.enabled {
+            self.in_order.remove(&slot.place);
+            self.restricted -= usize::from(slot.item.access().is_restricted());
+        }
+        slot.enabled
+    }
 }
 
 impl<T: Item> Catalog<T> {
@@ -76,50 +155,59 @@ impl<T: Item> Catalog<T> {
         self.encoded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an item. One of the same name is replaced, in its place; it comes back.
-    pub(crate) fn insert(&self, item: T) -> Option<Arc<T>> {
-        let item = Arc::new(item);
-        let mut items = self.items.write().unwrap_or_else(PoisonError::into_inner);
-        items.version += 1;
-        items.restricted += usize::from(item.access().is_restricted());
-        let before = items
-            .by_name
-            .get(item.key())
-            .map(|(place, old)| (place.clone(), old.clone()));
-        let place = match &before {
-            Some((place, old)) => {
-                items.restricted -= usize::from(old.access().is_restricted());
-                place.clone()
-            }
-            None => {
-                items.next += 1;
-                format!("{:012x}", items.next).into()
-            }
-        };
-        items
-            .by_name
-            .insert(item.key().into(), (place.clone(), item.clone()));
-        items.in_order.insert(place, item);
-        self.encoded().clear();
-        before.map(|(_, old)| old)
+    pub(crate) fn is_empty(&self) -> bool {
+        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
+        items.by_name.is_empty()
     }
 
-    /// Takes an item out.
-    pub(crate) fn remove(&self, name: &str) -> Option<Arc<T>> {
+    /// Adds an item. One of the same name is replaced, in its place.
+    pub(crate) fn insert(&self, item: T) {
+        self.edit(vec![Edit::Put(item)]);
+    }
+
+    /// The first of these changes that is about something that is not there.
+    pub(crate) fn unknown_to<'a>(&self, edits: &'a [Edit<T>]) -> Option<&'a str> {
+        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
+        let mut meanwhile: HashMap<&str, bool> = HashMap::new();
+        edits.iter().find_map(|edit| {
+            let (name, stays) = match edit {
+                Edit::Put(item) => {
+                    meanwhile.insert(item.key(), true);
+                    return None;
+                }
+                Edit::Remove(name) => (name, false),
+                Edit::Enable(name, _) => (name, true),
+            };
+            let before = meanwhile.insert(name, stays);
+            let known = before.unwrap_or_else(|| items.by_name.contains_key(name.as_str()));
+            (!known).then_some(name.as_str())
+        })
+    }
+
+    /// Makes all these changes at once; whether the list is another one then. What is not there is
+    /// left alone.
+    pub(crate) fn edit(&self, edits: Vec<Edit<T>>) -> bool {
         let mut items = self.items.write().unwrap_or_else(PoisonError::into_inner);
-        let (place, item) = items.by_name.remove(name)?;
-        items.in_order.remove(&place);
-        items.version += 1;
-        items.restricted -= usize::from(item.access().is_restricted());
-        self.encoded().clear();
-        Some(item)
+        let mut changed = false;
+        for edit in edits {
+            changed |= match edit {
+                Edit::Put(item) => items.put(Arc::new(item)),
+                Edit::Remove(name) => items.remove(&name),
+                Edit::Enable(name, enabled) => items.enable(&name, enabled),
+            };
+        }
+        if changed {
+            items.version += 1;
+            self.encoded().clear();
+        }
+        changed
     }
 
     /// The item of that name, if this principal sees it.
     pub(crate) fn get(&self, name: &str, principal: Option<&Principal>) -> Option<Arc<T>> {
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
-        let (_, item) = items.by_name.get(name)?;
-        let item = item.clone();
+        let slot = items.by_name.get(name).filter(|slot| slot.enabled)?;
+        let item = slot.item.clone();
         drop(items);
         item.access().shows_to(principal).then_some(item)
     }
@@ -191,74 +279,4 @@ impl<T: Item> Catalog<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Named(String, Access);
-
-    impl Item for Named {
-        fn key(&self) -> &str {
-            &self.0
-        }
-
-        fn access(&self) -> &Access {
-            &self.1
-        }
-    }
-
-    fn catalog(names: &[&str]) -> Catalog<Named> {
-        let catalog = Catalog::new(ListKind::Tools);
-        for name in names {
-            catalog.insert(Named((*name).into(), Access::default()));
-        }
-        catalog
-    }
-
-    fn list(catalog: &Catalog<Named>, principal: Option<&Principal>) -> String {
-        let size = NonZeroUsize::new(100).unwrap();
-        let encode = |listed: Listed<Named>| {
-            let names: Vec<&str> = listed.items.iter().map(|item| &*item.0).collect();
-            Ok(Bytes::from(names.join(",")))
-        };
-        let bytes = catalog
-            .page(Revision::NEWEST, None, size, principal, encode)
-            .unwrap();
-        String::from_utf8(bytes.to_vec()).unwrap()
-    }
-
-    #[test]
-    fn the_order_is_that_of_arrival_and_a_replacement_keeps_its_place() {
-        let catalog = catalog(&["b", "c", "a"]);
-        assert_eq!(list(&catalog, None), "b,c,a");
-        assert!(
-            catalog
-                .insert(Named("c".into(), Access::default()))
-                .is_some()
-        );
-        assert_eq!(list(&catalog, None), "b,c,a");
-        assert!(catalog.remove("b").is_some());
-        assert!(catalog.remove("b").is_none());
-        assert_eq!(list(&catalog, None), "c,a");
-        catalog.insert(Named("b".into(), Access::default()));
-        assert_eq!(list(&catalog, None), "c,a,b");
-    }
-
-    #[test]
-    fn what_a_principal_does_not_see_is_neither_listed_nor_found() {
-        let catalog = catalog(&["all"]);
-        let mut access = Access::default();
-        access.show_to(|principal| principal.is_some());
-        catalog.insert(Named("some".into(), access));
-        let somebody = Principal::new("issuer", "subject");
-        assert_eq!(list(&catalog, None), "all");
-        assert_eq!(list(&catalog, Some(&somebody)), "all,some");
-        assert_eq!(list(&catalog, None), "all");
-        assert!(catalog.get("some", None).is_none());
-        assert!(catalog.get("some", Some(&somebody)).is_some());
-        assert!(
-            catalog
-                .find(None, |item| (item.0 == "some").then_some(()))
-                .is_none()
-        );
-    }
-}
+mod tests;

@@ -3,15 +3,18 @@
 //! Specification: server/utilities/completion (2026-07-28).
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 
-use turnbuckle_session::Reply;
-use turnbuckle_types::{CompleteResult, Completion, Error, Map, Number};
+use turnbuckle_session::{Handling, Method, Reply};
+use turnbuckle_types::{CompleteResult, Completion, Map, Number};
 
 use crate::context::Context;
-use crate::failure::{Kind, Result};
+use crate::error::BuildError;
+use crate::extract::Needs;
+use crate::failure::{Failure, Kind as Kinds, Result};
+use crate::handler::{Callable, Handler, Kind, Maker, Request, Returns, maker};
+use crate::schema::Intake;
+use crate::scope::Scope;
 
 /// Suggestions that one answer may hold; the rest is told as a number.
 const MOST: usize = 100;
@@ -32,43 +35,59 @@ impl Typing {
     }
 }
 
-/// A function that suggests values: of what is being typed and a [`Context`], async. The best
-/// suggestion comes first; a hundred are sent at most.
-pub trait Completer: Send + Sync + 'static {
-    /// Suggests values.
-    fn complete(
-        &self,
-        typing: Typing,
-        context: Context,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<String>>> + Send>>;
+/// What suggests values while a user types: a function of a [`Typing`] and other extractors, sync
+/// or async, that returns them. The best comes first; a hundred are sent at most.
+pub struct Completer {
+    make: Maker<Self>,
+    needs: Needs,
 }
 
-impl<F, Fut> Completer for F
+impl Kind for Completer {
+    type Frame = ();
+
+    const METHOD: Method = Method::Complete;
+    const TELLS: bool = false;
+    const ATTRIBUTE: Option<&'static str> = None;
+}
+
+impl<S: Into<String> + Send + 'static> Returns<Completer> for Vec<S> {
+    fn reply(self, (): &(), _: Option<&str>) -> Result<Reply> {
+        Ok(Reply::complete(cut(self)))
+    }
+}
+
+impl<S, E> Returns<Completer> for std::result::Result<Vec<S>, E>
 where
-    F: Fn(Typing, Context) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Vec<String>> + Send + 'static,
+    S: Into<String> + Send + 'static,
+    E: Into<Failure> + Send + 'static,
 {
-    fn complete(
-        &self,
-        typing: Typing,
-        context: Context,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<String>>> + Send>> {
-        let suggestions = self(typing, context);
-        Box::pin(async move { Ok(suggestions.await) })
+    fn reply(self, (): &(), _: Option<&str>) -> Result<Reply> {
+        match self.map_err(Into::into) {
+            Ok(values) => Ok(Reply::complete(cut(values))),
+            Err(failure) => Err(match failure.into_kind() {
+                Kinds::Protocol(error) => error.into(),
+                Kinds::Told(message) => Failure::new(message),
+                Kinds::Arguments(error) => Failure::arguments(error),
+                Kinds::Input(_) => Failure::new("a completion cannot ask for input"),
+            }),
+        }
     }
 }
 
 /// The completers of one item, by argument.
-#[derive(Clone, Default)]
-pub(crate) struct Completers(BTreeMap<String, Arc<dyn Completer>>);
+#[derive(Default)]
+pub(crate) struct Completers(BTreeMap<String, Completer>);
 
 impl Completers {
-    pub(crate) fn add(&mut self, argument: String, completer: impl Completer) {
-        self.0.insert(argument, Arc::new(completer));
-    }
-
-    pub(crate) fn get(&self, argument: &str) -> Option<Arc<dyn Completer>> {
-        self.0.get(argument).cloned()
+    pub(crate) fn add<H, M>(&mut self, argument: String, completer: H)
+    where
+        H: Handler<Completer, M>,
+        M: 'static,
+    {
+        let mut needs = Needs::default();
+        H::needs(&mut needs);
+        let make = maker(completer, needs.asks);
+        self.0.insert(argument, Completer { make, needs });
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -82,40 +101,53 @@ impl Completers {
             .map(String::as_str)
             .find(|argument| !known(argument))
     }
-}
 
-impl fmt::Debug for Completers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+    pub(crate) fn register(self, scope: &Scope) -> Result<CompleterEntries, BuildError> {
+        let entries = self.0.into_iter().map(|(argument, completer)| {
+            let Completer { make, needs } = completer;
+            scope.provide(&needs)?;
+            if needs.asks {
+                return Err(BuildError::new(format!(
+                    "the completer of {argument:?} takes an Ask, but completing cannot ask"
+                )));
+            }
+            let call = make((), Intake::of_nothing(), scope);
+            Ok((argument, call))
+        });
+        entries.collect::<Result<_, _>>().map(CompleterEntries)
     }
 }
 
-/// Runs a completer, or none, to its answer.
-pub(crate) async fn run(
-    completer: Option<Arc<dyn Completer>>,
-    typing: Typing,
-    context: Context,
-) -> Reply {
-    let suggestions = match completer {
-        None => Vec::new(),
-        Some(completer) => match completer.complete(typing, context).await {
-            Ok(suggestions) => suggestions,
-            Err(failure) => {
-                return Reply::Error(match failure.into_kind() {
-                    Kind::Protocol(error) => error,
-                    Kind::Told(message) => Error::internal(message),
-                    Kind::Input(_) => Error::internal("a completion cannot ask for input"),
-                });
-            }
-        },
-    };
-    Reply::complete(cut(suggestions))
+/// Registered completers of one item.
+#[derive(Default)]
+pub(crate) struct CompleterEntries(BTreeMap<String, Arc<dyn Callable>>);
+
+impl CompleterEntries {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn get(&self, argument: &str) -> Option<Arc<dyn Callable>> {
+        self.0.get(argument).cloned()
+    }
 }
 
-fn cut(mut suggestions: Vec<String>) -> CompleteResult {
+/// Suggests values; none, where nothing completes what is being typed.
+pub(crate) fn suggest(
+    completer: Option<Arc<dyn Callable>>,
+    typing: Typing,
+    context: Context,
+) -> Handling {
+    match completer {
+        Some(completer) => completer.call(Request::of_typing(context, typing)),
+        None => Reply::complete(cut(Vec::<String>::new())).into(),
+    }
+}
+
+fn cut<S: Into<String>>(suggestions: Vec<S>) -> CompleteResult {
     let total = suggestions.len();
-    suggestions.truncate(MOST);
-    let mut completion = Completion::new(suggestions);
+    let shown: Vec<String> = suggestions.into_iter().take(MOST).map(Into::into).collect();
+    let mut completion = Completion::new(shown);
     completion.total = Some(Number::from(total as u64));
     completion.has_more = Some(total > MOST);
     CompleteResult::new(completion)

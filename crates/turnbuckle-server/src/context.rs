@@ -45,6 +45,18 @@ impl Context {
         }
     }
 
+    /// This request, for a handler that may ask its client in the middle.
+    pub(crate) fn asking(mut self) -> Self {
+        let legacy = self.is_legacy();
+        self.round.get_or_insert_default().asking(legacy);
+        self
+    }
+
+    /// What keeps the questions of a handler that may ask.
+    pub(crate) fn asking_round(&self) -> Option<&Arc<Round>> {
+        self.round.as_ref().filter(|round| round.asks())
+    }
+
     pub(crate) fn round(&self) -> Option<&Round> {
         self.round.as_deref()
     }

@@ -7,8 +7,8 @@ use std::fmt;
 pub struct BuildError(String);
 
 impl BuildError {
-    pub(crate) fn new(reason: String) -> Self {
-        Self(reason)
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self(reason.into())
     }
 }
 

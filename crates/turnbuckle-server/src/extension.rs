@@ -15,12 +15,13 @@ use turnbuckle_schema::shorten;
 use turnbuckle_session::json::{self, Unwritable};
 use turnbuckle_session::params::raw_params;
 use turnbuckle_session::{Body, Handling, Method, Peer, Reaction, Reply, Target};
-use turnbuckle_types::{Error, Json, Notification, RawObject, Request, meta};
+use turnbuckle_types::{Error, Json, Meta, Notification, RawObject, Request, meta};
 
 use crate::context::Context;
 use crate::error::BuildError;
 use crate::failure::{Failure, Kind, Result};
 use crate::output::{OutputCheck, ToolOutput};
+use crate::tool::Tool;
 
 /// An extension that a server offers.
 pub struct Extension {
@@ -106,6 +107,13 @@ impl Extension {
     }
 }
 
+impl Tool {
+    /// Its metadata, to add to: what an extension says of a tool stands beside what its author said.
+    pub fn meta_mut(&mut self) -> &mut Meta {
+        &mut self.draft.definition.meta
+    }
+}
+
 impl fmt::Debug for Extension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Extension")
@@ -120,6 +128,7 @@ fn error_of(failure: Failure) -> Error {
     match failure.into_kind() {
         Kind::Protocol(error) => error,
         Kind::Told(message) => Error::internal(message),
+        Kind::Arguments(error) => Error::invalid_params(error.to_string()),
         Kind::Input(_) => Error::internal("a method of an extension cannot ask for input"),
     }
 }
@@ -227,7 +236,9 @@ impl Extensions {
     /// Answers a request that is of no core method, if this client may make it.
     pub(crate) fn answer(&self, name: &str, text: &str, context: Context) -> Option<Handling> {
         let (id, method) = self.methods.get(name)?;
-        context.extension(id)?;
+        context
+            .extension(id)
+            .filter(|_| context.features().extensions)?;
         Some(method.answer(text, context))
     }
 
@@ -239,7 +250,7 @@ impl Extensions {
     pub(crate) fn admits(&self, result_type: &str, context: &Context) -> bool {
         self.result_types
             .get(result_type)
-            .is_some_and(|id| context.extension(id).is_some())
+            .is_some_and(|id| context.features().extensions && context.extension(id).is_some())
     }
 }
 

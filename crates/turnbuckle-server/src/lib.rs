@@ -2,10 +2,10 @@
 //! written once for every revision and every transport.
 //!
 //! This crate knows no revision, no transport and no byte. A [`Server`] is put together by its
-//! [builder](Server::builder); a transport takes it from there.
+//! [builder](Server::new); a transport takes it from there.
 //!
 //! ```
-//! use turnbuckle_server::{Context, Server, tool};
+//! use turnbuckle_server::{Args, Server, Tool};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! struct Greet {
@@ -13,12 +13,10 @@
 //!     name: String,
 //! }
 //!
-//! let server = Server::builder("greeter", "1.0.0")
-//!     .tool(
-//!         tool("greet", async |greet: Greet, _: Context| format!("Hello, {}!", greet.name))
-//!             .description("Greets somebody"),
-//!     )
-//!     .build()?;
+//! let greet = Tool::builder("greet")
+//!     .description("Greets somebody")
+//!     .handler(|Args(greet): Args<Greet>| format!("Hello, {}!", greet.name));
+//! let server = Server::new("greeter", "1.0.0").tool(greet).build()?;
 //! # Ok::<(), turnbuckle_server::BuildError>(())
 //! ```
 //!
@@ -33,11 +31,16 @@ mod access;
 mod builder;
 mod cache;
 mod catalog;
+mod change;
 mod completion;
 mod context;
 mod error;
+#[doc(hidden)]
+pub mod expand;
 mod extension;
+mod extract;
 mod failure;
+mod group;
 mod handler;
 mod input;
 mod item;
@@ -45,28 +48,40 @@ mod list;
 mod name;
 mod output;
 mod page;
+mod policy;
 mod prompt;
+mod registry;
 mod resource;
 mod router;
 mod schema;
+mod scope;
 mod server;
+pub mod service;
 mod subscription;
 mod tool;
+mod turns;
 mod uri_template;
 
 pub use builder::ServerBuilder;
+pub use change::Batch;
 pub use completion::{Completer, Typing};
 pub use context::{Announcer, Context};
 pub use error::BuildError;
 pub use extension::{Extension, ExtensionResult};
-pub use failure::{Failure, Result};
-pub use input::{Key, KeyRing, NeedsInput, NoRandomness, Question, Roots};
-pub use output::{OutputCheck, Structured, ToolOutput};
-pub use prompt::{Prompt, PromptHandler, PromptOutput, prompt};
-pub use resource::{
-    Reading, Resource, ResourceHandler, ResourceOutput, ResourceTemplate, resource,
-    resource_template,
+pub use extract::{
+    Args, Cancel, Client, Extract, Http, Incoming, Log, Needs, Progress, RawArguments, State,
 };
+pub use failure::{Failure, Result};
+pub use group::Group;
+pub use handler::Handler;
+pub use input::{
+    Ask, AskError, Asked, IntoSample, Key, KeyRing, NeedsInput, NoRandomness, Question, Roots,
+};
+pub use item::IntoItem;
+pub use output::{Audio, Image, OutputCheck, Structured, ToolOutput};
+pub use prompt::{Prompt, PromptBuilder, PromptOutput};
+pub use resource::{Reading, Resource, ResourceBuilder, ResourceOutput};
 pub use server::Server;
-pub use tool::{RawArguments, Tool, ToolHandler, tool};
+pub use tool::{Tool, ToolBuilder};
+pub use turnbuckle_schema::Profile;
 pub use uri_template::{TemplateError, TemplateValue, UriTemplate, Variables};

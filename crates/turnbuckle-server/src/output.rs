@@ -1,30 +1,36 @@
 //! What a tool may return.
 
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Serialize;
 use turnbuckle_session::{Plain, Reply};
-use turnbuckle_types::{CallToolResult, ContentBlock, Error, Schema};
+use turnbuckle_types::{CallToolResult, ContentBlock, Error, ResourceLink, Schema};
 
 use crate::error::BuildError;
 use crate::failure::{Failure, Result};
-use crate::schema::{Enforcer, output_schema_of};
+use crate::schema::{Held, output_schema_of};
 
-/// A tool's output schema, compiled: what its structured output is held against.
+/// A tool's output schema: what its structured output is held against.
 ///
 /// Specification: server/tools, "Output Schema" (2026-07-28).
 #[derive(Debug)]
-pub struct OutputCheck(pub(crate) Enforcer);
+pub struct OutputCheck(pub(crate) Held);
 
 impl OutputCheck {
-    /// Checks structured output.
+    /// Checks structured output, where its type does not vouch for it.
     ///
     /// # Errors
     /// When it does not conform to the schema: the server's own fault, an internal error.
     pub fn value<T: Serialize + ?Sized>(&self, output: &T) -> Result<()> {
-        let value = serde_json::to_value(output)
+        if !self.0.constrains()? {
+            return Ok(());
+        }
+        let value = serde_json::value::to_raw_value(output)
             .map_err(|error| Error::internal(format!("the output has no JSON form: {error}")))?;
-        let validator = self.0.validator()?;
-        validator.validate_value(&value).map_err(|violations| {
+        self.0.check(&value)?.map_err(|violations| {
             let first = violations.iter().next();
             let first = first.map(|first| first.describe("output"));
             Error::internal(format!(
@@ -45,6 +51,11 @@ impl OutputCheck {
 }
 
 /// A tool's result in one of its forms.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is nothing that a tool can return",
+    note = "text, content (`ContentBlock`, `Image`, `Audio`, several in a `Vec`), a `CallToolResult`, or a `Result` of one with an error that can be displayed",
+    note = "other data that derives `serde::Serialize` and `schemars::JsonSchema` is wrapped: `Structured(data)`"
+)]
 pub trait ToolOutput: Send + 'static {
     /// The schema of its structured form, if it has one.
     ///
@@ -112,6 +123,105 @@ impl ToolOutput for () {
         CallToolResult::new().into_reply()
     }
 }
+
+/// A picture: its bytes, and what they are. It is sent as Base64.
+///
+/// Specification: server/tools, "Image Content" (2026-07-28).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Image {
+    mime_type: String,
+    bytes: Vec<u8>,
+}
+
+impl Image {
+    /// A picture of that media type, such as `image/webp`.
+    pub fn new(mime_type: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self {
+            mime_type: mime_type.into(),
+            bytes: bytes.into(),
+        }
+    }
+
+    /// A PNG.
+    pub fn png(bytes: impl Into<Vec<u8>>) -> Self {
+        Self::new("image/png", bytes)
+    }
+
+    /// A JPEG.
+    pub fn jpeg(bytes: impl Into<Vec<u8>>) -> Self {
+        Self::new("image/jpeg", bytes)
+    }
+}
+
+impl From<Image> for ContentBlock {
+    fn from(image: Image) -> Self {
+        Self::image(STANDARD.encode(image.bytes), image.mime_type)
+    }
+}
+
+/// A sound: its bytes, and what they are. It is sent as Base64; clients of the oldest revision get
+/// it as an embedded resource.
+///
+/// Specification: server/tools, "Audio Content" (2026-07-28).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Audio {
+    mime_type: String,
+    bytes: Vec<u8>,
+}
+
+impl Audio {
+    /// A sound of that media type, such as `audio/ogg`.
+    pub fn new(mime_type: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self {
+            mime_type: mime_type.into(),
+            bytes: bytes.into(),
+        }
+    }
+
+    /// A WAV file.
+    pub fn wav(bytes: impl Into<Vec<u8>>) -> Self {
+        Self::new("audio/wav", bytes)
+    }
+
+    /// An MP3 file.
+    pub fn mp3(bytes: impl Into<Vec<u8>>) -> Self {
+        Self::new("audio/mpeg", bytes)
+    }
+}
+
+impl From<Audio> for ContentBlock {
+    fn from(audio: Audio) -> Self {
+        Self::audio(STANDARD.encode(audio.bytes), audio.mime_type)
+    }
+}
+
+/// Bytes are told by their number.
+macro_rules! media {
+    ($($Medium:ident),*) => {$(
+        impl fmt::Debug for $Medium {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($Medium))
+                    .field("mime_type", &self.mime_type)
+                    .field("bytes", &self.bytes.len())
+                    .finish()
+            }
+        }
+    )*};
+}
+
+media!(Image, Audio);
+
+macro_rules! content {
+    ($($Content:ty),*) => {$(
+        impl ToolOutput for $Content {
+            fn into_reply(self) -> Result<Reply> {
+                ContentBlock::from(self).into_reply()
+            }
+        }
+    )*};
+}
+
+content!(Image, Audio, ResourceLink);
 
 impl ToolOutput for ContentBlock {
     fn into_reply(self) -> Result<Reply> {

@@ -2,71 +2,130 @@
 //!
 //! Specification: server/prompts (2026-07-28).
 
+mod output;
+
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use turnbuckle_session::{Handling, Method, Reply};
-use turnbuckle_types::{Error, GetPromptResult, Map, PromptArgument, PromptMessage};
+use turnbuckle_types::{Map, PromptArgument, Schema};
 
 use crate::access::Access;
 use crate::catalog::Item;
-use crate::completion::{Completer, Completers};
+use crate::completion::{Completer, CompleterEntries, Completers};
 use crate::context::Context;
 use crate::error::BuildError;
-use crate::failure::{Failure, Result};
-use crate::handler::{Again, Run, handling};
+use crate::extract::Needs;
+use crate::failure::Result;
+use crate::handler::{
+    Callable, Handler, InPlace, Kind, Maker, Request, Returns, blocking_maker, maker,
+};
 use crate::item::item_setters;
 use crate::name::check_prompt_name;
-use crate::schema::{decode_arguments, input_schema_of};
+use crate::policy::Policy;
+use crate::schema::{Held, Intake};
+use crate::scope::Scope;
 
-/// A prompt: its definition and the function behind it. Made by [`prompt`].
+pub use output::PromptOutput;
+
+/// A prompt: its definition and the function behind it.
+///
+/// ```
+/// use turnbuckle_server::{Args, Prompt};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Review {
+///     /// What to look at.
+///     code: String,
+/// }
+///
+/// let review = Prompt::builder("review")
+///     .handler(|Args(review): Args<Review>| format!("Review this: {}", review.code));
+/// ```
+#[must_use]
 pub struct Prompt {
+    pub(crate) draft: Draft,
+    make: Maker<Self>,
+    needs: Needs,
+}
+
+/// A prompt that has no function yet; see [`Prompt::builder`].
+#[must_use]
+pub struct PromptBuilder {
+    draft: Draft,
+}
+
+/// What is said of a prompt.
+pub(crate) struct Draft {
     pub(crate) definition: turnbuckle_types::Prompt,
     pub(crate) access: Access,
+    pub(crate) policy: Policy,
     pub(crate) completers: Completers,
-    call: Arc<dyn Callable>,
-    /// Whether its argument type is one that a prompt can have.
-    outcome: Result<(), String>,
 }
 
-/// A prompt under the name `name` that runs `handler`.
-///
-/// The handler is a function of the prompt's arguments and a [`Context`]. The arguments are a
-/// struct of strings (`Option<String>` where one may be left out) that deserializes and has a JSON
-/// schema, or `()` for none; its fields are listed as the prompt's arguments.
-#[must_use]
-pub fn prompt<H, A>(name: impl Into<String>, handler: H) -> Prompt
-where
-    H: PromptHandler<A>,
-    A: DeserializeOwned + JsonSchema + Send + 'static,
-{
-    let mut definition = turnbuckle_types::Prompt::new(name);
-    let (arguments, outcome) = match arguments_of::<A>() {
-        Ok(arguments) => (arguments, Ok(())),
-        Err(reason) => (Vec::new(), Err(reason)),
+macro_rules! prompt_setters {
+    () => {
+        /// Suggests values for one of its arguments while the user types.
+        pub fn complete<H, M>(mut self, argument: impl Into<String>, completer: H) -> Self
+        where
+            H: Handler<Completer, M>,
+            M: 'static,
+        {
+            self.draft.completers.add(argument.into(), completer);
+            self
+        }
+
+        item_setters!("Prompt");
     };
-    if !arguments.is_empty() {
-        definition.arguments = Some(arguments);
+}
+
+impl PromptBuilder {
+    prompt_setters!();
+
+    /// The function that it runs: of extractors, sync or async; see [`Handler`].
+    ///
+    /// The arguments are an [`Args<T>`](crate::Args) of a struct whose fields are listed as the
+    /// prompt's arguments: text, or what can be read from text (numbers, booleans, enums), in an
+    /// `Option` where it may be left out.
+    pub fn handler<H, M>(self, handler: H) -> Prompt
+    where
+        H: Handler<Prompt, M>,
+        M: 'static,
+    {
+        let mut needs = Needs::default();
+        H::needs(&mut needs);
+        Prompt {
+            draft: self.draft,
+            make: maker(handler, needs.asks),
+            needs,
+        }
     }
-    Prompt {
-        definition,
-        access: Access::default(),
-        completers: Completers::default(),
-        call: Arc::new(Typed {
-            handler,
-            arguments: PhantomData,
-        }),
-        outcome,
+
+    /// A sync function that holds its thread, instead of a [`handler`](Self::handler): it reads
+    /// files, computes, or calls what blocks. It runs on a pool of the server's, up to
+    /// [`max_blocking`](crate::ServerBuilder::max_blocking) of them at once; further calls wait.
+    ///
+    /// Nothing can stop it in the middle: one that takes long looks at [`Cancel`](crate::Cancel)
+    /// now and then.
+    pub fn blocking<H, E>(self, handler: H) -> Prompt
+    where
+        H: Handler<Prompt, InPlace<E>>,
+        E: 'static,
+    {
+        let mut needs = Needs::default();
+        H::needs(&mut needs);
+        Prompt {
+            draft: self.draft,
+            make: blocking_maker(handler, needs.asks),
+            needs,
+        }
     }
 }
 
-/// The fields of a type as a prompt's arguments, all of which are strings.
-fn arguments_of<A: JsonSchema>() -> Result<Vec<PromptArgument>, String> {
+/// The fields of a type as a prompt's arguments, all of which come as strings.
+fn arguments_of(schema: &Schema) -> Result<Vec<PromptArgument>, String> {
     #[derive(Deserialize)]
     struct Root {
         #[serde(default)]
@@ -88,24 +147,25 @@ fn arguments_of<A: JsonSchema>() -> Result<Vec<PromptArgument>, String> {
         Several(Vec<String>),
     }
     impl Field {
-        /// Whether a string may be its value; a schema that does not tell is given the benefit.
-        fn takes_strings(&self) -> bool {
+        /// Whether its value can be read from text; a schema that does not tell is given the
+        /// benefit.
+        fn is_read_from_text(&self) -> bool {
+            let scalar = |kind: &String| !matches!(kind.as_str(), "object" | "array" | "null");
             match &self.kind {
                 None => true,
-                Some(Kinds::One(kind)) => kind == "string",
-                Some(Kinds::Several(kinds)) => kinds.iter().any(|kind| kind == "string"),
+                Some(Kinds::One(kind)) => scalar(kind),
+                Some(Kinds::Several(kinds)) => kinds.iter().any(scalar),
             }
         }
     }
-    let schema = input_schema_of::<A>().map_err(|error| error.to_string())?;
     let root: Root = serde_json::from_str(schema.as_str()).map_err(|error| error.to_string())?;
     let other = root
         .properties
         .iter()
-        .find(|(_, field)| !field.takes_strings());
+        .find(|(_, field)| !field.is_read_from_text());
     if let Some((name, _)) = other {
         return Err(format!(
-            "its argument {name:?} is no string, and clients send nothing else"
+            "its argument {name:?} cannot be read from text, and clients send nothing else"
         ));
     }
     let named = |(name, field): (&str, &Field)| {
@@ -119,34 +179,55 @@ fn arguments_of<A: JsonSchema>() -> Result<Vec<PromptArgument>, String> {
 }
 
 impl Prompt {
-    /// Suggests values for one of its arguments while the user types.
-    #[must_use]
-    pub fn complete(mut self, argument: impl Into<String>, completer: impl Completer) -> Self {
-        self.completers.add(argument.into(), completer);
-        self
+    /// Begins a prompt of that name.
+    pub fn builder(name: impl Into<String>) -> PromptBuilder {
+        PromptBuilder {
+            draft: Draft {
+                definition: turnbuckle_types::Prompt::new(name),
+                access: Access::default(),
+                policy: Policy::default(),
+                completers: Completers::default(),
+            },
+        }
     }
 
-    item_setters!();
+    prompt_setters!();
 
-    pub(crate) fn register(self) -> Result<PromptEntry, BuildError> {
-        let name = &self.definition.name;
-        let fail = |reason: String| BuildError::new(format!("prompt {name:?}: {reason}"));
-        check_prompt_name(name).map_err(|error| fail(error.to_string()))?;
-        self.outcome.map_err(fail)?;
-        let arguments = self.definition.arguments.as_deref().unwrap_or_default();
-        if let Some(unknown) = self
-            .completers
-            .other_than(|known| arguments.iter().any(|argument| argument.name == known))
-        {
-            return Err(fail(format!(
+    pub(crate) fn register(mut self, scope: &Scope) -> Result<PromptEntry, BuildError> {
+        let name = scope.name_of(&self.draft.definition.name);
+        self.draft.definition.name.clone_from(&name);
+        self.finish(scope)
+            .map_err(|error| BuildError::new(format!("prompt {name:?}: {error}")))
+    }
+
+    fn finish(self, scope: &Scope) -> Result<PromptEntry, BuildError> {
+        let Draft {
+            mut definition,
+            access,
+            policy,
+            completers,
+        } = self.draft;
+        check_prompt_name(&definition.name).map_err(|error| BuildError::new(error.to_string()))?;
+        scope.provide(&self.needs)?;
+        let schema = self.needs.schema()?;
+        let arguments = arguments_of(&schema).map_err(BuildError::new)?;
+        let unread = self.needs.arguments.is_none();
+        let intake = Intake::new(Held::derived(schema), true, unread);
+        let known = |name: &str| arguments.iter().any(|argument| argument.name == name);
+        if let Some(unknown) = completers.other_than(known) {
+            return Err(BuildError::new(format!(
                 "it completes {unknown:?}, which is no argument of it"
             )));
         }
+        if !arguments.is_empty() {
+            definition.arguments = Some(arguments);
+        }
+        let call = (self.make)((), intake, scope);
         Ok(PromptEntry {
-            definition: self.definition,
-            access: self.access,
-            completers: self.completers,
-            call: self.call,
+            call: scope.guard::<Self>(call, &definition.name, &policy),
+            access: scope.access(access),
+            completers: completers.register(scope)?,
+            definition,
         })
     }
 }
@@ -154,8 +235,30 @@ impl Prompt {
 impl fmt::Debug for Prompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Prompt")
-            .field("definition", &self.definition)
+            .field("definition", &self.draft.definition)
             .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for PromptBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PromptBuilder")
+            .field("definition", &self.draft.definition)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Kind for Prompt {
+    type Frame = ();
+
+    const METHOD: Method = Method::GetPrompt;
+    const TELLS: bool = false;
+    const ATTRIBUTE: Option<&'static str> = Some("prompt");
+}
+
+impl<T: PromptOutput> Returns<Prompt> for T {
+    fn reply(self, (): &(), _: Option<&str>) -> Result<Reply> {
+        Ok(Reply::complete(self.into_result()?))
     }
 }
 
@@ -163,7 +266,7 @@ impl fmt::Debug for Prompt {
 pub(crate) struct PromptEntry {
     pub(crate) definition: turnbuckle_types::Prompt,
     access: Access,
-    pub(crate) completers: Completers,
+    pub(crate) completers: CompleterEntries,
     call: Arc<dyn Callable>,
 }
 
@@ -179,133 +282,11 @@ impl Item for PromptEntry {
 
 impl PromptEntry {
     pub(crate) fn get(&self, arguments: Option<&RawValue>, context: Context) -> Handling {
-        self.call.clone().call(arguments, context)
+        self.call.clone().call(Request::new(context, arguments))
     }
 
     pub(crate) fn has_argument(&self, name: &str) -> bool {
         let arguments = self.definition.arguments.as_deref().unwrap_or_default();
         arguments.iter().any(|argument| argument.name == name)
-    }
-}
-
-/// What a prompt may return.
-pub trait PromptOutput: Send + 'static {
-    /// The result.
-    ///
-    /// # Errors
-    /// When it is a failure.
-    fn into_result(self) -> Result<GetPromptResult>;
-}
-
-impl PromptOutput for GetPromptResult {
-    fn into_result(self) -> Result<GetPromptResult> {
-        Ok(self)
-    }
-}
-
-impl PromptOutput for Vec<PromptMessage> {
-    fn into_result(self) -> Result<GetPromptResult> {
-        Ok(GetPromptResult::new(self))
-    }
-}
-
-impl PromptOutput for PromptMessage {
-    fn into_result(self) -> Result<GetPromptResult> {
-        vec![self].into_result()
-    }
-}
-
-impl PromptOutput for String {
-    fn into_result(self) -> Result<GetPromptResult> {
-        PromptMessage::user(turnbuckle_types::ContentBlock::text(self)).into_result()
-    }
-}
-
-impl<T: PromptOutput, E: Into<Failure> + Send + 'static> PromptOutput
-    for std::result::Result<T, E>
-{
-    fn into_result(self) -> Result<GetPromptResult> {
-        self.map_err(Into::into)?.into_result()
-    }
-}
-
-/// A function that can be a prompt: of its arguments and a [`Context`], async.
-pub trait PromptHandler<A>: Send + Sync + 'static {
-    /// What it returns.
-    type Output: PromptOutput;
-
-    /// Runs it.
-    fn call(
-        &self,
-        arguments: A,
-        context: Context,
-    ) -> impl Future<Output = Self::Output> + Send + 'static;
-}
-
-impl<F, A, Fut> PromptHandler<A> for F
-where
-    F: Fn(A, Context) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: PromptOutput> + Send + 'static,
-{
-    type Output = Fut::Output;
-
-    fn call(
-        &self,
-        arguments: A,
-        context: Context,
-    ) -> impl Future<Output = Self::Output> + Send + 'static {
-        self(arguments, context)
-    }
-}
-
-trait Callable: Send + Sync {
-    fn call(self: Arc<Self>, arguments: Option<&RawValue>, context: Context) -> Handling;
-}
-
-struct Typed<H, A> {
-    handler: H,
-    arguments: PhantomData<fn(A)>,
-}
-
-fn decode<A: DeserializeOwned>(arguments: Option<&RawValue>) -> Result<A, Error> {
-    decode_arguments(arguments).map_err(|error| Error::invalid_params(error.to_string()))
-}
-
-impl<H, A> Callable for Typed<H, A>
-where
-    H: PromptHandler<A>,
-    A: DeserializeOwned + Send + 'static,
-{
-    fn call(self: Arc<Self>, arguments: Option<&RawValue>, context: Context) -> Handling {
-        let decoded: A = match decode(arguments) {
-            Ok(decoded) => decoded,
-            Err(error) => return Reply::Error(error).into(),
-        };
-        let run = self.handler.call(decoded, context.clone());
-        handling(self, context, async move {
-            Ok(Reply::complete(run.await.into_result()?))
-        })
-    }
-}
-
-impl<H, A> Again for Typed<H, A>
-where
-    H: PromptHandler<A>,
-    A: DeserializeOwned + Send + 'static,
-{
-    fn again(self: Arc<Self>, context: Context) -> Run {
-        Box::pin(async move {
-            let decoded: A = decode(context.params().arguments)?;
-            let result = self.handler.call(decoded, context).await.into_result()?;
-            Ok(Reply::complete(result))
-        })
-    }
-
-    fn tells(&self) -> bool {
-        false
-    }
-
-    fn method(&self) -> Method {
-        Method::GetPrompt
     }
 }

@@ -1,6 +1,7 @@
 //! Method name → typed handler.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use serde_json::value::RawValue;
 use turnbuckle_schema::shorten;
@@ -22,7 +23,6 @@ use crate::input::{Round, Target};
 use crate::name::check_uri;
 use crate::resource::Reading;
 use crate::subscription::{self, check_count};
-use crate::uri_template::Variables;
 
 impl Dispatch for Server {
     fn identity(&self) -> &Identity {
@@ -54,6 +54,10 @@ impl Dispatch for Server {
         for (_, change) in lists.into_iter().filter(|(declared, _)| *declared) {
             self.hub().subscribe(peer.feed(), change);
         }
+    }
+
+    fn reads_http(&self) -> bool {
+        self.0.scope.reads_http.load(Ordering::Relaxed)
     }
 
     fn mirrored(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]> {
@@ -149,8 +153,7 @@ impl Server {
         if let Some(resource) = self.0.resources.get(&uri, principal) {
             resource.access().check(principal)?;
             let context = self.context(call, context, Method::ReadResource)?;
-            let reading = Reading::new(uri.into_owned(), Variables::new());
-            return Ok(resource.reader.read(reading, context));
+            return Ok(resource.read(uri.into_owned(), context));
         }
         // What is registered was checked then.
         check_uri(&uri)
@@ -163,9 +166,7 @@ impl Server {
             found.ok_or_else(|| Error::resource_not_found(uri.clone().into_owned()))?;
         template.access().check(principal)?;
         let context = self.context(call, context, Method::ReadResource)?;
-        Ok(template
-            .reader
-            .read(Reading::new(uri.into_owned(), variables), context))
+        Ok(template.read(Reading::new(uri.into_owned(), variables), context))
     }
 
     /// Whether there is something to be read at a URI, for this principal.
@@ -275,9 +276,7 @@ impl Server {
             .unwrap_or_default();
         let typing = Typing::new(params.argument.value, known);
         let context = Context::new(context, self.clone(), None);
-        Ok(Handling::Pending(Box::pin(completion::run(
-            completer, typing, context,
-        ))))
+        Ok(completion::suggest(completer, typing, context))
     }
 }
 

@@ -3,166 +3,221 @@
 //! Specification: server/tools (2026-07-28).
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use turnbuckle_session::{Handling, Method, ParamHeader, Reply, param_headers};
-use turnbuckle_types::{CallToolResult, Json, Schema, ToolAnnotations};
+use turnbuckle_types::{Schema, ToolAnnotations};
 
 use crate::access::Access;
 use crate::catalog::Item;
 use crate::context::Context;
 use crate::error::BuildError;
-use crate::failure::Failure;
-use crate::handler::{Again, Run, handling};
+use crate::extract::Needs;
+use crate::failure::Result;
+use crate::handler::{
+    Callable, Handler, InPlace, Kind, Maker, Request, Returns, blocking_maker, maker,
+};
 use crate::item::item_setters;
 use crate::name::{check_tool_name, is_long_tool_name};
 use crate::output::{OutputCheck, ToolOutput};
-use crate::schema::{
-    ArgumentError, Enforcer, Place, decode_arguments, input_schema_of, needs_validator,
-};
+use crate::policy::Policy;
+use crate::schema::{Held, Intake};
+use crate::scope::Scope;
 
-/// A tool: its definition and the function behind it. Made by [`tool`].
-pub struct Tool {
-    pub(crate) definition: turnbuckle_types::Tool,
-    pub(crate) access: Access,
-    call: Box<dyn FnOnce(Option<OutputCheck>) -> Arc<dyn Callable> + Send + Sync>,
-    input: Origin,
-    output: Origin,
-}
-
-/// Where a schema comes from, and so what has to be checked of values.
-enum Origin {
-    /// From the Rust types: what they carry fits, but for keywords that a type does not enforce.
-    Derived(Result<(), BuildError>),
-    /// Written by hand: it is checked itself, and values against it.
-    Written,
-}
-
-impl Origin {
-    /// The schema to hold values against, if they have to be.
-    fn enforcer(self, schema: &Schema, place: Place) -> Result<Option<Enforcer>, BuildError> {
-        match self {
-            Self::Derived(Err(error)) => Err(error),
-            Self::Derived(Ok(())) => {
-                Ok(needs_validator(schema).then(|| Enforcer::derived(schema, place)))
-            }
-            Self::Written => Enforcer::written(schema, place)
-                .map(Some)
-                .map_err(|error| BuildError::new(error.to_string())),
-        }
-    }
-}
-
-/// A tool under the name `name` that runs `handler`.
-///
-/// The handler is a function of the tool's arguments and a [`Context`]. The arguments are any type
-/// that deserializes and has a JSON schema, `()` for none; the schema is what clients see, doc
-/// comments included. What it returns is told as text, or as structured data
-/// ([`Structured`](crate::Structured)); an error is told to the model.
-///
-/// A handler that captures something is a closure that returns a future,
-/// `move |arguments, context| async move { … }`: an async closure that captures is not `Fn`.
+/// A tool: its definition and the function behind it.
 ///
 /// ```
-/// # use turnbuckle_server::{Context, tool};
+/// use turnbuckle_server::{Args, Tool};
+///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Add {
 ///     a: i64,
 ///     b: i64,
 /// }
 ///
-/// let add = tool("add", async |add: Add, _: Context| (add.a + add.b).to_string())
-///     .description("Adds two numbers");
-/// # let _ = add;
+/// let add = Tool::builder("add")
+///     .description("Adds two numbers")
+///     .handler(|Args(add): Args<Add>| (add.a + add.b).to_string());
 /// ```
 #[must_use]
-pub fn tool<H, A>(name: impl Into<String>, handler: H) -> Tool
-where
-    H: ToolHandler<A>,
-    A: DeserializeOwned + JsonSchema + Send + 'static,
-{
-    let (schema, input) = match input_schema_of::<A>() {
-        Ok(schema) => (schema, Ok(())),
-        Err(error) => (Schema::object(), Err(BuildError::new(error.to_string()))),
+pub struct Tool {
+    pub(crate) draft: Draft,
+    make: Maker<Self>,
+    needs: Needs,
+    output: Result<Option<Schema>, BuildError>,
+}
+
+/// A tool that has no function yet; see [`Tool::builder`].
+#[must_use]
+pub struct ToolBuilder {
+    draft: Draft,
+}
+
+/// What is said of a tool. Its schemas are written by hand, or come from its function.
+pub(crate) struct Draft {
+    pub(crate) definition: turnbuckle_types::Tool,
+    pub(crate) access: Access,
+    pub(crate) policy: Policy,
+    input: Origin,
+    output: Origin,
+}
+
+/// Where a schema comes from, and so what has to be checked of values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// From the Rust types: what they carry fits, but for keywords that a type does not enforce.
+    Derived,
+    /// Written by hand: it is checked itself, and values against it.
+    Written,
+}
+
+macro_rules! tool_setters {
+    () => {
+        /// Hints at how it behaves.
+        pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+            self.draft.definition.annotations = Some(annotations);
+            self
+        }
+
+        /// A schema for its arguments that is written by hand, instead of the one of their type. It
+        /// is sent as it is, and arguments are checked against it before they are decoded.
+        ///
+        /// JSON Schema 2020-12 (the default) and draft-07 are understood; another `$schema`, or a
+        /// `$ref` to somewhere else, is an error when the server is built.
+        pub fn input_schema(mut self, schema: Schema) -> Self {
+            self.draft.definition.input_schema = schema;
+            self.draft.input = Origin::Written;
+            self
+        }
+
+        /// A schema for its structured output that is written by hand. Every result is held
+        /// against it: one that does not conform is an internal error.
+        pub fn output_schema(mut self, schema: Schema) -> Self {
+            self.draft.definition.output_schema = Some(schema);
+            self.draft.output = Origin::Written;
+            self
+        }
+
+        item_setters!("Tool");
     };
-    let mut definition = turnbuckle_types::Tool::new(name, schema);
-    let output = H::Output::output_schema().map(|schema| definition.output_schema = schema);
-    Tool {
-        definition,
-        access: Access::default(),
-        call: Box::new(|output| {
-            Arc::new(Typed {
-                handler,
-                output,
-                arguments: PhantomData,
-            })
-        }),
-        input: Origin::Derived(input),
-        output: Origin::Derived(output),
+}
+
+impl ToolBuilder {
+    tool_setters!();
+
+    /// The function that it runs: of extractors, sync or async; see [`Handler`].
+    ///
+    /// The arguments are an [`Args<T>`](crate::Args), and their schema is what clients see, doc
+    /// comments included. What it returns is told as text, or as structured data
+    /// ([`Structured`](crate::Structured)); an error is told to the model.
+    pub fn handler<H, M>(self, handler: H) -> Tool
+    where
+        H: Handler<Tool, M, Output: ToolOutput>,
+        M: 'static,
+    {
+        let mut needs = Needs::default();
+        H::needs(&mut needs);
+        Tool {
+            draft: self.draft,
+            make: maker(handler, needs.asks),
+            needs,
+            output: H::Output::output_schema(),
+        }
+    }
+
+    /// A sync function that holds its thread, instead of a [`handler`](Self::handler): it reads
+    /// files, computes, or calls what blocks. It runs on a pool of the server's, up to
+    /// [`max_blocking`](crate::ServerBuilder::max_blocking) of them at once; further calls wait.
+    ///
+    /// Nothing can stop it in the middle: one that takes long looks at [`Cancel`](crate::Cancel)
+    /// now and then.
+    pub fn blocking<H, E>(self, handler: H) -> Tool
+    where
+        H: Handler<Tool, InPlace<E>, Output: ToolOutput>,
+        E: 'static,
+    {
+        let mut needs = Needs::default();
+        H::needs(&mut needs);
+        Tool {
+            draft: self.draft,
+            make: blocking_maker(handler, needs.asks),
+            needs,
+            output: H::Output::output_schema(),
+        }
     }
 }
 
 impl Tool {
-    /// Hints at how it behaves.
-    #[must_use]
-    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
-        self.definition.annotations = Some(annotations);
-        self
+    /// Begins a tool of that name: 1 to 128 of the characters `A-Z a-z 0-9 _ - .`
+    pub fn builder(name: impl Into<String>) -> ToolBuilder {
+        ToolBuilder {
+            draft: Draft {
+                definition: turnbuckle_types::Tool::new(name, Schema::object()),
+                access: Access::default(),
+                policy: Policy::default(),
+                input: Origin::Derived,
+                output: Origin::Derived,
+            },
+        }
     }
 
-    /// A schema for its arguments that is written by hand, instead of the one of their type. It is
-    /// sent as it is, and arguments are checked against it before they are decoded.
-    ///
-    /// JSON Schema 2020-12 (the default) and draft-07 are understood; another `$schema`, or a
-    /// `$ref` to somewhere else, is an error when the server is built.
-    #[must_use]
-    pub fn input_schema(mut self, schema: Schema) -> Self {
-        self.definition.input_schema = schema;
-        self.input = Origin::Written;
-        self
-    }
-
-    /// A schema for its structured output that is written by hand. Every result is held against
-    /// it: one that does not conform is an internal error.
-    #[must_use]
-    pub fn output_schema(mut self, schema: Schema) -> Self {
-        self.definition.output_schema = Some(schema);
-        self.output = Origin::Written;
-        self
-    }
-
-    item_setters!();
+    tool_setters!();
 
     /// Checks what can be checked, once.
-    pub(crate) fn register(self) -> Result<ToolEntry, BuildError> {
-        let name = self.definition.name.clone();
+    pub(crate) fn register(mut self, scope: &Scope) -> Result<ToolEntry, BuildError> {
+        let name = scope.name_of_tool(&self.draft.definition.name)?;
+        self.draft.definition.name.clone_from(&name);
         let fail = |reason: String| BuildError::new(format!("tool {name:?}: {reason}"));
-        check_tool_name(&name).map_err(|error| fail(error.to_string()))?;
-        if is_long_tool_name(&name) {
+        self.complete(scope)
+            .map_err(|error| fail(error.to_string()))
+    }
+
+    fn complete(self, scope: &Scope) -> Result<ToolEntry, BuildError> {
+        let Draft {
+            mut definition,
+            access,
+            policy,
+            input,
+            output,
+        } = self.draft;
+        check_tool_name(&definition.name).map_err(|error| BuildError::new(error.to_string()))?;
+        if is_long_tool_name(&definition.name) {
             tracing::warn!(
-                tool = name,
+                tool = definition.name,
                 "some clients refuse tool names of more than 64 characters"
             );
         }
-        let input = &self.definition.input_schema;
-        let enforcer = self.input.enforcer(input, Place::Input);
-        let enforcer = enforcer.map_err(|error| fail(error.to_string()))?;
-        let output = match (&self.definition.output_schema, self.output) {
-            (Some(schema), origin) => origin.enforcer(schema, Place::Output),
-            (None, Origin::Derived(outcome)) => outcome.map(|()| None),
-            (None, Origin::Written) => Ok(None),
+        scope.provide(&self.needs)?;
+        let access = scope.access(access);
+        let derived = self.needs.schema()?;
+        let unread = self.needs.arguments.is_none();
+        let input = if input == Origin::Derived {
+            definition.input_schema = scope.schemas.told(&derived)?;
+            Held::derived(derived)
+        } else {
+            Held::written(&definition.input_schema, true)?
         };
-        let output = output.map_err(|error| fail(error.to_string()))?;
-        let headers = param_headers(input).map_err(|error| fail(error.to_string()))?;
+        let output = match (&definition.output_schema, output) {
+            (Some(schema), Origin::Written) => Some(Held::written(schema, false)?),
+            (None, Origin::Written) => None,
+            (_, Origin::Derived) => {
+                definition.output_schema = self.output?;
+                definition.output_schema.clone().map(Held::derived)
+            }
+        };
+        let headers = param_headers(&definition.input_schema)
+            .map_err(|error| BuildError::new(error.to_string()))?;
+        let call = (self.make)(
+            output.map(OutputCheck),
+            Intake::new(input, scope.schemas.lenient, unread),
+            scope,
+        );
+        let call = scope.guard::<Self>(call, &definition.name, &policy);
         Ok(ToolEntry {
-            definition: self.definition,
-            access: self.access,
-            call: (self.call)(output.map(OutputCheck)),
-            enforcer,
+            definition,
+            access,
+            call,
             headers: headers.into(),
         })
     }
@@ -171,8 +226,34 @@ impl Tool {
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tool")
-            .field("definition", &self.definition)
+            .field("definition", &self.draft.definition)
             .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ToolBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolBuilder")
+            .field("definition", &self.draft.definition)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Kind for Tool {
+    /// What structured output is held against, where its type does not vouch for that.
+    type Frame = Option<OutputCheck>;
+
+    const METHOD: Method = Method::CallTool;
+    const TELLS: bool = true;
+    const ATTRIBUTE: Option<&'static str> = Some("tool");
+}
+
+impl<T: ToolOutput> Returns<Tool> for T {
+    fn reply(self, check: &Option<OutputCheck>, _: Option<&str>) -> Result<Reply> {
+        if let Some(schema) = check {
+            self.check(schema)?;
+        }
+        self.into_reply()
     }
 }
 
@@ -181,7 +262,6 @@ pub(crate) struct ToolEntry {
     pub(crate) definition: turnbuckle_types::Tool,
     access: Access,
     call: Arc<dyn Callable>,
-    enforcer: Option<Enforcer>,
     pub(crate) headers: Arc<[ParamHeader]>,
 }
 
@@ -198,142 +278,6 @@ impl Item for ToolEntry {
 impl ToolEntry {
     /// Calls it, in its first or a later round.
     pub(crate) fn call(&self, arguments: Option<&RawValue>, context: Context) -> Handling {
-        if let Some(enforcer) = &self.enforcer {
-            let validator = match enforcer.validator() {
-                Ok(validator) => validator,
-                Err(error) => return Reply::Error(error).into(),
-            };
-            let valid = match arguments {
-                Some(arguments) => validator.validate(arguments),
-                None => {
-                    validator.validate_value(&serde_json::Value::Object(serde_json::Map::new()))
-                }
-            };
-            if let Err(violations) = valid {
-                return bad_arguments(self.key(), &violations.into());
-            }
-        }
-        self.call.clone().call(self.key(), arguments, context)
-    }
-}
-
-/// Bad arguments are told to the model, so that it can do better.
-fn bad_arguments(name: &str, error: &ArgumentError) -> Handling {
-    let text = format!("Invalid arguments for tool {name:?}: {error}");
-    Reply::complete(CallToolResult::error(text)).into()
-}
-
-/// A function that can be a tool: of its arguments and a [`Context`], async.
-pub trait ToolHandler<A>: Send + Sync + 'static {
-    /// What it returns.
-    type Output: ToolOutput;
-
-    /// Runs it.
-    fn call(
-        &self,
-        arguments: A,
-        context: Context,
-    ) -> impl Future<Output = Self::Output> + Send + 'static;
-}
-
-impl<F, A, Fut> ToolHandler<A> for F
-where
-    F: Fn(A, Context) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: ToolOutput> + Send + 'static,
-{
-    type Output = Fut::Output;
-
-    fn call(
-        &self,
-        arguments: A,
-        context: Context,
-    ) -> impl Future<Output = Self::Output> + Send + 'static {
-        self(arguments, context)
-    }
-}
-
-/// A handler whose argument type is no longer seen.
-trait Callable: Send + Sync {
-    fn call(self: Arc<Self>, name: &str, arguments: Option<&RawValue>, cx: Context) -> Handling;
-}
-
-struct Typed<H, A> {
-    handler: H,
-    /// What its output is held against, where its type does not vouch for that.
-    output: Option<OutputCheck>,
-    arguments: PhantomData<fn(A)>,
-}
-
-impl<H, A> Typed<H, A> {
-    fn reply(&self, output: impl ToolOutput) -> crate::Result<Reply> {
-        if let Some(schema) = &self.output {
-            output.check(schema)?;
-        }
-        output.into_reply()
-    }
-}
-
-impl<H, A> Callable for Typed<H, A>
-where
-    H: ToolHandler<A>,
-    A: DeserializeOwned + Send + 'static,
-{
-    fn call(
-        self: Arc<Self>,
-        name: &str,
-        arguments: Option<&RawValue>,
-        context: Context,
-    ) -> Handling {
-        let decoded: A = match decode_arguments(arguments) {
-            Ok(decoded) => decoded,
-            Err(error) => return bad_arguments(name, &error),
-        };
-        let run = self.handler.call(decoded, context.clone());
-        let this = self.clone();
-        handling(self, context, async move { this.reply(run.await) })
-    }
-}
-
-impl<H, A> Again for Typed<H, A>
-where
-    H: ToolHandler<A>,
-    A: DeserializeOwned + Send + 'static,
-{
-    fn again(self: Arc<Self>, context: Context) -> Run {
-        Box::pin(async move {
-            let decoded: A = {
-                let params = context.params();
-                decode_arguments(params.arguments).map_err(|e| Failure::new(e.to_string()))?
-            };
-            let output = self.handler.call(decoded, context).await;
-            self.reply(output)
-        })
-    }
-
-    fn tells(&self) -> bool {
-        true
-    }
-
-    fn method(&self) -> Method {
-        Method::CallTool
-    }
-}
-
-/// Arguments as they came, for tools with a schema that is written by hand.
-#[derive(Debug, Clone, serde::Deserialize)]
-#[serde(transparent)]
-pub struct RawArguments(pub Json);
-
-impl JsonSchema for RawArguments {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "RawArguments".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "object" })
+        self.call.clone().call(Request::new(context, arguments))
     }
 }

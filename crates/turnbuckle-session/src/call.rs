@@ -109,6 +109,12 @@ pub trait Dispatch: Send + Sync + 'static {
         let _ = peer;
     }
 
+    /// Whether a handler looks at the HTTP requests that messages come in. Where none does, they
+    /// are not kept.
+    fn reads_http(&self) -> bool {
+        false
+    }
+
     /// The arguments of a tool that a binding mirrors in headers: none where `principal` sees no
     /// such tool.
     fn mirrored(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]>;

@@ -1,7 +1,8 @@
 //! What a handler sees of its request: who asks, what the client can do, and the way back while
 //! the request runs.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -10,12 +11,12 @@ use turnbuckle_types::{
     ClientCapabilities, Implementation, Json, LogLevel, LogParams, Meta, Number, Principal,
     ProgressParams, ProgressToken, RequestId,
 };
-use turnbuckle_wire::era::Project;
 use turnbuckle_wire::era::params;
+use turnbuckle_wire::era::{Project, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method};
 use turnbuckle_wire::rpc;
 
-use crate::{Binding, Feed, LegacyState, Peer, Route, Session, Signal, TransportContext};
+use crate::{Binding, Feed, HttpHead, LegacyState, Peer, Route, Session, Signal, TransportContext};
 
 /// One request, seen by its handler. Cheap to clone; a clone that outlives the request can do
 /// nothing any more.
@@ -39,7 +40,12 @@ pub(crate) struct State {
     pub(crate) route: Arc<dyn Route>,
     pub(crate) signal: Signal,
     pub(crate) progress: Mutex<Option<f64>>,
+    /// What was set of a deadline before the handler began to wait.
+    pub(crate) deadline: Mutex<Option<(Duration, Late)>>,
 }
+
+/// What a request is answered with when its deadline has passed.
+type Late = Arc<dyn Fn() -> Reply + Send + Sync>;
 
 /// What is known of the client.
 pub(crate) enum Sender {
@@ -131,6 +137,12 @@ impl Context {
         self.state.transport.principal.as_deref()
     }
 
+    /// The HTTP request that this one came in, where it came in one and a handler asks for such.
+    #[must_use]
+    pub fn http(&self) -> Option<&Arc<dyn HttpHead>> {
+        self.state.transport.http.as_ref()
+    }
+
     /// What the client declared that it can do.
     #[must_use]
     pub fn client_capabilities(&self) -> &ClientCapabilities {
@@ -188,6 +200,21 @@ impl Context {
 
     pub(crate) fn signal(&self) -> &Signal {
         &self.state.signal
+    }
+
+    /// Gives the request that long, if the session does not give it less: then it is cancelled, and
+    /// `late` is its answer. Counts from when the handler first waits, and has to be said before.
+    pub fn set_deadline(&self, deadline: Duration, late: Arc<dyn Fn() -> Reply + Send + Sync>) {
+        *self.own_deadline() = Some((deadline, late));
+    }
+
+    pub(crate) fn take_deadline(&self) -> Option<(Duration, Late)> {
+        self.own_deadline().take()
+    }
+
+    fn own_deadline(&self) -> MutexGuard<'_, Option<(Duration, Late)>> {
+        let deadline = self.state.deadline.lock();
+        deadline.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reports progress, if the client asked for it. Values that do not increase are not sent,
@@ -331,12 +358,10 @@ impl Context {
         }
     }
 
-    /// The settings of an extension that the client declared for this request, as raw JSON.
+    /// The settings of an extension that the client declared for this request, or in the handshake
+    /// of its session, as raw JSON.
     #[must_use]
     pub fn extension(&self, id: &str) -> Option<&RawValue> {
-        if !self.state.features.extensions {
-            return None;
-        }
         self.client_capabilities()
             .extensions
             .get(id)

@@ -70,6 +70,17 @@ pub(crate) fn detach(
     });
 }
 
+/// Runs what holds its thread on a thread for that. A panic is an error, as that of a handler is.
+pub(crate) async fn run_apart<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Error> {
+    let guarded = move || catch_unwind(AssertUnwindSafe(work));
+    match tokio::task::spawn_blocking(guarded).await {
+        Ok(done) => done.map_err(|panic| panicked(&*panic)),
+        Err(_) => Err(Error::internal("the server is being shut down")),
+    }
+}
+
 /// Runs what belongs to a connection of this side until it is done.
 pub(crate) fn run_until_done(work: impl Future<Output = ()> + Send + 'static) {
     tokio::spawn(work);
@@ -220,6 +231,9 @@ async fn run(
     grace: Duration,
 ) -> Option<Reply> {
     let handler = std::future::poll_fn(|cx| poll_guarded(&mut running, cx));
+    let own = context.take_deadline();
+    let own = own.filter(|(own, _)| deadline.is_none_or(|longest| *own < longest));
+    let deadline = own.as_ref().map(|(own, _)| *own).or(deadline);
     let late = async {
         match deadline {
             Some(deadline) => tokio::time::sleep(deadline).await,
@@ -232,7 +246,10 @@ async fn run(
         () = context.cancelled() => None,
         () = late => {
             context.signal().cancel();
-            Some(Reply::Error(Error::internal("the request took longer than the server allows")))
+            Some(match own {
+                Some((_, late)) => late(),
+                None => Error::internal("the request took longer than the server allows").into(),
+            })
         }
     };
     let handler = std::future::poll_fn(|cx| poll_guarded(&mut running, cx));

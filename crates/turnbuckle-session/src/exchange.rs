@@ -109,6 +109,12 @@ impl Exchange {
         }
     }
 
+    /// Whether a handler looks at the HTTP requests that messages come in.
+    #[must_use]
+    pub fn reads_http(&self) -> bool {
+        self.home.dispatch.reads_http()
+    }
+
     /// The arguments of a tool that are mirrored in headers: none where `principal` sees no such
     /// tool.
     ///

@@ -40,9 +40,12 @@ pub(crate) fn open(
         params.client_info.title = None;
         params.client_info.website_url = None;
     }
-    // What the revision has no word for was not declared: nothing may rest on it.
+    // What the revision has no word for was not declared: nothing may rest on it. Extensions are
+    // negotiated apart from revisions; hosts declare theirs in handshakes of any age.
     if !params.capabilities.fits(revision.features()) {
+        let extensions = std::mem::take(&mut params.capabilities.extensions);
         params.capabilities.project(revision.features());
+        params.capabilities.extensions = extensions;
     }
     let state = LegacyState::new(
         revision.features(),

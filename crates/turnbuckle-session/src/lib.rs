@@ -6,6 +6,7 @@
 //! rules of the protocol are in the pure [`kernel`]; the driver is the only place that spawns.
 
 mod batch;
+mod blocking;
 mod call;
 mod change;
 mod context;
@@ -32,6 +33,7 @@ mod signal;
 mod speaks;
 mod transport;
 
+pub use blocking::run_blocking;
 pub use call::{Call, Dispatch, Handling, Identity, Notice, Reaction};
 pub use change::{Change, Feed};
 pub use context::Context;
@@ -55,7 +57,7 @@ pub use route::{Answer, Full, Route};
 pub use session::{Delivery, Received, Session};
 pub use signal::Signal;
 pub use speaks::{About, Speaks, Verbatim, reaches_server};
-pub use transport::{Binding, Frame, Transport, TransportContext};
+pub use transport::{Binding, Frame, HttpHead, Transport, TransportContext};
 pub use turnbuckle_wire::era::code;
 pub use turnbuckle_wire::era::params;
 pub use turnbuckle_wire::era::{

@@ -89,6 +89,7 @@ pub(crate) fn context(
         route,
         signal: Signal::new(),
         progress: Mutex::new(None),
+        deadline: Mutex::new(None),
     }))
 }
 

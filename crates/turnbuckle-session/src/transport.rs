@@ -1,5 +1,6 @@
 //! What a transport is to a session: frames in, frames out, and what it knows beside them.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -52,11 +53,36 @@ pub enum Binding {
     Session,
 }
 
+/// The HTTP request that a message came in, where it came in one.
+pub trait HttpHead: Send + Sync {
+    /// The method, such as `POST`.
+    fn method(&self) -> &str;
+
+    /// The path and query that were asked for.
+    fn target(&self) -> &str;
+
+    /// A header, by its name in any case; the first, where there are several, and only if it is
+    /// text. What carries credentials is not shown: `Authorization`, `Proxy-Authorization` and
+    /// `Cookie` are the business of what stands in front.
+    fn header(&self, name: &str) -> Option<&str>;
+}
+
 /// What a transport knows of a message beside its bytes.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct TransportContext {
     /// On whose behalf the message came, where something in front of the transport established it.
     pub principal: Option<Arc<Principal>>,
     /// Tells when the transport is about to shut down.
     pub shutdown: Option<Signal>,
+    /// The HTTP request, for a dispatch that [reads](crate::Dispatch::reads_http) it.
+    pub http: Option<Arc<dyn HttpHead>>,
+}
+
+impl fmt::Debug for TransportContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransportContext")
+            .field("principal", &self.principal)
+            .field("shutdown", &self.shutdown)
+            .finish_non_exhaustive()
+    }
 }

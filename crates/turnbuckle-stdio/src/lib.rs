@@ -2,20 +2,24 @@
 //! process's own standard streams.
 //!
 //! [`serve_stream`] answers the client at the other end of a reader and a writer; [`run`] is a
-//! whole server process, and keeps its output clean of whatever else the process prints; a
-//! [`Command`] is how a client starts such a server, talks to it and ends it.
+//! whole server process, and keeps its output clean of whatever else the process prints.
 //! [`StreamTransport`] and [`Lines`] are what they are made of.
+//!
+//! With the feature `client` there is the other end, too: a `Command` is how a client starts such a
+//! server, talks to it and ends it.
 //!
 //! This crate knows bytes, lines and file descriptors. What a line means is not its business.
 //!
 //! Specification: basic/transports/stdio (2026-07-28).
 
+#[cfg(feature = "client")]
 mod child;
 mod framing;
 mod options;
 mod process;
 mod stream;
 
+#[cfg(feature = "client")]
 pub use child::{Command, ShutdownTimes, StderrTo};
 pub use framing::Lines;
 pub use options::StdioOptions;

@@ -149,6 +149,7 @@ where
     let context = TransportContext {
         principal: None,
         shutdown: Some(options.stop.clone()),
+        http: None,
     };
     serve(dispatch, transport, options.limits, context, options.stop).await
 }

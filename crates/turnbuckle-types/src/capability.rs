@@ -62,14 +62,6 @@ impl ClientCapabilities {
         self.roots.is_some()
     }
 
-    /// Whether the client says when its roots change.
-    #[must_use]
-    pub fn supports_roots_list_changed(&self) -> bool {
-        self.roots
-            .as_ref()
-            .is_some_and(|roots| roots.list_changed == Some(true))
-    }
-
     /// Whether a model can be asked.
     #[must_use]
     pub fn supports_sampling(&self) -> bool {
@@ -106,12 +98,6 @@ impl ClientCapabilities {
         self.elicitation
             .as_ref()
             .is_some_and(|modes| modes.url.is_some())
-    }
-
-    /// The settings of an extension, if it is declared.
-    #[must_use]
-    pub fn get_extension(&self, id: &str) -> Option<&Json> {
-        self.extensions.get(id)
     }
 
     /// Declares an extension.
@@ -204,12 +190,6 @@ object! {
 }
 
 impl ServerCapabilities {
-    /// The settings of an extension, if it is declared.
-    #[must_use]
-    pub fn get_extension(&self, id: &str) -> Option<&Json> {
-        self.extensions.get(id)
-    }
-
     /// Declares an extension.
     ///
     /// # Errors

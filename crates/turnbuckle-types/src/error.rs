@@ -111,20 +111,6 @@ impl Error {
         Self::new(ErrorKind::HeaderMismatch, message)
     }
 
-    /// The request speaks a revision that is not served.
-    #[must_use]
-    pub fn unsupported_version(
-        supported: impl Into<Vec<String>>,
-        requested: impl Into<String>,
-    ) -> Self {
-        let (supported, requested) = (supported.into(), requested.into());
-        let kind = ErrorKind::UnsupportedVersion {
-            supported,
-            requested,
-        };
-        Self::new(kind, "Unsupported protocol version")
-    }
-
     /// The client has not declared the capabilities `needed`.
     #[must_use]
     pub fn missing_capability(needed: ClientCapabilities, message: impl Into<String>) -> Self {
@@ -211,48 +197,6 @@ impl Error {
     #[must_use]
     pub fn data(&self) -> Option<&Json> {
         self.0.data.as_ref()
-    }
-
-    /// Whether there is no such method.
-    #[must_use]
-    pub fn is_unknown_method(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::UnknownMethod)
-    }
-
-    /// Whether the parameters were not what the method takes.
-    #[must_use]
-    pub fn is_invalid_params(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::InvalidParams)
-    }
-
-    /// Whether there is no such resource.
-    #[must_use]
-    pub fn is_resource_not_found(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::ResourceNotFound)
-    }
-
-    /// Whether the revision is not served.
-    #[must_use]
-    pub fn is_unsupported_version(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::UnsupportedVersion { .. })
-    }
-
-    /// Whether the client lacks a capability.
-    #[must_use]
-    pub fn is_missing_capability(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::MissingCapability(_))
-    }
-
-    /// Whether the caller lacks scopes.
-    #[must_use]
-    pub fn is_forbidden(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::Forbidden(_))
-    }
-
-    /// Whether something failed that the peer can do nothing about.
-    #[must_use]
-    pub fn is_internal(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::Internal)
     }
 }
 

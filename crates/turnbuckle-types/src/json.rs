@@ -43,7 +43,7 @@ impl Json {
 
     /// The text, as serde_json's raw value, without a copy.
     #[must_use]
-    pub fn into_raw(self) -> Box<RawValue> {
+    pub(crate) fn into_raw(self) -> Box<RawValue> {
         self.0
     }
 
@@ -143,12 +143,6 @@ impl RawObject {
     /// If the value cannot be serialised or is not an object.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         Self::try_from(Json::of(value)?)
-    }
-
-    /// The value, which is an object.
-    #[must_use]
-    pub fn as_json(&self) -> &Json {
-        &self.0
     }
 
     /// The text.

@@ -26,40 +26,40 @@
 //! Decoding takes time and space in proportion to its input, whose size the transport bounds; nesting
 //! is bounded by serde_json's limit wherever a value is looked into.
 
+mod annotations;
+mod cache;
+mod cancellation;
+mod capability;
+mod completion;
+mod content;
+mod discovery;
+mod elicitation;
+mod error;
+mod handshake;
+mod icon;
+mod id;
+mod input;
+mod json;
+mod logging;
+mod map;
+mod number;
 mod object;
+mod pagination;
+mod principal;
+mod progress;
+mod prompt;
+mod resource;
+mod role;
+mod roots;
+mod sampling;
+mod schema;
+mod subscription;
 mod tagged;
+mod tool;
 mod words;
 
-pub mod annotations;
-pub mod cache;
-pub mod cancellation;
-pub mod capability;
-pub mod completion;
-pub mod content;
-pub mod discovery;
-pub mod elicitation;
-pub mod error;
-pub mod handshake;
-pub mod icon;
-pub mod id;
-pub mod input;
-pub mod json;
-pub mod logging;
-pub mod map;
 pub mod meta;
 pub mod method;
-pub mod number;
-pub mod pagination;
-pub mod principal;
-pub mod progress;
-pub mod prompt;
-pub mod resource;
-pub mod role;
-pub mod roots;
-pub mod sampling;
-pub mod schema;
-pub mod subscription;
-pub mod tool;
 
 pub use annotations::Annotations;
 pub use cache::CacheScope;
@@ -108,7 +108,7 @@ pub use resource::{
     ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ResourceUpdatedParams,
     SubscribeParams, TextResourceContents, UnsubscribeParams,
 };
-pub use role::{Client, HeardBy, ReceivedBy, Role, Server};
+pub use role::{Client, ReceivedBy, Role, Server};
 pub use roots::{ListRootsResult, Root, RootError};
 pub use sampling::{
     CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,

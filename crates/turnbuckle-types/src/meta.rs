@@ -24,15 +24,16 @@ pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Metadata beside a message or a piece of data: an ordered map of raw JSON.
 ///
-/// What arrives is kept unjudged. What an author adds with [`Meta::set`] is checked; the keys that
-/// the specification reserves have setters of their own. An empty map is not written.
+/// What arrives is kept unjudged. What an author adds with [`Meta::set`] is checked; a key that the
+/// specification reserves has a getter of its own, and a setter where a program writes it. An empty
+/// map is not written.
 ///
 /// Specification: basic/index, `_meta` (2026-07-28).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Meta(Map<Json>);
 
 macro_rules! reserved_keys {
-    ($( $(#[$doc:meta])* $get:ident, $set:ident: $ty:ty = $key:ident; )+) => { $(
+    ($( $(#[$doc:meta])* $get:ident $(, $set:ident)?: $ty:ty = $key:ident; )+) => { $(
         $(#[$doc])*
         ///
         /// `None` if the key is absent or its value is something else.
@@ -41,13 +42,15 @@ macro_rules! reserved_keys {
             self.get($key)
         }
 
-        #[doc = concat!("Sets what [`Meta::", stringify!($get), "`] reads.")]
-        pub fn $set(&mut self, value: impl Into<$ty>) {
-            // These types always serialise: they hold strings, numbers and raw JSON.
-            if let Ok(json) = Json::of(&value.into()) {
-                self.0.insert($key, json);
+        $(
+            #[doc = concat!("Sets what [`Meta::", stringify!($get), "`] reads.")]
+            pub fn $set(&mut self, value: impl Into<$ty>) {
+                // These types always serialise: they hold strings, numbers and raw JSON.
+                if let Ok(json) = Json::of(&value.into()) {
+                    self.0.insert($key, json);
+                }
             }
-        }
+        )?
     )+ };
 }
 
@@ -111,15 +114,15 @@ impl Meta {
 
     reserved_keys! {
         /// The token for progress notifications about this request.
-        progress_token, set_progress_token: ProgressToken = PROGRESS_TOKEN;
+        progress_token: ProgressToken = PROGRESS_TOKEN;
         /// The revision that the request speaks.
-        protocol_version, set_protocol_version: String = PROTOCOL_VERSION;
+        protocol_version: String = PROTOCOL_VERSION;
         /// The client's name and version, as it says.
-        client_info, set_client_info: Implementation = CLIENT_INFO;
+        client_info: Implementation = CLIENT_INFO;
         /// What the client can do, for this request.
-        client_capabilities, set_client_capabilities: ClientCapabilities = CLIENT_CAPABILITIES;
+        client_capabilities: ClientCapabilities = CLIENT_CAPABILITIES;
         /// The lowest level of log message wanted for this request.
-        log_level, set_log_level: LogLevel = LOG_LEVEL;
+        log_level: LogLevel = LOG_LEVEL;
         /// The server's name and version, as it says.
         server_info, set_server_info: Implementation = SERVER_INFO;
         /// The subscription that a notification or the end of a stream belongs to.
@@ -191,7 +194,7 @@ impl std::error::Error for MetaKeyError {}
 ///
 /// # Errors
 /// Which rule the key breaks.
-pub fn check_key(key: &str) -> Result<(), MetaKeyError> {
+pub(crate) fn check_key(key: &str) -> Result<(), MetaKeyError> {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::role::{Client, HeardBy, ReceivedBy, Server};
+use crate::role::{Client, ReceivedBy, Server};
 use crate::{
     CallToolParams, CallToolResult, CancelledParams, CompleteParams, CompleteResult,
     CreateMessageParams, CreateMessageResult, DiscoverResult, ElicitParams, ElicitResult,
@@ -117,7 +117,7 @@ requests! {
 }
 
 macro_rules! notifications {
-    ($( $(#[$doc:meta])* $Name:ident = $method:literal: $Params:ty, to $($Role:ident)+; )+) => { $(
+    ($( $(#[$doc:meta])* $Name:ident = $method:literal: $Params:ty; )+) => { $(
         #[doc = concat!("`", $method, "`: ")]
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,34 +127,32 @@ macro_rules! notifications {
             const METHOD: &'static str = $method;
             type Params = $Params;
         }
-
-        $( impl HeardBy<$Role> for $Name {} )+
     )+ };
 }
 
 notifications! {
     /// the handshake is done.
-    Initialized = "notifications/initialized": NotificationParams, to Server;
+    Initialized = "notifications/initialized": NotificationParams;
     /// a request is taken back.
-    Cancelled = "notifications/cancelled": CancelledParams, to Client Server;
+    Cancelled = "notifications/cancelled": CancelledParams;
     /// a request has come further.
-    Progress = "notifications/progress": ProgressParams, to Client Server;
+    Progress = "notifications/progress": ProgressParams;
     /// a log message.
-    Log = "notifications/message": LogParams, to Client;
+    Log = "notifications/message": LogParams;
     /// the list of tools changed.
-    ToolListChanged = "notifications/tools/list_changed": NotificationParams, to Client;
+    ToolListChanged = "notifications/tools/list_changed": NotificationParams;
     /// the list of prompts changed.
-    PromptListChanged = "notifications/prompts/list_changed": NotificationParams, to Client;
+    PromptListChanged = "notifications/prompts/list_changed": NotificationParams;
     /// the list of resources changed.
-    ResourceListChanged = "notifications/resources/list_changed": NotificationParams, to Client;
+    ResourceListChanged = "notifications/resources/list_changed": NotificationParams;
     /// a resource changed.
-    ResourceUpdated = "notifications/resources/updated": ResourceUpdatedParams, to Client;
+    ResourceUpdated = "notifications/resources/updated": ResourceUpdatedParams;
     /// the list of roots changed.
-    RootsListChanged = "notifications/roots/list_changed": NotificationParams, to Server;
+    RootsListChanged = "notifications/roots/list_changed": NotificationParams;
     /// a stream of notifications is open.
     SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged":
-        SubscriptionsAcknowledgedParams, to Client;
+        SubscriptionsAcknowledgedParams;
     /// what a URL was for is done.
     ElicitationComplete = "notifications/elicitation/complete":
-        ElicitationCompleteParams, to Client;
+        ElicitationCompleteParams;
 }

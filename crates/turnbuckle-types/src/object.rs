@@ -18,7 +18,7 @@
 /// | `always` | `T`         | default          | default          | always            | yes    |
 /// | `ttl`    | `Option<u64>` | `None`         | `None`           | if `Some`         | yes    |
 ///
-/// `as name` renames the constructor; `tagged "type" = "text"` adds a constant member that is written
+/// `as name` renames the constructor, and `as pub(crate) name` keeps it here; `tagged "type" = "text"` adds a constant member that is written
 /// first and must be present, with that very value, on decode.
 macro_rules! object {
     (
@@ -27,12 +27,12 @@ macro_rules! object {
     ) => {
         $crate::object::object! {
             $(#[$doc])*
-            pub struct $Name as new $(tagged $tag = $tag_value)? { $($body)* }
+            pub struct $Name as pub new $(tagged $tag = $tag_value)? { $($body)* }
         }
     };
     (
         $(#[$doc:meta])*
-        pub struct $Name:ident as $ctor:ident $(tagged $tag:literal = $tag_value:literal)? {
+        pub struct $Name:ident as $seen:vis $ctor:ident $(tagged $tag:literal = $tag_value:literal)? {
             $( $(#[$field_doc:meta])* $kind:ident $field:ident: $ty:ty = $key:literal, )*
         }
     ) => {
@@ -45,7 +45,7 @@ macro_rules! object {
             pub extra: $crate::Extra,
         }
 
-        $crate::object::object!(@new $Name $ctor [] [] $( ($kind $field: $ty) )*);
+        $crate::object::object!(@new $Name ($seen $ctor) [] [] $( ($kind $field: $ty) )*);
 
         impl $Name {
             $( $crate::object::object!(@setter $kind $field: $ty, $key); )*
@@ -191,23 +191,23 @@ macro_rules! object {
     };
 
     // The constructor takes the `req` fields in order; everything else starts out empty.
-    (@new $Name:ident $ctor:ident [$($arg:ident: $arg_ty:ty,)*] [$($rest:ident)*]
+    (@new $Name:ident ($seen:vis $ctor:ident) [$($arg:ident: $arg_ty:ty,)*] [$($rest:ident)*]
         (req $field:ident: $ty:ty) $($more:tt)*) => {
         $crate::object::object!(
-            @new $Name $ctor [$($arg: $arg_ty,)* $field: $ty,] [$($rest)*] $($more)*
+            @new $Name ($seen $ctor) [$($arg: $arg_ty,)* $field: $ty,] [$($rest)*] $($more)*
         );
     };
-    (@new $Name:ident $ctor:ident [$($arg:ident: $arg_ty:ty,)*] [$($rest:ident)*]
+    (@new $Name:ident ($seen:vis $ctor:ident) [$($arg:ident: $arg_ty:ty,)*] [$($rest:ident)*]
         ($kind:ident $field:ident: $ty:ty) $($more:tt)*) => {
         $crate::object::object!(
-            @new $Name $ctor [$($arg: $arg_ty,)*] [$($rest)* $field] $($more)*
+            @new $Name ($seen $ctor) [$($arg: $arg_ty,)*] [$($rest)* $field] $($more)*
         );
     };
-    (@new $Name:ident $ctor:ident [] [$($rest:ident)*]) => {
+    (@new $Name:ident ($seen:vis $ctor:ident) [] [$($rest:ident)*]) => {
         impl $Name {
             /// With every field left out.
             #[must_use]
-            pub fn $ctor() -> Self {
+            $seen fn $ctor() -> Self {
                 Self { $( $rest: Default::default(), )* extra: $crate::Extra::new() }
             }
         }
@@ -217,11 +217,11 @@ macro_rules! object {
             }
         }
     };
-    (@new $Name:ident $ctor:ident [$($arg:ident: $arg_ty:ty,)+] [$($rest:ident)*]) => {
+    (@new $Name:ident ($seen:vis $ctor:ident) [$($arg:ident: $arg_ty:ty,)+] [$($rest:ident)*]) => {
         impl $Name {
             /// From the required fields; the optional ones are left out until set.
             #[must_use]
-            pub fn $ctor($($arg: impl Into<$arg_ty>),+) -> Self {
+            $seen fn $ctor($($arg: impl Into<$arg_ty>),+) -> Self {
                 Self {
                     $( $arg: $arg.into(), )+
                     $( $rest: Default::default(), )*

@@ -58,7 +58,7 @@ impl Principal {
 
     /// Whether the caller has a scope.
     #[must_use]
-    pub fn has_scope(&self, scope: &str) -> bool {
+    pub(crate) fn has_scope(&self, scope: &str) -> bool {
         self.scopes.iter().any(|held| held == scope)
     }
 }

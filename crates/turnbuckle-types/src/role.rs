@@ -1,6 +1,6 @@
 //! The two sides of a conversation, as types.
 
-use crate::method::{Notification, Request};
+use crate::method::Request;
 
 /// A side. Its peer's peer is itself, so that code for one side serves both.
 pub trait Role: Send + Sync + 'static {
@@ -26,6 +26,3 @@ impl Role for Server {
 
 /// A request that the side `R` can be sent, in one revision at least.
 pub trait ReceivedBy<R: Role>: Request {}
-
-/// A notification that the side `R` can be sent, in one revision at least.
-pub trait HeardBy<R: Role>: Notification {}

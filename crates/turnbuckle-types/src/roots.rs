@@ -9,7 +9,7 @@ object! {
     /// A directory or file that the server may work in.
     ///
     /// Specification: client/roots (2026-07-28).
-    pub struct Root as unchecked {
+    pub struct Root as pub unchecked {
         /// Its `file://` URI.
         req uri: String = "uri",
         /// Its name for people.

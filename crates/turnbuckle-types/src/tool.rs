@@ -27,22 +27,6 @@ object! {
     }
 }
 
-impl Tool {
-    /// The name to show: the title, else the annotations' title, else the name.
-    #[must_use]
-    pub fn display_name(&self) -> &str {
-        let annotated = || {
-            self.annotations
-                .as_ref()
-                .and_then(|hints| hints.title.as_deref())
-        };
-        self.title
-            .as_deref()
-            .or_else(annotated)
-            .unwrap_or(&self.name)
-    }
-}
-
 object! {
     /// Hints about a tool's behaviour. None of them is a promise; an absent one has its default.
     pub struct ToolAnnotations {

@@ -22,8 +22,7 @@ macro_rules! words {
             }
 
             /// The value that a text on the wire stands for.
-            #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
+            fn from_name(name: &str) -> Option<Self> {
                 match name { $( $word => Some(Self::$Variant), )+ _ => None }
             }
         }

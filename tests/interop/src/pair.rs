@@ -13,8 +13,8 @@ use turnbuckle::types::{
     LogLevel, NumberSchema, PromptMessage, SamplingMessage, SingleSelectSchema, StringSchema,
 };
 use turnbuckle::{
-    BuildError, Context, Failure, Prompt, Reading, Result, Roots, Server, ServerBuilder,
-    Structured, Tool, Typing, prompt, resource, resource_template, tool,
+    Args, BuildError, Context, Failure, Prompt, Reading, Resource, Result, Roots, Server,
+    ServerBuilder, Structured, Tool, Typing,
 };
 
 const COUNTER: &str = "fixture://counter";
@@ -33,11 +33,11 @@ pub(crate) fn server() -> std::result::Result<Server, BuildError> {
         let text = format!("touched {} times", touched.load(Ordering::Relaxed));
         std::future::ready(text)
     };
-    let server = Server::builder("fixture-turnbuckle", env!("CARGO_PKG_VERSION"))
+    let server = Server::new("fixture-turnbuckle", env!("CARGO_PKG_VERSION"))
         .logging()
-        .resource(resource("fixture://static", "static", unchanging))
-        .resource(resource(COUNTER, "counter", counter))
-        .resource_template(resource_template("fixture://item/{id}", "item", item))
+        .resource(Resource::builder("fixture://static", "static").handler(unchanging))
+        .resource(Resource::builder(COUNTER, "counter").handler(counter))
+        .resource(Resource::builder("fixture://item/{id}", "item").handler(item))
         .prompt(greeting());
     let tools = [plain(), cancelled(), changing(&touches), asking()];
     let tools = tools.into_iter().flatten();
@@ -62,15 +62,18 @@ struct Greet {
 }
 
 fn greeting() -> Prompt {
-    let greet = async |Greet { name, language }: Greet, _: Context| {
+    let greet = async |Args(Greet { name, language }): Args<Greet>, _: Context| {
         PromptMessage::user(format!("Greet {name} in {language}."))
     };
-    prompt("greet", greet).complete("language", async |typing: Typing, _: Context| {
-        let fitting = LANGUAGES
-            .iter()
-            .filter(|name| name.starts_with(&*typing.value));
-        fitting.map(|name| (*name).to_owned()).collect::<Vec<_>>()
-    })
+    Prompt::builder("greet").handler(greet).complete(
+        "language",
+        async |typing: Typing, _: Context| {
+            let fitting = LANGUAGES
+                .iter()
+                .filter(|name| name.starts_with(&*typing.value));
+            fitting.map(|name| (*name).to_owned()).collect::<Vec<_>>()
+        },
+    )
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -95,26 +98,27 @@ struct Text {
 }
 
 fn plain() -> Vec<Tool> {
-    let slow = async |Slow { steps }: Slow, context: Context| {
+    let slow = async |Args(Slow { steps }): Args<Slow>, context: Context| {
         for step in 1..=steps {
             sleep(STEP).await;
             context.progress(step, Some(steps.into())).await;
         }
         format!("{steps} steps")
     };
-    let log = async |Text { text }: Text, context: Context| {
+    let log = async |Args(Text { text }): Args<Text>, context: Context| {
         context.log(LogLevel::Warning, Some("fixture"), &text).await;
         "logged"
     };
     vec![
-        tool("add", async |Add { a, b }: Add, _: Context| {
+        Tool::builder("add").handler(async |Args(Add { a, b }): Args<Add>, _: Context| {
             Structured(Sum { sum: a + b })
         }),
-        tool("slow", slow),
-        tool("log", log),
-        tool(
-            "fail",
-            async |Text { text }: Text, _: Context| -> Result<String> { Err(Failure::new(text)) },
+        Tool::builder("slow").handler(slow),
+        Tool::builder("log").handler(log),
+        Tool::builder("fail").handler(
+            async |Args(Text { text }): Args<Text>, _: Context| -> Result<String> {
+                Err(Failure::new(text))
+            },
         ),
     ]
 }
@@ -142,7 +146,10 @@ fn cancelled() -> Vec<Tool> {
         let count = counted.load(Ordering::Relaxed);
         std::future::ready(Structured(Count { count }))
     };
-    vec![tool("hang", hang), tool("cancelled_count", tell)]
+    vec![
+        Tool::builder("hang").handler(hang),
+        Tool::builder("cancelled_count").handler(tell),
+    ]
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -157,12 +164,17 @@ fn changing(touches: &Arc<AtomicU64>) -> Vec<Tool> {
         context.server().resource_updated(COUNTER);
         std::future::ready("touched")
     };
-    let add = async |Name { name }: Name, context: Context| -> Result<&'static str> {
+    let add = async |Args(Name { name }): Args<Name>, context: Context| -> Result<&'static str> {
         let added = async |(): (), _: Context| "was added";
-        context.server().add_tool(tool(name, added))?;
+        context
+            .server()
+            .add_tool(Tool::builder(name).handler(added))?;
         Ok("added")
     };
-    vec![tool("touch", touch), tool("add_tool", add)]
+    vec![
+        Tool::builder("touch").handler(touch),
+        Tool::builder("add_tool").handler(add),
+    ]
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -182,21 +194,22 @@ struct Url {
 
 /// Each answers with the client's answer as JSON.
 fn asking() -> Vec<Tool> {
-    let sampling = async |Say { prompt }: Say, context: Context| -> Result<String> {
+    let sampling = async |Args(Say { prompt }): Args<Say>, context: Context| -> Result<String> {
         let question = CreateMessageParams::new([SamplingMessage::user(prompt)], 100);
         Ok(serde_json::to_string(&context.ask("reply", question)?)?)
     };
-    let by_form = async |Message { message }: Message, context: Context| -> Result<String> {
-        let colours = SingleSelectSchema::of(["red", "green", "blue"]);
-        let form = ElicitationSchema::new()
-            .required("name", StringSchema::new())
-            .optional("colour", colours.default("green"))
-            .optional("count", NumberSchema::integer().default(3))
-            .optional("agreed", BooleanSchema::new().default(true));
-        let question = ElicitFormParams::new(message, form);
-        Ok(serde_json::to_string(&context.ask("form", question)?)?)
-    };
-    let by_url = async |Url { url }: Url, context: Context| -> Result<String> {
+    let by_form =
+        async |Args(Message { message }): Args<Message>, context: Context| -> Result<String> {
+            let colours = SingleSelectSchema::of(["red", "green", "blue"]);
+            let form = ElicitationSchema::new()
+                .required("name", StringSchema::new())
+                .optional("colour", colours.default("green"))
+                .optional("count", NumberSchema::integer().default(3))
+                .optional("agreed", BooleanSchema::new().default(true));
+            let question = ElicitFormParams::new(message, form);
+            Ok(serde_json::to_string(&context.ask("form", question)?)?)
+        };
+    let by_url = async |Args(Url { url }): Args<Url>, context: Context| -> Result<String> {
         let question = ElicitUrlParams::new("Please open this.", url);
         Ok(serde_json::to_string(&context.ask("url", question)?)?)
     };
@@ -204,9 +217,9 @@ fn asking() -> Vec<Tool> {
         Ok(serde_json::to_string(&context.ask("roots", Roots)?)?)
     };
     vec![
-        tool("ask_sampling", sampling),
-        tool("ask_form", by_form),
-        tool("ask_url", by_url),
-        tool("ask_roots", roots),
+        Tool::builder("ask_sampling").handler(sampling),
+        Tool::builder("ask_form").handler(by_form),
+        Tool::builder("ask_url").handler(by_url),
+        Tool::builder("ask_roots").handler(roots),
     ]
 }

@@ -38,7 +38,7 @@ const TABLE: &[Row] = &[
     Row {
         name: "turnbuckle-schema",
         rooms: &["turnbuckle-types"],
-        third_party: &["jsonschema", "serde_json"],
+        third_party: &["jsonschema", "regex-lite", "serde_json"],
     },
     Row {
         name: "turnbuckle-wire",
@@ -48,14 +48,7 @@ const TABLE: &[Row] = &[
     Row {
         name: "turnbuckle-session",
         rooms: &["turnbuckle-types", "turnbuckle-wire"],
-        third_party: &[
-            "bytes",
-            "futures-core",
-            "serde",
-            "serde_json",
-            "tokio",
-            "tracing",
-        ],
+        third_party: &["bytes", "serde", "serde_json", "tokio", "tracing"],
     },
     Row {
         name: "turnbuckle-server",
@@ -72,14 +65,23 @@ const TABLE: &[Row] = &[
             "schemars",
             "serde",
             "serde_json",
-            "serde_path_to_error",
-            "sha2",
             "tokio",
             "tower-layer",
             "tower-service",
             "tracing",
             "zeroize",
         ],
+    },
+    Row {
+        name: "turnbuckle-macros",
+        rooms: &[],
+        third_party: &["proc-macro2", "quote", "syn"],
+    },
+    // An extension, built with what any author of one has.
+    Row {
+        name: "turnbuckle-apps",
+        rooms: &["turnbuckle-server", "turnbuckle-types"],
+        third_party: &["serde"],
     },
     Row {
         name: "turnbuckle-client",
@@ -128,14 +130,16 @@ const TABLE: &[Row] = &[
     Row {
         name: "turnbuckle",
         rooms: &[
+            "turnbuckle-apps",
             "turnbuckle-client",
             "turnbuckle-http",
+            "turnbuckle-macros",
             "turnbuckle-server",
             "turnbuckle-session",
             "turnbuckle-stdio",
             "turnbuckle-types",
         ],
-        third_party: &[],
+        third_party: &["serde", "serde_json", "tokio"],
     },
     // A user like any other: what it cannot do with the facade, nobody can.
     Row {

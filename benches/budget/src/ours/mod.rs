@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use turnbuckle::http::{Config, StreamableHttp};
 use turnbuckle::stdio::StdioOptions;
-use turnbuckle::{BuildError, Context, Server, Structured, tool};
+use turnbuckle::{Args, BuildError, Context, Server, Structured, Tool};
 
 use crate::Served;
 
@@ -22,13 +22,13 @@ struct Echoed {
 }
 
 fn server() -> Result<Server, BuildError> {
-    let echo = |echo: Echo, _: Context| async move {
+    let echo = |Args(echo): Args<Echo>, _: Context| async move {
         Structured(Echoed {
             message: echo.message,
         })
     };
-    Server::builder("echo", "1.0.0")
-        .tool(tool("echo", echo))
+    Server::new("echo", "1.0.0")
+        .tool(Tool::builder("echo").handler(echo))
         .build()
 }
 

@@ -26,8 +26,8 @@ use turnbuckle_session::{Call, Encoded, Features, Handling, Project, Reply, para
 use turnbuckle_types::method::{CreateMessage, Elicit, ListRoots};
 use turnbuckle_types::{
     ClientCapabilities, ElicitParams, ElicitationCapability, Error, ErrorObject, InputRequest,
-    InputRequests, InputResponses, Json, Request, RootsCapability, SamplingCapability, Settings,
-    UrlElicitationData,
+    InputRequests, InputResponses, Json, Map, Request, RootsCapability, SamplingCapability,
+    Settings, UrlElicitationData,
 };
 
 pub use form::{Form, FormAnswer};
@@ -52,6 +52,7 @@ pub(crate) struct Answers {
     form: Option<OnForm>,
     url: Option<OnUrl>,
     roots: Option<Arc<OpenRoots>>,
+    pub(crate) extensions: Map<Json>,
     desk: Arc<Desk>,
 }
 
@@ -73,6 +74,7 @@ impl Answers {
         });
         let roots = || RootsCapability::new().list_changed(true);
         capabilities.roots = self.roots.is_some().then(roots);
+        capabilities.extensions.clone_from(&self.extensions);
         capabilities
     }
 

@@ -10,7 +10,7 @@ use tokio::sync::{Barrier, mpsc};
 use turnbuckle_client::{
     Client, ClientBuilder, Consent, Era, Error, Form, FormAnswer, Question, Roots, UrlRequest,
 };
-use turnbuckle_server::{Context, NeedsInput, Result, Server, tool};
+use turnbuckle_server::{Context, NeedsInput, Result, Server, Tool};
 use turnbuckle_session::{
     Dispatch, Joined, Limits, MemoryTransport, Revision, Signal, TransportContext, pair, serve,
 };
@@ -45,23 +45,20 @@ fn told(answer: &ElicitResult) -> Result<String> {
 
 /// Asks for everything there is.
 fn asker() -> Server {
-    Server::builder("asker", "1")
+    Server::new("asker", "1")
         .title("The Asker")
-        .tool(tool(
-            "form",
-            async |(): (), context: Context| -> Result<String> {
+        .tool(
+            Tool::builder("form").handler(async |(): (), context: Context| -> Result<String> {
                 told(&context.ask("name", ask_name())?)
-            },
-        ))
-        .tool(tool(
-            "url",
-            async |(): (), context: Context| -> Result<String> {
+            }),
+        )
+        .tool(
+            Tool::builder("url").handler(async |(): (), context: Context| -> Result<String> {
                 told(&context.ask("url", ElicitUrlParams::new("Pay", "https://pay.example/1"))?)
-            },
-        ))
-        .tool(tool(
-            "sample",
-            async |(): (), context: Context| -> Result<String> {
+            }),
+        )
+        .tool(
+            Tool::builder("sample").handler(async |(): (), context: Context| -> Result<String> {
                 let messages = vec![SamplingMessage::user("Hello")];
                 let reply = context.ask("reply", CreateMessageParams::new(messages, 10))?;
                 Ok(format!(
@@ -69,42 +66,38 @@ fn asker() -> Server {
                     reply.content.as_slice()[0].as_text().unwrap(),
                     reply.model
                 ))
-            },
-        ))
-        .tool(tool(
-            "roots",
-            async |(): (), context: Context| -> Result<String> {
+            }),
+        )
+        .tool(
+            Tool::builder("roots").handler(async |(): (), context: Context| -> Result<String> {
                 let roots = context.ask("roots", turnbuckle_server::Roots)?.roots;
                 Ok(roots
                     .iter()
                     .map(|root| &*root.uri)
                     .collect::<Vec<_>>()
                     .join(" "))
-            },
-        ))
-        .tool(tool(
-            "both",
-            async |(): (), context: Context| -> Result<String> {
+            }),
+        )
+        .tool(
+            Tool::builder("both").handler(async |(): (), context: Context| -> Result<String> {
                 let (one, two) = (ask_name(), ask_name());
                 let answers = (context.answer("one", &one)?, context.answer("two", &two)?);
                 let (Some(first), Some(second)) = answers else {
                     return Err(NeedsInput::new().ask("one", one).ask("two", two).into());
                 };
                 Ok(format!("{} {}", told(&first)?, told(&second)?))
-            },
-        ))
-        .tool(tool(
-            "many",
-            async |(): (), context: Context| -> Result<String> {
+            }),
+        )
+        .tool(
+            Tool::builder("many").handler(async |(): (), context: Context| -> Result<String> {
                 if context.raw_answer("0").is_some() {
                     return Ok("all".into());
                 }
                 let ask = |needs: NeedsInput, key: u8| needs.ask(&key.to_string(), ask_name());
                 Err((0..6).fold(NeedsInput::new(), ask).into())
-            },
-        ))
-        .tool(tool(
-            "declared",
+            }),
+        )
+        .tool(Tool::builder("declared").handler(
             async |(): (), context: Context| -> Result<String> {
                 Ok(serde_json::to_string(context.client_capabilities()).unwrap())
             },
@@ -371,25 +364,30 @@ async fn a_call_that_is_dropped_takes_its_questions_back() {
 
 /// Lets nobody do anything before they were at the bank; there it takes a while.
 fn bank(visited: Arc<AtomicBool>) -> Server {
-    Server::builder("bank", "1")
-        .tool(tool("pay", move |(): (), context: Context| {
-            let visited = visited.clone();
-            async move {
-                if visited.load(Ordering::Relaxed) {
-                    return Ok::<_, turnbuckle_server::Failure>("paid");
+    Server::new("bank", "1")
+        .tool(
+            Tool::builder("pay").handler(move |(): (), context: Context| {
+                let visited = visited.clone();
+                async move {
+                    if visited.load(Ordering::Relaxed) {
+                        return Ok::<_, turnbuckle_server::Failure>("paid");
+                    }
+                    let announcer = context.announcer();
+                    tokio::spawn(async move {
+                        tokio::time::sleep(Duration::from_secs(30)).await;
+                        visited.store(true, Ordering::Relaxed);
+                        announcer.elicitation_complete("someone else's").await;
+                        announcer.elicitation_complete("visit").await;
+                    });
+                    let url = ElicitUrlParams::new("Sign in", "https://bank.example/")
+                        .elicitation_id("visit");
+                    Err(
+                        turnbuckle_types::Error::url_elicitation_required(vec![url], "Sign in")
+                            .into(),
+                    )
                 }
-                let announcer = context.announcer();
-                tokio::spawn(async move {
-                    tokio::time::sleep(Duration::from_secs(30)).await;
-                    visited.store(true, Ordering::Relaxed);
-                    announcer.elicitation_complete("someone else's").await;
-                    announcer.elicitation_complete("visit").await;
-                });
-                let url = ElicitUrlParams::new("Sign in", "https://bank.example/")
-                    .elicitation_id("visit");
-                Err(turnbuckle_types::Error::url_elicitation_required(vec![url], "Sign in").into())
-            }
-        }))
+            }),
+        )
         .build()
         .unwrap()
 }

@@ -16,7 +16,7 @@ use turnbuckle_session::{
 use turnbuckle_types::LogLevel;
 
 fn server() -> Server {
-    Server::builder("s", "1").build().unwrap()
+    Server::new("s", "1").build().unwrap()
 }
 
 fn served() -> Joined<MemoryTransport> {

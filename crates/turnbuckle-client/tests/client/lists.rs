@@ -8,24 +8,27 @@ use std::time::Duration;
 use crate::by_hand::{Answer, ERAS, builder, legacy, modern, served};
 use serde_json::{Value, json};
 use turnbuckle_client::Error;
-use turnbuckle_server::{Context, Reading, Server, prompt, resource, tool};
+use turnbuckle_server::{Args, Context, Prompt, Reading, Resource, Server, Tool};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}
 
 fn server() -> Arc<Server> {
-    let mut server = Server::builder("s", "1").page_size(NonZeroUsize::new(2).unwrap());
+    let mut server = Server::new("s", "1").page_size(NonZeroUsize::new(2).unwrap());
     for n in 0..5 {
         server = server
-            .tool(tool(format!("t{n}"), async |_: Nothing, _: Context| "done"))
-            .resource(resource(
-                format!("mem:///{n}"),
-                "r",
-                async |_: Reading, _: Context| "text",
-            ))
-            .prompt(prompt(format!("p{n}"), async |_: Nothing, _: Context| {
-                "said".to_owned()
-            }));
+            .tool(
+                Tool::builder(format!("t{n}"))
+                    .handler(async |Args(_): Args<Nothing>, _: Context| "done"),
+            )
+            .resource(
+                Resource::builder(format!("mem:///{n}"), "r")
+                    .handler(async |_: Reading, _: Context| "text"),
+            )
+            .prompt(
+                Prompt::builder(format!("p{n}"))
+                    .handler(async |Args(_): Args<Nothing>, _: Context| "said".to_owned()),
+            );
     }
     Arc::new(server.build().unwrap())
 }

@@ -32,7 +32,7 @@ impl Connector for Refuses {
             return Some(Arc::new(Nothing));
         }
         let (ours, theirs) = pair();
-        let server: Arc<dyn Dispatch> = Server::builder("s", "1").build().unwrap().into();
+        let server: Arc<dyn Dispatch> = Server::new("s", "1").build().unwrap().into();
         let (limits, context) = (Limits::default(), TransportContext::default());
         tokio::spawn(serve(server, theirs, limits, context, Signal::new()));
         Some(Arc::new(Joined::new(ours)))

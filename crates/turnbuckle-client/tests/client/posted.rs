@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_client::{Client, Era};
-use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_server::{Context, Server, Tool};
 use turnbuckle_session::{
     Carrying, Connector, Dispatch, Inbox, Joined, Limits, Link, LinkKind, MemoryTransport, Opening,
     Parcel, Settling, Signal, TransportContext, pair, serve,
@@ -68,7 +68,7 @@ async fn a_request_that_may_have_been_sent_is_taken_back_on_the_wire() {
             "cancelled"
         }
     };
-    let server = Server::builder("s", "1").tool(tool("hang", hang));
+    let server = Server::new("s", "1").tool(Tool::builder("hang").handler(hang));
     let server: Arc<dyn Dispatch> = server.build().unwrap().into();
     let (ours, theirs) = pair();
     let (limits, context) = (Limits::default(), TransportContext::default());

@@ -51,7 +51,7 @@ impl Connector for &'static Reopened {
 async fn a_legacy_server_hears_that_the_roots_changed_and_asks_again() {
     for revision in Revision::ALL {
         let (tell, mut heard) = mpsc::unbounded_channel();
-        let server = Server::builder("s", "1")
+        let server = Server::new("s", "1")
             .on_roots_changed(move |peer| {
                 let tell = tell.clone();
                 async move {
@@ -89,7 +89,7 @@ async fn a_legacy_server_hears_that_the_roots_changed_and_asks_again() {
 async fn a_server_that_was_connected_to_again_hears_of_changed_roots_once() {
     let heard = Arc::new(AtomicUsize::new(0));
     let counted = heard.clone();
-    let server = Server::builder("s", "1")
+    let server = Server::new("s", "1")
         .on_roots_changed(move |_| {
             counted.fetch_add(1, Ordering::Relaxed);
             std::future::ready(())

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::by_hand::{Answer, ByHand, Desk, ERAS, builder, legacy, modern, served, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, ClientBuilder, Era, Error, Interest, Reconnects, Subscription};
-use turnbuckle_server::{Context, Reading, Server, resource, tool};
+use turnbuckle_server::{Args, Context, Reading, Resource, Server, Tool};
 use turnbuckle_session::{Change, Patience};
 
 const ID: &str = "io.modelcontextprotocol/subscriptionId";
@@ -35,10 +35,10 @@ struct Nothing {}
 #[tokio::test(start_paused = true)]
 async fn the_same_subscription_hears_of_changes_in_both_eras() {
     for era in ERAS {
-        let server = Server::builder("s", "1")
+        let server = Server::new("s", "1")
             .dynamic_tools()
             .dynamic_prompts()
-            .resource(resource("a:b", "r", async |_: Reading, _: Context| "text"))
+            .resource(Resource::builder("a:b", "r").handler(async |_: Reading, _: Context| "text"))
             .dynamic_resources();
         let server = Arc::new(server.build().unwrap());
         let client = served(&server, builder().era(era)).await;
@@ -48,7 +48,7 @@ async fn the_same_subscription_hears_of_changes_in_both_eras() {
         assert_eq!(news(&mut subscription).await, []);
 
         server
-            .add_tool(tool("t", async |_: Nothing, _: Context| "done"))
+            .add_tool(Tool::builder("t").handler(async |Args(_): Args<Nothing>, _: Context| "done"))
             .unwrap();
         server.resource_updated("a:b");
         server.resource_updated("a:other");
@@ -437,8 +437,8 @@ async fn a_flood_of_notifications_leaves_no_more_than_was_asked_for() {
 #[tokio::test(start_paused = true)]
 async fn a_thousand_subscriptions_leave_nothing() {
     for era in ERAS {
-        let server = Server::builder("s", "1")
-            .resource(resource("a:b", "r", async |_: Reading, _: Context| "text"))
+        let server = Server::new("s", "1")
+            .resource(Resource::builder("a:b", "r").handler(async |_: Reading, _: Context| "text"))
             .dynamic_resources();
         let server = Arc::new(server.build().unwrap());
         let client = served(&server, builder().era(era)).await;

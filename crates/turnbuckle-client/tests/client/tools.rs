@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::by_hand::{Answer, Desk, builder, legacy, modern, served, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, Era, Error};
-use turnbuckle_server::{Context, Server, Structured, tool};
+use turnbuckle_server::{Args, Context, Server, Structured, Tool};
 use turnbuckle_session::Revision;
 use turnbuckle_types::CallToolResult;
 
@@ -156,10 +156,11 @@ struct Nothing {}
 
 #[tokio::test(start_paused = true)]
 async fn a_result_that_is_no_object_arrives_as_it_was_in_every_revision_that_can_say_it() {
-    let server = Server::builder("s", "1")
-        .tool(tool("t", async |_: Nothing, _: Context| {
-            Structured(vec![1, 2])
-        }))
+    let server = Server::new("s", "1")
+        .tool(
+            Tool::builder("t")
+                .handler(async |Args(_): Args<Nothing>, _: Context| Structured(vec![1, 2])),
+        )
         .build();
     let server = Arc::new(server.unwrap());
     for revision in Revision::ALL {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use http::header::{self, HeaderValue};
+use http::request::Parts;
 use http::{Method, Request, StatusCode};
 use http_body::Body;
 use turnbuckle_session::{Dispatch, Limits, Params, Signal, TransportContext, serve};
@@ -67,10 +68,10 @@ impl Endpoint {
         }
         let principal = principal::of(&parts.extensions);
         let connection = parts.uri.query().and_then(connection_of);
-        let mut reply = match (parts.method, connection) {
-            (Method::GET, None) => self.get(&head, principal, messages),
-            (Method::POST, Some(id)) => self.post(&head, body, id, principal.as_deref()).await,
-            (Method::OPTIONS, of) => preflight(&parts.headers, methods(of)),
+        let mut reply = match (&parts.method, connection) {
+            (&Method::GET, None) => self.get(&parts, &head, principal, messages),
+            (&Method::POST, Some(id)) => self.post(&head, body, id, principal.as_deref()).await,
+            (&Method::OPTIONS, of) => preflight(&parts.headers, methods(of)),
             (_, of) => wrong_method(methods(of)),
         };
         if let Some(origin) = parts.headers.get(header::ORIGIN) {
@@ -80,7 +81,13 @@ impl Endpoint {
     }
 
     /// Opens a connection.
-    fn get(&self, head: &Head<'_>, principal: Option<Arc<Principal>>, messages: &str) -> Reply {
+    fn get(
+        &self,
+        parts: &Parts,
+        head: &Head<'_>,
+        principal: Option<Arc<Principal>>,
+        messages: &str,
+    ) -> Reply {
         if !head.accepts_events {
             return plain(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream");
         }
@@ -107,6 +114,7 @@ impl Endpoint {
         let context = TransportContext {
             principal,
             shutdown: self.shutdown.clone(),
+            http: crate::parts::seen(parts, self.dispatch.reads_http()),
         };
         let pipe = serve(
             self.dispatch.clone(),

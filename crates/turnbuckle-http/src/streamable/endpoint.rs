@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::header::{self, HeaderName, HeaderValue};
+use http::request::Parts;
 use http::{Method, Request, StatusCode};
 use http_body::Body;
 use turnbuckle_session::{Answer, Delivery, Exchange, Params, Route, Signal, TransportContext};
@@ -82,7 +83,7 @@ impl Endpoint {
         let origin = parts.headers.get(header::ORIGIN).cloned();
         let principal = principal::of(&parts.extensions);
         let mut reply = match parts.method {
-            Method::POST => self.post(&parts.headers, &head, body, principal).await,
+            Method::POST => self.post(&parts, &head, body, principal).await,
             Method::GET if !self.config.stateless => self.get(&head, principal.as_deref()),
             Method::DELETE if !self.config.stateless => self.delete(&head, principal.as_deref()),
             Method::OPTIONS => preflight(&parts.headers, self.methods()),
@@ -104,7 +105,7 @@ impl Endpoint {
 
     async fn post<B>(
         &self,
-        map: &HeaderMap,
+        parts: &Parts,
         head: &Head<'_>,
         body: B,
         principal: Option<Arc<Principal>>,
@@ -140,6 +141,7 @@ impl Endpoint {
         let transport = TransportContext {
             principal: principal.clone(),
             shutdown: self.shutdown.clone(),
+            http: crate::parts::seen(parts, self.exchange.reads_http()),
         };
         let mark = head.mark();
         let posted = Posted {
@@ -163,7 +165,8 @@ impl Endpoint {
         };
         match (opening, message) {
             (Opening::Modern(revision), Message::Request(request)) => {
-                self.modern(map, head, request, revision, posted).await
+                self.modern(&parts.headers, head, request, revision, posted)
+                    .await
             }
             (Opening::Modern(_), _) => accepted(),
             (Opening::Refused(error), Message::Request(request)) => {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use turnbuckle_http::{Config, HttpConnector, StreamableHttp};
-use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_server::{Context, Server, Tool};
 
 use super::*;
 
@@ -24,10 +24,10 @@ pub(super) fn server() -> Server {
         context.progress(2_u32, None).await;
         "slept"
     };
-    Server::builder("small", "1")
-        .tool(tool("echo", async |(): (), _: Context| "hello"))
-        .tool(tool("steps", steps))
-        .tool(tool("naps", naps))
+    Server::new("small", "1")
+        .tool(Tool::builder("echo").handler(async |(): (), _: Context| "hello"))
+        .tool(Tool::builder("steps").handler(steps))
+        .tool(Tool::builder("naps").handler(naps))
         .build()
         .unwrap()
 }

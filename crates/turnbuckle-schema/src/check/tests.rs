@@ -163,27 +163,6 @@ fn a_text_that_is_deeper_than_any_parser_goes_is_too_deep() {
 }
 
 #[test]
-fn a_schema_is_valid_by_its_dialect() {
-    let error = refused(json!({ "properties": { "a": { "type": "strin" } } }));
-    let SchemaFault::Invalid { path, message } = error else {
-        panic!("{error}")
-    };
-    assert_eq!(path, "/properties/a/type");
-    assert!(message.contains("strin"), "{message}");
-    assert!(matches!(
-        refused(json!({ "required": "a" })),
-        SchemaFault::Invalid { .. }
-    ));
-    let old = "http://json-schema.org/draft-07/schema#";
-    let tuple = json!({ "items": [{}, {}] });
-    assert!(matches!(
-        refused(tuple.clone()),
-        SchemaFault::Invalid { .. }
-    ));
-    assert!(check(json!({ "$schema": old, "items": tuple["items"] })).is_ok());
-}
-
-#[test]
 fn the_newer_keywords_and_anchors_are_accepted() {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -276,3 +276,22 @@ fn what_a_fault_repeats_of_a_schema_is_harmless() {
         assert!(fault.len() < 1024, "{fault}");
     }
 }
+
+#[test]
+fn a_schema_is_valid_by_its_dialect() {
+    let refused = |schema: &Value| validator(schema).unwrap_err();
+    let error = refused(&json!({ "properties": { "a": { "type": "strin" } } }));
+    let SchemaFault::Invalid { path, message } = error else {
+        panic!("{error}")
+    };
+    assert_eq!(path, "/properties/a/type");
+    assert!(message.contains("strin"), "{message}");
+    assert!(matches!(
+        refused(&json!({ "required": "a" })),
+        SchemaFault::Invalid { .. }
+    ));
+    let old = "http://json-schema.org/draft-07/schema#";
+    let tuple = json!({ "items": [{}, {}] });
+    assert!(matches!(refused(&tuple), SchemaFault::Invalid { .. }));
+    assert!(validator(&json!({ "$schema": old, "items": tuple["items"] })).is_ok());
+}

@@ -26,26 +26,40 @@ pub(crate) enum NoAnswer {
 
 /// Asks a legacy client all questions of a round.
 pub(crate) async fn ask(call: &Call, requests: &InputRequests) -> Result<Map<Json>, NoAnswer> {
-    let peer = call
-        .peer()
-        .ok_or_else(|| NoAnswer::Unable(Error::internal("a modern client takes no requests")))?;
-    check(requests, call.client_capabilities(), call.features()).map_err(NoAnswer::Unable)?;
+    let peer = peer(call)?;
+    check(requests, call).map_err(NoAnswer::Unable)?;
     let mut asked: Vec<(&str, Pending<'_>)> = Vec::with_capacity(requests.len());
     for (key, request) in requests.iter() {
-        request
-            .expressible(call.features())
-            .map_err(NoAnswer::Unable)?;
-        let mut request = request.clone();
-        if call.features().elicitation_id {
-            name_url(&mut request)
-                .map_err(|error| NoAnswer::Unable(Error::internal(error.to_string())))?;
-        }
-        if !request.fits(call.features()) {
-            request.project(call.features());
-        }
+        let request = told(call, request.clone())?;
         asked.push((key, Box::pin(send(&peer, request))));
     }
     all(asked).await.map_err(NoAnswer::Failed)
+}
+
+/// Asks a legacy client one question that was checked.
+pub(crate) async fn ask_one(call: &Call, request: InputRequest) -> Result<Json, NoAnswer> {
+    let (peer, request) = (peer(call)?, told(call, request)?);
+    send(&peer, request).await.map_err(NoAnswer::Failed)
+}
+
+fn peer(call: &Call) -> Result<Peer, NoAnswer> {
+    call.peer()
+        .ok_or_else(|| NoAnswer::Unable(Error::internal("a modern client takes no requests")))
+}
+
+/// A question in the words of the client's revision.
+fn told(call: &Call, mut request: InputRequest) -> Result<InputRequest, NoAnswer> {
+    request
+        .expressible(call.features())
+        .map_err(NoAnswer::Unable)?;
+    if call.features().elicitation_id {
+        name_url(&mut request)
+            .map_err(|error| NoAnswer::Unable(Error::internal(error.to_string())))?;
+    }
+    if !request.fits(call.features()) {
+        request.project(call.features());
+    }
+    Ok(request)
 }
 
 type Pending<'a> = Pin<Box<dyn Future<Output = Result<Json, PeerError>> + Send + 'a>>;

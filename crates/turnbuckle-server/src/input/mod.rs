@@ -3,7 +3,10 @@
 //!
 //! Specification: basic/patterns/mrtr (2026-07-28).
 
-mod digest;
+mod ask;
+mod attend;
+mod canonical;
+mod journal;
 mod legacy;
 mod rounds;
 mod state;
@@ -14,14 +17,16 @@ use serde::Serialize;
 use turnbuckle_schema::shorten;
 use turnbuckle_types::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
-    ElicitUrlParams, Error, InputRequest, InputRequests, Json, ListRootsResult,
+    ElicitUrlParams, Error, ErrorKind, InputRequest, InputRequests, Json, ListRootsResult,
 };
 
 use crate::name::check_url;
 
+pub use ask::{Ask, AskError, Asked, IntoSample};
+pub(crate) use attend::attend;
 pub(crate) use legacy::{NoAnswer, ask as ask_legacy};
 pub(crate) use rounds::{Round, Rounds, Target};
-pub(crate) use state::DEFAULT_LIFETIME;
+pub(crate) use state::{DEFAULT_LIFETIME, tag};
 pub use state::{Key, KeyRing, NoRandomness};
 
 /// What a handler needs from the client before it can go on: questions, each under a key of the
@@ -37,6 +42,8 @@ pub struct NeedsInput {
     pub(crate) state: Option<Json>,
     /// A key under which two questions were asked.
     repeated: Option<String>,
+    /// Why the client cannot be asked what is needed.
+    unable: Option<Box<(ErrorKind, String)>>,
 }
 
 impl NeedsInput {
@@ -62,6 +69,20 @@ impl NeedsInput {
             .map_err(|error| Error::internal(format!("the state has no JSON form: {error}")))?;
         self.state = Some(json);
         Ok(self)
+    }
+
+    /// Needs what the client cannot be asked for.
+    pub(crate) fn unable(error: Error) -> Self {
+        Self {
+            unable: Some(Box::new((error.kind().clone(), error.message().to_owned()))),
+            ..Self::default()
+        }
+    }
+
+    /// Why the client cannot be asked.
+    pub(crate) fn take_unable(&mut self) -> Option<Error> {
+        let (kind, message) = *self.unable.take()?;
+        Some(Error::new(kind, message))
     }
 
     /// Whether a client can do something with it, and can tell the answers apart.

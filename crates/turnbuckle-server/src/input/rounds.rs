@@ -2,6 +2,7 @@
 //! sends out.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,8 +15,9 @@ use turnbuckle_types::{
     check_tool_use_pairing,
 };
 
-use super::digest;
-use super::state::{Binding, KeyRing, StateError};
+use super::canonical;
+use super::journal::{Journal, KeptJournal};
+use super::state::{Binding, KeyRing, SealError, StateError};
 use super::{NeedsInput, check_target};
 
 /// The most input responses that one request may bring.
@@ -28,9 +30,29 @@ pub(crate) struct Round {
     state: Option<Json>,
     /// The answers that the handler looked at: those it will look at again.
     used: Mutex<Map<Json>>,
+    /// What was asked by an [`Ask`](super::Ask).
+    journal: Journal,
+    /// Whether the handler has one.
+    asks: AtomicBool,
 }
 
 impl Round {
+    /// The handler may ask in the middle.
+    pub(crate) fn asking(&self, legacy: bool) {
+        self.asks.store(true, Ordering::Relaxed);
+        if legacy {
+            self.journal.of_legacy();
+        }
+    }
+
+    pub(crate) fn asks(&self) -> bool {
+        self.asks.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
     /// The round that follows this one on a legacy session, which keeps everything itself.
     pub(crate) fn next(&self, answers: Map<Json>, state: Option<Json>) -> Self {
         let mut known = self.answers.clone();
@@ -41,6 +63,8 @@ impl Round {
             answers: known,
             state,
             used: Mutex::default(),
+            journal: self.journal.next(),
+            asks: AtomicBool::new(self.asks()),
         }
     }
 
@@ -65,6 +89,23 @@ struct Sealed {
     answers: Map<Json>,
     #[serde(rename = "s", default)]
     state: Option<Json>,
+    #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
+    journal: Option<KeptJournal>,
+}
+
+impl Sealed {
+    /// What takes the most room.
+    fn largest(&self) -> Option<(&str, &str, usize)> {
+        let answers = self.answers.iter();
+        let answers = answers.map(|(key, it)| ("the answer to", key, it.as_str().len()));
+        let state = self.state.as_ref();
+        let state = state.map(|it| ("the handler's", "state", it.as_str().len()));
+        let kept = self.journal.iter().flat_map(KeptJournal::parts);
+        answers
+            .chain(state)
+            .chain(kept)
+            .max_by_key(|(.., size)| *size)
+    }
 }
 
 /// The request that a state is bound to.
@@ -108,6 +149,7 @@ impl Rounds {
             return Ok(None);
         }
         let mut round = Round::default();
+        let mut kept = None;
         if let Some(raw) = params.request_state {
             let state = text(raw)
                 .ok_or_else(|| Error::invalid_params("\"requestState\" must be a string"))?;
@@ -120,6 +162,7 @@ impl Rounds {
                 .map_err(|_| Error::invalid_params(StateError::NotOurs.to_string()))?;
             round.answers = sealed.answers;
             round.state = sealed.state;
+            kept = sealed.journal;
         }
         if let Some(raw) = params.input_responses {
             let responses: Map<Json> = serde_json::from_str(raw.get())
@@ -138,6 +181,11 @@ impl Rounds {
                 round.answers.insert(key, answer.clone());
             }
         }
+        if let Some(kept) = kept {
+            round.journal = kept
+                .resumed(&round.answers)
+                .ok_or_else(|| Error::invalid_params(StateError::NotOurs.to_string()))?;
+        }
         Ok(Some(round))
     }
 
@@ -149,7 +197,7 @@ impl Rounds {
         target: &Target<'_>,
         call: &Call,
     ) -> Result<InputRequired, Error> {
-        check(&needs.requests, call.client_capabilities(), call.features())?;
+        check(&needs.requests, call)?;
         let answers = round.map_or_else(Map::new, |round| {
             round
                 .used
@@ -157,24 +205,33 @@ impl Rounds {
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone()
         });
+        let journal = round.map_or(Ok(None), |it| it.journal.kept(&needs.requests))?;
         let mut required = InputRequired::new();
-        required.input_requests = needs.requests;
-        if needs.state.is_some() || !answers.is_empty() {
+        if needs.state.is_some() || !answers.is_empty() || journal.is_some() {
             let sealed = Sealed {
                 answers,
                 state: needs.state,
+                journal,
             };
-            let payload = serde_json::to_vec(&sealed)
-                .map_err(|error| Error::internal(format!("the state has no form: {error}")))?;
-            let expires = now().saturating_add(self.lifetime);
-            let state = self
-                .bind(target, call, |binding| {
-                    self.keys.seal(binding, expires, &payload)
-                })?
-                .map_err(|error| Error::internal(error.to_string()))?;
-            required.request_state = Some(state);
+            required.request_state = Some(self.sealed(&sealed, target, call)?);
         }
+        required.input_requests = needs.requests;
         Ok(required)
+    }
+
+    fn sealed(&self, sealed: &Sealed, target: &Target<'_>, call: &Call) -> Result<String, Error> {
+        let payload = serde_json::to_vec(sealed)
+            .map_err(|error| Error::internal(format!("the state has no form: {error}")))?;
+        let expires = now().saturating_add(self.lifetime);
+        self.bind(target, call, |binding| {
+            self.keys.seal(binding, expires, &payload)
+        })?
+        .map_err(|error| match (error, sealed.largest()) {
+            (SealError::TooLarge, Some((what, name, size))) => {
+                Error::internal(format!("{error}: {what} {name:?} takes {size}"))
+            }
+            _ => Error::internal(error.to_string()),
+        })
     }
 
     fn bind<T>(
@@ -183,14 +240,14 @@ impl Rounds {
         call: &Call,
         with: impl FnOnce(&Binding<'_>) -> T,
     ) -> Result<T, Error> {
-        let arguments = digest::of_arguments(target.arguments)
+        let arguments = canonical::of_arguments(target.arguments)
             .map_err(|_| Error::invalid_params("the arguments are nested too deep"))?;
         let principal = call.principal();
         let Target { method, name, .. } = target;
         Ok(with(&Binding {
             method,
             target: name,
-            arguments,
+            arguments: &arguments,
             principal,
         }))
     }
@@ -203,63 +260,72 @@ fn now() -> u64 {
 }
 
 /// Whether the client declared what it would need to answer. What it did not is never asked.
-pub(crate) fn check(
-    requests: &InputRequests,
-    declared: &ClientCapabilities,
-    features: &Features,
-) -> Result<(), Error> {
-    let needed = needed(requests, features);
-    if let Some(missing) = declared.missing(&needed) {
-        let names = turnbuckle_session::json::to_vec(&missing)
-            .ok()
-            .and_then(|json| String::from_utf8(json).ok())
-            .unwrap_or_default();
-        return Err(Error::missing_capability(
-            missing,
-            format!("the client did not declare what this needs: {names}"),
-        ));
-    }
-    for request in requests.values() {
-        match request {
-            InputRequest::CreateMessage(params) => check_tool_use_pairing(&params.messages)
-                .map_err(|error| Error::internal(error.to_string()))?,
-            InputRequest::Elicit(ElicitParams::Url(params)) => check_target(params)?,
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-fn needed(requests: &InputRequests, features: &Features) -> ClientCapabilities {
+pub(crate) fn check(requests: &InputRequests, call: &Call) -> Result<(), Error> {
     let mut needed = ClientCapabilities::new();
     for request in requests.values() {
-        match request {
-            InputRequest::Elicit(params) => {
-                let elicitation = needed
-                    .elicitation
-                    .get_or_insert_with(ElicitationCapability::new);
-                match params {
-                    ElicitParams::Url(_) => elicitation.url = Some(Settings::new()),
-                    _ => elicitation.form = Some(Settings::new()),
-                }
-            }
-            InputRequest::CreateMessage(params) => {
-                let sampling = needed.sampling.get_or_insert_with(SamplingCapability::new);
-                if params.tools.is_some() || params.tool_choice.is_some() {
-                    sampling.tools = Some(Settings::new());
-                }
-                // Before tools came, context was a part of sampling as such.
-                let context = params.include_context.as_ref();
-                let context = context.filter(|_| features.sampling_tools);
-                if context.is_some_and(|context| *context != IncludeContext::None) {
-                    sampling.context = Some(Settings::new());
-                }
-            }
-            InputRequest::ListRoots(_) => {
-                needed.roots.get_or_insert_with(RootsCapability::new);
-            }
-            _ => {}
-        }
+        need(&mut needed, request, call.features());
     }
-    needed
+    check_declared(&needed, call)?;
+    requests.values().try_for_each(check_content)
+}
+
+/// The same for one question.
+pub(crate) fn check_one(request: &InputRequest, call: &Call) -> Result<(), Error> {
+    let mut needed = ClientCapabilities::new();
+    need(&mut needed, request, call.features());
+    check_declared(&needed, call)?;
+    check_content(request)
+}
+
+fn check_declared(needed: &ClientCapabilities, call: &Call) -> Result<(), Error> {
+    let Some(missing) = call.client_capabilities().missing(needed) else {
+        return Ok(());
+    };
+    let names = turnbuckle_session::json::to_vec(&missing)
+        .ok()
+        .and_then(|json| String::from_utf8(json).ok())
+        .unwrap_or_default();
+    Err(Error::missing_capability(
+        missing,
+        format!("the client did not declare what this needs: {names}"),
+    ))
+}
+
+fn check_content(request: &InputRequest) -> Result<(), Error> {
+    match request {
+        InputRequest::CreateMessage(params) => check_tool_use_pairing(&params.messages)
+            .map_err(|error| Error::internal(error.to_string())),
+        InputRequest::Elicit(ElicitParams::Url(params)) => check_target(params),
+        _ => Ok(()),
+    }
+}
+
+fn need(needed: &mut ClientCapabilities, request: &InputRequest, features: &Features) {
+    match request {
+        InputRequest::Elicit(params) => {
+            let elicitation = needed
+                .elicitation
+                .get_or_insert_with(ElicitationCapability::new);
+            match params {
+                ElicitParams::Url(_) => elicitation.url = Some(Settings::new()),
+                _ => elicitation.form = Some(Settings::new()),
+            }
+        }
+        InputRequest::CreateMessage(params) => {
+            let sampling = needed.sampling.get_or_insert_with(SamplingCapability::new);
+            if params.tools.is_some() || params.tool_choice.is_some() {
+                sampling.tools = Some(Settings::new());
+            }
+            // Before tools came, context was a part of sampling as such.
+            let context = params.include_context.as_ref();
+            let context = context.filter(|_| features.sampling_tools);
+            if context.is_some_and(|context| *context != IncludeContext::None) {
+                sampling.context = Some(Settings::new());
+            }
+        }
+        InputRequest::ListRoots(_) => {
+            needed.roots.get_or_insert_with(RootsCapability::new);
+        }
+        _ => {}
+    }
 }

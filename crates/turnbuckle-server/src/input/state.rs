@@ -8,6 +8,7 @@
 //! Specification: basic/patterns/mrtr (2026-07-28).
 
 mod key;
+mod tag;
 
 use std::fmt;
 
@@ -17,9 +18,9 @@ use chacha20poly1305::XNonce;
 use chacha20poly1305::aead::{Aead, Payload};
 use turnbuckle_types::Principal;
 
-use super::digest::Digest;
 use key::{KEY_ID, fill};
 pub use key::{Key, KeyRing, NoRandomness};
+pub(crate) use tag::{Secret, tag};
 
 /// The most bytes that can be sealed.
 pub(crate) const MAX_STATE: usize = 64 * 1024;
@@ -117,8 +118,8 @@ pub(crate) struct Binding<'a> {
     pub(crate) method: &'a str,
     /// The name of the tool or prompt, or the URI of the resource.
     pub(crate) target: &'a str,
-    /// The digest of the arguments.
-    pub(crate) arguments: Digest,
+    /// The arguments as canonical JSON.
+    pub(crate) arguments: &'a str,
     /// Who asks, if the request was authenticated: the issuer, subject and client count.
     pub(crate) principal: Option<&'a Principal>,
 }
@@ -134,7 +135,7 @@ impl Binding<'_> {
         part(head);
         part(self.method.as_bytes());
         part(self.target.as_bytes());
-        part(&self.arguments);
+        part(self.arguments.as_bytes());
         part(&[u8::from(self.principal.is_some())]);
         if let Some(principal) = self.principal {
             part(principal.issuer.as_bytes());

@@ -5,10 +5,11 @@
 
 mod arguments;
 mod derive;
-mod enforced;
-mod enforcer;
+mod held;
+mod intake;
+mod place;
 
-pub(crate) use arguments::{ArgumentError, decode_arguments};
+pub(crate) use arguments::ArgumentError;
 pub(crate) use derive::{input_schema_of, output_schema_of};
-pub(crate) use enforced::needs_validator;
-pub(crate) use enforcer::{Enforcer, Place};
+pub(crate) use held::Held;
+pub(crate) use intake::Intake;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 /// The value of one variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplateValue {
@@ -94,5 +96,20 @@ impl Variables {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The variables as a JSON object: texts, lists of texts, objects of texts.
+    pub(crate) fn to_json(&self) -> serde_json::Map<String, Value> {
+        let texts = |texts: &[String]| texts.iter().map(String::as_str).map(Value::from).collect();
+        let value = |value: &TemplateValue| match value {
+            TemplateValue::Text(text) => Value::from(text.as_str()),
+            TemplateValue::List(list) => Value::Array(texts(list)),
+            TemplateValue::Map(pairs) => pairs
+                .iter()
+                .map(|(name, text)| (name.clone(), Value::from(text.as_str())))
+                .collect(),
+        };
+        let named = |(name, this): (&String, &TemplateValue)| (name.clone(), value(this));
+        self.0.iter().map(named).collect()
     }
 }

@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream as Blocking;
+use std::process;
 
 use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
-use tokio::net::UnixStream;
-use tokio::net::unix::pipe;
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Opened, thread};
@@ -38,17 +37,24 @@ impl Streams {
     }
 
     /// Opens them, each in the way that its kind allows.
+    ///
+    /// What can be polled is what a child's streams are to Tokio: it reads one and writes the
+    /// other, and asks only that they be a pipe or a socket.
     pub(super) fn open(&self) -> io::Result<Opened> {
         let mut written = None;
         Ok(Opened {
             input: match self.input.kind {
-                Kind::Pipe => Box::new(pipe::Receiver::from_owned_fd(self.input.again()?)?),
-                Kind::Socket => Box::new(socket(self.input.again()?)?),
+                Kind::Polled => {
+                    let input = process::ChildStdout::from(self.input.again()?);
+                    Box::new(ChildStdout::from_std(input)?)
+                }
                 Kind::Other => Box::new(thread::reader(self.input.blocking()?)?),
             },
             output: match self.output.kind {
-                Kind::Pipe => Box::new(pipe::Sender::from_owned_fd(self.output.again()?)?),
-                Kind::Socket => Box::new(socket(self.output.again()?)?),
+                Kind::Polled => {
+                    let output = process::ChildStdin::from(self.output.again()?);
+                    Box::new(ChildStdin::from_std(output)?)
+                }
                 Kind::Other => {
                     let (output, done) = thread::writer(self.output.blocking()?)?;
                     written = Some(done);
@@ -71,16 +77,10 @@ impl Drop for Streams {
     }
 }
 
-fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
-    let socket = Blocking::from(fd);
-    socket.set_nonblocking(true)?;
-    UnixStream::from_std(socket)
-}
-
 /// How a stream can be used.
 enum Kind {
-    Pipe,
-    Socket,
+    /// By the runtime: pipes and sockets.
+    Polled,
     /// By blocking calls only: files and terminals, and whatever standard error shares, since a
     /// log line must not fail for want of room.
     Other,
@@ -105,8 +105,7 @@ impl Stream {
         let is_stderr =
             stderr.is_some_and(|other| (stat.st_dev, stat.st_ino) == (other.st_dev, other.st_ino));
         let kind = match file_type {
-            FileType::Fifo if !is_stderr => Kind::Pipe,
-            FileType::Socket if !is_stderr => Kind::Socket,
+            FileType::Fifo | FileType::Socket if !is_stderr => Kind::Polled,
             _ => Kind::Other,
         };
         let is_device = file_type == FileType::CharacterDevice;

@@ -159,7 +159,7 @@ words! {
 
 object! {
     /// A field for a number.
-    pub struct NumberSchema as of_kind {
+    pub struct NumberSchema as pub(crate) of_kind {
         /// Whether it may have a fraction.
         req kind: NumberKind = "type",
         /// The field's title.
@@ -213,7 +213,7 @@ object! {
 
 object! {
     /// A field for one of several choices: plain (`values`) or titled (`one_of`).
-    pub struct SingleSelectSchema as untyped tagged "type" = "string" {
+    pub struct SingleSelectSchema as pub untyped tagged "type" = "string" {
         /// The field's title.
         opt title: String = "title",
         /// What to choose.
@@ -250,7 +250,7 @@ impl SingleSelectSchema {
 
 object! {
     /// A field for any of several choices.
-    pub struct MultiSelectSchema as from_items tagged "type" = "array" {
+    pub struct MultiSelectSchema as pub from_items tagged "type" = "array" {
         /// The choices.
         req items: MultiSelectItems = "items",
         /// The field's title.
@@ -306,7 +306,7 @@ impl MultiSelectSchema {
 object! {
     /// A field for one of several choices, with the titles in a list of their own: for clients from
     /// before titled choices.
-    pub struct LegacyEnumSchema as untitled tagged "type" = "string" {
+    pub struct LegacyEnumSchema as pub(crate) untitled tagged "type" = "string" {
         /// The choices.
         req values: Vec<String> = "enum",
         /// What to show for each of them, in the same order.

@@ -18,6 +18,11 @@ pub trait Body: Send {
     /// # Errors
     /// When it has no JSON form.
     fn write(&self, target: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable>;
+
+    /// Whether it says that what was asked for failed.
+    fn is_error(&self) -> bool {
+        false
+    }
 }
 
 /// For whom a body is written.
@@ -48,6 +53,17 @@ impl Reply {
         T: Serialize + Project + Clone + Send + 'static,
     {
         Self::Complete(Box::new(Projected(result)))
+    }
+
+    /// Whether it is an error, or a result that says so.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        match self {
+            Self::Complete(body) | Self::NeedsInput(body) | Self::Extension(_, body) => {
+                body.is_error()
+            }
+            Self::Error(_) => true,
+        }
     }
 }
 

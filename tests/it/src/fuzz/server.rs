@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use turnbuckle_server::{
-    Context, Failure, Key, KeyRing, NeedsInput, Reading, Server, Typing, prompt, resource,
-    resource_template, tool,
+    Args, Context, Failure, Key, KeyRing, NeedsInput, Prompt, Reading, Resource, Server, Tool,
+    Typing,
 };
 use turnbuckle_types::{ElicitFormParams, ElicitationSchema, StringSchema};
 
@@ -37,33 +37,40 @@ struct Greeting {
 /// The server. Its key is written down here, so that sealed states can be kept as inputs.
 pub(super) fn server() -> &'static Server {
     static SERVER: LazyLock<Server> = LazyLock::new(|| {
-        let greet = async |greeting: Greeting, _: Context| {
+        let greet = async |Args(greeting): Args<Greeting>, _: Context| {
             format!("{} {}", greeting.style.unwrap_or_default(), greeting.name)
         };
         let read = async |reading: Reading, _: Context| reading.uri;
         let complete = async |typing: Typing, _: Context| vec![typing.value];
-        Server::builder("small", "1")
+        Server::new("small", "1")
             .state_keys(KeyRing::new(Key::from_bytes([7; 32])))
             .input_lifetime(LIFETIME)
             .page_size(NonZeroUsize::new(PAGE).expect("not zero"))
             .logging()
-            .tool(tool("add", async |sum: Sum, _: Context| {
-                sum.a.saturating_add(sum.b.unwrap_or_default()).to_string()
-            }))
-            .tool(tool(ASKING, async |(), context: Context| ask(&context)))
-            .tool(tool("none", async |(), _: Context| String::new()))
-            .prompt(prompt("greet", greet).complete("style", complete))
-            .prompt(prompt("one", async |(), _: Context| "1".to_owned()))
-            .prompt(prompt("two", async |(), _: Context| "2".to_owned()))
-            .resource(resource("file:///a", "a", read))
-            .resource(resource("file:///b", "b", read))
-            .resource(resource("file:///c", "c", read))
-            .resource_template(
-                resource_template("note://{owner}/{+path}{?rev}", "notes", read)
+            .tool(
+                Tool::builder("add").handler(async |Args(sum): Args<Sum>, _: Context| {
+                    sum.a.saturating_add(sum.b.unwrap_or_default()).to_string()
+                }),
+            )
+            .tool(Tool::builder(ASKING).handler(async |(), context: Context| ask(&context)))
+            .tool(Tool::builder("none").handler(async |(), _: Context| String::new()))
+            .prompt(
+                Prompt::builder("greet")
+                    .handler(greet)
+                    .complete("style", complete),
+            )
+            .prompt(Prompt::builder("one").handler(async |(), _: Context| "1".to_owned()))
+            .prompt(Prompt::builder("two").handler(async |(), _: Context| "2".to_owned()))
+            .resource(Resource::builder("file:///a", "a").handler(read))
+            .resource(Resource::builder("file:///b", "b").handler(read))
+            .resource(Resource::builder("file:///c", "c").handler(read))
+            .resource(
+                Resource::builder("note://{owner}/{+path}{?rev}", "notes")
+                    .handler(read)
                     .complete("owner", complete),
             )
-            .resource_template(resource_template("log://{day}", "log", read))
-            .resource_template(resource_template("x:{a,b}{/c*}{#d}", "x", read))
+            .resource(Resource::builder("log://{day}", "log").handler(read))
+            .resource(Resource::builder("x:{a,b}{/c*}{#d}", "x").handler(read))
             .build()
             .expect("a valid server")
     });

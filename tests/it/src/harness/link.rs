@@ -48,6 +48,7 @@ impl Link {
         let context = TransportContext {
             principal: options.principal.clone().map(Arc::new),
             shutdown: Some(stop.clone()),
+            http: None,
         };
         let (end, server) = match case.binding {
             Bind::Pipe => {

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use turnbuckle_server::{
-    Context, Failure, NeedsInput, Reading, Server, ServerBuilder, prompt, resource_template, tool,
+    Args, Context, Failure, NeedsInput, Prompt, Reading, Resource, Server, ServerBuilder, Tool,
 };
 use turnbuckle_types::{
     CreateMessageParams, ElicitFormParams, ElicitUrlParams, ElicitationSchema, IncludeContext,
-    InputRequest, SamplingMessage, Schema, StringSchema, Tool,
+    InputRequest, SamplingMessage, Schema, StringSchema,
 };
 
 /// What can be asked.
@@ -36,7 +36,9 @@ pub(crate) fn question(kind: &str) -> InputRequest {
         "form" => form().into(),
         "url" => url().into(),
         "sample" => sample().into(),
-        "tools" => sample().tools([Tool::new("look", Schema::object())]).into(),
+        "tools" => sample()
+            .tools([turnbuckle_types::Tool::new("look", Schema::object())])
+            .into(),
         "context" => sample().include_context(IncludeContext::ThisServer).into(),
         "roots" => InputRequest::list_roots(),
         other => panic!("there is no question {other:?}"),
@@ -91,16 +93,16 @@ fn ask(kinds: &str, context: &Context) -> Result<String, Failure> {
 
 /// The tool `ask`, the prompt `ask` and the resources `ask:{kinds}`.
 pub(crate) fn builder() -> ServerBuilder {
-    Server::builder("asking", "1.0.0")
-        .tool(tool("ask", async |it: Ask, context: Context| {
-            ask(&it.kinds, &context)
-        }))
-        .prompt(prompt("ask", async |it: Ask, context: Context| {
-            ask(&it.kinds, &context)
-        }))
-        .resource_template(resource_template(
-            "ask:{kinds}",
-            "ask",
+    Server::new("asking", "1.0.0")
+        .tool(
+            Tool::builder("ask")
+                .handler(async |Args(it): Args<Ask>, context: Context| ask(&it.kinds, &context)),
+        )
+        .prompt(
+            Prompt::builder("ask")
+                .handler(async |Args(it): Args<Ask>, context: Context| ask(&it.kinds, &context)),
+        )
+        .resource(Resource::builder("ask:{kinds}", "ask").handler(
             async |reading: Reading, context: Context| {
                 ask(
                     reading.variables.text("kinds").unwrap_or_default(),

@@ -4,9 +4,7 @@ use std::num::NonZeroUsize;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{
-    Context, Reading, Server, ServerBuilder, prompt, resource, resource_template,
-};
+use turnbuckle_server::{Context, Prompt, Reading, Resource, Server, ServerBuilder};
 use turnbuckle_types::{CacheScope, ReadResourceResult, ResourceContents};
 
 use crate::support::{connect_as, result, taking};
@@ -26,11 +24,11 @@ fn cacheable() -> [(&'static str, Value); 7] {
 
 fn builder() -> ServerBuilder {
     let read = async |_: Reading, _: Context| "";
-    Server::builder("caching", "1.0.0")
+    Server::new("caching", "1.0.0")
         .tool(taking("t", json!({"type": "object"})))
-        .prompt(prompt("p", async |(): (), _: Context| String::new()))
-        .resource(resource("r:1", "r", read))
-        .resource_template(resource_template("r:{x}", "r", read))
+        .prompt(Prompt::builder("p").handler(async |(): (), _: Context| String::new()))
+        .resource(Resource::builder("r:1", "r").handler(read))
+        .resource(Resource::builder("r:{x}", "r").handler(read))
 }
 
 fn hints(answer: &Value) -> (&Value, &Value) {
@@ -85,13 +83,22 @@ async fn the_author_says_what_may_be_kept() {
             .ttl_ms(7u64)
             .cache_scope(CacheScope::Public)
     };
-    let server = Server::builder("caching", "1.0.0")
+    let server = Server::new("caching", "1.0.0")
         .list_cache(1000, CacheScope::Public)
         .discovery_cache(2000, CacheScope::Public)
-        .resource(resource("r:1", "r", read).cache(3000, CacheScope::Public))
-        .resource(resource("r:2", "r", own).cache(3000, CacheScope::Private))
         .resource(
-            resource("r:3", "r", read)
+            Resource::builder("r:1", "r")
+                .handler(read)
+                .cache(3000, CacheScope::Public),
+        )
+        .resource(
+            Resource::builder("r:2", "r")
+                .handler(own)
+                .cache(3000, CacheScope::Private),
+        )
+        .resource(
+            Resource::builder("r:3", "r")
+                .handler(read)
                 .cache(3000, CacheScope::Public)
                 .visible_to(|_| true),
         )
@@ -123,7 +130,7 @@ async fn the_author_says_what_may_be_kept() {
 async fn one_scope_for_all_pages() {
     let named = |name: &str| taking(name, json!({"type": "object"}));
     let paged = || {
-        Server::builder("pages", "1.0.0")
+        Server::new("pages", "1.0.0")
             .page_size(NonZeroUsize::MIN)
             .list_cache(1000, CacheScope::Public)
             .tool(named("a"))
@@ -173,11 +180,19 @@ async fn one_scope_for_all_pages() {
 async fn a_time_to_live_is_never_negative() {
     let read = async |_: Reading, _: Context| "";
     for ttl in [0, 1, u64::from(u32::MAX), i64::MAX.unsigned_abs(), u64::MAX] {
-        let server = Server::builder("caching", "1.0.0")
+        let server = Server::new("caching", "1.0.0")
             .tool(taking("t", json!({"type": "object"})))
-            .prompt(prompt("p", async |(): (), _: Context| String::new()))
-            .resource(resource("r:1", "r", read).cache(ttl, CacheScope::Public))
-            .resource_template(resource_template("r:{x}", "r", read).cache(ttl, CacheScope::Public))
+            .prompt(Prompt::builder("p").handler(async |(): (), _: Context| String::new()))
+            .resource(
+                Resource::builder("r:1", "r")
+                    .handler(read)
+                    .cache(ttl, CacheScope::Public),
+            )
+            .resource(
+                Resource::builder("r:{x}", "r")
+                    .handler(read)
+                    .cache(ttl, CacheScope::Public),
+            )
             .list_cache(ttl, CacheScope::Public)
             .discovery_cache(ttl, CacheScope::Public)
             .build()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_server::{Context, Server, Tool};
 use turnbuckle_session::Limits;
 use turnbuckle_types::LogLevel;
 
@@ -68,8 +68,8 @@ fn cancellable(seen: &Seen) -> Server {
         }
     };
     echo_builder()
-        .tool(tool("polite", polite))
-        .tool(tool("stubborn", stubborn))
+        .tool(Tool::builder("polite").handler(polite))
+        .tool(Tool::builder("stubborn").handler(stubborn))
         .logging()
         .build()
         .unwrap()

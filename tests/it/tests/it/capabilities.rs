@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
-    Context, Extension, Reading, Server, ServerBuilder, Typing, prompt, resource, resource_template,
+    Context, Extension, Prompt, Reading, Resource, Server, ServerBuilder, Typing,
 };
 use turnbuckle_types::{EmptyResult, Json, Request};
 
@@ -19,15 +19,15 @@ const SERVERS: [Kind; 9] = [
     }),
     ("tools", ServerBuilder::dynamic_tools),
     ("prompts", |it| {
-        it.prompt(prompt("p", async |(): (), _: Context| String::new()))
+        it.prompt(Prompt::builder("p").handler(async |(): (), _: Context| String::new()))
     }),
     ("prompts", ServerBuilder::dynamic_prompts),
     ("resources", |it| {
-        it.resource(resource("r:1", "r", async |_: Reading, _: Context| ""))
+        it.resource(Resource::builder("r:1", "r").handler(async |_: Reading, _: Context| ""))
     }),
     ("resources", |it| {
         let read = async |_: Reading, _: Context| "";
-        it.resource_template(resource_template("r:{x}", "r", read))
+        it.resource(Resource::builder("r:{x}", "r").handler(read))
     }),
     ("resources", ServerBuilder::dynamic_resources),
     ("completions", ServerBuilder::dynamic_completions),
@@ -51,7 +51,7 @@ async fn declared(case: Case, server: &Server) -> Value {
 async fn registered_kinds_are_declared() {
     for case in Case::all() {
         for (kind, add) in SERVERS {
-            let server = add(Server::builder("s", "1")).build().unwrap();
+            let server = add(Server::new("s", "1")).build().unwrap();
             let mut expected = match kind {
                 "tools" | "prompts" => json!({kind: {"listChanged": true}}),
                 "resources" => json!({kind: {"listChanged": true, "subscribe": true}}),
@@ -62,20 +62,19 @@ async fn registered_kinds_are_declared() {
             }
             assert_eq!(declared(case, &server).await, expected, "{case} {kind}");
         }
-        let nothing = Server::builder("s", "1").build().unwrap();
+        let nothing = Server::new("s", "1").build().unwrap();
         assert_eq!(declared(case, &nothing).await, json!({}), "{case}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_completes_is_declared() {
-    let empty = async |_: Typing, _: Context| Vec::new();
+    let empty = async |_: Typing, _: Context| Vec::<String>::new();
     let read = async |_: Reading, _: Context| "";
-    let template = resource_template("r:{x}", "r", read).complete("x", empty);
-    let server = Server::builder("s", "1")
-        .resource_template(template)
-        .build()
-        .unwrap();
+    let template = Resource::builder("r:{x}", "r")
+        .handler(read)
+        .complete("x", empty);
+    let server = Server::new("s", "1").resource(template).build().unwrap();
     for case in Case::all() {
         let has = declared(case, &server).await.get("completions").is_some();
         assert_eq!(
@@ -108,7 +107,7 @@ async fn methods_of_an_undeclared_kind_are_32601() {
     ];
     for case in Case::all() {
         for (kind, add) in SERVERS {
-            let server = add(Server::builder("s", "1")).build().unwrap();
+            let server = add(Server::new("s", "1")).build().unwrap();
             let mut client = Client::connect(case, &server).await;
             for (of, method, params) in &methods {
                 let answer = client.request(method, params.clone()).await;
@@ -122,7 +121,7 @@ async fn methods_of_an_undeclared_kind_are_32601() {
 
 #[test]
 fn what_was_not_declared_cannot_be_added() {
-    let server = Server::builder("s", "1").build().unwrap();
+    let server = Server::new("s", "1").build().unwrap();
     let read = async |_: Reading, _: Context| "";
     let said = |_: (), _: Context| async { String::new() };
     for (refused, says) in [
@@ -130,30 +129,31 @@ fn what_was_not_declared_cannot_be_added() {
             server.add_tool(taking("t", json!({"type": "object"}))),
             "dynamic_tools",
         ),
-        (server.add_prompt(prompt("p", said)), "dynamic_prompts"),
         (
-            server.add_resource(resource("r:1", "r", read)),
+            server.add_prompt(Prompt::builder("p").handler(said)),
+            "dynamic_prompts",
+        ),
+        (
+            server.add_resource(Resource::builder("r:1", "r").handler(read)),
             "dynamic_resources",
         ),
         (
-            server.add_resource_template(resource_template("r:{x}", "r", read)),
+            server.add_resource(Resource::builder("r:{x}", "r").handler(read)),
             "dynamic_resources",
         ),
     ] {
         assert!(refused.unwrap_err().to_string().contains(says), "{says}");
     }
-    let server = Server::builder("s", "1")
-        .dynamic_resources()
-        .build()
-        .unwrap();
-    let completing = resource_template("r:{x}", "r", read)
-        .complete("x", async |_: Typing, _: Context| Vec::new());
-    let refused = server.add_resource_template(completing).unwrap_err();
+    let server = Server::new("s", "1").dynamic_resources().build().unwrap();
+    let completing = Resource::builder("r:{x}", "r")
+        .handler(read)
+        .complete("x", async |_: Typing, _: Context| Vec::<String>::new());
+    let refused = server.add_resource(completing).unwrap_err();
     assert!(
         refused.to_string().contains("dynamic_completions"),
         "{refused}"
     );
-    let odd = Server::builder("s", "1").experimental("x", "5".parse::<Json>().unwrap());
+    let odd = Server::new("s", "1").experimental("x", "5".parse::<Json>().unwrap());
     assert!(odd.build().is_err());
 }
 
@@ -275,7 +275,7 @@ fn what_an_extension_adds_is_its_own() {
         Extension::new(id).method::<Probe, _, _>(async |_, _: Context| Ok(EmptyResult::new()))
     };
     let built = |extensions: [Extension; 2]| {
-        let builder = Server::builder("s", "1");
+        let builder = Server::new("s", "1");
         let builder = extensions
             .into_iter()
             .fold(builder, ServerBuilder::extension);

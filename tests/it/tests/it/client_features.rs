@@ -276,9 +276,9 @@ async fn deadlines_are_per_request_and_progress_never_passes_the_last() {
 async fn changes_are_heard_of() {
     for case in Case::all() {
         let read = async |_: turnbuckle_server::Reading, _: turnbuckle_server::Context| "";
-        let server = turnbuckle_server::Server::builder("changing", "1.0.0")
+        let server = turnbuckle_server::Server::new("changing", "1.0.0")
             .dynamic_tools()
-            .resource(turnbuckle_server::resource("r:1", "one", read))
+            .resource(turnbuckle_server::Resource::builder("r:1", "one").handler(read))
             .build()
             .unwrap();
         let client = Coupled::connect(case, &server, plain()).await;
@@ -312,7 +312,7 @@ async fn changes_are_heard_of() {
 
 #[tokio::test(start_paused = true)]
 async fn what_the_server_did_not_declare_is_not_asked_for() {
-    let bare = turnbuckle_server::Server::builder("bare", "1.0.0")
+    let bare = turnbuckle_server::Server::new("bare", "1.0.0")
         .build()
         .unwrap();
     for case in Case::all() {

@@ -8,7 +8,7 @@ use turnbuckle_client::Error;
 use turnbuckle_it::coupled::{Coupled, connect_over_http};
 use turnbuckle_it::harness::{Bind, Case};
 use turnbuckle_it::peer::{Peer, Step};
-use turnbuckle_server::{Context, RawArguments, Server, prompt, tool};
+use turnbuckle_server::{Context, Prompt, RawArguments, Server, Tool};
 use turnbuckle_session::Revision;
 
 use crate::client_support::plain;
@@ -31,9 +31,11 @@ fn mirrored() -> Server {
         }},
     }});
     let place = async |_: RawArguments, _: Context| "placed";
-    let tool = tool("place", place).input_schema(schema(input));
-    let prompt = prompt("p", async |(): (), _: Context| String::new());
-    Server::builder("s", "1")
+    let tool = Tool::builder("place")
+        .handler(place)
+        .input_schema(schema(input));
+    let prompt = Prompt::builder("p").handler(async |(): (), _: Context| String::new());
+    Server::new("s", "1")
         .tool(tool)
         .prompt(prompt)
         .build()

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use turnbuckle_client::{Client, ClientBuilder};
 use turnbuckle_server::{
-    Context, Reading, Server, Structured, Typing, prompt, resource, resource_template, tool,
+    Args, Context, Prompt, Reading, Resource, Server, Structured, Tool, Typing,
 };
 use turnbuckle_types::LogLevel;
 
@@ -46,7 +46,7 @@ pub(crate) async fn settle() {
 
 /// A server with every feature; its lists come in pages of two.
 pub(crate) fn everything() -> Server {
-    let add = async |it: Add, _: Context| Structured(Sum { sum: it.a + it.b });
+    let add = async |Args(it): Args<Add>, _: Context| Structured(Sum { sum: it.a + it.b });
     let steps = async |(): (), context: Context| {
         for step in 1..=3 {
             tokio::time::sleep(Duration::from_secs(3)).await;
@@ -67,35 +67,22 @@ pub(crate) fn everything() -> Server {
     let note = async |reading: Reading, _: Context| {
         format!("note {}", reading.variables.text("id").unwrap_or_default())
     };
-    Server::builder("everything", "1.0.0")
+    Server::new("everything", "1.0.0")
         .page_size(NonZeroUsize::new(2).unwrap())
-        .tool(tool("add", add))
-        .tool(tool("steps", steps))
-        .tool(tool("log", log))
-        .tool(tool("forever", forever))
-        .tool(tool("fails", fails))
-        .tool(tool("echo", async |it: Echo, _: Context| it.text))
-        .resource(resource(
-            "a:1",
-            "one",
-            async |_: Reading, _: Context| "first",
-        ))
-        .resource(resource(
-            "a:2",
-            "two",
-            async |_: Reading, _: Context| "second",
-        ))
-        .resource(resource(
-            "a:3",
-            "three",
-            async |_: Reading, _: Context| "third",
-        ))
-        .resource_template(resource_template("note:{id}", "note", note))
+        .tool(Tool::builder("add").handler(add))
+        .tool(Tool::builder("steps").handler(steps))
+        .tool(Tool::builder("log").handler(log))
+        .tool(Tool::builder("forever").handler(forever))
+        .tool(Tool::builder("fails").handler(fails))
+        .tool(Tool::builder("echo").handler(async |Args(it): Args<Echo>, _: Context| it.text))
+        .resource(Resource::builder("a:1", "one").handler(async |_: Reading, _: Context| "first"))
+        .resource(Resource::builder("a:2", "two").handler(async |_: Reading, _: Context| "second"))
+        .resource(Resource::builder("a:3", "three").handler(async |_: Reading, _: Context| "third"))
+        .resource(Resource::builder("note:{id}", "note").handler(note))
         .prompt(
-            prompt("greet", async |it: Greet, _: Context| {
-                format!("Hello {}", it.name)
-            })
-            .complete("name", names),
+            Prompt::builder("greet")
+                .handler(async |Args(it): Args<Greet>, _: Context| format!("Hello {}", it.name))
+                .complete("name", names),
         )
         .logging()
         .build()

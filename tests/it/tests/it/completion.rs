@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Reading, Server, Typing, prompt, resource, resource_template};
+use turnbuckle_server::{Args, Context, Prompt, Reading, Resource, Server, Typing};
 
 use crate::support::{code, message, result};
 
@@ -23,15 +23,20 @@ fn server() -> Server {
     };
     let many = async |typing: Typing, _: Context| {
         let count = typing.value.parse().unwrap_or(0);
-        (0..count).map(|n: u32| n.to_string()).collect()
+        (0..count).map(|n: u32| n.to_string()).collect::<Vec<_>>()
     };
-    Server::builder("completion", "1.0.0")
-        .prompt(prompt("trip", async |_: Trip, _: Context| String::new()).complete("to", places))
-        .resource_template(
-            resource_template("note:{id}/{page}", "n", async |_: Reading, _: Context| "")
+    Server::new("completion", "1.0.0")
+        .prompt(
+            Prompt::builder("trip")
+                .handler(async |Args(_): Args<Trip>, _: Context| String::new())
+                .complete("to", places),
+        )
+        .resource(
+            Resource::builder("note:{id}/{page}", "n")
+                .handler(async |_: Reading, _: Context| "")
                 .complete("id", many),
         )
-        .resource(resource("note:1", "one", async |_: Reading, _: Context| ""))
+        .resource(Resource::builder("note:1", "one").handler(async |_: Reading, _: Context| ""))
         .build()
         .unwrap()
 }

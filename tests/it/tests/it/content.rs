@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Server, prompt, resource, tool};
+use turnbuckle_server::{Context, Prompt, Resource, Server, Tool};
 use turnbuckle_types::{
     BlobResourceContents, ContentBlock, MessageRole, PromptMessage, ResourceContents,
     TextResourceContents,
@@ -33,13 +33,12 @@ fn server() -> Server {
         blocks().into_iter().map(message).collect::<Vec<_>>()
     };
     echo_builder()
-        .tool(tool("show", async |(): (), _: Context| blocks()))
-        .prompt(prompt("show", messages))
+        .tool(Tool::builder("show").handler(async |(): (), _: Context| blocks()))
+        .prompt(Prompt::builder("show").handler(messages))
         .resource(
-            resource("test://bytes", "bytes", async |_, _: Context| {
-                BYTES.to_vec()
-            })
-            .mime_type("application/octet-stream"),
+            Resource::builder("test://bytes", "bytes")
+                .handler(async |_: Context| BYTES.to_vec())
+                .mime_type("application/octet-stream"),
         )
         .build()
         .unwrap()

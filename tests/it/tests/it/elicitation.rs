@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
-    Announcer, Context, Failure, NeedsInput, Reading, Server, prompt, resource, tool,
+    Announcer, Context, Failure, NeedsInput, Prompt, Reading, Resource, Server, Tool,
 };
 use turnbuckle_session::Features;
 use turnbuckle_types::{
@@ -155,15 +155,17 @@ fn filling() -> Server {
             .optional("age", NumberSchema::integer().minimum(0u32));
         ElicitFormParams::new("Fill in", schema)
     };
-    Server::builder("filling", "1.0.0")
-        .tool(tool("fill", move |(): (), context: Context| async move {
-            let answer = context.ask("form", form())?;
-            let name = answer
-                .field("name")
-                .and_then(|it| it.as_str())
-                .unwrap_or("nobody");
-            Ok::<_, Failure>(format!("{} {name}", answer.action.as_str()))
-        }))
+    Server::new("filling", "1.0.0")
+        .tool(
+            Tool::builder("fill").handler(move |(): (), context: Context| async move {
+                let answer = context.ask("form", form())?;
+                let name = answer
+                    .field("name")
+                    .and_then(|it| it.as_str())
+                    .unwrap_or("nobody");
+                Ok::<_, Failure>(format!("{} {name}", answer.action.as_str()))
+            }),
+        )
         .build()
         .unwrap()
 }
@@ -261,11 +263,9 @@ async fn an_invalid_url_is_refused() {
             let urls = [ElicitUrlParams::new("Go", bad)];
             Err::<String, _>(Error::url_elicitation_required(urls, "first"))
         };
-        let server = Server::builder("s", "1")
-            .tool(tool("visit", move |(): (), context: Context| {
-                visit(context)
-            }))
-            .tool(tool("needed", needed))
+        let server = Server::new("s", "1")
+            .tool(Tool::builder("visit").handler(move |(): (), context: Context| visit(context)))
+            .tool(Tool::builder("needed").handler(needed))
             .build()
             .unwrap();
         for case in with(|it| it.elicitation_url) {
@@ -289,19 +289,22 @@ fn needing() -> Server {
         ];
         Error::url_elicitation_required(urls, "Not before you signed in")
     };
-    Server::builder("needing", "1.0.0")
-        .tool(tool("act", move |(): (), _: Context| {
-            ready(Err::<String, _>(needed()))
-        }))
-        .tool(tool("pose", async |(): (), _: Context| {
+    Server::new("needing", "1.0.0")
+        .tool(
+            Tool::builder("act")
+                .handler(move |(): (), _: Context| ready(Err::<String, _>(needed()))),
+        )
+        .tool(Tool::builder("pose").handler(async |(): (), _: Context| {
             Err::<String, _>(Error::application(-32042, "it only looks so"))
         }))
-        .prompt(prompt("act", move |(): (), _: Context| {
-            ready(Err::<String, _>(needed()))
-        }))
-        .resource(resource("act:1", "act", move |_: Reading, _: Context| {
-            ready(Err::<String, _>(needed()))
-        }))
+        .prompt(
+            Prompt::builder("act")
+                .handler(move |(): (), _: Context| ready(Err::<String, _>(needed()))),
+        )
+        .resource(
+            Resource::builder("act:1", "act")
+                .handler(move |_: Reading, _: Context| ready(Err::<String, _>(needed()))),
+        )
         .build()
         .unwrap()
 }
@@ -381,17 +384,19 @@ async fn completion_is_told_to_the_asked_client_alone() {
     for case in Case::all() {
         let kept: Arc<Mutex<Vec<Announcer>>> = Arc::default();
         let keeping = kept.clone();
-        let server = Server::builder("visiting", "1.0.0")
-            .tool(tool("visit", move |(): (), context: Context| {
-                keeping.lock().unwrap().push(context.announcer());
-                async move {
-                    let needs = NeedsInput::new();
-                    match context.raw_answer("url") {
-                        Some(_) => Ok("visited"),
-                        None => Err(needs.ask("url", url().elicitation_id("e-1"))),
+        let server = Server::new("visiting", "1.0.0")
+            .tool(
+                Tool::builder("visit").handler(move |(): (), context: Context| {
+                    keeping.lock().unwrap().push(context.announcer());
+                    async move {
+                        let needs = NeedsInput::new();
+                        match context.raw_answer("url") {
+                            Some(_) => Ok("visited"),
+                            None => Err(needs.ask("url", url().elicitation_id("e-1"))),
+                        }
                     }
-                }
-            }))
+                }),
+            )
             .build()
             .unwrap();
         let mut asked = connect(case, &server).await;
@@ -450,13 +455,15 @@ async fn an_answer_from_another_session_is_unknown() {
 
 #[tokio::test(start_paused = true)]
 async fn several_questions_one_after_another() {
-    let server = Server::builder("s", "1")
-        .tool(tool("two", async |(): (), context: Context| {
-            let first = context.ask("first", form())?;
-            let second = context.ask("second", form())?;
-            let name = |it: &turnbuckle_types::ElicitResult| format!("{:?}", it.field("name"));
-            Ok::<_, Failure>(format!("{} {}", name(&first), name(&second)))
-        }))
+    let server = Server::new("s", "1")
+        .tool(
+            Tool::builder("two").handler(async |(): (), context: Context| {
+                let first = context.ask("first", form())?;
+                let second = context.ask("second", form())?;
+                let name = |it: &turnbuckle_types::ElicitResult| format!("{:?}", it.field("name"));
+                Ok::<_, Failure>(format!("{} {}", name(&first), name(&second)))
+            }),
+        )
         .build()
         .unwrap();
     for case in with(|it| it.elicitation) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Result, Server, resource};
+use turnbuckle_server::{Context, Resource, Result, Server};
 use turnbuckle_types::{ClientCapabilities, ElicitUrlParams, Error, ErrorKind, ScopeNeeded};
 
 use crate::servers::{echo_builder, everything};
@@ -46,11 +46,12 @@ fn failing() -> Server {
     let kinds = kinds().into_iter().enumerate();
     kinds
         .fold(echo_builder(), |builder, (at, kind)| {
-            let fail = move |_, _: Context| {
+            let fail = move |_: Context| {
                 let kind = kind.clone();
                 async move { Result::<String, Error>::Err(Error::new(kind, "failed")) }
             };
-            builder.resource(resource(format!("test://{at}"), format!("r{at}"), fail))
+            builder
+                .resource(Resource::builder(format!("test://{at}"), format!("r{at}")).handler(fail))
         })
         .build()
         .unwrap()

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Extension, ExtensionResult, Result, Server, tool};
+use turnbuckle_server::{Context, Extension, ExtensionResult, Result, Server, Tool};
 use turnbuckle_types::Request;
 
 use crate::servers::echo_builder;
@@ -48,8 +48,8 @@ fn clock() -> Server {
     };
     echo_builder()
         .extension(extension)
-        .tool(tool("later", later))
-        .tool(tool("defer", defer))
+        .tool(Tool::builder("later").handler(later))
+        .tool(Tool::builder("defer").handler(defer))
         .build()
         .unwrap()
 }

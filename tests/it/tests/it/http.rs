@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use turnbuckle_http::Config;
 use turnbuckle_it::harness::Case;
 use turnbuckle_it::web::{Web, sessions};
-use turnbuckle_server::{Context, Failure, Server, ServerBuilder, tool};
+use turnbuckle_server::{Args, Context, Failure, Server, ServerBuilder, Tool};
 use turnbuckle_session::{Method, Party, Revision};
 use turnbuckle_types::{CreateMessageParams, LogLevel, Number, SamplingMessage};
 
@@ -28,7 +28,7 @@ pub(crate) struct Counting {
 /// A server with a tool `count`, which reports and logs each step and then waits `seconds`; one
 /// that asks for `roots`; one that lets its stream be picked up later.
 pub(crate) fn busy_builder() -> ServerBuilder {
-    let count = async |counting: Counting, context: Context| {
+    let count = async |Args(counting): Args<Counting>, context: Context| {
         for step in 1..=counting.to {
             context
                 .progress(step, Some(Number::from(counting.to)))
@@ -50,9 +50,9 @@ pub(crate) fn busy_builder() -> ServerBuilder {
         "later"
     };
     echo_builder()
-        .tool(tool("count", count))
-        .tool(tool("roots", roots))
-        .tool(tool("later", later))
+        .tool(Tool::builder("count").handler(count))
+        .tool(Tool::builder("roots").handler(roots))
+        .tool(Tool::builder("later").handler(later))
         .logging()
 }
 
@@ -225,7 +225,12 @@ async fn a_missing_capability_is_400() {
         let said = context.ask("said", CreateMessageParams::new(messages, 20))?;
         Ok::<_, Failure>(format!("{said:?}"))
     };
-    let web = Web::new(&echo_builder().tool(tool("ask", ask)).build().unwrap());
+    let web = Web::new(
+        &echo_builder()
+            .tool(Tool::builder("ask").handler(ask))
+            .build()
+            .unwrap(),
+    );
     let (status, answer) = web.call("ask", json!({})).json().await;
     assert_eq!((status, code(&answer)), (400, -32021));
     let needed = &answer["error"]["data"]["requiredCapabilities"];
@@ -435,7 +440,9 @@ async fn legacy_headers_on_a_modern_request_are_ignored() {
 
 #[tokio::test(start_paused = true)]
 async fn a_principal_without_the_scope_is_403() {
-    let guarded = tool("guarded", async |(): (), _: Context| "open").scope("admin");
+    let guarded = Tool::builder("guarded")
+        .handler(async |(): (), _: Context| "open")
+        .scope("admin");
     let server = echo_builder().tool(guarded).build().unwrap();
     let web = Web::new(&server);
     let ask = web.call("guarded", json!({})).principal(principal("ann"));

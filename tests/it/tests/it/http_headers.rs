@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use turnbuckle_it::harness::modern_meta;
 use turnbuckle_it::web::{Ask, Web};
-use turnbuckle_server::{Context, RawArguments, Server, tool};
+use turnbuckle_server::{Context, RawArguments, Server, Tool};
 use turnbuckle_session::Revision;
 
 use crate::servers::echo_builder;
@@ -21,7 +21,11 @@ fn mirrored() -> Server {
     }});
     let place = async |_: RawArguments, _: Context| "placed";
     echo_builder()
-        .tool(tool("place", place).input_schema(schema(input)))
+        .tool(
+            Tool::builder("place")
+                .handler(place)
+                .input_schema(schema(input)),
+        )
         .build()
         .unwrap()
 }

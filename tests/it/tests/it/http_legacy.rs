@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 use turnbuckle_http::Config;
 use turnbuckle_it::web::{Event, Session, Web, sessions};
-use turnbuckle_server::{Context, tool};
+use turnbuckle_server::{Context, Tool};
 use turnbuckle_session::Revision;
 
 use crate::http::{busy, busy_builder, step_of};
@@ -290,7 +290,7 @@ async fn a_stream_carries_only_what_belongs_to_it() {
 async fn a_lost_connection_cancels_nothing() {
     let done = Arc::new(AtomicUsize::new(0));
     let count = done.clone();
-    let work = tool("work", move |(): (), _: Context| {
+    let work = Tool::builder("work").handler(move |(): (), _: Context| {
         let count = count.clone();
         async move {
             tokio::time::sleep(Duration::from_secs(5)).await;

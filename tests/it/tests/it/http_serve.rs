@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use turnbuckle_http::{Config, HttpServer};
 use turnbuckle_it::harness::modern_meta;
-use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_server::{Context, Server, Tool};
 use turnbuckle_session::{Revision, Signal};
 
 use crate::servers::{echo, echo_builder};
@@ -117,7 +117,10 @@ fn holding() -> (Server, Arc<Notify>, Arc<Notify>) {
             given_up.notify_one();
         }
     };
-    let server = echo_builder().tool(tool("hold", hold)).build().unwrap();
+    let server = echo_builder()
+        .tool(Tool::builder("hold").handler(hold))
+        .build()
+        .unwrap();
     (server, begun, given_up)
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use turnbuckle_http::Config;
 use turnbuckle_it::web::{Web, sessions};
-use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_server::{Context, Server, Tool};
 use turnbuckle_session::{Limits, Revision};
 
 use crate::http::busy;
@@ -37,7 +37,10 @@ pub(crate) fn holding() -> (Server, Arc<AtomicUsize>) {
             drop(here);
         }
     };
-    let server = echo_builder().tool(tool("hold", hold)).build().unwrap();
+    let server = echo_builder()
+        .tool(Tool::builder("hold").handler(hold))
+        .build()
+        .unwrap();
     (server, here)
 }
 

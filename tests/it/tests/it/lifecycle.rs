@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Server, Structured, prompt, tool};
+use turnbuckle_server::{Context, Prompt, Server, Structured, Tool};
 use turnbuckle_session::{Closed, Revision};
 use turnbuckle_types::{ContentBlock, Icon, LogLevel};
 
@@ -72,13 +72,13 @@ async fn an_unknown_revision_is_offered_the_latest() {
 // requirement: 5dab91540e21
 #[tokio::test(start_paused = true)]
 async fn initialize_answers_capabilities_and_identity() {
-    let server = Server::builder("guide", "2.1.0")
+    let server = Server::new("guide", "2.1.0")
         .title("The Guide")
         .description("Guides")
         .website("https://example.com")
         .icon(Icon::new("https://example.com/icon.png"))
         .instructions("Ask for the way.")
-        .tool(tool("way", async |(): (), _: Context| "left"))
+        .tool(Tool::builder("way").handler(async |(): (), _: Context| "left"))
         .logging()
         .build()
         .unwrap();
@@ -157,13 +157,15 @@ async fn a_session_is_opened_once() {
 #[tokio::test(start_paused = true)]
 async fn only_ping_and_logs_precede_initialized() {
     let server = echo_builder()
-        .tool(tool("ask", async |(): (), context: Context| {
-            context.log(LogLevel::Error, None, "asking").await;
-            let peer = context.peer().unwrap();
-            peer.ping(Duration::from_secs(1)).await.unwrap();
-            peer.request::<()>("roots/list", None).await.unwrap();
-            "asked"
-        }))
+        .tool(
+            Tool::builder("ask").handler(async |(): (), context: Context| {
+                context.log(LogLevel::Error, None, "asking").await;
+                let peer = context.peer().unwrap();
+                peer.ping(Duration::from_secs(1)).await.unwrap();
+                peer.request::<()>("roots/list", None).await.unwrap();
+                "asked"
+            }),
+        )
         .logging()
         .build()
         .unwrap();
@@ -201,12 +203,18 @@ fn rich() -> Server {
         ]
     };
     echo_builder()
-        .tool(tool("many", many).title("Many").icon(icon()))
-        .tool(tool("typed", async |(): (), _: Context| {
+        .tool(
+            Tool::builder("many")
+                .handler(many)
+                .title("Many")
+                .icon(icon()),
+        )
+        .tool(Tool::builder("typed").handler(async |(): (), _: Context| {
             Structured(std::collections::BTreeMap::from([("answer", 42)]))
         }))
         .prompt(
-            prompt("greet", async |(): (), _: Context| "hello".to_owned())
+            Prompt::builder("greet")
+                .handler(async |(): (), _: Context| "hello".to_owned())
                 .title("Greet")
                 .icon(icon()),
         )

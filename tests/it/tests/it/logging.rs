@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Server, ServerBuilder, tool};
+use turnbuckle_server::{Context, Server, ServerBuilder, Tool};
 use turnbuckle_types::LogLevel;
 
 use crate::support::{call, code, result, text};
@@ -21,13 +21,15 @@ const LEVELS: [&str; 8] = [
 
 /// A server with a tool that logs once at every level.
 fn builder() -> ServerBuilder {
-    Server::builder("logging", "1.0.0").tool(tool("log", async |(): (), context: Context| {
-        for level in LEVELS {
-            let parsed: LogLevel = serde_json::from_value(level.into()).unwrap();
-            context.log(parsed, Some("test"), level).await;
-        }
-        "done"
-    }))
+    Server::new("logging", "1.0.0").tool(Tool::builder("log").handler(
+        async |(): (), context: Context| {
+            for level in LEVELS {
+                let parsed: LogLevel = serde_json::from_value(level.into()).unwrap();
+                context.log(parsed, Some("test"), level).await;
+            }
+            "done"
+        },
+    ))
 }
 
 /// The levels of the log messages among these.

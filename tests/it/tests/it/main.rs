@@ -6,6 +6,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod ask;
 mod asking;
 mod caching;
 mod cancellation;
@@ -22,6 +23,7 @@ mod client_rounds;
 mod client_stdio;
 mod client_support;
 mod completion;
+mod composition;
 mod content;
 mod corpus;
 mod elicitation;

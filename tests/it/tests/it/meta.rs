@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, tool};
+use turnbuckle_server::{Context, Tool};
 use turnbuckle_types::{CallToolResult, Json, Meta, MetaKeyError};
 
 use crate::servers::echo_builder;
@@ -85,7 +85,7 @@ async fn arriving_keys_pass_unjudged() {
         CallToolResult::text(serde_json::to_string(&meta).unwrap())
     };
     let server = echo_builder()
-        .tool(tool("meta", give_back))
+        .tool(Tool::builder("meta").handler(give_back))
         .build()
         .unwrap();
     let odd = json!({

@@ -7,14 +7,11 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower_service::Service;
 use turnbuckle_http::{Config, StreamableHttp};
-use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_server::{Context, Server, Tool};
 
 fn router() -> Router {
-    let echo = tool("echo", async |(): (), _: Context| "hello");
-    let server = Server::builder("mounted", "1.0.0")
-        .tool(echo)
-        .build()
-        .unwrap();
+    let echo = Tool::builder("echo").handler(async |(): (), _: Context| "hello");
+    let server = Server::new("mounted", "1.0.0").tool(echo).build().unwrap();
     let endpoint = StreamableHttp::new(server, Config::new());
     Router::new()
         .route("/health", axum::routing::get(async || "well"))

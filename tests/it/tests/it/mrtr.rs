@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Failure, NeedsInput, Server, ServerBuilder, prompt, tool};
+use turnbuckle_server::{Args, Context, Failure, NeedsInput, Prompt, Server, ServerBuilder, Tool};
 use turnbuckle_types::Principal;
 
 use crate::asking::{self, KINDS, form, good_answer, requests, said};
@@ -33,7 +33,7 @@ fn booking(change: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Counting {
     let runs = Arc::new(AtomicUsize::new(0));
     let book = |runs: &Arc<AtomicUsize>| {
         let runs = runs.clone();
-        move |it: Subject, context: Context| {
+        move |Args(it): Args<Subject>, context: Context| {
             runs.fetch_add(1, Ordering::Relaxed);
             async move {
                 let Some(answer) = context.answer("name", &form())? else {
@@ -49,10 +49,10 @@ fn booking(change: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Counting {
             }
         }
     };
-    let builder = Server::builder("booking", "1.0.0")
-        .tool(tool("book", book(&runs)))
-        .tool(tool("other", book(&runs)))
-        .prompt(prompt("book", book(&runs)));
+    let builder = Server::new("booking", "1.0.0")
+        .tool(Tool::builder("book").handler(book(&runs)))
+        .tool(Tool::builder("other").handler(book(&runs)))
+        .prompt(Prompt::builder("book").handler(book(&runs)));
     Counting {
         server: change(builder).build().unwrap(),
         runs,
@@ -444,12 +444,13 @@ async fn an_abandoned_round_holds_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn who_may_not_see_a_tool_cannot_come_back_to_it() {
-    let server = Server::builder("s", "1")
+    let server = Server::new("s", "1")
         .tool(
-            tool("book", async |_: Subject, context: Context| {
-                context.ask("name", form()).map(|_| "went on")
-            })
-            .visible_to(|who| who.is_some_and(|who| who.subject == "ada")),
+            Tool::builder("book")
+                .handler(async |Args(_): Args<Subject>, context: Context| {
+                    context.ask("name", form()).map(|_| "went on")
+                })
+                .visible_to(|who| who.is_some_and(|who| who.subject == "ada")),
         )
         .build()
         .unwrap();

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Reading, Server, prompt, resource, resource_template};
+use turnbuckle_server::{Context, Prompt, Reading, Resource, Server};
 
 use crate::support::{code, listed, result, taking};
 
@@ -17,22 +17,20 @@ const LISTS: [(&str, &str, &str); 4] = [
 ];
 
 fn server(items: usize, page: usize) -> Server {
-    let mut builder = Server::builder("pages", "1.0.0").page_size(NonZeroUsize::new(page).unwrap());
+    let mut builder = Server::new("pages", "1.0.0").page_size(NonZeroUsize::new(page).unwrap());
     for n in 0..items {
         let name = format!("n{n}");
         builder = builder
             .tool(taking(&name, json!({"type": "object"})))
-            .prompt(prompt(&name, async |(): (), _: Context| String::new()))
-            .resource(resource(
-                format!("n:{n}"),
-                &name,
-                async |_: Reading, _: Context| "",
-            ))
-            .resource_template(resource_template(
-                format!("n:{n}/{{x}}"),
-                &name,
-                async |_: Reading, _: Context| "",
-            ));
+            .prompt(Prompt::builder(&name).handler(async |(): (), _: Context| String::new()))
+            .resource(
+                Resource::builder(format!("n:{n}"), &name)
+                    .handler(async |_: Reading, _: Context| ""),
+            )
+            .resource(
+                Resource::builder(format!("n:{n}/{{x}}"), &name)
+                    .handler(async |_: Reading, _: Context| ""),
+            );
     }
     builder.build().unwrap()
 }
@@ -131,7 +129,7 @@ async fn the_last_page_has_no_cursor() {
     for case in Case::all() {
         for (items, pages) in [(0, 1), (1, 1), (2, 1), (3, 2), (4, 2)] {
             let server = match items {
-                0 => Server::builder("pages", "1.0.0")
+                0 => Server::new("pages", "1.0.0")
                     .dynamic_tools()
                     .dynamic_prompts()
                     .dynamic_resources()

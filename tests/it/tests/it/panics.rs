@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
-    Context, Extension, Reading, Result, Server, Typing, prompt, resource, resource_template, tool,
+    Context, Extension, Prompt, Reading, Resource, Result, Server, Tool, Typing,
 };
 use turnbuckle_types::{CompleteParams, CompleteResult, Request};
 
@@ -30,25 +30,38 @@ fn server() -> Server {
     let probing = Extension::new("com.example/probe").method::<Probe, _, _>(
         async |_: CompleteParams, _: Context| -> Result<CompleteResult> { panic!("secret probe") },
     );
-    Server::builder("panicking", "1.0.0")
-        .tool(tool("good", async |(): (), _: Context| "good"))
-        .tool(tool("now", async |(): (), _: Context| -> String {
-            panic!("secret of a tool")
-        }))
-        .tool(tool("later", async |(): (), _: Context| -> String {
-            tokio::task::yield_now().await;
-            panic!("secret of a tool");
-        }))
-        .tool(tool(
-            "before",
-            |(): (), _: Context| -> std::future::Ready<String> { panic!("secret, at once") },
-        ))
-        .tool(tool("seen", async |(): (), _: Context| "").visible_to(|_| panic!("secret rule")))
-        .prompt(prompt("now", async |(): (), _: Context| -> String {
-            panic!("secret of a prompt")
-        }))
-        .resource(resource("r:1", "r", later))
-        .resource_template(resource_template("r:{x}", "r", before).complete("x", completer))
+    Server::new("panicking", "1.0.0")
+        .tool(Tool::builder("good").handler(async |(): (), _: Context| "good"))
+        .tool(
+            Tool::builder("now")
+                .handler(async |(): (), _: Context| -> String { panic!("secret of a tool") }),
+        )
+        .tool(
+            Tool::builder("later").handler(async |(): (), _: Context| -> String {
+                tokio::task::yield_now().await;
+                panic!("secret of a tool");
+            }),
+        )
+        .tool(
+            Tool::builder("before").handler(|(): (), _: Context| -> std::future::Ready<String> {
+                panic!("secret, at once")
+            }),
+        )
+        .tool(
+            Tool::builder("seen")
+                .handler(async |(): (), _: Context| "")
+                .visible_to(|_| panic!("secret rule")),
+        )
+        .prompt(
+            Prompt::builder("now")
+                .handler(async |(): (), _: Context| -> String { panic!("secret of a prompt") }),
+        )
+        .resource(Resource::builder("r:1", "r").handler(later))
+        .resource(
+            Resource::builder("r:{x}", "r")
+                .handler(before)
+                .complete("x", completer),
+        )
         .extension(probing)
         .on_roots_changed(|_| -> std::future::Ready<()> { panic!("a hook") })
         .build()

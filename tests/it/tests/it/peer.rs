@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_server::{Args, Context, Server, Tool};
 use turnbuckle_session::{Limits, PeerError};
 
 use crate::servers::{Seconds, echo_builder};
@@ -14,7 +14,7 @@ use crate::servers::{Seconds, echo_builder};
 /// A server whose tool `ask` asks for roots, `seconds` being its patience (0 for the default), and
 /// says how that ended.
 fn asking() -> Server {
-    let ask = async |patience: Seconds, context: Context| {
+    let ask = async |Args(patience): Args<Seconds>, context: Context| {
         let mut peer = context.peer().unwrap();
         if patience.seconds > 0 {
             peer = peer.within(Duration::from_secs(patience.seconds));
@@ -28,7 +28,10 @@ fn asking() -> Server {
         };
         format!("{ended} after {} s", start.elapsed().as_secs())
     };
-    echo_builder().tool(tool("ask", ask)).build().unwrap()
+    echo_builder()
+        .tool(Tool::builder("ask").handler(ask))
+        .build()
+        .unwrap()
 }
 
 fn ask(patience: u64) -> Value {
@@ -228,7 +231,10 @@ async fn what_waits_ends_with_its_request_and_with_the_connection() {
             }
         }
     };
-    let server = echo_builder().tool(tool("ask", ask)).build().unwrap();
+    let server = echo_builder()
+        .tool(Tool::builder("ask").handler(ask))
+        .build()
+        .unwrap();
     for case in Case::duplex(Case::legacy()) {
         let mut client = Client::connect_with(case, &server, rooted()).await;
         let call = client.start("tools/call", json!({"name": "ask"})).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Context, tool};
+use turnbuckle_server::{Context, Tool};
 use turnbuckle_types::Number;
 
 use crate::servers::echo_builder;
@@ -22,7 +22,10 @@ fn stepping() -> turnbuckle_server::Server {
         }
         "done"
     };
-    echo_builder().tool(tool("steps", steps)).build().unwrap()
+    echo_builder()
+        .tool(Tool::builder("steps").handler(steps))
+        .build()
+        .unwrap()
 }
 
 fn tokens(messages: &[Value]) -> Vec<Value> {
@@ -113,7 +116,10 @@ async fn values_strictly_increase() {
         context.progress(huge, None).await;
         "done"
     };
-    let server = echo_builder().tool(tool("report", report)).build().unwrap();
+    let server = echo_builder()
+        .tool(Tool::builder("report").handler(report))
+        .build()
+        .unwrap();
     assert_eq!(Number::from_f64(f64::NAN), None, "there is no such number");
     for case in Case::all() {
         let mut client = Client::connect(case, &server).await;
@@ -159,8 +165,8 @@ async fn nothing_follows_the_answer() {
         }
     };
     let server = echo_builder()
-        .tool(tool("keep", keep))
-        .tool(tool("slowly", slowly))
+        .tool(Tool::builder("keep").handler(keep))
+        .tool(Tool::builder("slowly").handler(slowly))
         .logging()
         .build()
         .unwrap();

@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{BuildError, Context, Server, ServerBuilder, prompt};
+use turnbuckle_server::{Args, BuildError, Context, Prompt, Server, ServerBuilder};
 
 use crate::support::{code, connect_as, listed, message, result, unnamed};
 
 fn builder() -> ServerBuilder {
-    Server::builder("prompts", "1.0.0")
+    Server::new("prompts", "1.0.0")
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -28,10 +28,12 @@ async fn a_missing_argument_is_32602() {
     let ran = Arc::new(AtomicUsize::new(0));
     let counter = ran.clone();
     let server = builder()
-        .prompt(prompt("review", move |review: Review, _: Context| {
-            counter.fetch_add(1, Ordering::Relaxed);
-            async move { format!("{} {}", review.code, review.style.unwrap_or_default()) }
-        }))
+        .prompt(
+            Prompt::builder("review").handler(move |Args(review): Args<Review>, _: Context| {
+                counter.fetch_add(1, Ordering::Relaxed);
+                async move { format!("{} {}", review.code, review.style.unwrap_or_default()) }
+            }),
+        )
         .build()
         .unwrap();
     for case in Case::all() {
@@ -98,9 +100,13 @@ async fn an_unknown_name_is_32602() {
 async fn the_list_is_what_the_client_may_see() {
     let says = async |(): (), _: Context| "ran".to_owned();
     let server = builder()
-        .prompt(prompt("all", says))
-        .prompt(prompt("adas", says).visible_to(|who| who.is_some_and(|who| who.subject == "ada")))
-        .prompt(prompt("scoped", says).scope("write"))
+        .prompt(Prompt::builder("all").handler(says))
+        .prompt(
+            Prompt::builder("adas")
+                .handler(says)
+                .visible_to(|who| who.is_some_and(|who| who.subject == "ada")),
+        )
+        .prompt(Prompt::builder("scoped").handler(says).scope("write"))
         .build()
         .unwrap();
     for case in Case::all() {
@@ -132,19 +138,23 @@ async fn the_list_is_what_the_client_may_see() {
 }
 
 #[test]
-fn arguments_are_strings() {
+fn arguments_are_read_from_text() {
     #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only its schema is of interest")]
     struct Counted {
-        count: u32,
+        count: Vec<u32>,
     }
     let reason = |built: Result<Server, BuildError>| built.map(drop).unwrap_err().to_string();
-    let counted = prompt("counted", async |_: Counted, _: Context| String::new());
-    assert!(reason(builder().prompt(counted).build()).contains("\"count\" is no string"));
-    let bare = prompt("bare", async |_: String, _: Context| String::new());
+    let counted = Prompt::builder("counted")
+        .handler(async |Args(_): Args<Counted>, _: Context| String::new());
+    assert!(
+        reason(builder().prompt(counted).build()).contains("\"count\" cannot be read from text")
+    );
+    let bare =
+        Prompt::builder("bare").handler(async |Args(_): Args<String>, _: Context| String::new());
     assert!(reason(builder().prompt(bare).build()).contains("object"));
     for name in ["", "a\nb", &"x".repeat(257)] {
-        let named = prompt(name, async |(): (), _: Context| String::new());
+        let named = Prompt::builder(name).handler(async |(): (), _: Context| String::new());
         assert!(builder().prompt(named).build().is_err(), "{name:?}");
     }
 }

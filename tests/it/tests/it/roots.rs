@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::Case;
-use turnbuckle_server::{Context, Failure, Roots, Server, tool};
+use turnbuckle_server::{Context, Failure, Roots, Server, Tool};
 use turnbuckle_session::Peer;
 
 use crate::asking::{self, good_answer, requests, said};
@@ -44,12 +44,14 @@ async fn roots_are_asked_only_of_who_declared_them() {
 
 #[tokio::test(start_paused = true)]
 async fn roots_that_are_none_are_refused() {
-    let server = Server::builder("roots", "1.0.0")
-        .tool(tool("roots", async |(): (), context: Context| {
-            let roots = context.ask("roots", Roots)?.roots;
-            let uris: Vec<_> = roots.into_iter().map(|root| root.uri).collect();
-            Ok::<_, Failure>(uris.join(" "))
-        }))
+    let server = Server::new("roots", "1.0.0")
+        .tool(
+            Tool::builder("roots").handler(async |(): (), context: Context| {
+                let roots = context.ask("roots", Roots)?.roots;
+                let uris: Vec<_> = roots.into_iter().map(|root| root.uri).collect();
+                Ok::<_, Failure>(uris.join(" "))
+            }),
+        )
         .build()
         .unwrap();
     for case in Case::all() {
@@ -81,7 +83,7 @@ async fn roots_that_are_none_are_refused() {
 async fn a_change_reaches_the_hook() {
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let noting = seen.clone();
-    let server = Server::builder("roots", "1.0.0")
+    let server = Server::new("roots", "1.0.0")
         .on_roots_changed(move |peer: Peer| {
             let seen = noting.clone();
             async move {
@@ -123,7 +125,7 @@ async fn a_change_reaches_the_hook() {
 async fn hooks_that_never_end_are_bounded() {
     let started = Arc::new(Mutex::new(0));
     let counting = started.clone();
-    let server = Server::builder("roots", "1.0.0")
+    let server = Server::new("roots", "1.0.0")
         .on_roots_changed(move |_: Peer| {
             *counting.lock().unwrap() += 1;
             std::future::pending()

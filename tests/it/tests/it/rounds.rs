@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
-    Context, Extension, Failure, NeedsInput, Result, Server, Typing, prompt, tool,
+    Args, Context, Extension, Failure, NeedsInput, Prompt, Result, Server, Tool, Typing,
 };
 use turnbuckle_types::{CompleteParams, CompleteResult, Request};
 
@@ -77,13 +77,15 @@ async fn a_legacy_round_goes_out_together_and_the_first_failure_ends_it() {
 
 /// A server with a tool that needs just that.
 fn needing(needs: fn() -> Result<NeedsInput>) -> Server {
-    Server::builder("needing", "1.0.0")
-        .tool(tool("need", move |(): (), context: Context| async move {
-            if context.raw_answer("a").is_some() || context.state::<u8>()?.is_some() {
-                return Ok::<_, Failure>("went on");
-            }
-            Err(needs()?.into())
-        }))
+    Server::new("needing", "1.0.0")
+        .tool(
+            Tool::builder("need").handler(move |(): (), context: Context| async move {
+                if context.raw_answer("a").is_some() || context.state::<u8>()?.is_some() {
+                    return Ok::<_, Failure>("went on");
+                }
+                Err(needs()?.into())
+            }),
+        )
         .build()
         .unwrap()
 }
@@ -136,7 +138,7 @@ async fn only_three_methods_may_need_input() {
     let completer = async |_: Typing, context: Context| {
         // There is no way to say it but through an error, which a completer has none of.
         assert!(context.ask("name", form()).is_err());
-        Vec::new()
+        Vec::<String>::new()
     };
     let probing = Extension::new("com.example/probe").method::<Probe, _, _>(
         async |_: CompleteParams, context: Context| {
@@ -144,9 +146,10 @@ async fn only_three_methods_may_need_input() {
             Err(Failure::new("not asked"))
         },
     );
-    let server = Server::builder("s", "1")
+    let server = Server::new("s", "1")
         .prompt(
-            prompt("p", async |_: Subject, _: Context| String::new())
+            Prompt::builder("p")
+                .handler(async |Args(_): Args<Subject>, _: Context| String::new())
                 .complete("subject", completer),
         )
         .extension(probing)
@@ -172,11 +175,13 @@ async fn only_three_methods_may_need_input() {
 async fn rounds_are_bounded() {
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = asked.clone();
-    let server = Server::builder("insatiable", "1.0.0")
-        .tool(tool("more", move |(): (), context: Context| {
-            let at = counter.fetch_add(1, Ordering::Relaxed);
-            async move { context.ask(&format!("q{at}"), form()).map(|_| "never") }
-        }))
+    let server = Server::new("insatiable", "1.0.0")
+        .tool(
+            Tool::builder("more").handler(move |(): (), context: Context| {
+                let at = counter.fetch_add(1, Ordering::Relaxed);
+                async move { context.ask(&format!("q{at}"), form()).map(|_| "never") }
+            }),
+        )
         .max_rounds(3)
         .build()
         .unwrap();
@@ -198,14 +203,17 @@ async fn rounds_are_bounded() {
 
 #[tokio::test(start_paused = true)]
 async fn what_fails_after_the_last_round_is_told_as_it_is() {
-    let server = Server::builder("s", "1")
-        .tool(tool("once", async |(): (), context: Context| {
-            context.ask("name", form())?;
-            Err::<String, _>(Failure::new("disk full"))
-        }))
-        .tool(tool("never", async |(): (), _: Context| {
-            Err::<String, _>(Failure::new("disk full"))
-        }))
+    let server = Server::new("s", "1")
+        .tool(
+            Tool::builder("once").handler(async |(): (), context: Context| {
+                context.ask("name", form())?;
+                Err::<String, _>(Failure::new("disk full"))
+            }),
+        )
+        .tool(
+            Tool::builder("never")
+                .handler(async |(): (), _: Context| Err::<String, _>(Failure::new("disk full"))),
+        )
         .max_rounds(1)
         .build()
         .unwrap();

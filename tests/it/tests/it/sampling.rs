@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Failure, Server, tool};
+use turnbuckle_server::{Context, Failure, Server, Tool};
 use turnbuckle_types::{
     CreateMessageParams, IncludeContext, MessageRole, RawObject, SamplingContent, SamplingMessage,
-    Schema, Tool, ToolResultContent, ToolUseContent,
+    Schema, ToolResultContent, ToolUseContent,
 };
 
 use crate::asking::{self, good_answer, requests, said};
@@ -17,14 +17,16 @@ fn good(question: &Question) -> Value {
 
 /// A server with a tool that asks the model just that.
 fn asking_with(params: impl Fn() -> CreateMessageParams + Send + Sync + Clone + 'static) -> Server {
-    Server::builder("sampling", "1.0.0")
-        .tool(tool("sample", move |(): (), context: Context| {
-            let params = params();
-            async move {
-                let answer = context.ask("q", params)?;
-                Ok::<_, Failure>(format!("{} says {:?}", answer.model, answer.content))
-            }
-        }))
+    Server::new("sampling", "1.0.0")
+        .tool(
+            Tool::builder("sample").handler(move |(): (), context: Context| {
+                let params = params();
+                async move {
+                    let answer = context.ask("q", params)?;
+                    Ok::<_, Failure>(format!("{} says {:?}", answer.model, answer.content))
+                }
+            }),
+        )
         .build()
         .unwrap()
 }
@@ -231,7 +233,7 @@ async fn tool_turns_are_checked_before_sending() {
     for (messages, good_turn) in turns {
         let shown = format!("{messages:?}");
         let server = asking_with(move || {
-            let tools = [Tool::new("look", Schema::object())];
+            let tools = [turnbuckle_types::Tool::new("look", Schema::object())];
             CreateMessageParams::new(messages.clone(), 50u32).tools(tools)
         });
         for case in Case::all()

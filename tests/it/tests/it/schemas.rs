@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, RawArguments, Server, Structured, tool};
+use turnbuckle_server::{Args, Context, Profile, RawArguments, Server, Structured, Tool};
 use turnbuckle_session::Revision;
 
 use crate::support::{call, refused, result, schema, taking, text, told};
@@ -19,7 +19,7 @@ const DRAFT_07: &str = "http://json-schema.org/draft-07/schema#";
 
 /// Whether a tool with that schema takes those arguments.
 async fn takes(input: &Value, arguments: Value) -> bool {
-    let server = Server::builder("s", "1")
+    let server = Server::new("s", "1")
         .tool(taking("t", input.clone()))
         .build()
         .unwrap();
@@ -112,9 +112,11 @@ fn an_unknown_dialect_is_a_named_error() {
             "{dialect}: {reason}"
         );
     }
-    let output = tool("t", async |(): (), _: Context| ()).output_schema(schema(
-        json!({"$schema": "http://json-schema.org/draft-04/schema#"}),
-    ));
+    let output = Tool::builder("t")
+        .handler(async |(): (), _: Context| ())
+        .output_schema(schema(
+            json!({"$schema": "http://json-schema.org/draft-04/schema#"}),
+        ));
     assert!(refused(output).contains("dialect"));
     // Nor does a part of a schema speak another.
     let inside = json!({
@@ -141,7 +143,8 @@ fn an_invalid_schema_is_refused_at_registration() {
         let input = json!({"type": "object", "properties": {"a": property}});
         let reason = refused(taking("t", input));
         assert!(reason.starts_with("tool \"t\": "), "{property}: {reason}");
-        let output = tool("t", async |(): (), _: Context| ())
+        let output = Tool::builder("t")
+            .handler(async |(): (), _: Context| ())
             .output_schema(schema(json!({"properties": {"a": property}})));
         refused(output);
     }
@@ -167,7 +170,9 @@ fn a_remote_reference_is_refused_and_never_fetched() {
                 reason.contains("leads out of the schema"),
                 "{target}: {reason}"
             );
-            let output = tool("t", async |(): (), _: Context| ()).output_schema(schema(input));
+            let output = Tool::builder("t")
+                .handler(async |(): (), _: Context| ())
+                .output_schema(schema(input));
             refused(output);
         }
     }
@@ -212,7 +217,7 @@ fn depth_and_size_are_bounded() {
     });
     for good in [deep(20), wide(500), expanding(8)] {
         assert!(
-            Server::builder("s", "1")
+            Server::new("s", "1")
                 .tool(taking("t", good))
                 .build()
                 .is_ok()
@@ -244,7 +249,7 @@ async fn a_schema_that_recurs_meets_a_hostile_value() {
     let nested = |levels: usize| {
         serde_json::from_str::<Value>(&format!("{}1{}", "[".repeat(levels), "]".repeat(levels)))
     };
-    let server = Server::builder("s", "1")
+    let server = Server::new("s", "1")
         .tool(taking("t", input))
         .build()
         .unwrap();
@@ -282,11 +287,13 @@ enum Kind {
 // requirement: caaa47afc70f
 #[tokio::test(start_paused = true)]
 async fn derived_schemas_are_2020_12() {
-    let server = Server::builder("s", "1")
-        .tool(tool("tree", async |tree: Tree, _: Context| {
-            Structured(tree)
-        }))
-        .tool(tool("raw", async |_: RawArguments, _: Context| ""))
+    let server = Server::new("s", "1")
+        .schema_profile(Profile::Spec)
+        .tool(
+            Tool::builder("tree")
+                .handler(async |Args(tree): Args<Tree>, _: Context| Structured(tree)),
+        )
+        .tool(Tool::builder("raw").handler(async |_: RawArguments, _: Context| ""))
         .build()
         .unwrap();
     let mut client = Client::connect(Case::pipe(Revision::NEWEST), &server).await;

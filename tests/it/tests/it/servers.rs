@@ -5,9 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use turnbuckle_server::{
-    Context, Server, ServerBuilder, prompt, resource, resource_template, tool,
-};
+use turnbuckle_server::{Args, Context, Prompt, Resource, Server, ServerBuilder, Tool};
 use turnbuckle_session::Method;
 
 /// A text.
@@ -29,34 +27,37 @@ pub(crate) fn echo() -> Server {
 
 /// The same, to be added to.
 pub(crate) fn echo_builder() -> ServerBuilder {
-    Server::builder("echo", "1.0.0")
-        .tool(tool("echo", async |said: Text, _: Context| said.text))
-        .tool(tool("sleep", async |nap: Seconds, _: Context| {
-            tokio::time::sleep(Duration::from_secs(nap.seconds)).await;
-            "slept"
-        }))
+    Server::new("echo", "1.0.0")
+        .tool(Tool::builder("echo").handler(async |Args(said): Args<Text>, _: Context| said.text))
+        .tool(
+            Tool::builder("sleep").handler(async |Args(nap): Args<Seconds>, _: Context| {
+                tokio::time::sleep(Duration::from_secs(nap.seconds)).await;
+                "slept"
+            }),
+        )
 }
 
 /// A server that answers every core method.
 pub(crate) fn everything() -> Server {
     echo_builder()
-        .tool(tool("talk", async |(): (), context: Context| {
-            context.progress(1, None).await;
-            let level = turnbuckle_types::LogLevel::Error;
-            context.log(level, Some("talker"), "a log message").await;
-            context.server().tools_changed();
-            context.server().prompts_changed();
-            context.server().resources_changed();
-            context.server().resource_updated("test://one");
-            "talked"
-        }))
-        .prompt(prompt("greet", async |(): (), _: Context| {
-            "hello".to_owned()
-        }))
-        .resource(resource("test://one", "one", async |_, _: Context| "1"))
-        .resource_template(
-            resource_template("test://many/{n}", "many", async |_, _: Context| "n")
-                .complete("n", async |_, _: Context| vec!["1".to_owned()]),
+        .tool(
+            Tool::builder("talk").handler(async |(): (), context: Context| {
+                context.progress(1, None).await;
+                let level = turnbuckle_types::LogLevel::Error;
+                context.log(level, Some("talker"), "a log message").await;
+                context.server().tools_changed();
+                context.server().prompts_changed();
+                context.server().resources_changed();
+                context.server().resource_updated("test://one");
+                "talked"
+            }),
+        )
+        .prompt(Prompt::builder("greet").handler(async |(): (), _: Context| "hello".to_owned()))
+        .resource(Resource::builder("test://one", "one").handler(async |_: Context| "1"))
+        .resource(
+            Resource::builder("test://many/{n}", "many")
+                .handler(async |_: Context| "n")
+                .complete("n", async |_: Context| vec!["1".to_owned()]),
         )
         .logging()
         .build()

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Failure, Key, KeyRing, Server, ServerBuilder, prompt, tool};
+use turnbuckle_server::{Context, Failure, Key, KeyRing, Prompt, Server, ServerBuilder, Tool};
 use turnbuckle_session::Revision;
 use turnbuckle_types::LogLevel;
 
@@ -128,15 +128,17 @@ async fn client_info_changes_nothing() {
 // requirement: e542f66d5d08
 #[tokio::test(start_paused = true)]
 async fn interleaved_conversations_do_not_meet() {
-    let server = Server::builder("s", "1")
-        .tool(tool("greet", async |(): (), context: Context| {
-            let answer = context.ask("name", form())?;
-            let name = answer
-                .field("name")
-                .and_then(|it| it.as_str())
-                .map(str::to_owned);
-            Ok::<_, Failure>(name.unwrap_or_default())
-        }))
+    let server = Server::new("s", "1")
+        .tool(
+            Tool::builder("greet").handler(async |(): (), context: Context| {
+                let answer = context.ask("name", form())?;
+                let name = answer
+                    .field("name")
+                    .and_then(|it| it.as_str())
+                    .map(str::to_owned);
+                Ok::<_, Failure>(name.unwrap_or_default())
+            }),
+        )
         .build()
         .unwrap();
     for case in Case::modern() {
@@ -166,10 +168,10 @@ async fn interleaved_conversations_do_not_meet() {
 // requirement: 7814e0bbc462
 #[tokio::test(start_paused = true)]
 async fn lists_never_vary_by_connection() {
-    let server = Server::builder("s", "1")
+    let server = Server::new("s", "1")
         .tool(taking("a", json!({"type": "object"})))
         .tool(taking("b", json!({"type": "object"})))
-        .prompt(prompt("p", async |(): (), _: Context| String::new()))
+        .prompt(Prompt::builder("p").handler(async |(): (), _: Context| String::new()))
         .build()
         .unwrap();
     for case in Case::all() {
@@ -210,14 +212,16 @@ async fn lists_never_vary_by_connection() {
 async fn nothing_is_remembered_between_requests() {
     let server = asking::builder()
         .logging()
-        .tool(tool("log", async |(): (), context: Context| {
-            context.log(LogLevel::Error, None, "logged").await;
-            let info = context.client_info().map(|it| it.name);
-            format!(
-                "{info:?} {:?}",
-                context.client_capabilities().supports_sampling()
-            )
-        }))
+        .tool(
+            Tool::builder("log").handler(async |(): (), context: Context| {
+                context.log(LogLevel::Error, None, "logged").await;
+                let info = context.client_info().map(|it| it.name);
+                format!(
+                    "{info:?} {:?}",
+                    context.client_capabilities().supports_sampling()
+                )
+            }),
+        )
         .build()
         .unwrap();
     let meta = |name: &str, value: Value| json!({name: value});

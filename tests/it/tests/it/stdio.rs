@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, split};
 use turnbuckle_it::harness::{Bind, Case, Client};
-use turnbuckle_server::{Context, Failure, Reading, Server, prompt, resource, tool};
+use turnbuckle_server::{Context, Failure, Prompt, Reading, Resource, Server, Tool};
 use turnbuckle_session::{Closed, Revision};
 use turnbuckle_stdio::{StdioOptions, serve_stream};
 
@@ -26,16 +26,22 @@ fn lines() -> Vec<Case> {
 #[tokio::test(start_paused = true)]
 async fn no_message_contains_a_newline() {
     let server: Server = echo_builder()
-        .tool(tool("log", async |(): (), context: Context| {
-            let level = turnbuckle_types::LogLevel::Error;
-            context.log(level, Some(BREAKS), BREAKS).await;
-            context.progress_message(1, None, BREAKS).await;
-            Err::<&str, _>(Failure::from(turnbuckle_types::Error::invalid_params(
-                BREAKS,
-            )))
-        }))
-        .prompt(prompt("p", async |(): (), _: Context| BREAKS.to_owned()))
-        .resource(resource("r:1", "r", async |_: Reading, _: Context| BREAKS).description(BREAKS))
+        .tool(
+            Tool::builder("log").handler(async |(): (), context: Context| {
+                let level = turnbuckle_types::LogLevel::Error;
+                context.log(level, Some(BREAKS), BREAKS).await;
+                context.progress_message(1, None, BREAKS).await;
+                Err::<&str, _>(Failure::from(turnbuckle_types::Error::invalid_params(
+                    BREAKS,
+                )))
+            }),
+        )
+        .prompt(Prompt::builder("p").handler(async |(): (), _: Context| BREAKS.to_owned()))
+        .resource(
+            Resource::builder("r:1", "r")
+                .handler(async |_: Reading, _: Context| BREAKS)
+                .description(BREAKS),
+        )
         .instructions(BREAKS)
         .logging()
         .build()

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Bind, Case, Client};
-use turnbuckle_server::{Context, Reading, Server, prompt, resource, resource_template};
+use turnbuckle_server::{Context, Prompt, Reading, Resource, Server};
 
 use crate::support::{code, connect_as, result, taking};
 
@@ -11,13 +11,14 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 fn server() -> Server {
     let read = async |_: Reading, _: Context| "";
-    Server::builder("changing", "1.0.0")
+    Server::new("changing", "1.0.0")
         .dynamic_tools()
         .dynamic_prompts()
-        .resource(resource("r:1", "one", read))
-        .resource(resource("r:2", "two", read))
+        .resource(Resource::builder("r:1", "one").handler(read))
+        .resource(Resource::builder("r:2", "two").handler(read))
         .resource(
-            resource("r:ada", "adas", read)
+            Resource::builder("r:ada", "adas")
+                .handler(read)
                 .visible_to(|who| who.is_some_and(|who| who.subject == "ada")),
         )
         .build()
@@ -41,14 +42,14 @@ const CHANGES: [Changing; 13] = [
     (Server::tools_changed, TOOLS),
     (
         |it| {
-            it.add_prompt(prompt("p", async |(): (), _: Context| String::new()))
+            it.add_prompt(Prompt::builder("p").handler(async |(): (), _: Context| String::new()))
                 .unwrap()
         },
         PROMPTS,
     ),
     (
         |it| {
-            it.add_prompt(prompt("p", async |(): (), _: Context| String::new()))
+            it.add_prompt(Prompt::builder("p").handler(async |(): (), _: Context| String::new()))
                 .unwrap()
         },
         PROMPTS,
@@ -57,8 +58,10 @@ const CHANGES: [Changing; 13] = [
     (Server::prompts_changed, PROMPTS),
     (
         |it| {
-            it.add_resource(resource("r:3", "r", async |_: Reading, _: Context| ""))
-                .unwrap()
+            it.add_resource(
+                Resource::builder("r:3", "r").handler(async |_: Reading, _: Context| ""),
+            )
+            .unwrap()
         },
         RESOURCES,
     ),
@@ -66,15 +69,12 @@ const CHANGES: [Changing; 13] = [
     (
         |it| {
             let read = async |_: Reading, _: Context| "";
-            it.add_resource_template(resource_template("r:{x}", "r", read))
+            it.add_resource(Resource::builder("r:{x}", "r").handler(read))
                 .unwrap();
         },
         RESOURCES,
     ),
-    (
-        |it| assert!(it.remove_resource_template("r:{x}")),
-        RESOURCES,
-    ),
+    (|it| assert!(it.remove_resource("r:{x}")), RESOURCES),
     (Server::resources_changed, RESOURCES),
 ];
 const TOOLS: &str = "notifications/tools/list_changed";
@@ -126,7 +126,7 @@ async fn a_changed_list_is_announced() {
         }
         // What does not change is not announced.
         assert!(!server.remove_tool("nothing") && !server.remove_prompt("nothing"));
-        assert!(!server.remove_resource("r:9") && !server.remove_resource_template("r:{y}"));
+        assert!(!server.remove_resource("r:9") && !server.remove_resource("r:{y}"));
         client.expect_silence().await;
     }
 }
@@ -234,7 +234,7 @@ fn change_everything(server: &Server) {
 
 #[tokio::test(start_paused = true)]
 async fn the_acknowledgement_says_what_will_be_told() {
-    let only_tools = Server::builder("s", "1").dynamic_tools().build().unwrap();
+    let only_tools = Server::new("s", "1").dynamic_tools().build().unwrap();
     for case in Case::modern() {
         let mut client = Client::connect(case, &only_tools).await;
         let (_, honoured) = listen(&mut client, everything()).await;
@@ -406,8 +406,8 @@ async fn a_cancelled_listen_is_silent() {
 #[tokio::test(start_paused = true)]
 async fn what_one_may_follow_is_bounded() {
     let read = async |_: Reading, _: Context| "";
-    let server = Server::builder("s", "1")
-        .resource_template(resource_template("r:{x}", "r", read))
+    let server = Server::new("s", "1")
+        .resource(Resource::builder("r:{x}", "r").handler(read))
         .max_subscriptions(2)
         .build()
         .unwrap();

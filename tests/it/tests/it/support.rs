@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
-use turnbuckle_server::{RawArguments, Server, Tool, tool};
+use turnbuckle_server::{RawArguments, Server, Tool};
 use turnbuckle_session::Revision;
 use turnbuckle_types::{Principal, Schema};
 
@@ -76,13 +76,15 @@ pub(crate) fn schema(schema: Value) -> Schema {
 
 /// A tool that takes what `input` allows and says nothing.
 pub(crate) fn taking(name: &str, input: Value) -> Tool {
-    tool(name, async |_: RawArguments, _| ()).input_schema(schema(input))
+    Tool::builder(name)
+        .handler(async |_: RawArguments| ())
+        .input_schema(schema(input))
 }
 
 /// Why a server with that tool cannot be built.
 #[track_caller]
 pub(crate) fn refused(tool: Tool) -> String {
-    let built = Server::builder("s", "1").tool(tool).build();
+    let built = Server::new("s", "1").tool(tool).build();
     built.expect_err("the tool must be refused").to_string()
 }
 

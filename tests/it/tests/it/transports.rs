@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_server::{Args, Context, Server, Tool};
 use turnbuckle_session::{Closed, Limits};
 
 use crate::servers::{Text, echo, echo_builder, everything};
@@ -17,7 +17,10 @@ fn asking() -> Server {
         },
         None => "a modern client takes no requests".to_owned(),
     };
-    echo_builder().tool(tool("ask", ask)).build().unwrap()
+    echo_builder()
+        .tool(Tool::builder("ask").handler(ask))
+        .build()
+        .unwrap()
 }
 
 // requirement: 3b4ee2ea5630
@@ -92,7 +95,7 @@ async fn many_requests_at_once_are_all_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_waits_for_a_slow_reader() {
-    let flood = async |said: Text, context: Context| {
+    let flood = async |Args(said): Args<Text>, context: Context| {
         for step in 1..=2000 {
             context
                 .progress_message(step, None, said.text.clone())
@@ -100,7 +103,10 @@ async fn a_handler_waits_for_a_slow_reader() {
         }
         "done"
     };
-    let server = echo_builder().tool(tool("flood", flood)).build().unwrap();
+    let server = echo_builder()
+        .tool(Tool::builder("flood").handler(flood))
+        .build()
+        .unwrap();
     for case in Case::duplex(Case::all())
         .into_iter()
         .filter(|case| case.revision.features().progress_message)

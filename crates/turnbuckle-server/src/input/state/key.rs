@@ -4,8 +4,9 @@ use std::fmt;
 
 use chacha20poly1305::XChaCha20Poly1305;
 use chacha20poly1305::aead::KeyInit;
-use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
+
+use super::tag::tag;
 
 /// The length of a key's id, in bytes.
 pub(super) const KEY_ID: usize = 4;
@@ -14,7 +15,7 @@ pub(super) const KEY_ID: usize = 4;
 #[derive(Clone)]
 pub struct Key {
     secret: Zeroizing<[u8; 32]>,
-    /// Tells keys apart without telling anything about them: a prefix of a hash.
+    /// Tells keys apart without telling anything about them: a part of the tag of one fixed text.
     pub(super) id: [u8; KEY_ID],
 }
 
@@ -38,12 +39,9 @@ impl Key {
     }
 
     fn new(secret: Zeroizing<[u8; 32]>) -> Self {
-        let digest = Sha256::new()
-            .chain_update("turnbuckle requestState key id")
-            .chain_update(secret.as_slice())
-            .finalize();
+        let tag = tag(&secret, b"turnbuckle requestState key id");
         let mut id = [0; KEY_ID];
-        id.copy_from_slice(&digest[..KEY_ID]);
+        id.copy_from_slice(&tag[..KEY_ID]);
         Self { secret, id }
     }
 

@@ -369,7 +369,8 @@ mod tests {
             r#"{"count":[]}"#,
             r#"{"count":1,"count":2}"#,
         ] {
-            assert!(check(arguments).unwrap_err().is_invalid_params());
+            let error = check(arguments).unwrap_err();
+            assert_eq!(*error.kind(), ErrorKind::InvalidParams);
         }
     }
 }

@@ -83,6 +83,11 @@ pub trait Project {
         Ok(())
     }
 
+    /// Whether the result says that what was asked for failed.
+    fn is_error(&self) -> bool {
+        false
+    }
+
     /// Undoes, on the reader's side, what a projection marked as done: the wrapping of structured
     /// output that is no object. Anything else stays as it arrived.
     fn restore(&mut self) {}
@@ -112,6 +117,10 @@ where
             return write_projected(&self.0, &target, out);
         }
         write_projected(&self.0, target, out)
+    }
+
+    fn is_error(&self) -> bool {
+        self.0.is_error()
     }
 }
 

@@ -64,6 +64,10 @@ impl Project for Tool {
 }
 
 impl Project for CallToolResult {
+    fn is_error(&self) -> bool {
+        self.is_error == Some(true)
+    }
+
     fn fits(&self, features: &Features) -> bool {
         structured_fits(self.structured_content.as_ref(), features)
             && self.content.fits(features)

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 use turnbuckle_http::Config;
 use turnbuckle_it::web::Web;
-use turnbuckle_server::{Context, tool};
+use turnbuckle_server::{Context, Tool};
 use turnbuckle_session::Limits;
 
 use super::Line;
@@ -83,7 +83,10 @@ async fn a_slow_reader_is_waited_for() {
             "done"
         }
     };
-    let server = echo_builder().tool(tool("flood", flood)).build().unwrap();
+    let server = echo_builder()
+        .tool(Tool::builder("flood").handler(flood))
+        .build()
+        .unwrap();
     let mut limits = Limits::default();
     limits.queue_bytes = 4096;
     let body_time = Duration::from_secs(10);

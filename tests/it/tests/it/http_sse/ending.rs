@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 use turnbuckle_http::Config;
 use turnbuckle_it::web::Web;
-use turnbuckle_server::{Context, Server, tool};
+use turnbuckle_server::{Context, Server, Tool};
 use turnbuckle_session::{Revision, Signal};
 
 use super::Line;
@@ -31,7 +31,10 @@ fn holding() -> (Server, Arc<Notify>, Arc<()>) {
             drop(alive);
         }
     };
-    let server = echo_builder().tool(tool("hold", hold)).build().unwrap();
+    let server = echo_builder()
+        .tool(Tool::builder("hold").handler(hold))
+        .build()
+        .unwrap();
     (server, changed, alive)
 }
 

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 use turnbuckle_http::{Config, HttpServer};
 use turnbuckle_it::harness::modern_meta;
-use turnbuckle_server::{Context, tool};
+use turnbuckle_server::{Context, Tool};
 use turnbuckle_session::Revision;
 
 use crate::servers::{echo, echo_builder};
@@ -128,7 +128,10 @@ async fn who_hangs_up_gives_everything_up() {
             given_up.notify_one();
         }
     };
-    let server = echo_builder().tool(tool("hold", hold)).build().unwrap();
+    let server = echo_builder()
+        .tool(Tool::builder("hold").handler(hold))
+        .build()
+        .unwrap();
     let config = Config::new().http_sse(true).max_sse_connections(1);
     let server = HttpServer::bind(server, ("127.0.0.1", 0), config).await;
     let server = server.unwrap();

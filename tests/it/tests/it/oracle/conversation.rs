@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_it::oracle::Oracle;
-use turnbuckle_server::{Context, Result, Roots, Server, prompt, tool};
+use turnbuckle_server::{Context, Prompt, Result, Roots, Server, Tool};
 use turnbuckle_session::{Method, Party};
 use turnbuckle_types::{
     CreateMessageParams, ElicitFormParams, ElicitationSchema, SamplingContent, SamplingMessage,
@@ -33,8 +33,8 @@ fn inquisitive() -> Server {
         Ok("asked".to_owned())
     };
     echo_builder()
-        .tool(tool("ask", called))
-        .prompt(prompt("ask", got))
+        .tool(Tool::builder("ask").handler(called))
+        .prompt(Prompt::builder("ask").handler(got))
         .build()
         .unwrap()
 }
@@ -126,7 +126,10 @@ async fn what_is_no_message_of_the_revision_is_found() {
         context.send_frame(frame.to_string().into_bytes()).await;
         "sent"
     };
-    let server = echo_builder().tool(tool("bad", bad)).build().unwrap();
+    let server = echo_builder()
+        .tool(Tool::builder("bad").handler(bad))
+        .build()
+        .unwrap();
     for case in Case::all() {
         let server = server.clone();
         let called = tokio::spawn(async move {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
-use turnbuckle_server::{Context, tool};
+use turnbuckle_server::{Context, Tool};
 use turnbuckle_session::{Method, Party};
 
 use crate::servers::{echo, echo_builder, everything, params_of};
@@ -43,11 +43,13 @@ async fn a_response_is_a_result_or_an_error() {
 #[tokio::test(start_paused = true)]
 async fn a_response_with_both_or_neither_is_refused() {
     let server = echo_builder()
-        .tool(tool("ask", async |(): (), context: Context| {
-            let peer = context.peer().unwrap();
-            let roots = peer.request::<()>("roots/list", None).await;
-            roots.unwrap().to_string()
-        }))
+        .tool(
+            Tool::builder("ask").handler(async |(): (), context: Context| {
+                let peer = context.peer().unwrap();
+                let roots = peer.request::<()>("roots/list", None).await;
+                roots.unwrap().to_string()
+            }),
+        )
         .build()
         .unwrap();
     for case in Case::duplex(Case::legacy()) {

@@ -1,0 +1,143 @@
+//! Tools that are shown in a page.
+
+use serde_json::{Value, json};
+use turnbuckle_apps::{Page, Ui, extension, is_supported};
+use turnbuckle_server::{Args, Context, IntoItem, Server, Tool};
+use turnbuckle_types::Meta;
+
+use crate::host::{Host, MODERN, NEWEST_LEGACY, REVISIONS, declares, shows_pages};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Place {
+    city: String,
+}
+
+fn weather(Args(place): Args<Place>, context: Context) -> String {
+    match is_supported(&context) {
+        true => format!("The page shows the weather of {}.", place.city),
+        false => format!("It rains in {}.", place.city),
+    }
+}
+
+/// Something that becomes a tool, as a function with an attribute does.
+struct Press;
+
+impl IntoItem<Tool> for Press {
+    fn into_item(self) -> Tool {
+        Tool::builder("press").handler(|| "pressed")
+    }
+}
+
+fn server() -> Server {
+    let view = Page::builder("ui://weather/view.html", "weather")
+        .html("<!doctype html><title>Weather</title>")
+        .unwrap();
+    let mut meta = Meta::new();
+    meta.set("com.example/kind", "weather").unwrap();
+    Server::new("weather", "1")
+        .tool(
+            Tool::builder("weather")
+                .meta(meta)
+                .handler(weather)
+                .ui(&view),
+        )
+        .tool(
+            Tool::builder("refresh")
+                .handler(|| "refreshed")
+                .ui_only()
+                .ui(&view),
+        )
+        .tool(Press.ui_only())
+        .tool(
+            Tool::builder("think")
+                .handler(|| "thought")
+                .ui(&view)
+                .model_only(),
+        )
+        .tool(Tool::builder("plain").handler(|| "plain"))
+        .resource(view)
+        .extension(extension())
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn the_extension_is_declared_where_extensions_are() {
+    let server = server();
+    for revision in REVISIONS {
+        for capabilities in [json!({}), shows_pages()] {
+            let (_, declared) = Host::connect(&server, revision, capabilities).await;
+            let expected = (revision == MODERN).then(|| json!({"io.modelcontextprotocol/ui": {}}));
+            assert_eq!(declared.get("extensions"), expected.as_ref(), "{revision}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_names_its_page_where_tools_have_metadata() {
+    let server = server();
+    let view = "ui://weather/view.html";
+    for revision in REVISIONS {
+        for capabilities in [json!({}), shows_pages()] {
+            let (mut host, _) = Host::connect(&server, revision, capabilities).await;
+            for (name, meta) in [
+                (
+                    "weather",
+                    json!({"com.example/kind": "weather", "ui": {"resourceUri": view}}),
+                ),
+                (
+                    "refresh",
+                    json!({"ui": {"resourceUri": view, "visibility": ["app"]}}),
+                ),
+                ("press", json!({"ui": {"visibility": ["app"]}})),
+                (
+                    "think",
+                    json!({"ui": {"resourceUri": view, "visibility": ["model"]}}),
+                ),
+            ] {
+                let expected = (revision >= "2025-06-18").then_some(&meta);
+                let tool = host.tool(name).await;
+                assert_eq!(tool.get("_meta"), expected, "{name} in {revision}");
+            }
+            assert_eq!(host.tool("plain").await.get("_meta"), None, "{revision}");
+        }
+    }
+}
+
+async fn told(revision: &'static str, capabilities: Value) -> String {
+    let (mut host, _) = Host::connect(&server(), revision, capabilities).await;
+    host.call("weather", json!({"city": "Bergen"})).await
+}
+
+#[tokio::test]
+async fn a_tool_speaks_to_clients_that_show_no_pages() {
+    let shown = "The page shows the weather of Bergen.";
+    assert_eq!(told(MODERN, shows_pages()).await, shown);
+    for capabilities in [
+        json!({}),
+        declares(json!({})),
+        declares(json!({"mimeTypes": ["text/html"]})),
+        declares(json!({"mimeTypes": 7})),
+    ] {
+        let said = told(MODERN, capabilities.clone()).await;
+        assert_eq!(said, "It rains in Bergen.", "{capabilities}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_of_any_revision_may_declare_that_it_shows_pages() {
+    for revision in REVISIONS {
+        let said = told(revision, shows_pages()).await;
+        assert_eq!(said, "The page shows the weather of Bergen.", "{revision}");
+        let said = told(revision, json!({})).await;
+        assert_eq!(said, "It rains in Bergen.", "{revision}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_for_pages_answers_whoever_calls_it() {
+    for revision in [MODERN, NEWEST_LEGACY] {
+        let (mut host, _) = Host::connect(&server(), revision, shows_pages()).await;
+        assert_eq!(host.call("refresh", json!({})).await, "refreshed");
+    }
+}

@@ -1,0 +1,145 @@
+//! The closure that is given to the builder.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Ident, Signature};
+
+use super::arguments;
+use crate::parse::docs;
+use crate::parse::item::{Item, Kind};
+use crate::parse::keys::Mistakes;
+use crate::parse::parameters::{Parameter, Parameters};
+use crate::parse::template;
+
+/// A function that was read.
+pub(crate) struct Function {
+    pub(crate) item: Item,
+    parameters: Parameters,
+    pub(crate) ident: Ident,
+    is_async: bool,
+    has_self: bool,
+    doc: Option<String>,
+}
+
+impl Function {
+    /// Reads a function's signature, and takes away what is only for this.
+    pub(crate) fn take(
+        item: Item,
+        attributes: &[syn::Attribute],
+        signature: &mut Signature,
+        mistakes: &mut Mistakes,
+    ) -> Self {
+        let parameters = Parameters::take(&mut signature.inputs, item.case, mistakes);
+        let attribute = item.kind.attribute();
+        if let Some(generic) = signature.generics.type_params().next() {
+            mistakes.at(
+                generic.span(),
+                format_args!("a function with `#[{attribute}]` cannot be generic"),
+            );
+        }
+        if let syn::Safety::Unsafe(keyword) = &signature.safety {
+            mistakes.at(
+                keyword.span(),
+                format_args!("a function with `#[{attribute}]` cannot be unsafe"),
+            );
+        }
+        if let (Some(span), true) = (item.blocking, signature.asyncness.is_some()) {
+            mistakes.at(
+                span,
+                "an async function does not run on the blocking pool: take the `async` away",
+            );
+        }
+        if let Some(uri) = &item.uri {
+            template::check(uri, &parameters, mistakes);
+        }
+        for argument in parameters.arguments() {
+            if let (Kind::Tool, Some(complete)) = (item.kind, &argument.said.complete) {
+                mistakes.at(
+                    complete.span(),
+                    "only prompts and resource templates complete their arguments",
+                );
+            }
+        }
+        Self {
+            parameters,
+            ident: signature.ident.clone(),
+            is_async: signature.asyncness.is_some(),
+            has_self: signature.receiver().is_some(),
+            doc: docs::text_of(attributes),
+            item,
+        }
+    }
+
+    /// The expression that makes the item; `call` is the function's path.
+    pub(crate) fn expand(&self, call: &TokenStream) -> TokenStream {
+        let Item { krate, kind, .. } = &self.item;
+        let (name, structure) = arguments::of(&self.ident, &self.parameters, krate).unzip();
+        let item = kind.item();
+        let mut checks = TokenStream::new();
+        let mut taken: Vec<TokenStream> = Vec::new();
+        taken.extend(name.map(|name| quote!(#krate::Args(__arguments): #krate::Args<#name>)));
+        let mut given: Vec<TokenStream> = Vec::new();
+        given.extend(self.has_self.then(|| quote!(&__this)));
+        for (at, parameter) in self.parameters.list.iter().enumerate() {
+            match parameter {
+                Parameter::Argument(argument) => {
+                    let (ident, ty) = (&argument.ident, &argument.ty);
+                    given.push(quote!(__arguments.#ident));
+                    checks.extend(quote_spanned! {ty.span()=>
+                        #krate::__private::argument::<#krate::#item, #ty>();
+                    });
+                }
+                Parameter::Extractor(ty) => {
+                    let part = format_ident!("__part_{at}");
+                    taken.push(quote!(#part: #ty));
+                    given.push(quote!(#part));
+                    checks.extend(quote_spanned! {ty.span()=>
+                        #krate::__private::extractor::<#ty>();
+                    });
+                }
+            }
+        }
+        let closure = self.closure(&taken, &quote!(#call(#(#given),*)));
+        let completers = self.parameters.arguments().filter_map(|argument| {
+            let (name, complete) = (&argument.name, argument.said.complete.as_ref()?);
+            Some(quote_spanned!(complete.span()=> .complete(#name, #complete)))
+        });
+        let builder = self.item.builder(self.doc.as_deref());
+        let setter = if self.item.blocking.is_some() {
+            "blocking"
+        } else {
+            "handler"
+        };
+        let setter = Ident::new(setter, self.ident.span());
+        quote! {{
+            #structure
+            #checks
+            #builder #(#completers)* .#setter(#closure)
+        }}
+    }
+
+    fn closure(&self, taken: &[TokenStream], call: &TokenStream) -> TokenStream {
+        let wait = self.is_async.then(|| quote!(.await));
+        let krate = &self.item.krate;
+        let mut body = quote!(#call #wait);
+        if self.item.kind == Kind::Tool {
+            let told = quote_spanned! {self.ident.span()=>
+                (&&&#krate::__private::Told::of(&__output)).way().tell(__output)
+            };
+            body = quote! {{ let __output = #body; #told }};
+        }
+        let shared = self
+            .has_self
+            .then(|| quote!(let __this = ::std::sync::Arc::clone(&__this);));
+        let span = Span::call_site();
+        match (self.is_async, self.has_self) {
+            (true, true) => quote_spanned! {span=>
+                move |#(#taken),*| { #shared async move { #body } }
+            },
+            (true, false) => quote_spanned!(span=> |#(#taken),*| async move { #body }),
+            (false, true) => quote_spanned!(span=> move |#(#taken),*| #body),
+            (false, false) => quote_spanned!(span=> |#(#taken),*| #body),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What is written at functions, parameters and fields, read and checked.
+
+pub(crate) mod docs;
+pub(crate) mod item;
+pub(crate) mod keys;
+pub(crate) mod names;
+pub(crate) mod parameters;
+pub(crate) mod schema;
+pub(crate) mod template;

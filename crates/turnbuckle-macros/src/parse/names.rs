@@ -1,0 +1,152 @@
+//! Names: legal ones, the nearest ones, and those of another case.
+
+use proc_macro2::Span;
+use syn::ext::IdentExt as _;
+use syn::{Ident, LitStr};
+
+/// An identifier's text: `r#type` is `type`.
+pub(crate) fn text(ident: &Ident) -> String {
+    ident.unraw().to_string()
+}
+
+/// Checks a tool's name.
+pub(crate) fn check_tool_name(name: &str, span: Span) -> syn::Result<()> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let fault = if name.is_empty() {
+        "it is empty".to_owned()
+    } else if let Some(other) = name.chars().find(|c| !legal(*c)) {
+        format!("{other:?} is not allowed")
+    } else if name.len() > 128 {
+        format!("it has {} characters", name.len())
+    } else {
+        return Ok(());
+    };
+    Err(syn::Error::new(
+        span,
+        format_args!(
+            "{name:?} cannot be the name of a tool: {fault}; a name is 1 to 128 of the characters \
+             `A-Z a-z 0-9 _ - .`"
+        ),
+    ))
+}
+
+/// The one that was probably meant.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let (distance, near) = known
+        .into_iter()
+        .map(|known| (distance(name, known), known))
+        .min_by_key(|(distance, _)| *distance)?;
+    let most = name.chars().count().max(near.chars().count()).div_ceil(3);
+    (distance <= most).then_some(near)
+}
+
+/// How many characters have to be changed, left out or put in.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, b) in to.iter().enumerate() {
+            let changed = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+/// How words are joined, as serde does it with fields.
+#[derive(Clone, Copy)]
+pub(crate) struct Case {
+    /// Serde's word for it.
+    pub(crate) text: &'static str,
+    join: fn(&str) -> String,
+}
+
+const CASES: [Case; 8] = [
+    case("lowercase", str::to_owned),
+    case("UPPERCASE", str::to_ascii_uppercase),
+    case("PascalCase", type_name),
+    case("camelCase", |name| {
+        let pascal = type_name(name);
+        let mut letters = pascal.chars();
+        let first = letters.next().into_iter().flat_map(char::to_lowercase);
+        first.chain(letters).collect()
+    }),
+    case("snake_case", str::to_owned),
+    case("SCREAMING_SNAKE_CASE", str::to_ascii_uppercase),
+    case("kebab-case", |name| name.replace('_', "-")),
+    case("SCREAMING-KEBAB-CASE", |name| {
+        name.to_ascii_uppercase().replace('_', "-")
+    }),
+];
+
+const fn case(text: &'static str, join: fn(&str) -> String) -> Case {
+    Case { text, join }
+}
+
+impl Case {
+    /// The case that serde calls so.
+    pub(crate) fn of(written: &LitStr) -> syn::Result<Self> {
+        let text = written.value();
+        let found = CASES.into_iter().find(|case| case.text == text);
+        found.ok_or_else(|| {
+            let known: Vec<&str> = CASES.iter().map(|case| case.text).collect();
+            syn::Error::new(
+                written.span(),
+                format_args!("{text:?} is no case; there are: {}", known.join(", ")),
+            )
+        })
+    }
+
+    /// A snake_case name in this case.
+    pub(crate) fn apply(self, name: &str) -> String {
+        (self.join)(name)
+    }
+}
+
+/// The name of a type for something of this name: `next_day` gives `NextDay`.
+pub(crate) fn type_name(name: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        let first = letters.next().into_iter().flat_map(char::to_uppercase);
+        first.chain(letters).collect::<String>()
+    };
+    name.split('_').map(capital).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_one_that_can_be_meant() {
+        let known = ["title", "description", "idempotent"];
+        assert_eq!(nearest("titel", known), Some("title"));
+        assert_eq!(nearest("desciption", known), Some("description"));
+        assert_eq!(nearest("colour", known), None);
+    }
+
+    #[test]
+    fn words_are_joined_in_every_case() {
+        let joined: Vec<String> = CASES.iter().map(|case| case.apply("next_day")).collect();
+        assert_eq!(
+            joined,
+            [
+                "next_day", "NEXT_DAY", "NextDay", "nextDay", "next_day", "NEXT_DAY", "next-day",
+                "NEXT-DAY"
+            ]
+        );
+    }
+
+    #[test]
+    fn names_are_of_the_allowed_characters() {
+        let check = |name: &str| check_tool_name(name, Span::call_site());
+        assert!(check("deploy.now-2_x").is_ok());
+        assert!(check(&"a".repeat(128)).is_ok());
+        for bad in ["", "über", "a b", "a/b", &"a".repeat(129)] {
+            assert!(check(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! How arguments arrive.
+
+use serde_json::{Value, json};
+use turnbuckle::{Result, Server, data, resource, testing, tool};
+
+/// The text of a call's result, or of its error.
+pub(crate) async fn said(
+    server: turnbuckle::ServerBuilder,
+    tool: &str,
+    arguments: Value,
+) -> String {
+    let told = told(server, tool, &arguments).await;
+    told.unwrap_or_else(|failure| format!("{failure:?}"))
+}
+
+async fn told(server: turnbuckle::ServerBuilder, tool: &str, arguments: &Value) -> Result<String> {
+    let client = testing::connect(server).await?;
+    let result = client.call(tool, arguments).await?;
+    let content = serde_json::to_value(&result.content)?;
+    let texts = content.as_array().into_iter().flatten();
+    Ok(texts.filter_map(|block| block["text"].as_str()).collect())
+}
+
+fn server() -> turnbuckle::ServerBuilder {
+    Server::new("arguments", "1.0.0")
+}
+
+#[data(rename_all = "lowercase")]
+enum Unit {
+    Metric,
+    Imperial,
+}
+
+#[tool(rename_all = "camelCase")]
+fn forecast(
+    city: String,
+    next_days: u8,
+    unit: Option<Unit>,
+    #[schema(default = "sea", rename = "view")] seen_from: String,
+    #[schema(default = Unit::Imperial)] other: Unit,
+    r#type: Option<i8>,
+) -> String {
+    let name = |unit: &Unit| match unit {
+        Unit::Metric => "metric",
+        Unit::Imperial => "imperial",
+    };
+    let unit = unit.as_ref().map(name);
+    format!(
+        "{city} {next_days} {unit:?} {seen_from} {} {type:?}",
+        name(&other)
+    )
+}
+
+#[tokio::test]
+async fn each_is_decoded_by_its_name_and_may_be_left_out_where_it_says_so() {
+    let least = json!({"city": "Lund", "nextDays": 2});
+    let told = said(server().tool(forecast), "forecast", least).await;
+    assert_eq!(told, "Lund 2 None sea imperial None");
+    let all = json!({"city": "Lund", "nextDays": 2, "unit": "metric", "view": "hill",
+                     "other": "metric", "type": 1});
+    let told = said(server().tool(forecast), "forecast", all).await;
+    assert_eq!(told, "Lund 2 Some(\"metric\") hill metric Some(1)");
+}
+
+#[tokio::test]
+async fn one_that_does_not_fit_is_told_by_its_name() {
+    let told = said(server().tool(forecast), "forecast", json!({"city": "Lund"})).await;
+    assert!(told.contains("nextDays"), "{told}");
+}
+
+#[tool]
+fn choose(
+    #[schema(min = 1, max = 3)] count: u8,
+    #[schema(max_len = 2)] names: Vec<String>,
+) -> String {
+    format!("{count} {}", names.len())
+}
+
+#[tokio::test]
+async fn what_the_schema_says_is_enforced() {
+    let fits = json!({"count": 3, "names": ["a", "b"]});
+    assert_eq!(said(server().tool(choose), "choose", fits).await, "3 2");
+    for (argument, wrong) in [
+        ("count", json!({"count": 4, "names": []})),
+        ("names", json!({"count": 1, "names": ["a", "b", "c"]})),
+    ] {
+        let told = said(server().tool(choose), "choose", wrong).await;
+        assert!(told.contains(argument), "{told}");
+    }
+}
+
+#[resource("notes://{user}{/path*}{?full}")]
+fn note(user: String, path: Vec<String>, full: Option<String>) -> Result<String> {
+    Ok(format!("{user} {} {full:?}", path.join("+")))
+}
+
+#[tokio::test]
+async fn the_variables_of_a_template_are_arguments() {
+    let client = testing::connect(server().resource(note)).await.unwrap();
+    let read = client.read("notes://me/a/b?full=yes").await.unwrap();
+    let read = serde_json::to_value(&read).unwrap();
+    assert_eq!(read["contents"][0]["text"], "me a+b Some(\"yes\")");
+}

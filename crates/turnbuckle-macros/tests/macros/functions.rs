@@ -1,0 +1,243 @@
+//! Functions: what they take, what they return, and that they can still be called.
+
+use std::fmt;
+
+use serde_json::json;
+use turnbuckle::prelude::Client;
+use turnbuckle::types::{ContentBlock, Meta};
+use turnbuckle::{
+    Args, Cancel, Context, Extract, Failure, Incoming, IntoItem as _, Log, Progress, RawArguments,
+    Result, Server, State, Tool, data, testing, tool,
+};
+
+use crate::arguments::said;
+
+fn server() -> turnbuckle::ServerBuilder {
+    Server::new("functions", "1.0.0")
+}
+
+struct User(String);
+
+impl Extract for User {
+    fn extract(_: &Incoming<'_>) -> Result<Self> {
+        Ok(Self("ada".to_owned()))
+    }
+}
+
+#[tool]
+async fn everywhere(
+    progress: Progress,
+    a: u8,
+    State(words): State<Vec<String>>,
+    mut b: u8,
+    #[extract] User(user): User,
+    cancel: Cancel,
+    _log: Log,
+    (): (),
+    meta: Meta,
+) -> String {
+    progress.report(1u64).await;
+    b += 1;
+    let _ = (cancel, meta);
+    format!("{a} {b} {user} {}", words.len())
+}
+
+#[tool]
+fn whole(Args(Pair { a, b }): Args<Pair>, client: Client, context: Context) -> String {
+    let _ = (client, context);
+    format!("{a}{b}")
+}
+
+#[tool]
+fn raw(RawArguments(raw): RawArguments) -> String {
+    raw.to_string()
+}
+
+#[data]
+#[derive(Debug, PartialEq)]
+struct Pair {
+    a: u8,
+    #[schema(default = 7)]
+    b: u8,
+}
+
+#[tokio::test]
+async fn extractors_stand_anywhere() {
+    let server = || {
+        server()
+            .state(vec![String::new()])
+            .tool(everywhere)
+            .tool(whole)
+            .tool(raw)
+    };
+    let pair = json!({"a": 1, "b": 2});
+    assert_eq!(
+        said(server(), "everywhere", pair.clone()).await,
+        "1 3 ada 1"
+    );
+    assert_eq!(said(server(), "whole", json!({"a": 1})).await, "17");
+    assert_eq!(said(server(), "raw", json!({"a":1})).await, "{\"a\":1}");
+}
+
+/// An error that is no `std::error::Error`.
+#[derive(Debug)]
+struct Storm;
+
+impl fmt::Display for Storm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a storm")
+    }
+}
+
+#[tool]
+fn data_of(a: u8) -> Pair {
+    Pair { a, b: 0 }
+}
+
+#[tool]
+fn either(a: u8) -> Result<Pair, Storm> {
+    if a == 0 {
+        Err(Storm)
+    } else {
+        Ok(Pair { a, b: 0 })
+    }
+}
+
+#[tool]
+async fn text_or(text: String) -> Result<String> {
+    let number: u8 = text.parse()?;
+    if number > 9 {
+        return Err(Failure::new("too much"));
+    }
+    Ok(number.to_string())
+}
+
+#[tool]
+fn nothing() {}
+
+#[tool]
+fn several() -> Vec<ContentBlock> {
+    vec![ContentBlock::text("a"), ContentBlock::text("b")]
+}
+
+#[tool]
+fn maybe(a: u8) -> Option<Pair> {
+    (a > 0).then_some(Pair { a, b: 1 })
+}
+
+#[tool]
+fn opaque() -> impl Iterator<Item = u8> + serde::Serialize + schemars::JsonSchema + Send {
+    Numbers
+}
+
+#[data]
+struct Numbers;
+
+impl Iterator for Numbers {
+    type Item = u8;
+
+    fn next(&mut self) -> Option<u8> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn data_is_structured_and_errors_are_told() {
+    let tools = || {
+        let server = server()
+            .tool(data_of)
+            .tool(either)
+            .tool(text_or)
+            .tool(nothing);
+        server.tool(several).tool(maybe).tool(opaque)
+    };
+    let client = testing::connect(tools()).await.unwrap();
+    let pair = client.call("data_of", &json!({"a": 1})).await.unwrap();
+    assert_eq!(
+        serde_json::to_value(&pair.structured_content).unwrap(),
+        json!({"a": 1, "b": 0})
+    );
+    let pair = client.call("either", &json!({"a": 1})).await.unwrap();
+    assert!(pair.structured_content.is_some());
+    let listed = client.list_tools().all().await.unwrap();
+    let has_schema = |name: &str| {
+        let tool = listed.iter().find(|tool| tool.name == name).unwrap();
+        tool.output_schema.is_some()
+    };
+    for (name, structured) in [
+        ("data_of", true),
+        ("either", true),
+        ("maybe", true),
+        ("opaque", true),
+        ("text_or", false),
+        ("nothing", false),
+        ("several", false),
+    ] {
+        assert_eq!(has_schema(name), structured, "{name}");
+    }
+    assert_eq!(said(tools(), "either", json!({"a": 0})).await, "a storm");
+    assert_eq!(said(tools(), "text_or", json!({"text": "5"})).await, "5");
+    assert_eq!(
+        said(tools(), "text_or", json!({"text": "50"})).await,
+        "too much"
+    );
+    let told = said(tools(), "text_or", json!({"text": "x"})).await;
+    assert_eq!(told, "invalid digit found in string");
+    assert_eq!(said(tools(), "several", json!({})).await, "ab");
+}
+
+/// Factorial.
+#[tool(blocking)]
+fn factorial(n: u32) -> u64 {
+    if n == 0 {
+        1
+    } else {
+        u64::from(n) * factorial(n - 1)
+    }
+}
+
+#[tokio::test]
+async fn a_function_is_still_called_by_its_name() {
+    assert_eq!(factorial(5), 120);
+    assert_eq!(either(1).unwrap(), Pair { a: 1, b: 0 });
+    assert_eq!(text_or("7".to_owned()).await.unwrap(), "7");
+    let spawned = tokio::spawn(text_or("8".to_owned()));
+    assert_eq!(spawned.await.unwrap().unwrap(), "8");
+    let told = said(server().tool(factorial), "factorial", json!({"n": 4})).await;
+    assert_eq!(told, "24");
+}
+
+mod renamed {
+    pub(super) mod elsewhere {
+        pub(crate) use turnbuckle::*;
+    }
+
+    #[turnbuckle::tool(crate = "crate::functions::renamed::elsewhere")]
+    pub(super) fn add(a: i64, b: i64) -> String {
+        (a + b).to_string()
+    }
+}
+
+#[tokio::test]
+async fn the_facade_may_have_another_name() {
+    let tool: Tool = renamed::add.into_item();
+    let told = said(server().tool(tool), "add", json!({"a": 1, "b": 2})).await;
+    assert_eq!(told, "3");
+}
+
+/// Only where it is asked for.
+#[tool]
+#[cfg(any())]
+fn absent(none: DoesNotExist) {}
+
+#[tool]
+#[must_use]
+#[allow(clippy::ptr_arg)]
+fn with_attributes() -> String {
+    String::new()
+}
+
+#[test]
+fn other_attributes_stay() {
+    let _ = with_attributes();
+}

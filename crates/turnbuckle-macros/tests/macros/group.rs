@@ -1,0 +1,110 @@
+//! Methods, with the value that they share.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::json;
+use turnbuckle::{Progress, Result, Server, Typing, data, server, testing};
+
+use crate::arguments::said;
+
+#[data]
+struct Count {
+    now: u32,
+}
+
+#[derive(Default)]
+struct Counter {
+    count: AtomicU32,
+}
+
+#[server]
+impl Counter {
+    /// Counts on.
+    #[tool(idempotent = false)]
+    async fn add(
+        &self,
+        #[schema(min = 1, default = 1)] step: u32,
+        progress: Progress,
+    ) -> Result<Count> {
+        progress.report(1u64).await;
+        Ok(self.count_on(step))
+    }
+
+    #[turnbuckle::tool(blocking)]
+    fn double(&self) -> Count {
+        self.count_on(self.count.load(Ordering::Relaxed))
+    }
+
+    #[prompt]
+    fn explain(&self, #[schema(complete = words)] word: String) -> String {
+        format!("Explain {word} {}", self.count.load(Ordering::Relaxed))
+    }
+
+    #[resource("count://{of}")]
+    async fn read(&self, of: String) -> String {
+        format!("{of}: {}", self.count.load(Ordering::Relaxed))
+    }
+
+    /// One that has no value.
+    #[tool]
+    fn version() -> &'static str {
+        "1"
+    }
+
+    #[tool]
+    #[cfg(any())]
+    fn absent(&self, none: DoesNotExist) {}
+
+    fn count_on(&self, step: u32) -> Count {
+        let now = self.count.fetch_add(step, Ordering::Relaxed) + step;
+        Count { now }
+    }
+}
+
+fn words(_: Typing) -> Vec<String> {
+    vec!["counter".to_owned()]
+}
+
+fn server() -> turnbuckle::ServerBuilder {
+    Server::new("counter", "1.0.0").group(Counter::default())
+}
+
+#[tokio::test]
+async fn methods_share_their_value() {
+    let client = testing::connect(server()).await.unwrap();
+    client.call("add", &json!({"step": 4})).await.unwrap();
+    client.call("add", &json!({})).await.unwrap();
+    let doubled = client.call("double", &json!({})).await.unwrap();
+    let doubled = serde_json::to_value(&doubled.structured_content).unwrap();
+    assert_eq!(doubled, json!({"now": 10}));
+    let read = client.read("count://all").await.unwrap();
+    let read = serde_json::to_value(&read).unwrap();
+    assert_eq!(read["contents"][0]["text"], "all: 10");
+    let prompt = client.prompt("explain", [("word", "it")]).await.unwrap();
+    let prompt = serde_json::to_value(&prompt).unwrap();
+    assert_eq!(prompt["messages"][0]["content"]["text"], "Explain it 10");
+    let tools = client.list_tools().all().await.unwrap();
+    let mut tools: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    tools.sort_unstable();
+    assert_eq!(tools, ["add", "double", "version"]);
+    assert_eq!(said(server(), "version", json!({})).await, "1");
+}
+
+struct Echo<T>(T);
+
+#[server]
+impl<T> Echo<T>
+where
+    T: ToString + Send + Sync + 'static,
+{
+    #[tool]
+    fn echo(&self, times: usize) -> String {
+        self.0.to_string().repeat(times)
+    }
+}
+
+#[tokio::test]
+async fn a_generic_value_is_a_group_too() {
+    let server = Server::new("echo", "1.0.0").group(Echo(5));
+    assert_eq!(said(server, "echo", json!({"times": 3})).await, "555");
+}

@@ -1,0 +1,12 @@
+#![allow(unused)]
+
+use turnbuckle::tool;
+
+struct Kind;
+
+#[tool]
+fn sort(kind: Kind, most: u8) -> String {
+    String::new()
+}
+
+fn main() {}

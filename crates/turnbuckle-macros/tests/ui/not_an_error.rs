@@ -1,0 +1,12 @@
+use turnbuckle::{data, tool};
+
+#[data]
+struct Weather;
+struct Storm;
+
+#[tool]
+fn weather() -> Result<Weather, Storm> {
+    Err(Storm)
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+#![allow(unused)]
+
+use turnbuckle::tool;
+
+struct User;
+
+#[tool]
+fn whoami(#[extract] user: User) -> String {
+    String::new()
+}
+
+fn main() {}

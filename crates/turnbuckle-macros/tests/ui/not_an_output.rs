@@ -1,0 +1,10 @@
+use turnbuckle::tool;
+
+struct Weather;
+
+#[tool]
+async fn weather() -> Weather {
+    Weather
+}
+
+fn main() {}

@@ -1,0 +1,197 @@
+use serde_json::{Value, json};
+
+use super::find::Trait;
+use super::*;
+use crate::Profile;
+
+fn objections(schema: &Value) -> Vec<String> {
+    let schema = Schema::of(schema).unwrap();
+    lint(&schema).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn each_trait_has_an_example_and_somebody_who_objects() {
+    let member = |schema: Value| json!({ "type": "object", "properties": { "a": schema } });
+    let examples = [
+        (
+            Trait::RootAlternatives,
+            json!({ "type": "object", "properties": {}, "oneOf": [{}] }),
+            "",
+        ),
+        (
+            Trait::Alternatives,
+            member(json!({ "oneOf": [{}, {}] })),
+            "/properties/a",
+        ),
+        (
+            Trait::BesideAnyOf,
+            member(json!({ "anyOf": [{}], "type": "string" })),
+            "/properties/a",
+        ),
+        (
+            Trait::Dialect,
+            json!({ "$schema": "https://json-schema.org/draft/2020-12/schema" }),
+            "",
+        ),
+        (
+            Trait::OtherDialect,
+            json!({ "$schema": "http://json-schema.org/draft-07/schema#" }),
+            "",
+        ),
+        (
+            Trait::OldTuple,
+            member(json!({ "type": "array", "items": [{}] })),
+            "/properties/a",
+        ),
+        (
+            Trait::Reference,
+            member(json!({ "$ref": "#" })),
+            "/properties/a",
+        ),
+        (
+            Trait::DynamicReference,
+            member(json!({ "$dynamicRef": "#a", "type": "null" })),
+            "/properties/a",
+        ),
+        (
+            Trait::TypeUnion,
+            member(json!({ "type": ["string", "null"] })),
+            "/properties/a",
+        ),
+        (
+            Trait::Constant,
+            member(json!({ "const": "a" })),
+            "/properties/a",
+        ),
+        (
+            Trait::EnumNotOfText,
+            member(json!({ "type": "integer", "enum": [1] })),
+            "/properties/a",
+        ),
+        (
+            Trait::Format,
+            member(json!({ "type": "string", "format": "uri" })),
+            "/properties/a",
+        ),
+        (Trait::NoType, member(json!(true)), "/properties/a"),
+        (
+            Trait::NoType,
+            member(json!({ "description": "Any." })),
+            "/properties/a",
+        ),
+        (
+            Trait::NoItems,
+            member(json!({ "type": "array" })),
+            "/properties/a",
+        ),
+        (
+            Trait::NoProperties,
+            member(json!({ "type": "object" })),
+            "/properties/a",
+        ),
+        (
+            Trait::AdditionalProperties,
+            json!({ "additionalProperties": false }),
+            "",
+        ),
+    ];
+    for (one, schema, path) in &examples {
+        let found = find(schema);
+        assert!(
+            found.contains(&(*one, (*path).to_owned())),
+            "{one:?} in {schema}: {found:?}"
+        );
+        assert!(TABLE.iter().any(|row| row.to == *one), "{one:?}");
+    }
+    for row in TABLE.iter().filter(|row| row.to != Trait::Recursion) {
+        assert!(
+            examples.iter().any(|(one, ..)| *one == row.to),
+            "{:?}",
+            row.to
+        );
+    }
+}
+
+#[test]
+fn a_plain_schema_has_no_objections() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "a": { "type": "string", "enum": ["a"], "description": "One." },
+            "b": { "type": "array", "items": { "type": "integer", "minimum": 1 } },
+        },
+        "required": ["a"],
+    });
+    assert_eq!(objections(&schema), [""; 0]);
+}
+
+#[test]
+fn an_objection_names_who_what_and_the_first_place() {
+    let schema = json!({ "type": "object", "properties": {
+        "a": { "type": ["string", "null"] },
+        "b": { "type": ["string", "null"] },
+    } });
+    assert_eq!(
+        objections(&schema),
+        [
+            "Cursor: refuses arguments of a member with several types (at \"/properties/a\")",
+            "Gemini: refuses the request for an array of types (at \"/properties/a\")",
+        ]
+    );
+}
+
+#[test]
+fn the_documentation_has_a_row_for_each_row() {
+    let text = include_str!("../lint.rs");
+    let rows = text.lines().filter(|line| line.starts_with("/// | "));
+    let mut told: Vec<&str> = rows
+        .filter_map(|row| row.split('|').nth(1).map(str::trim))
+        .filter(|who| !matches!(*who, "who"))
+        .collect();
+    told.sort_unstable();
+    let mut known: Vec<&str> = TABLE.iter().map(|row| row.client).collect();
+    known.sort_unstable();
+    assert_eq!(told, known);
+}
+
+#[test]
+fn what_is_portable_has_fewer_objections() {
+    let schema = Schema::of(&json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$defs": { "p": { "type": "object", "properties": { "x": { "const": 1.5 } } } },
+        "type": "object",
+        "properties": {
+            "a": { "anyOf": [{ "$ref": "#/$defs/p" }, { "type": "null" }] },
+            "b": { "type": "array", "prefixItems": [{ "type": "string", "format": "uuid" }] },
+        },
+    }))
+    .unwrap();
+    assert!(lint(&schema).len() > 5);
+    let left = lint(&Profile::Portable.apply(&schema).unwrap());
+    let left: Vec<_> = left.iter().map(Objection::reason).collect();
+    assert_eq!(left, ["refuses an `enum` of anything but text"]);
+}
+
+#[test]
+fn what_recurs_is_found_however_it_does() {
+    let node = json!({ "type": "object", "properties": { "next": { "$ref": "#/$defs/b" } } });
+    let schema = json!({
+        "type": "object",
+        "$defs": { "a": node, "b": { "type": "array", "items": { "$ref": "#/$defs/a" } } },
+        "properties": { "one": { "$ref": "#/$defs/a" }, "two": { "$ref": "#/$defs/a" } },
+    });
+    assert!(
+        objections(&schema)[0].starts_with("all: see one level"),
+        "{:?}",
+        objections(&schema)
+    );
+    let twice = json!({
+        "$defs": { "a": { "type": "string" } },
+        "properties": { "one": { "$ref": "#/$defs/a" }, "two": { "$ref": "#/$defs/a" } },
+    });
+    assert!(
+        objections(&twice)
+            .iter()
+            .all(|line| !line.starts_with("all"))
+    );
+}

@@ -1,0 +1,266 @@
+//! From a portable schema to the subset of OpenAI's strict mode.
+
+use serde_json::{Map, Value, json};
+
+use super::conjoin::conjoin;
+use super::words::note;
+use crate::shorten::shorten_to;
+
+type Keywords = Map<String, Value>;
+
+/// The most of a keyword's value that a description repeats, in characters.
+const LONGEST: usize = 500;
+
+/// Keywords that the mode knows.
+pub(super) const KNOWN: [&str; 18] = [
+    "type",
+    "title",
+    "description",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "enum",
+    "anyOf",
+    "pattern",
+    "format",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minItems",
+    "maxItems",
+];
+
+fn is_known(name: &str) -> bool {
+    KNOWN.contains(&name) || is_extension(name)
+}
+
+/// Keywords that are for clients, such as `x-mcp-header`: they must reach them.
+fn is_extension(name: &str) -> bool {
+    name.starts_with("x-")
+}
+
+/// The root, which is an object whatever it says.
+pub(super) fn root(schema: Value) -> Value {
+    let Value::Object(mut keywords) = schema else {
+        return json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
+    };
+    keywords.remove("nullable");
+    object(keywords).into()
+}
+
+/// A closed object, or one closed object for each alternative.
+fn object(mut keywords: Keywords) -> Keywords {
+    let Some(Value::Array(branches)) = ["anyOf", "oneOf"]
+        .iter()
+        .find_map(|name| keywords.remove(*name))
+    else {
+        return closed(keywords);
+    };
+    let mut common = keywords.clone();
+    let said = common.remove("description");
+    let whole: Option<Vec<Value>> = branches
+        .iter()
+        .map(|branch| Some(closed(conjoin(branch.as_object()?, &common)?).into()))
+        .collect();
+    match whole {
+        Some(whole) => {
+            let mut made = Keywords::from_iter([("anyOf".to_owned(), whole.into())]);
+            made.extend(said.map(|said| ("description".to_owned(), said)));
+            made
+        }
+        None => {
+            let mut made = closed(keywords);
+            tell(
+                &mut made,
+                Keywords::from_iter([("anyOf".to_owned(), branches.into())]),
+            );
+            made
+        }
+    }
+}
+
+fn strict(schema: Value) -> Value {
+    let Value::Object(mut keywords) = schema else {
+        return anything(Keywords::new());
+    };
+    let nullable = keywords.remove("nullable") == Some(Value::Bool(true));
+    let kind = keywords
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let made = match kind {
+        "object" if is_open(&keywords) => as_text(keywords),
+        "object" => object(keywords).into(),
+        "" if !["anyOf", "oneOf", "enum"]
+            .iter()
+            .any(|name| keywords.contains_key(*name)) =>
+        {
+            anything(keywords)
+        }
+        _ => known(keywords).into(),
+    };
+    if nullable { or_null(made) } else { made }
+}
+
+/// Whether an object is a map, or nothing is known of it.
+fn is_open(keywords: &Keywords) -> bool {
+    let named = keywords.get("properties").and_then(Value::as_object);
+    let alternatives = ["anyOf", "oneOf"];
+    if named.is_some_and(|named| !named.is_empty()) {
+        return false;
+    }
+    if keywords.contains_key("patternProperties") {
+        return true;
+    }
+    !alternatives.iter().any(|name| keywords.contains_key(*name))
+        && keywords.get("additionalProperties") != Some(&Value::Bool(false))
+}
+
+fn as_text(mut keywords: Keywords) -> Value {
+    for trivial in ["type", "properties"] {
+        keywords.remove(trivial);
+    }
+    let said = keywords.remove("description");
+    let mut text = Keywords::from_iter([("type".to_owned(), "string".into())]);
+    text.extend(said.map(|said| ("description".to_owned(), said)));
+    note(&mut text, "An object, as JSON text.");
+    tell(&mut text, keywords);
+    text.into()
+}
+
+fn anything(keywords: Keywords) -> Value {
+    let (mut made, told): (Keywords, Keywords) = keywords.into_iter().partition(|(name, _)| {
+        matches!(name.as_str(), "description" | "title") || is_extension(name)
+    });
+    made.insert(
+        "type".to_owned(),
+        json!(["string", "number", "boolean", "null"]),
+    );
+    note(&mut made, "Any JSON; an array or object as JSON text.");
+    tell(&mut made, told);
+    made.into()
+}
+
+/// A closed object that requires all its members.
+fn closed(mut keywords: Keywords) -> Keywords {
+    let required = match keywords.remove("required") {
+        Some(Value::Array(names)) => names,
+        _ => Vec::new(),
+    };
+    let members = match keywords.remove("properties") {
+        Some(Value::Object(members)) => members,
+        _ => Keywords::new(),
+    };
+    if matches!(keywords.get("additionalProperties"), Some(Value::Bool(_))) {
+        keywords.remove("additionalProperties");
+    }
+    let others = keywords.remove("additionalProperties");
+    let mut made = known(keywords);
+    if let Some(others) = others {
+        tell(
+            &mut made,
+            Keywords::from_iter([("additionalProperties".to_owned(), others)]),
+        );
+    }
+    let names: Value = members.keys().map(String::as_str).collect();
+    let members: Keywords = members
+        .into_iter()
+        .map(|(name, schema)| {
+            let is_required = required.iter().any(|one| one.as_str() == Some(&name));
+            let schema = strict(schema);
+            (name, if is_required { schema } else { or_null(schema) })
+        })
+        .collect();
+    made.insert("type".to_owned(), "object".into());
+    made.insert("properties".to_owned(), members.into());
+    made.insert("required".to_owned(), names);
+    made.insert("additionalProperties".to_owned(), false.into());
+    made
+}
+
+/// Keeps what the mode knows and tells the rest.
+fn known(keywords: Keywords) -> Keywords {
+    let mut made = Keywords::new();
+    let mut told = Keywords::new();
+    let is_array = keywords.get("type").is_some_and(|kind| kind == "array");
+    let is_text = keywords.get("type").is_some_and(|kind| kind == "string");
+    if is_array && !keywords.contains_key("items") {
+        made.insert("items".to_owned(), anything(Keywords::new()));
+    }
+    for (name, value) in keywords {
+        match (name.as_str(), value) {
+            ("anyOf" | "oneOf", Value::Array(branches)) if !made.contains_key("anyOf") => {
+                let branches: Value = branches.into_iter().map(strict).collect();
+                made.insert("anyOf".to_owned(), branches);
+            }
+            ("items", value) if is_array => {
+                made.insert(name, strict(value));
+            }
+            // Of closed objects, which put them back.
+            ("items" | "properties" | "required" | "additionalProperties", value) => {
+                told.insert(name, value);
+            }
+            ("format", _) if !is_text => {}
+            (_, value) if is_known(&name) => {
+                made.insert(name, value);
+            }
+            (_, value) => {
+                told.insert(name, value);
+            }
+        }
+    }
+    tell(&mut made, told);
+    made
+}
+
+/// Says in the description what was taken out. What no value depends on is left out.
+fn tell(schema: &mut Keywords, told: Keywords) {
+    let idle = [
+        "deprecated",
+        "examples",
+        "nullable",
+        "readOnly",
+        "writeOnly",
+    ];
+    for (name, value) in told {
+        if is_extension(&name) {
+            schema.insert(name, value);
+        } else if !idle.contains(&name.as_str()) {
+            let value = shorten_to(&value.to_string(), LONGEST);
+            note(schema, &format!("{name}: {value}"));
+        }
+    }
+}
+
+/// The schema, or null.
+fn or_null(schema: Value) -> Value {
+    let Value::Object(mut keywords) = schema else {
+        return schema;
+    };
+    if let Some(Value::Array(options)) = keywords.get_mut("enum")
+        && !options.contains(&Value::Null)
+    {
+        options.push(Value::Null);
+    }
+    match keywords.get_mut("type") {
+        Some(Value::Array(types)) => {
+            types.retain(|kind| kind != "null");
+            types.push("null".into());
+        }
+        Some(kind) if kind != "null" => {
+            let both = json!([kind.take(), "null"]);
+            keywords.insert("type".to_owned(), both);
+        }
+        _ => {}
+    }
+    if let Some(Value::Array(branches)) = keywords.get_mut("anyOf") {
+        let null = json!({ "type": "null" });
+        if !branches.contains(&null) {
+            branches.push(null);
+        }
+    }
+    keywords.into()
+}

@@ -1,0 +1,104 @@
+use super::*;
+
+struct Named(String, Access);
+
+impl Item for Named {
+    fn key(&self) -> &str {
+        &self.0
+    }
+
+    fn access(&self) -> &Access {
+        &self.1
+    }
+}
+
+fn catalog(names: &[&str]) -> Catalog<Named> {
+    let catalog = Catalog::new(ListKind::Tools);
+    for name in names {
+        catalog.insert(Named((*name).into(), Access::default()));
+    }
+    catalog
+}
+
+fn list(catalog: &Catalog<Named>, principal: Option<&Principal>) -> String {
+    let size = NonZeroUsize::new(100).unwrap();
+    let encode = |listed: Listed<Named>| {
+        let names: Vec<&str> = listed.items.iter().map(|item| &*item.0).collect();
+        Ok(Bytes::from(names.join(",")))
+    };
+    let bytes = catalog
+        .page(Revision::NEWEST, None, size, principal, encode)
+        .unwrap();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn the_order_is_that_of_arrival_and_a_replacement_keeps_its_place() {
+    let catalog = catalog(&["b", "c", "a"]);
+    assert_eq!(list(&catalog, None), "b,c,a");
+    catalog.insert(Named("c".into(), Access::default()));
+    assert_eq!(list(&catalog, None), "b,c,a");
+    let remove = || vec![Edit::Remove("b".into())];
+    assert!(catalog.edit(remove()));
+    assert!(!catalog.edit(remove()));
+    assert_eq!(list(&catalog, None), "c,a");
+    catalog.insert(Named("b".into(), Access::default()));
+    assert_eq!(list(&catalog, None), "c,a,b");
+}
+
+#[test]
+fn what_a_principal_does_not_see_is_neither_listed_nor_found() {
+    let catalog = catalog(&["all"]);
+    let mut access = Access::default();
+    access.show_to(|principal| principal.is_some());
+    catalog.insert(Named("some".into(), access));
+    let somebody = Principal::new("issuer", "subject");
+    assert_eq!(list(&catalog, None), "all");
+    assert_eq!(list(&catalog, Some(&somebody)), "all,some");
+    assert_eq!(list(&catalog, None), "all");
+    assert!(catalog.get("some", None).is_none());
+    assert!(catalog.get("some", Some(&somebody)).is_some());
+    assert!(
+        catalog
+            .find(None, |item| (item.0 == "some").then_some(()))
+            .is_none()
+    );
+}
+
+#[test]
+fn what_is_disabled_is_neither_listed_nor_found_and_keeps_its_place() {
+    let catalog = catalog(&["a", "b", "c"]);
+    let enable = |enabled| vec![Edit::Enable("b".into(), enabled)];
+    assert!(catalog.edit(enable(false)));
+    assert!(!catalog.edit(enable(false)), "it is already");
+    assert_eq!(list(&catalog, None), "a,c");
+    assert!(catalog.get("b", None).is_none());
+    let mut access = Access::default();
+    access.show_to(|_| true);
+    let replaced = vec![Edit::Put(Named("b".into(), access))];
+    assert!(!catalog.edit(replaced), "nobody sees that it is another");
+    assert_eq!(list(&catalog, None), "a,c");
+    assert!(catalog.edit(enable(true)));
+    assert_eq!(list(&catalog, None), "a,b,c");
+    assert!(catalog.edit(vec![Edit::Remove("b".into())]));
+    assert_eq!(list(&catalog, None), "a,c");
+}
+
+#[test]
+fn changes_are_held_against_what_those_before_them_leave() {
+    let catalog = catalog(&["a"]);
+    let put = |name: &str| Edit::Put(Named(name.into(), Access::default()));
+    let remove = |name: &str| Edit::<Named>::Remove(name.into());
+    let enable = |name: &str| Edit::<Named>::Enable(name.into(), true);
+    assert_eq!(
+        catalog.unknown_to(&[put("b"), enable("b"), remove("b")]),
+        None
+    );
+    assert_eq!(
+        catalog.unknown_to(&[remove("a"), put("a"), enable("a")]),
+        None
+    );
+    assert_eq!(catalog.unknown_to(&[enable("b"), put("b")]), Some("b"));
+    assert_eq!(catalog.unknown_to(&[remove("a"), remove("a")]), Some("a"));
+    assert_eq!(list(&catalog, None), "a");
+}

@@ -1,0 +1,185 @@
+//! Runs a handler of any kind through its rounds.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use turnbuckle_session::params::text;
+use turnbuckle_session::{Handling, Method, Projected, Reply};
+use turnbuckle_types::{CallToolResult, ElicitParams, Error, ErrorKind};
+
+use crate::context::Context;
+use crate::failure::{Failure, Kind, Result};
+use crate::input::{self, NeedsInput, Round, Target};
+use crate::schema::ArgumentError;
+
+/// One run of a handler.
+pub(crate) type Run = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
+
+/// A handler that can be run again when the answers to its questions are there.
+pub(crate) trait Again: Send + Sync + 'static {
+    /// Runs it with the parameters that the request came with.
+    fn again(self: Arc<Self>, context: Context) -> Run;
+
+    /// Whether its failures are told to a model, inside a result.
+    fn tells(&self) -> bool;
+
+    /// The method that it answers: its rounds are bound to that, and to what the request names.
+    fn method(&self) -> Method;
+}
+
+/// A first run under way becomes the answer to its request.
+pub(crate) fn handling<F>(handler: Arc<dyn Again>, context: Context, first: F) -> Handling
+where
+    F: Future<Output = Result<Reply>> + Send + 'static,
+{
+    // What does not ask is not watched, and pays nothing for it.
+    if context.asking_round().is_none() {
+        return Handling::Pending(Box::pin(async move {
+            match first.await {
+                Ok(reply) => admitted(reply, &context),
+                Err(failure) => Box::pin(settle(handler, context, failure)).await,
+            }
+        }));
+    }
+    Handling::Pending(Box::pin(async move {
+        match watched(&context, first).await {
+            Ok(reply) => admitted(reply, &context),
+            Err(failure) => Box::pin(settle(handler, context, failure)).await,
+        }
+    }))
+}
+
+/// A run that ends when all that it waits for are answers of a modern client.
+async fn watched(context: &Context, run: impl Future<Output = Result<Reply>>) -> Result<Reply> {
+    match context.asking_round() {
+        Some(round) => input::attend(round, run).await,
+        None => run.await,
+    }
+}
+
+/// A result of an extension's type goes only to clients that declared the extension.
+pub(super) fn admitted(reply: Reply, context: &Context) -> Reply {
+    match reply {
+        Reply::Extension(kind, _) if !context.server().0.extensions.admits(kind, context) => {
+            Reply::Error(Error::internal(format!(
+                "the handler answered with a {kind:?}, which this client did not declare"
+            )))
+        }
+        reply => reply,
+    }
+}
+
+/// What a failure comes to: an error, an error result, or another round.
+async fn settle(handler: Arc<dyn Again>, mut context: Context, mut failure: Failure) -> Reply {
+    let most = context.server().rounds().max;
+    for asked in 0.. {
+        let mut needs = match failure.into_kind() {
+            Kind::Told(message) => return told(&*handler, message),
+            Kind::Arguments(error) => return misused(&*handler, &context, &error),
+            Kind::Input(needs) => *needs,
+            Kind::Protocol(error) => return refused(&*handler, &context, error),
+        };
+        if let Some(error) = needs.take_unable() {
+            return if context.is_legacy() {
+                unable(&*handler, error)
+            } else {
+                Reply::Error(error)
+            };
+        }
+        if let Err(error) = needs.check() {
+            return Reply::Error(error);
+        }
+        if !context.is_legacy() {
+            return ask_modern(&*handler, &context, needs);
+        }
+        if asked == most {
+            break;
+        }
+        let answers = match input::ask_legacy(context.call(), &needs.requests).await {
+            Ok(answers) => answers,
+            Err(input::NoAnswer::Unable(error)) => return unable(&*handler, error),
+            Err(input::NoAnswer::Failed(error)) => return told(&*handler, error.to_string()),
+        };
+        let round = match context.round() {
+            Some(round) => round.next(answers, needs.state),
+            None => Round::default().next(answers, needs.state),
+        };
+        context = context.in_round(round);
+        let run = handler.clone().again(context.clone());
+        failure = match watched(&context, run).await {
+            Ok(reply) => return admitted(reply, &context),
+            Err(failure) => failure,
+        };
+    }
+    told(
+        &*handler,
+        format!("the request asked its client more than {most} times"),
+    )
+}
+
+fn ask_modern(handler: &dyn Again, context: &Context, needs: NeedsInput) -> Reply {
+    let rounds = context.server().rounds();
+    let target = Target::of(handler.method(), &context.params());
+    match rounds.seal(needs, context.round(), &target, context.call()) {
+        Ok(required) => Reply::NeedsInput(Box::new(Projected(required))),
+        Err(error) => Reply::Error(error),
+    }
+}
+
+fn told(handler: &dyn Again, message: String) -> Reply {
+    if handler.tells() {
+        Reply::complete(CallToolResult::error(message))
+    } else {
+        Reply::Error(Error::internal(message))
+    }
+}
+
+/// Bad arguments are told to the model, so that it can do better; elsewhere they are an error.
+fn misused(handler: &dyn Again, context: &Context, error: &ArgumentError) -> Reply {
+    if !handler.tells() {
+        return Reply::Error(Error::invalid_params(error.to_string()));
+    }
+    let name = context.params().name.and_then(text).unwrap_or_default();
+    let message = format!("Invalid arguments for tool {name:?}: {error}");
+    Reply::complete(CallToolResult::error(message))
+}
+
+/// A legacy client cannot be asked that: a model may find another way, a user has to be told.
+fn unable(handler: &dyn Again, error: Error) -> Reply {
+    if *error.kind() == ErrorKind::Internal {
+        // The handler's own fault, whatever the client can do.
+        Reply::Error(error)
+    } else if handler.tells() {
+        Reply::complete(CallToolResult::error(error.message()))
+    } else {
+        Reply::Error(Error::invalid_params(error.message()))
+    }
+}
+
+/// An error of the protocol. One that wants URLs to be visited first is an error where the revision
+/// has one, questions in the modern era, something to be told elsewhere.
+fn refused(handler: &dyn Again, context: &Context, error: Error) -> Reply {
+    let ErrorKind::UrlElicitationRequired(urls) = error.kind() else {
+        return Reply::Error(error);
+    };
+    if context.features().url_required_error {
+        if !context.client_capabilities().supports_elicitation_url() {
+            return unable(handler, error);
+        }
+        return match input::name_urls(urls.clone()) {
+            Ok(urls) => Reply::Error(Error::url_elicitation_required(urls, error.message())),
+            Err(reason) => Reply::Error(reason),
+        };
+    }
+    if context.is_legacy() {
+        let links: Vec<&str> = urls.iter().map(|url| url.url.as_str()).collect();
+        return told(handler, format!("{}: {}", error.message(), links.join(" ")));
+    }
+    let needs = urls
+        .iter()
+        .enumerate()
+        .fold(NeedsInput::new(), |needs, (at, url)| {
+            needs.ask(&format!("url{}", at + 1), ElicitParams::Url(url.clone()))
+        });
+    ask_modern(handler, context, needs)
+}

@@ -1,0 +1,218 @@
+//! A handler behind its item: what it takes is made, it is run, and what it returned becomes a
+//! reply.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{self, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use turnbuckle_session::params::text;
+use turnbuckle_session::{Handling, Method, run_blocking};
+use turnbuckle_types::Error;
+
+use super::request::{Kept, Request};
+use super::rounds::{Again, Run, admitted, handling};
+use super::{Handler, InPlace, Kind, Returns};
+use crate::context::Context;
+use crate::extract::{Incoming, States, Subject};
+use crate::failure::{Failure, Result};
+use crate::schema::Intake;
+use crate::scope::Scope;
+use crate::turns::Turns;
+
+/// A handler whose types are no longer seen.
+pub(crate) trait Callable: Send + Sync {
+    fn call(self: Arc<Self>, request: Request<'_>) -> Handling;
+}
+
+/// Makes what is called, once what surrounds it is known.
+pub(crate) type Maker<K> =
+    Box<dyn FnOnce(<K as Kind>::Frame, Intake, &Scope) -> Arc<dyn Callable> + Send + Sync>;
+
+/// What makes a handler callable, where it is polled.
+pub(crate) fn maker<K, H, M>(handler: H, asks: bool) -> Maker<K>
+where
+    K: Kind,
+    H: Handler<K, M>,
+    M: 'static,
+{
+    Box::new(move |frame, intake, scope| made(handler, asks, frame, intake, scope, None))
+}
+
+/// What makes a sync handler callable, on the pool for those that block.
+pub(crate) fn blocking_maker<K, H, E>(handler: H, asks: bool) -> Maker<K>
+where
+    K: Kind,
+    H: Handler<K, InPlace<E>>,
+    E: 'static,
+{
+    Box::new(move |frame, intake, scope| {
+        let pool = Some(scope.blocking.clone());
+        made(handler, asks, frame, intake, scope, pool)
+    })
+}
+
+fn made<K: Kind, H: Handler<K, M>, M: 'static>(
+    handler: H,
+    asks: bool,
+    frame: K::Frame,
+    intake: Intake,
+    scope: &Scope,
+    pool: Option<Arc<Turns>>,
+) -> Arc<dyn Callable> {
+    Arc::new(Typed::<K, H, M> {
+        handler,
+        frame,
+        intake,
+        states: scope.states.clone(),
+        asks,
+        pool,
+        found_slow: AtomicBool::new(false),
+        marker: PhantomData,
+    })
+}
+
+struct Typed<K: Kind, H, M> {
+    handler: H,
+    frame: K::Frame,
+    intake: Intake,
+    states: Arc<States>,
+    /// Whether it may ask its client in the middle.
+    asks: bool,
+    /// Where it runs, if it blocks.
+    pool: Option<Arc<Turns>>,
+    /// Whether it was warned about.
+    found_slow: AtomicBool,
+    marker: PhantomData<fn(M)>,
+}
+
+/// A handler that holds its thread for longer keeps others waiting.
+const SLOW: Duration = Duration::from_millis(100);
+
+impl<K: Kind, H: Handler<K, M>, M: 'static> Typed<K, H, M> {
+    fn start(&self, context: &Context, subject: Subject<'_>) -> Result<H::Run> {
+        if let Subject::Arguments(arguments) = subject {
+            self.intake.admit(arguments)?;
+        }
+        self.handler.start(&Incoming {
+            context,
+            subject,
+            intake: &self.intake,
+            states: &self.states,
+        })
+    }
+
+    /// Runs a sync handler, here and now.
+    fn start_in_place(&self, context: &Context, subject: Subject<'_>) -> Result<H::Run> {
+        let begun = Instant::now();
+        let run = self.start(context, subject);
+        let held = begun.elapsed();
+        if held > SLOW && !self.found_slow.swap(true, Ordering::Relaxed) {
+            warn_of::<K>(context, held);
+        }
+        run
+    }
+
+    /// Runs a sync handler on the pool, as soon as there is room.
+    fn run_apart(self: Arc<Self>, pool: Arc<Turns>, kept: Kept) -> Run {
+        Box::pin(async move {
+            let turn = pool.take(&kept.context).await?;
+            let work = move || {
+                // It is given back when the work is done, whoever still waits for that.
+                let _turn = turn;
+                if kept.context.is_cancelled() {
+                    return Err(Failure::new("the call was cancelled before it began"));
+                }
+                let run = kept.with_subject(|subject| self.start(&kept.context, subject))?;
+                finished::<K, H, M>(run)?.reply(&self.frame, kept.uri())
+            };
+            run_blocking(work).await?
+        })
+    }
+}
+
+/// What a run came to that is ready at once.
+fn finished<K: Kind, H: Handler<K, M>, M>(run: H::Run) -> Result<H::Output> {
+    let mut cx = task::Context::from_waker(Waker::noop());
+    match std::pin::pin!(run).poll(&mut cx) {
+        Poll::Ready(output) => Ok(output),
+        Poll::Pending => Err(Error::internal("a handler that runs in place was not ready").into()),
+    }
+}
+
+#[cold]
+fn warn_of<K: Kind>(context: &Context, held: Duration) {
+    let params = context.params();
+    let name = params.name.or(params.uri).and_then(text);
+    let name = name.as_deref().unwrap_or_default();
+    let held = held.as_millis();
+    match K::ATTRIBUTE {
+        Some(attribute) => tracing::warn!(
+            name,
+            "a sync handler held its thread for {held} ms, and everything else on it: mark it \
+             `#[{attribute}(blocking)]`, or give it to `.blocking(…)` instead of `.handler(…)`"
+        ),
+        None => tracing::warn!(
+            name,
+            "a sync completer held its thread for {held} ms, and everything else on it: make it \
+             async"
+        ),
+    }
+}
+
+impl<K: Kind, H: Handler<K, M>, M: 'static> Callable for Typed<K, H, M> {
+    fn call(self: Arc<Self>, mut request: Request<'_>) -> Handling {
+        if self.asks {
+            request.context = request.context.asking();
+        }
+        if let Some(pool) = self.pool.clone() {
+            let context = request.context.clone();
+            let run = self.clone().run_apart(pool, request.keep());
+            return handling(self, context, run);
+        }
+        if H::IN_PLACE {
+            let run = self.start_in_place(&request.context, request.subject());
+            let (context, uri) = request.into_parts();
+            let reply = run
+                .and_then(finished::<K, H, M>)
+                .and_then(|output| output.reply(&self.frame, uri.as_deref()));
+            return match reply {
+                Ok(reply) => admitted(reply, &context).into(),
+                Err(failure) => handling(self, context, std::future::ready(Err(failure))),
+            };
+        }
+        let run = self.start(&request.context, request.subject());
+        let (context, uri) = request.into_parts();
+        match run {
+            Ok(run) => {
+                let this = self.clone();
+                handling(self, context, async move {
+                    run.await.reply(&this.frame, uri.as_deref())
+                })
+            }
+            Err(failure) => handling(self, context, std::future::ready(Err(failure))),
+        }
+    }
+}
+
+impl<K: Kind, H: Handler<K, M>, M: 'static> Again for Typed<K, H, M> {
+    fn again(self: Arc<Self>, context: Context) -> Run {
+        let kept = Kept::again::<K>(context, &self.frame);
+        if let Some(pool) = self.pool.clone() {
+            return self.run_apart(pool, kept);
+        }
+        Box::pin(async move {
+            let run = kept.with_subject(|subject| self.start(&kept.context, subject))?;
+            run.await.reply(&self.frame, kept.uri())
+        })
+    }
+
+    fn tells(&self) -> bool {
+        K::TELLS
+    }
+
+    fn method(&self) -> Method {
+        K::METHOD
+    }
+}

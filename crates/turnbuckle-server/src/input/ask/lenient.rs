@@ -1,0 +1,45 @@
+//! Reads a form that a user filled in.
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use turnbuckle_schema::{Shape, shorten};
+use turnbuckle_types::{ElicitResult, ElicitationSchema, Json, Schema};
+
+use super::AskError;
+
+/// Reads what an accepted form holds as `T`: mended where the form demands something else than what
+/// came, checked, decoded.
+pub(super) fn read<T: DeserializeOwned>(
+    mut result: ElicitResult,
+    form: &ElicitationSchema,
+) -> Result<T, AskError> {
+    let content = result.content.take().unwrap_or_default();
+    let content = Json::of(&content).map_err(|error| malformed(&error))?;
+    let content = mended(content.as_raw(), form).map_or(content, Json::from);
+    result.content = Some(content.decode().map_err(|error| malformed(&error))?);
+    result
+        .validate(form)
+        .map_err(|problem| AskError::Malformed(problem.to_string()))?;
+    let error = match content.decode() {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    // A unit is written `null`.
+    if form.properties.is_empty()
+        && let Ok(unit) = serde_json::from_str("null")
+    {
+        return Ok(unit);
+    }
+    Err(malformed(&error))
+}
+
+/// What was meant, if that is not what came.
+fn mended(content: &RawValue, form: &ElicitationSchema) -> Option<Box<RawValue>> {
+    Shape::compile(&Schema::of(form).ok()?)
+        .ok()?
+        .repair(content)
+}
+
+fn malformed(error: &serde_json::Error) -> AskError {
+    AskError::Malformed(shorten(&error.to_string()))
+}

@@ -1,0 +1,94 @@
+//! The order in which a struct's fields were declared: a form shows them so, and a derived schema
+//! does not keep it.
+
+use std::fmt;
+
+use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
+use serde::forward_to_deserialize_any;
+
+/// The names of the fields of `T` in their order; nothing, where `T` is no plain struct.
+pub(super) fn fields_of<T: DeserializeOwned>() -> &'static [&'static str] {
+    let mut fields: &[&str] = &[];
+    // The answer is the question that the type asks; there is no value to give.
+    drop(T::deserialize(Probe(&mut fields)));
+    fields
+}
+
+struct Probe<'a>(&'a mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for Probe<'_> {
+    type Error = Asked;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Asked> {
+        Err(Asked)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Asked> {
+        *self.0 = fields;
+        Err(Asked)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Asked> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+/// The type has told what it is.
+#[derive(Debug)]
+struct Asked;
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there is nothing to decode")
+    }
+}
+
+impl std::error::Error for Asked {}
+
+impl de::Error for Asked {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only its fields are of interest")]
+    struct Person {
+        name: String,
+        #[serde(rename = "years")]
+        age: u8,
+        active: bool,
+    }
+
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only its fields are of interest")]
+    struct Wrapped(Person);
+
+    #[test]
+    fn the_order_is_that_of_the_declaration() {
+        assert_eq!(fields_of::<Person>(), ["name", "years", "active"]);
+        assert_eq!(fields_of::<Wrapped>(), ["name", "years", "active"]);
+        assert!(fields_of::<String>().is_empty());
+        assert!(fields_of::<()>().is_empty());
+    }
+}

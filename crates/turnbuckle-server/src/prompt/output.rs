@@ -1,0 +1,56 @@
+//! What a prompt may return.
+
+use turnbuckle_types::{GetPromptResult, PromptMessage};
+
+use crate::failure::{Failure, Result};
+
+/// What a prompt may return.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is nothing that a prompt can return",
+    note = "text, a `PromptMessage`, several in a `Vec`, a `GetPromptResult`, or a `Result` of one with an error that can be displayed"
+)]
+pub trait PromptOutput: Send + 'static {
+    /// The result.
+    ///
+    /// # Errors
+    /// When it is a failure.
+    fn into_result(self) -> Result<GetPromptResult>;
+}
+
+impl PromptOutput for GetPromptResult {
+    fn into_result(self) -> Result<GetPromptResult> {
+        Ok(self)
+    }
+}
+
+impl PromptOutput for Vec<PromptMessage> {
+    fn into_result(self) -> Result<GetPromptResult> {
+        Ok(GetPromptResult::new(self))
+    }
+}
+
+impl PromptOutput for PromptMessage {
+    fn into_result(self) -> Result<GetPromptResult> {
+        vec![self].into_result()
+    }
+}
+
+impl PromptOutput for &'static str {
+    fn into_result(self) -> Result<GetPromptResult> {
+        self.to_owned().into_result()
+    }
+}
+
+impl PromptOutput for String {
+    fn into_result(self) -> Result<GetPromptResult> {
+        PromptMessage::user(turnbuckle_types::ContentBlock::text(self)).into_result()
+    }
+}
+
+impl<T: PromptOutput, E: Into<Failure> + Send + 'static> PromptOutput
+    for std::result::Result<T, E>
+{
+    fn into_result(self) -> Result<GetPromptResult> {
+        self.map_err(Into::into)?.into_result()
+    }
+}

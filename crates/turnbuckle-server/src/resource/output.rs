@@ -1,0 +1,75 @@
+//! What a resource may be read as.
+
+use turnbuckle_types::{
+    BlobResourceContents, ReadResourceResult, ResourceContents, TextResourceContents,
+};
+
+use crate::failure::{Failure, Result};
+
+/// What a resource may be read as.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is nothing that a resource can be read as",
+    note = "text, bytes in a `Vec<u8>`, `Vec<ResourceContents>`, a `ReadResourceResult`, or a `Result` of one with an error that can be displayed"
+)]
+pub trait ResourceOutput: Send + 'static {
+    /// The result; contents without a media type get `mime_type`.
+    ///
+    /// # Errors
+    /// When it is a failure.
+    fn into_result(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult>;
+}
+
+impl ResourceOutput for ReadResourceResult {
+    fn into_result(self, _: &str, _: Option<&str>) -> Result<ReadResourceResult> {
+        Ok(self)
+    }
+}
+
+impl ResourceOutput for Vec<ResourceContents> {
+    fn into_result(mut self, _: &str, mime_type: Option<&str>) -> Result<ReadResourceResult> {
+        for contents in &mut self {
+            let said = match contents {
+                ResourceContents::Text(text) => &mut text.mime_type,
+                ResourceContents::Blob(blob) => &mut blob.mime_type,
+                _ => continue,
+            };
+            if said.is_none() {
+                *said = mime_type.map(Into::into);
+            }
+        }
+        Ok(ReadResourceResult::new(self))
+    }
+}
+
+impl ResourceOutput for String {
+    fn into_result(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult> {
+        let mut text = TextResourceContents::new(uri, self);
+        text.mime_type = mime_type.map(Into::into);
+        Ok(ReadResourceResult::new([ResourceContents::Text(text)]))
+    }
+}
+
+impl ResourceOutput for &'static str {
+    fn into_result(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult> {
+        self.to_owned().into_result(uri, mime_type)
+    }
+}
+
+/// Bytes are sent as Base64.
+impl ResourceOutput for Vec<u8> {
+    fn into_result(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult> {
+        use base64::Engine as _;
+        let blob = base64::engine::general_purpose::STANDARD.encode(self);
+        let mut blob = BlobResourceContents::new(uri, blob);
+        blob.mime_type = mime_type.map(Into::into);
+        Ok(ReadResourceResult::new([ResourceContents::Blob(blob)]))
+    }
+}
+
+impl<T: ResourceOutput, E: Into<Failure> + Send + 'static> ResourceOutput
+    for std::result::Result<T, E>
+{
+    fn into_result(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult> {
+        self.map_err(Into::into)?.into_result(uri, mime_type)
+    }
+}

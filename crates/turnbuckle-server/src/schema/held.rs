@@ -1,0 +1,178 @@
+//! A schema that values are held against.
+
+use std::sync::OnceLock;
+
+use serde_json::value::RawValue;
+#[cfg(feature = "validate")]
+use turnbuckle_schema::Validator;
+use turnbuckle_schema::{SchemaFault, Shape, Violations};
+use turnbuckle_types::{Error, Schema};
+
+use crate::error::BuildError;
+
+/// A schema with what checks values against it.
+///
+/// One that is written by hand is compiled at once, so that it is known to be good; one that a type
+/// made is taken to be, and compiled when it is first needed: a server starts without waiting for
+/// it.
+#[derive(Debug)]
+pub(crate) enum Held {
+    /// A type made it, and vouches for what it says, but for what attributes add.
+    Derived {
+        schema: Schema,
+        shape: OnceLock<Result<Shape, SchemaFault>>,
+    },
+    /// Somebody wrote it: every value is checked.
+    Written(Written),
+}
+
+/// What a schema that was written by hand is enforced with.
+#[cfg(not(feature = "validate"))]
+type Written = Shape;
+
+/// What a schema that was written by hand is enforced with.
+#[cfg(feature = "validate")]
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// What mends values; there is none for schemas that it cannot read.
+    shape: Option<Shape>,
+    validator: Validator,
+}
+
+impl Held {
+    pub(crate) fn derived(schema: Schema) -> Self {
+        Self::Derived {
+            schema,
+            shape: OnceLock::new(),
+        }
+    }
+
+    /// # Errors
+    /// If the schema is not good, or says more than this build of the library can check.
+    #[cfg(feature = "validate")]
+    pub(crate) fn written(schema: &Schema, objects: bool) -> Result<Self, BuildError> {
+        let validator = match objects {
+            true => Validator::compile_object(schema),
+            false => Validator::compile(schema),
+        };
+        Ok(Self::Written(Written {
+            shape: Shape::compile(schema).ok(),
+            validator: validator.map_err(|fault| BuildError::new(fault.to_string()))?,
+        }))
+    }
+
+    /// # Errors
+    /// If the schema is not good, or says more than this build of the library can check.
+    #[cfg(not(feature = "validate"))]
+    pub(crate) fn written(schema: &Schema, objects: bool) -> Result<Self, BuildError> {
+        let shape = match objects {
+            true => Shape::compile_object(schema),
+            false => Shape::compile(schema),
+        };
+        let shape = shape.map_err(|fault| BuildError::new(fault.to_string()))?;
+        if let Some(keyword) = shape.uncovered() {
+            return Err(BuildError::new(format!(
+                "the schema says {keyword:?}, which only the feature `validate` of turnbuckle can \
+                 check: add the feature, or leave the keyword out"
+            )));
+        }
+        Ok(Self::Written(shape))
+    }
+
+    /// Whether a value has to be checked although it decodes into its type, or comes from it.
+    ///
+    /// # Errors
+    /// If a type made a schema that is not good.
+    pub(crate) fn constrains(&self) -> Result<bool, Error> {
+        match self {
+            Self::Derived { schema, shape } => Ok(compiled(schema, shape)?.constrains()),
+            Self::Written(_) => Ok(true),
+        }
+    }
+
+    /// Checks a value. `Ok` holds what is wrong with it, if something is.
+    ///
+    /// # Errors
+    /// If a type made a schema that is not good.
+    pub(crate) fn check(&self, value: &RawValue) -> Result<Result<(), Violations>, Error> {
+        match self {
+            Self::Derived { schema, shape } => Ok(compiled(schema, shape)?.check(value)),
+            Self::Written(written) => Ok(written.check(value)),
+        }
+    }
+
+    /// The value that was meant, if that is another one.
+    pub(crate) fn repair(&self, value: &RawValue) -> Option<Box<RawValue>> {
+        match self {
+            Self::Derived { schema, shape } => compiled(schema, shape).ok()?.repair(value),
+            Self::Written(written) => written.repair(value),
+        }
+    }
+}
+
+#[cfg(feature = "validate")]
+impl Written {
+    fn check(&self, value: &RawValue) -> Result<(), Violations> {
+        self.validator.validate(value)
+    }
+
+    fn repair(&self, value: &RawValue) -> Option<Box<RawValue>> {
+        self.shape.as_ref()?.repair(value)
+    }
+}
+
+fn compiled<'a>(
+    schema: &Schema,
+    shape: &'a OnceLock<Result<Shape, SchemaFault>>,
+) -> Result<&'a Shape, Error> {
+    shape
+        .get_or_init(|| Shape::compile(schema))
+        .as_ref()
+        .map_err(|fault| Error::internal(format!("a schema of the tool is not valid: {fault}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(text: &str) -> Schema {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_checked_at_once_and_what_a_type_made_later() {
+        let bad = schema(r#"{"type":"object","properties":{"a":{"type":5}}}"#);
+        assert!(Held::written(&bad, true).is_err());
+        assert!(Held::derived(bad).constrains().is_err());
+
+        let good = schema(r#"{"type":"object","properties":{"a":{"minimum":3}}}"#);
+        let two: &RawValue = serde_json::from_str(r#"{"a":2}"#).unwrap();
+        let written = Held::written(&good, true).unwrap();
+        assert!(written.check(two).unwrap().is_err());
+        let derived = Held::derived(good);
+        assert!(derived.constrains().unwrap());
+        assert!(derived.check(two).unwrap().is_err());
+    }
+
+    #[test]
+    fn arguments_are_objects() {
+        assert!(Held::written(&schema(r#"{"type":"array"}"#), true).is_err());
+        assert!(Held::written(&schema(r#"{"type":"array"}"#), false).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_checked_is_not_taken() {
+        let not = schema(r#"{"type":"object","not":{"required":["a"]}}"#);
+        let held = Held::written(&not, true);
+        if cfg!(feature = "validate") {
+            let value: &RawValue = serde_json::from_str(r#"{"a":2}"#).unwrap();
+            assert!(held.unwrap().check(value).unwrap().is_err());
+        } else {
+            let error = held.unwrap_err().to_string();
+            assert!(
+                error.contains("\"not\"") && error.contains("`validate`"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,176 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::*;
+use crate::failure::Kind;
+use crate::schema::input_schema_of;
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Forecast {
+    city: String,
+    days: Option<u8>,
+    units: Option<Units>,
+    #[serde(default)]
+    stops: Vec<Stop>,
+    #[schemars(range(min = 1, max = 9))]
+    people: Option<u8>,
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Units {
+    Metric,
+    Imperial,
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Stop {
+    name: String,
+}
+
+/// A type that takes less than its schema says.
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct At {
+    places: Vec<Place>,
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Place {
+    #[schemars(with = "String")]
+    address: std::net::Ipv4Addr,
+}
+
+fn intake<T: JsonSchema>(lenient: bool) -> Intake {
+    Intake::new(
+        Held::derived(input_schema_of::<T>().unwrap()),
+        lenient,
+        false,
+    )
+}
+
+fn read_as<T: DeserializeOwned + JsonSchema>(json: &str, lenient: bool) -> Result<T, String> {
+    let raw: &RawValue = serde_json::from_str(json).unwrap();
+    let read = intake::<T>(lenient).read(Some(raw));
+    read.map_err(|failure| match failure.into_kind() {
+        Kind::Arguments(error) => error.to_string(),
+        _ => panic!("another failure"),
+    })
+}
+
+fn read<T: DeserializeOwned + JsonSchema>(json: &str) -> Result<T, String> {
+    read_as(json, true)
+}
+
+#[test]
+fn good_arguments_decode() {
+    let forecast: Forecast = read(r#"{"city":"Bern","units":"metric"}"#).unwrap();
+    assert_eq!(forecast.city, "Bern");
+    assert_eq!(forecast.units, Some(Units::Metric));
+    assert!(read::<At>(r#"{"places":[{"address":"127.0.0.1"}]}"#).is_ok());
+}
+
+#[test]
+fn faults_say_where_what_was_expected_and_what_came() {
+    for (json, expected) in [
+        ("{}", vec!["arguments.city: is missing, but required"]),
+        (
+            r#"{"city":5}"#,
+            vec!["arguments.city: expected a string, got 5"],
+        ),
+        (
+            r#"{"units":"metrik","people":12,"stops":[{"name":"a"},{}]}"#,
+            vec![
+                "arguments.city: is missing",
+                "arguments.units: ",
+                "did you mean \"metric\"",
+                "from 1 to 9",
+                "arguments.stops[1].name",
+            ],
+        ),
+        (
+            r#"{"city":"a","stops":[{"nom":"a"}]}"#,
+            vec!["arguments.stops[0]", "nom", "name"],
+        ),
+        ("[1]", vec!["arguments: expected an object, got [1]"]),
+        ("null", vec!["arguments: expected an object, got null"]),
+    ] {
+        let told = read::<Forecast>(json).unwrap_err();
+        for part in expected {
+            assert!(told.contains(part), "{json}: {told}");
+        }
+    }
+    let told = read::<At>(r#"{"places":[{"address":"127.0.0.1"},{"address":"here"}]}"#);
+    let told = told.unwrap_err();
+    assert!(told.starts_with("arguments.places[1].address: "), "{told}");
+}
+
+#[test]
+fn what_an_attribute_says_is_enforced() {
+    assert!(read::<Forecast>(r#"{"city":"a","people":9}"#).is_ok());
+    assert!(read::<Forecast>(r#"{"city":"a","people":10}"#).is_err());
+}
+
+#[test]
+fn what_was_meant_is_read_where_the_schema_demands_it() {
+    let meant = r#"{"city":"7","days":"3","units":null,"stops":"[{\"name\":\"a\"}]"}"#;
+    let forecast: Forecast = read(meant).unwrap();
+    assert_eq!((forecast.city.as_str(), forecast.days), ("7", Some(3)));
+    assert_eq!(forecast.stops, [Stop { name: "a".into() }]);
+    assert!(read_as::<Forecast>(meant, false).is_err());
+    let null = r#"{"city":"a","stops":null}"#;
+    assert!(read::<Forecast>(null).is_ok());
+    assert!(read_as::<Forecast>(null, false).is_err());
+    assert!(read::<Forecast>(r#"{"city":"a","days":"three"}"#).is_err());
+}
+
+#[test]
+fn what_came_is_repeated_shortened_and_without_control_characters() {
+    let long = format!(
+        r#"{{"city":"a","units":"\u001b[31m{}"}}"#,
+        "x".repeat(100_000)
+    );
+    let told = read::<Forecast>(&long).unwrap_err();
+    assert!(told.len() < 500, "{}", told.len());
+    assert!(
+        !told.contains('\u{1b}') && told.contains("[31mxxx"),
+        "{told}"
+    );
+    let key = format!(
+        r#"{{"city":"a","stops":[{{"{}":1}}]}}"#,
+        "k\\n".repeat(100_000)
+    );
+    let told = read::<Forecast>(&key).unwrap_err();
+    assert!(told.len() < 1500, "{}", told.len());
+    assert!(
+        told.lines().all(|line| line.starts_with("arguments")),
+        "{told}"
+    );
+}
+
+#[test]
+fn absent_arguments_are_empty_ones() {
+    let read: Value = intake::<Value>(true).read(None).unwrap();
+    assert_eq!(read, serde_json::json!({}));
+    assert!(intake::<Forecast>(true).read::<Forecast>(None).is_err());
+}
+
+#[test]
+fn a_handler_that_takes_none_gets_none() {
+    let none = Intake::new(Held::derived(input_schema_of::<()>().unwrap()), true, true);
+    let admits = |json: &str| {
+        none.admit(Some(serde_json::from_str(json).unwrap()))
+            .is_ok()
+    };
+    assert!(none.admit(None).is_ok());
+    assert!(admits("{}") && admits("{ \n}"));
+    assert!(!admits(r#"{"a":1}"#) && !admits("[]"));
+}
+
+#[test]
+fn deep_arguments_are_refused() {
+    let json = format!(r#"{{"a":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+    let told = read::<Value>(&json).unwrap_err();
+    assert!(told.contains("recursion limit"), "{told}");
+}

@@ -1,0 +1,64 @@
+//! The guide's snippets, compiled and run: a type per chapter, which is nothing but its text.
+
+#[doc = include_str!("../../../docs/guide/src/introduction.md")]
+struct Introduction;
+
+#[doc = include_str!("../../../docs/guide/src/first-server.md")]
+struct FirstServer;
+
+#[doc = include_str!("../../../docs/guide/src/tools.md")]
+struct Tools;
+
+#[doc = include_str!("../../../docs/guide/src/arguments.md")]
+struct Arguments;
+
+#[doc = include_str!("../../../docs/guide/src/results.md")]
+struct Results;
+
+#[doc = include_str!("../../../docs/guide/src/errors.md")]
+struct Errors;
+
+#[doc = include_str!("../../../docs/guide/src/resources.md")]
+struct Resources;
+
+#[doc = include_str!("../../../docs/guide/src/prompts.md")]
+struct Prompts;
+
+#[doc = include_str!("../../../docs/guide/src/composition.md")]
+struct Composition;
+
+#[doc = include_str!("../../../docs/guide/src/policy.md")]
+struct Policy;
+
+#[doc = include_str!("../../../docs/guide/src/asking.md")]
+struct Asking;
+
+#[doc = include_str!("../../../docs/guide/src/progress.md")]
+struct Progress;
+
+#[doc = include_str!("../../../docs/guide/src/transports.md")]
+struct Transports;
+
+#[doc = include_str!("../../../docs/guide/src/testing.md")]
+struct Testing;
+
+#[doc = include_str!("../../../docs/guide/src/clients.md")]
+struct Clients;
+
+#[doc = include_str!("../../../docs/guide/src/answering.md")]
+struct Answering;
+
+#[doc = include_str!("../../../docs/guide/src/revisions.md")]
+struct Revisions;
+
+#[doc = include_str!("../../../docs/guide/src/extensions.md")]
+struct Extensions;
+
+#[doc = include_str!("../../../docs/guide/src/without-macros.md")]
+struct WithoutMacros;
+
+#[doc = include_str!("../../../docs/guide/src/from-rmcp.md")]
+struct FromRmcp;
+
+#[doc = include_str!("../../../docs/guide/src/troubleshooting.md")]
+struct Troubleshooting;

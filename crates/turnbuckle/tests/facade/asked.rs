@@ -1,0 +1,169 @@
+//! Scripted answers to what a server asks.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::json;
+use turnbuckle::prelude::*;
+use turnbuckle::testing::{self, TestClient};
+use turnbuckle::types::{CallToolResult, ContentBlock};
+
+#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+struct Confirm {
+    go: bool,
+}
+
+/// Asks by as many forms as it is told, one after the other.
+fn server() -> Server {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Forms {
+        messages: Vec<String>,
+    }
+
+    let forms = Tool::builder("forms").handler(
+        async |Args(Forms { messages }): Args<Forms>, ask: Ask| -> Result<String> {
+            let mut outcomes = Vec::new();
+            for message in &messages {
+                outcomes.push(match ask.form::<Confirm>(message.as_str()).await {
+                    Ok(Confirm { go }) => go.to_string(),
+                    Err(error) => error.to_string(),
+                });
+            }
+            Ok(outcomes.join("; "))
+        },
+    );
+    let sample = Tool::builder("sample").handler(async |ask: Ask| -> Result<String> {
+        let answer = ask.sample("What is the answer?").await?;
+        Ok(format!("{answer:?}"))
+    });
+    let roots = Tool::builder("roots")
+        .handler(async |ask: Ask| -> Result<String> { Ok(format!("{:?}", ask.roots().await?)) });
+    Server::new("asking", "1.0.0")
+        .tool(forms)
+        .tool(sample)
+        .tool(roots)
+        .build()
+        .unwrap()
+}
+
+async fn forms(client: &TestClient, messages: &[&str]) -> Result<CallToolResult> {
+    Ok(client
+        .call("forms", &json!({ "messages": messages }))
+        .await?)
+}
+
+fn text(result: &CallToolResult) -> &str {
+    match result.content.as_slice() {
+        [ContentBlock::Text(text)] => &text.text,
+        other => panic!("not one text: {other:?}"),
+    }
+}
+
+/// With what the client's end fails its test.
+fn fault(client: TestClient) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(|| drop(client))).unwrap_err();
+    *panic.downcast::<String>().unwrap()
+}
+
+/// Revisions in which a server can ask by forms.
+fn with_forms() -> impl Iterator<Item = turnbuckle::session::Revision> {
+    testing::revisions().filter(|revision| revision.features().elicitation)
+}
+
+#[tokio::test]
+async fn forms_are_answered_in_order_and_by_their_words() -> Result {
+    for revision in with_forms() {
+        let client = testing::client(server())
+            .revision(revision)
+            .when("third")
+            .answer_form(json!({"go": false}))
+            .answer_form(json!({"go": true}))
+            .decline_form()
+            .cancel_form()
+            .connect()
+            .await?;
+        let result = forms(&client, &["first", "third", "second", "last"]).await?;
+        let outcomes: Vec<&str> = text(&result).split("; ").collect();
+        assert_eq!(outcomes[..2], ["true", "false"], "{revision:?}");
+        assert!(outcomes[2].contains("declined"), "{outcomes:?}");
+        assert!(outcomes[3].contains("closed"), "{outcomes:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn models_and_roots_are_answered() -> Result {
+    for revision in with_forms() {
+        let client = testing::client(server())
+            .revision(revision)
+            .answer_sample("forty-two")
+            .roots(["file:///work"])
+            .connect()
+            .await?;
+        let said = client.call("sample", &()).await?;
+        assert!(text(&said).contains("forty-two"), "{said:?}");
+        let roots = client.call("roots", &()).await?;
+        assert!(text(&roots).contains("file:///work"), "{roots:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_scripted_fails_the_test() -> Result {
+    for revision in with_forms() {
+        let client = testing::client(server())
+            .revision(revision)
+            .connect()
+            .await?;
+        // It fails in one era and is told to the tool in the other.
+        let _ = forms(&client, &["Deploy?"]).await;
+        assert_eq!(
+            fault(client),
+            "the script does not fit the server:\n\
+             - the server asked by form what nobody scripted: \"Deploy?\"",
+            "{revision:?}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_asked_for_fails_the_test() -> Result {
+    let client = testing::client(server())
+        .answer_form(json!({"go": true}))
+        .when("never")
+        .decline_form()
+        .answer_sample("unheard")
+        .connect()
+        .await?;
+    forms(&client, &["Deploy?"]).await?;
+    assert_eq!(
+        fault(client),
+        "the script does not fit the server:\n\
+         - the server never asked by form for answer 2 of the script, for \"never\"\n\
+         - the server never asked by sample for answer 3 of the script"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_be_asked_is_not_asked() -> Result {
+    let client = testing::client(server())
+        .without_answers()
+        .connect()
+        .await?;
+    let result = forms(&client, &["Deploy?"]).await?;
+    assert_ne!(text(&result), "true");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_told_when_the_client_connects() {
+    let told = testing::client(server()).answer_form(1).connect().await;
+    let told = format!("{:?}", told.map(drop).unwrap_err());
+    assert!(
+        told.starts_with("an answer to a form is an object"),
+        "{told}"
+    );
+    let told = testing::client(server()).roots(["work"]).connect().await;
+    assert!(told.is_err());
+}

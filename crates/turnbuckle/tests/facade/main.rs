@@ -1,0 +1,9 @@
+//! The facade: servers as processes, and the testing kit.
+
+// A test fails by panicking, and so do the functions that it calls.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod asked;
+mod process;
+mod revisions;
+mod surface;

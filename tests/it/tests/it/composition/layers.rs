@@ -1,0 +1,288 @@
+//! tower layers around servers, groups and items.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context as Task, Poll};
+use std::time::Duration;
+
+use serde_json::json;
+use tower::limit::ConcurrencyLimitLayer;
+use tower::timeout::TimeoutLayer;
+use tower_layer::Layer;
+use tower_service::Service;
+use turnbuckle_it::harness::{Case, Client};
+use turnbuckle_server::service::{Answer, Call, CallService, ItemKind};
+use turnbuckle_server::{Context, Failure, Group, Prompt, Resource, Server, Tool};
+use turnbuckle_types::{BooleanSchema, ElicitParams, ElicitationSchema};
+
+use super::policy::Busy;
+use crate::support::{able, call, connect_able, converse, message, result, text, told};
+
+/// Notes what passes it, in and out, in one list with others.
+#[derive(Clone)]
+struct Notes {
+    name: &'static str,
+    list: Arc<Mutex<Vec<String>>>,
+}
+
+#[derive(Clone)]
+struct Noting(Notes, CallService);
+
+impl Layer<CallService> for Notes {
+    type Service = Noting;
+
+    fn layer(&self, inner: CallService) -> Noting {
+        Noting(self.clone(), inner)
+    }
+}
+
+type Answering<E> = Pin<Box<dyn Future<Output = Result<Answer, E>> + Send>>;
+
+impl Service<Call> for Noting {
+    type Response = Answer;
+    type Error = Infallible;
+    type Future = Answering<Infallible>;
+
+    fn poll_ready(&mut self, cx: &mut Task<'_>) -> Poll<Result<(), Infallible>> {
+        self.1.poll_ready(cx)
+    }
+
+    fn call(&mut self, call: Call) -> Self::Future {
+        let Notes { name, list } = self.0.clone();
+        list.lock()
+            .unwrap()
+            .push(format!("{name}: {:?} {}", call.kind(), call.name()));
+        let answer = self.1.call(call);
+        Box::pin(async move {
+            let answer = answer.await?;
+            list.lock()
+                .unwrap()
+                .push(format!("{name}: failed {}", answer.is_error()));
+            Ok(answer)
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_outermost_comes_first_and_what_is_added_later_has_the_servers() {
+    let list = Arc::default();
+    let notes = |name| Notes {
+        name,
+        list: Arc::clone(&list),
+    };
+    let group = Group::new()
+        .layer(notes("group"))
+        .tool(
+            Tool::builder("fails")
+                .handler(|| Err::<(), _>("no"))
+                .layer(notes("first"))
+                .layer(notes("second")),
+        )
+        .prompt(Prompt::builder("p").handler(async || "p"))
+        .resource(Resource::builder("r://{x}", "r").handler(async || "r"));
+    let server = Server::new("s", "1")
+        .layer(notes("server"))
+        .group(group)
+        .build()
+        .unwrap();
+    server
+        .add_tool(Tool::builder("later").handler(|| "later"))
+        .unwrap();
+    let passed = || list.lock().unwrap().drain(..).collect::<Vec<String>>();
+    for case in Case::all() {
+        let mut client = Client::connect(case, &server).await;
+        assert_eq!(
+            told(&call(&mut client, "fails", json!({})).await),
+            "no",
+            "{case}"
+        );
+        let names = ["server", "group", "first", "second"];
+        let inward = names.iter().map(|name| format!("{name}: Tool fails"));
+        let outward = names
+            .iter()
+            .rev()
+            .map(|name| format!("{name}: failed true"));
+        assert_eq!(
+            passed(),
+            inward.chain(outward).collect::<Vec<_>>(),
+            "{case}"
+        );
+        assert_eq!(
+            text(&call(&mut client, "later", json!({})).await),
+            "later",
+            "{case}"
+        );
+        assert_eq!(
+            passed(),
+            ["server: Tool later", "server: failed false"],
+            "{case}"
+        );
+        client.request("prompts/get", json!({"name": "p"})).await;
+        assert_eq!(
+            passed()[..2],
+            ["server: Prompt p", "group: Prompt p"],
+            "{case}"
+        );
+        client
+            .request("resources/read", json!({"uri": "r://1"}))
+            .await;
+        assert_eq!(
+            passed()[..2],
+            ["server: Resource r://1", "group: Resource r://1"],
+            "{case}"
+        );
+        call(&mut client, "unknown", json!({})).await;
+        assert_eq!(
+            passed(),
+            [""; 0],
+            "what does not exist is not called, {case}"
+        );
+    }
+}
+
+/// Answers for what is called, or changes how it failed.
+#[derive(Clone)]
+struct Gate(CallService);
+
+impl Service<Call> for Gate {
+    type Response = Answer;
+    type Error = Failure;
+    type Future = Answering<Failure>;
+
+    fn poll_ready(&mut self, _: &mut Task<'_>) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: Call) -> Self::Future {
+        assert_eq!(call.kind(), ItemKind::Tool);
+        let name = call.name().to_owned();
+        let answer = self.0.call(call);
+        Box::pin(async move {
+            match name.as_str() {
+                "cached" => Answer::of_tool("from the layer"),
+                "shut" => Err(Failure::new("the gate is shut")),
+                "changed" => match answer.await {
+                    Ok(answer) if answer.is_error() => Ok(Answer::of_failure("it failed, softly")),
+                    Ok(answer) => Ok(answer),
+                },
+                _ => answer.await.map_err(|never| match never {}),
+            }
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_layer_answers_itself_fails_and_changes_failures() {
+    let failing = |name: &str| Tool::builder(name).handler(async || Err::<(), _>("hard"));
+    let server = Server::new("s", "1")
+        .group(
+            Group::new()
+                .layer(tower_layer::layer_fn(Gate))
+                .tool(failing("cached"))
+                .tool(failing("shut"))
+                .tool(failing("changed"))
+                .tool(failing("passed")),
+        )
+        .build()
+        .unwrap();
+    for case in Case::all() {
+        let mut client = Client::connect(case, &server).await;
+        let mut answer = async |name| call(&mut client, name, json!({})).await;
+        assert_eq!(text(&answer("cached").await), "from the layer", "{case}");
+        assert_eq!(told(&answer("shut").await), "the gate is shut", "{case}");
+        assert_eq!(
+            told(&answer("changed").await),
+            "it failed, softly",
+            "{case}"
+        );
+        assert_eq!(told(&answer("passed").await), "hard", "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeout_of_towers_is_a_failure() {
+    let endless = async || std::future::pending::<String>().await;
+    let server = Server::new("s", "1")
+        .layer(TimeoutLayer::new(Duration::from_secs(3)))
+        .tool(Tool::builder("endless").handler(endless))
+        .tool(Tool::builder("quick").handler(|| "quick"))
+        .prompt(Prompt::builder("endless").handler(endless))
+        .build()
+        .unwrap();
+    for case in Case::all() {
+        let mut client = Client::connect(case, &server).await;
+        assert_eq!(
+            text(&call(&mut client, "quick", json!({})).await),
+            "quick",
+            "{case}"
+        );
+        let late = call(&mut client, "endless", json!({})).await;
+        assert_eq!(told(&late), "request timed out", "{case}");
+        let late = client
+            .request("prompts/get", json!({"name": "endless"}))
+            .await;
+        assert_eq!(message(&late), "request timed out", "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_towers_around_a_group_is_one_for_all_in_it() {
+    for case in Case::all() {
+        let busy = Busy::new();
+        let server = Server::new("s", "1")
+            .group(
+                Group::new()
+                    .layer(ConcurrencyLimitLayer::new(2))
+                    .tool(busy.tool("one"))
+                    .tool(busy.tool("two")),
+            )
+            .build()
+            .unwrap();
+        let mut client = Client::connect(case, &server).await;
+        let mut ids = Vec::new();
+        for name in ["one", "two", "one", "two", "one"] {
+            ids.push(
+                client
+                    .start("tools/call", json!({"name": name, "arguments": {}}))
+                    .await,
+            );
+        }
+        for id in ids {
+            assert_eq!(text(&client.response(id).await), "done", "{case}");
+        }
+        assert_eq!(busy.most(), 2, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_to_the_client_pass_layers_and_turns() {
+    let asks = async |context: Context| {
+        let fields = ElicitationSchema::new().required("go", BooleanSchema::new());
+        let answer = context.ask("go", ElicitParams::form("Go?", fields))?;
+        Ok::<_, Failure>(format!("{:?}", answer.action))
+    };
+    let list = Arc::default();
+    let server = Server::new("s", "1")
+        .max_concurrent(1)
+        .layer(Notes {
+            name: "layer",
+            list: Arc::clone(&list),
+        })
+        .tool(Tool::builder("asks").handler(asks))
+        .build()
+        .unwrap();
+    for case in Case::all() {
+        let able = able(case.revision);
+        if able.get("elicitation").is_none() {
+            continue;
+        }
+        let mut client = connect_able(case, &server, able).await;
+        let params = json!({"name": "asks", "arguments": {}});
+        let accept = |_: &_| json!({"action": "accept", "content": {"go": true}});
+        let (answer, asked) = converse(&mut client, "tools/call", params, accept).await;
+        assert_eq!((text(&answer), asked.len()), ("Accept", 1), "{case}");
+        assert_eq!(result(&answer)["isError"], json!(null), "{case}");
+        assert!(!list.lock().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,7 @@
+//! Servers made of parts: groups, mounts, layers, limits, and changes while they run.
+
+mod batch;
+mod blocking;
+mod grouping;
+mod layers;
+mod policy;
