@@ -155,7 +155,6 @@ const TABLE: &[Row] = &[
             "clap",
             "clap_complete",
             "rustix",
-            "schemars",
             "serde",
             "serde_json",
             "tokio",

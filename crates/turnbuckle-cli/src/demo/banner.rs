@@ -4,29 +4,15 @@ use std::fmt;
 
 use turnbuckle::session::Revision;
 
-use super::Everything;
-
 /// The greeting of a demo that listens at `url`, and at `sse` for clients of the oldest transport.
 pub(super) struct Banner<'a> {
-    pub(super) demo: &'a Everything,
     pub(super) url: &'a str,
     pub(super) sse: Option<&'a str>,
 }
 
 impl fmt::Display for Banner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            demo:
-                Everything {
-                    tools,
-                    prompts,
-                    resources,
-                    templates,
-                    ..
-                },
-            url,
-            sse,
-        } = self;
+        let Self { url, sse } = self;
         let revisions = Revision::ALL.map(Revision::as_str).join(", ");
         let newest = Revision::NEWEST.as_str();
         let older = sse.map_or_else(String::new, |url| {
@@ -37,7 +23,6 @@ impl fmt::Display for Banner<'_> {
             "\
 Turnbuckle demo {version}: everything that an MCP server can offer
 
-  serves   {tools} tools, {prompts} prompts, {resources} resources, {templates} resource template
   speaks   every MCP revision: {revisions}
   listens  at this address, for this machine only:
 

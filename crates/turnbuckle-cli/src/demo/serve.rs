@@ -6,11 +6,12 @@ use std::pin::pin;
 use std::time::Duration;
 
 use clap::Args;
+use turnbuckle::Server;
 use turnbuckle::http::{Config, HttpServer};
 use turnbuckle::stdio::{self, StdioOptions};
 
-use super::Everything;
 use super::banner::Banner;
+use super::everything;
 use crate::ending::Endings;
 use crate::failure::Failure;
 
@@ -45,45 +46,41 @@ fn path(text: &str) -> Result<String, &'static str> {
 
 /// Serves until the client or the user ends it.
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
-    let demo = Everything::new().map_err(|error| Failure::new(error.to_string()))?;
+    let server = everything().map_err(|error| Failure::new(error.to_string()))?;
     if options.stdio {
-        over_stdio(demo).await
+        over_stdio(server).await
     } else {
-        over_http(demo, options).await
+        over_http(server, options).await
     }
 }
 
 /// Standard output belongs to the protocol; a person at a terminal is told elsewhere.
-async fn over_stdio(demo: Everything) -> Result<(), Failure> {
+async fn over_stdio(server: Server) -> Result<(), Failure> {
     if io::stderr().is_terminal() {
         eprintln!("turnbuckle demo: one JSON message per line. Ctrl-C ends it.");
     }
-    stdio::run(demo.server, StdioOptions::new())
+    stdio::run(server, StdioOptions::new())
         .await
         .map_err(|error| Failure::new(format!("standard input and output: {error}")))
 }
 
 /// The first signal ends it once what is under way is done, the second at once.
-async fn over_http(demo: Everything, options: Options) -> Result<(), Failure> {
+async fn over_http(server: Server, options: Options) -> Result<(), Failure> {
     let config = Config::new().shutdown_time(PATIENCE).http_sse(true);
     let address = (Ipv4Addr::LOCALHOST, options.port);
-    let http = HttpServer::bind(demo.server.clone(), address, config)
+    let http = HttpServer::bind(server, address, config)
         .await
         .map_err(|error| cannot_listen(options.port, &error))?
         .path(options.path);
     let mut endings =
         Endings::new().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let (url, sse) = (http.url(), http.sse_url());
+    let banner = Banner {
+        url: &url,
+        sse: sse.as_deref(),
+    };
     io::stdout()
-        .write_all(
-            Banner {
-                demo: &demo,
-                url: &url,
-                sse: sse.as_deref(),
-            }
-            .to_string()
-            .as_bytes(),
-        )
+        .write_all(banner.to_string().as_bytes())
         .map_err(|error| Failure::new(format!("cannot say where it listens: {error}")))?;
 
     let shutdown = http.shutdown();
