@@ -53,6 +53,8 @@ use parse::item::Kind;
 /// | `scope` | what a principal needs to call it; may come again | |
 /// | `meta` | a `Meta` | |
 /// | `blocking` | alone: runs a sync function on the blocking pool | in place |
+/// | `deadline`, `max_concurrent` | a `Duration`, a number: see the setters of `Tool` | none of its own |
+/// | `input_schema`, `output_schema` | a `Schema` that is written by hand | from the types |
 /// | `rename_all` | how arguments are spelled, in serde's words: `"camelCase"` | as the parameters |
 /// | `crate` | where the facade is | `"::turnbuckle"` |
 ///

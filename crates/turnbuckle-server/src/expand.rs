@@ -10,6 +10,7 @@ use crate::extract::Extract;
 use crate::failure::Failure;
 use crate::output::{Structured, ToolOutput};
 
+#[doc(hidden)]
 pub use {schemars, serde};
 
 /// What can be an argument of a `K`.

@@ -5,7 +5,7 @@
 //!   `#[server]` for the methods of an `impl` block; `#[data]` makes a type one that travels.
 //! - What a handler can take: [`Args`] or [`RawArguments`], [`State`], [`Progress`], [`Log`],
 //!   [`Cancel`], [`Client`] (who asks), [`Meta`], [`Ask`], [`Http`], [`Context`] (all of it), and
-//!   of a resource [`Reading`].
+//!   of a resource [`Reading`], of a completer [`Typing`].
 //! - What it can return beside what it means: [`Structured`], [`Result`] and [`Failure`].
 //!
 //! [`Client`] is the one who asks. The client that reaches servers is `turnbuckle::Client`, with the
@@ -15,7 +15,7 @@
 pub use turnbuckle_macros::{data, prompt, resource, server, tool};
 pub use turnbuckle_server::{
     Args, Ask, Audio, Cancel, Client, Context, Failure, Group, Http, Image, Log, Progress, Prompt,
-    RawArguments, Reading, Resource, Result, Server, State, Structured, Tool,
+    RawArguments, Reading, Resource, Result, Server, State, Structured, Tool, Typing,
 };
 pub use turnbuckle_types::Meta;
 

@@ -26,8 +26,17 @@ const COMMON: &[&str] = &[
     "meta",
     "rename_all",
     "blocking",
+    "deadline",
+    "max_concurrent",
 ];
-const OF_TOOLS: &[&str] = &["read_only", "destructive", "idempotent", "open_world"];
+const OF_TOOLS: &[&str] = &[
+    "read_only",
+    "destructive",
+    "idempotent",
+    "open_world",
+    "input_schema",
+    "output_schema",
+];
 const OF_RESOURCES: &[&str] = &["mime", "cache", "size"];
 
 impl Kind {
@@ -147,7 +156,8 @@ impl Item {
                 self.name = name.value();
                 self.name_span = name.span();
             }
-            "title" | "scope" | "size" | "meta" => {
+            "title" | "scope" | "size" | "meta" | "deadline" | "max_concurrent" | "input_schema"
+            | "output_schema" => {
                 let value = key.expression()?;
                 self.setters.extend(quote!(.#setter(#value)));
             }

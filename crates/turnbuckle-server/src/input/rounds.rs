@@ -34,6 +34,8 @@ pub(crate) struct Round {
     journal: Journal,
     /// Whether the handler has one.
     asks: AtomicBool,
+    /// Whether it came with answers alone, without what an earlier round sealed.
+    unsealed: bool,
 }
 
 impl Round {
@@ -65,6 +67,7 @@ impl Round {
             used: Mutex::default(),
             journal: self.journal.next(),
             asks: AtomicBool::new(self.asks()),
+            unsealed: false,
         }
     }
 
@@ -75,6 +78,12 @@ impl Round {
             .unwrap_or_else(PoisonError::into_inner)
             .insert(key, answer.clone());
         Some(answer)
+    }
+
+    /// The answer to a question that was not asked yet: a client that knows its key may bring it
+    /// along with the request.
+    pub(crate) fn brought(&self, key: &str) -> Option<&Json> {
+        self.answers.get(key).filter(|_| self.unsealed)
     }
 
     pub(crate) fn state(&self) -> Option<&Json> {
@@ -148,7 +157,10 @@ impl Rounds {
         if params.input_responses.is_none() && params.request_state.is_none() {
             return Ok(None);
         }
-        let mut round = Round::default();
+        let mut round = Round {
+            unsealed: params.request_state.is_none(),
+            ..Round::default()
+        };
         let mut kept = None;
         if let Some(raw) = params.request_state {
             let state = text(raw)

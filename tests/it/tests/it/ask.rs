@@ -15,7 +15,9 @@ use turnbuckle_server::{
     Ask, AskError, Failure, Handler, Prompt, Resource, Server, ServerBuilder, Tool, ToolOutput,
 };
 use turnbuckle_session::Revision;
-use turnbuckle_types::{CreateMessageParams, SamplingMessage};
+use turnbuckle_types::{
+    CreateMessageParams, ElicitFormParams, ElicitationSchema, SamplingMessage, StringSchema,
+};
 
 use crate::support::{Question, able, code, connect_able, converse, result, text, told};
 
@@ -356,4 +358,50 @@ async fn a_legacy_user_who_refuses_sampling_declines() {
         .answer_error(&asked["id"], -1, "User rejected sampling request")
         .await;
     assert_eq!(text(&client.response(id).await), "declined");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_may_come_along_with_the_first_request() {
+    let named = server(tool(async |ask: Ask| -> Result<String, Failure> {
+        let said: Said = ask.form("Who?").key("who").await?;
+        let more: Said = ask.form("What?").await?;
+        Ok(format!("{} {}", said.said, more.said))
+    }));
+    let mut client = connect(Case::pipe(Revision::NEWEST), &named).await;
+    let brought = json!({
+        "name": "it",
+        "inputResponses": {
+            "who": accept(json!({"said": "Ada"})),
+            // Only a key that the handler chose is known before it is asked.
+            "form-1": accept(json!({"said": "early"})),
+        },
+    });
+    let answers = |_: &Question| accept(json!({"said": "asked"}));
+    let (answer, asked) = converse(&mut client, "tools/call", brought, answers).await;
+    assert_eq!(text(&answer), "Ada asked");
+    assert_eq!(asked.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_form_by_hand_gives_what_came_of_it() {
+    let server = server(tool(async |ask: Ask| -> Result<String, Failure> {
+        let schema = ElicitationSchema::new().required("said", StringSchema::new());
+        let result = ask.form_of(ElicitFormParams::new("Say", schema)).await?;
+        Ok(format!("{:?}", result.action))
+    }));
+    for case in both() {
+        for (action, told) in [
+            ("accept", "Accept"),
+            ("decline", "Decline"),
+            ("cancel", "Cancel"),
+        ] {
+            let mut client = connect(case, &server).await;
+            let answers = move |_: &Question| match action {
+                "accept" => accept(json!({"said": "x"})),
+                _ => json!({"action": action}),
+            };
+            let (answer, _) = converse(&mut client, "tools/call", call(), answers).await;
+            assert_eq!(text(&answer), told, "{case}");
+        }
+    }
 }

@@ -28,7 +28,7 @@ struct Running {
 
 impl Running {
     async fn start(server: Server, config: Config) -> Self {
-        let server = HttpServer::bind(server, ("127.0.0.1", 0), config).await;
+        let server = HttpServer::bind(server, "127.0.0.1:0", config).await;
         let server = server.unwrap().path("mcp");
         assert!(server.url().ends_with("/mcp"));
         Self {
@@ -129,11 +129,11 @@ fn holding() -> (Server, Arc<Notify>, Arc<Notify>) {
 async fn serving_binds_loopback_by_default() {
     let running = Running::start(echo(), Config::new()).await;
     assert!(running.address.ip().is_loopback());
-    let refused = HttpServer::bind(echo(), ("0.0.0.0", 0), Config::new()).await;
+    let refused = HttpServer::bind(echo(), "0.0.0.0:0", Config::new()).await;
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("Config::allowed_hosts"), "{refused}");
     let named = Config::new().allowed_hosts(["mcp.example"]);
-    HttpServer::bind(echo(), ("0.0.0.0", 0), named)
+    HttpServer::bind(echo(), "0.0.0.0:0", named)
         .await
         .unwrap();
     let foreign = "GET /mcp HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
@@ -145,7 +145,7 @@ async fn serving_binds_loopback_by_default() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_address_is_a_name_of_its_server() {
-    let server = HttpServer::bind(echo(), ("127.0.0.2", 0), Config::new()).await;
+    let server = HttpServer::bind(echo(), "127.0.0.2:0", Config::new()).await;
     let server = server.unwrap();
     let running = Running {
         address: server.local_addr(),

@@ -60,7 +60,8 @@ impl<T> Asked<T> {
 
     /// The key of the question on the wire, at most 128 bytes long. Each question of a request has one
     /// of its own: `form-1`, `form-2`, `sample-1` and so on, where none is given. Equal questions that
-    /// are asked in parallel are told apart by it.
+    /// are asked in parallel are told apart by it. A client that knows the key may bring the answer
+    /// along with its first request.
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
@@ -71,9 +72,19 @@ impl<T> Asked<T> {
         check_one(&request, call).map_err(AskError::unaskable)?;
         let journal = self.ask.round.journal();
         let key = journal.ask(self.key.as_deref(), &request)?;
-        let known = journal
-            .answer(&key)
-            .filter(|_| self.ask.context.is_legacy());
+        let known = match self
+            .key
+            .as_deref()
+            .and_then(|key| self.ask.round.brought(key))
+        {
+            Some(brought) => {
+                journal.answered(&key, brought.clone());
+                Some(brought.clone())
+            }
+            None => journal
+                .answer(&key)
+                .filter(|_| self.ask.context.is_legacy()),
+        };
         let call = call.clone();
         let way = match known {
             Some(answer) => Way::Known(answer),

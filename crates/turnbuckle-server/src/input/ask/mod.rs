@@ -119,6 +119,15 @@ impl Ask {
         Asked::new(self.clone(), form, read_form)
     }
 
+    /// Asks the user to fill in a form that is put together by hand, and gives what came of it: a no
+    /// is no error here.
+    ///
+    /// # Errors
+    /// Through the future: the client has no forms, or the answer does not fit.
+    pub fn form_of(&self, form: ElicitFormParams) -> Asked<ElicitResult> {
+        Asked::new(self.clone(), Ok(form.into()), read_outcome)
+    }
+
     /// Asks the user to go to a URL, where the rest happens out of the client's sight. Resolves when
     /// they agreed to; whether they did what waits there is for the server to find out.
     ///
@@ -229,6 +238,14 @@ fn read_form<T: DeserializeOwned>(asked: &InputRequest, answer: &Json) -> Result
     };
     let result = accepted(asked_of(answer)?)?;
     lenient::read(result, &form.requested_schema)
+}
+
+fn read_outcome(asked: &InputRequest, answer: &Json) -> Result<ElicitResult, AskError> {
+    let InputRequest::Elicit(ElicitParams::Form(form)) = asked else {
+        return Err(AskError::Malformed("it answers no form".to_owned()));
+    };
+    let result = Question::read(form, answer);
+    result.map_err(|error| AskError::Malformed(error.message().to_owned()))
 }
 
 fn read_url(_: &InputRequest, answer: &Json) -> Result<(), AskError> {

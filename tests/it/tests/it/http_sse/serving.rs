@@ -20,7 +20,7 @@ use crate::servers::{echo, echo_builder};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn bind(config: Config) -> HttpServer {
-    HttpServer::bind(echo(), ("127.0.0.1", 0), config)
+    HttpServer::bind(echo(), "127.0.0.1:0", config)
         .await
         .unwrap()
 }
@@ -133,7 +133,7 @@ async fn who_hangs_up_gives_everything_up() {
         .build()
         .unwrap();
     let config = Config::new().http_sse(true).max_sse_connections(1);
-    let server = HttpServer::bind(server, ("127.0.0.1", 0), config).await;
+    let server = HttpServer::bind(server, "127.0.0.1:0", config).await;
     let server = server.unwrap();
     let (address, shutdown) = (server.local_addr(), server.shutdown());
     let serving = tokio::spawn(server.serve());

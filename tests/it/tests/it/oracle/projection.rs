@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use turnbuckle_it::oracle::{Oracle, Sender};
 use turnbuckle_types::method::{Notification, Request};
-use turnbuckle_types::{InputRequired, method as m};
+use turnbuckle_types::{ErrorKind, InputRequired, method as m};
 use turnbuckle_wire::era::{Project, Projected, Reply, write_reply};
 use turnbuckle_wire::revision::{Method, Party, Revision};
 use turnbuckle_wire::rpc;
@@ -165,7 +165,7 @@ where
     for (revision, sender) in reaching(R::METHOD) {
         match decoded::<R::Params>(params).expressible(revision.features()) {
             Err(error) => {
-                assert!(error.is_missing_capability());
+                assert!(matches!(error.kind(), ErrorKind::MissingCapability(_)));
                 continue;
             }
             Ok(()) => asked.push(revision),
