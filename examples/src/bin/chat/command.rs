@@ -1,0 +1,151 @@
+//! What a line says.
+
+use serde_json::{Map, Value};
+
+/// What can be typed.
+pub(crate) const HELP: &str = "\
+servers                     the servers
+tools | resources | prompts what they have
+SERVER.TOOL key=value …     calls a tool; or with its arguments as {json}
+prompt SERVER.NAME key=value …
+read SERVER URI
+watch SERVER URI            tells when the resource changes
+wait                        until a server tells of a change
+quit";
+
+/// A line.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Command {
+    Help,
+    Servers,
+    Tools,
+    Resources,
+    Prompts,
+    Read { server: String, uri: String },
+    Watch { server: String, uri: String },
+    Prompt { name: String, arguments: Arguments },
+    Call { name: String, arguments: Arguments },
+    Wait,
+    Quit,
+}
+
+impl Command {
+    /// What a line says; nothing, if it is empty or begins with `#`.
+    pub(crate) fn parse(line: &str) -> Result<Option<Self>, String> {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(None);
+        }
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        let alone = |command: Self| match rest {
+            "" => Ok(command),
+            _ => Err(format!("{word} stands alone")),
+        };
+        let of_server = || {
+            let (server, uri) = rest
+                .split_once(char::is_whitespace)
+                .ok_or_else(|| format!("{word} SERVER URI"))?;
+            Ok::<_, String>((server.to_owned(), uri.trim().to_owned()))
+        };
+        let command = match word {
+            "help" => alone(Self::Help)?,
+            "servers" => alone(Self::Servers)?,
+            "tools" => alone(Self::Tools)?,
+            "resources" => alone(Self::Resources)?,
+            "prompts" => alone(Self::Prompts)?,
+            "wait" => alone(Self::Wait)?,
+            "quit" | "exit" => alone(Self::Quit)?,
+            "read" => of_server().map(|(server, uri)| Self::Read { server, uri })?,
+            "watch" => of_server().map(|(server, uri)| Self::Watch { server, uri })?,
+            "prompt" => {
+                let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+                let (name, arguments) = (name.to_owned(), Arguments::parse(rest.trim())?);
+                Self::Prompt { name, arguments }
+            }
+            name => {
+                let (name, arguments) = (name.to_owned(), Arguments::parse(rest)?);
+                Self::Call { name, arguments }
+            }
+        };
+        Ok(Some(command))
+    }
+}
+
+/// Arguments, as they were typed.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Arguments {
+    Json(Map<String, Value>),
+    Words(Vec<(String, String)>),
+}
+
+impl Arguments {
+    /// Reads a JSON object, or `key=value …`.
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.starts_with('{') {
+            let json = serde_json::from_str(text);
+            return json
+                .map(Self::Json)
+                .map_err(|error| format!("the arguments: {error}"));
+        }
+        let pair = |word: String| match word.split_once('=') {
+            Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+            None => Err(format!("{word:?} is not key=value")),
+        };
+        words(text)?
+            .into_iter()
+            .map(pair)
+            .collect::<Result<_, _>>()
+            .map(Self::Words)
+    }
+
+    /// What they are for a tool with this schema: a word is text where text is due, and else what it
+    /// is as JSON.
+    pub(crate) fn for_schema(self, schema: &Value) -> Map<String, Value> {
+        let words = match self {
+            Self::Json(json) => return json,
+            Self::Words(words) => words,
+        };
+        let value = |(key, word): (String, String)| {
+            let is_text = schema["properties"][&key]["type"] == "string";
+            let read = || serde_json::from_str(&word).ok();
+            let value = (!is_text).then(read).flatten();
+            (key, value.unwrap_or(Value::String(word)))
+        };
+        words.into_iter().map(value).collect()
+    }
+
+    /// What they are for a prompt: all of them text.
+    pub(crate) fn texts(self) -> Vec<(String, String)> {
+        let text = |(key, value): (String, Value)| match value {
+            Value::String(text) => (key, text),
+            other => (key, other.to_string()),
+        };
+        match self {
+            Self::Json(json) => json.into_iter().map(text).collect(),
+            Self::Words(words) => words,
+        }
+    }
+}
+
+/// Words between blanks; what stands between single quotes is one.
+fn words(text: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quoted = false;
+    for c in text.chars() {
+        match c {
+            '\'' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            c if c.is_whitespace() && !quoted => words.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    if quoted {
+        return Err("a quote is not closed".to_owned());
+    }
+    words.extend(word);
+    Ok(words)
+}

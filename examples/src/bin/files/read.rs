@@ -1,0 +1,203 @@
+//! Reading: files with their media types, lines of text, and what is in a directory.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use cap_std::fs::DirEntry;
+use turnbuckle::prelude::*;
+
+use crate::grant::{Place, Tree};
+use crate::place;
+
+/// Bytes of a file that is read.
+pub(crate) const MAX_FILE: u64 = 4 << 20;
+
+/// Entries of a directory that are listed.
+const MAX_ENTRIES: usize = 2000;
+
+/// What a file holds, with its media type.
+pub(crate) enum Content {
+    Text(String, &'static str),
+    Bytes(Vec<u8>, &'static str),
+}
+
+/// What is in a directory.
+#[data]
+pub(crate) struct Listing {
+    entries: Vec<Entry>,
+    /// Whether there are more that are not listed.
+    truncated: bool,
+}
+
+/// Something in a directory.
+#[data]
+struct Entry {
+    name: String,
+    uri: String,
+    kind: Kind,
+    /// In bytes; of files only.
+    size: Option<u64>,
+}
+
+#[data(rename_all = "lowercase")]
+enum Kind {
+    File,
+    Directory,
+    Link,
+    Other,
+}
+
+/// Lines of a text.
+#[data]
+pub(crate) struct Text {
+    text: String,
+    /// How many lines the file has.
+    lines: usize,
+}
+
+/// The directories that are served.
+pub(crate) fn overview(tree: &Tree) -> Listing {
+    let entry = |path: &Path| Entry {
+        name: path.display().to_string(),
+        uri: place::uri_of(path),
+        kind: Kind::Directory,
+        size: None,
+    };
+    Listing {
+        entries: tree
+            .grants()
+            .iter()
+            .map(|grant| entry(grant.path()))
+            .collect(),
+        truncated: false,
+    }
+}
+
+/// What is in a directory, by name.
+pub(crate) fn list(place: &Place) -> io::Result<Listing> {
+    let path = place.path();
+    let mut entries = Vec::new();
+    let mut truncated = false;
+    for found in place.dir()?.entries()? {
+        if entries.len() == MAX_ENTRIES {
+            truncated = true;
+            break;
+        }
+        entries.extend(entry(&path, &found?));
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Listing { entries, truncated })
+}
+
+/// An entry, unless it has no name that could be told, or is gone.
+fn entry(directory: &Path, found: &DirEntry) -> Option<Entry> {
+    let name = found.file_name().into_string().ok()?;
+    let metadata = found.metadata().ok()?;
+    let kind = match metadata.file_type() {
+        kind if kind.is_file() => Kind::File,
+        kind if kind.is_dir() => Kind::Directory,
+        kind if kind.is_symlink() => Kind::Link,
+        _ => Kind::Other,
+    };
+    Some(Entry {
+        uri: place::uri_of(&directory.join(&name)),
+        size: metadata.is_file().then(|| metadata.len()),
+        name,
+        kind,
+    })
+}
+
+/// A file, or what is in a directory.
+pub(crate) fn read(place: &Place) -> io::Result<Content> {
+    if place.is_dir()? {
+        let listing = serde_json::to_string_pretty(&list(place)?)?;
+        return Ok(Content::Text(listing, "application/json"));
+    }
+    let bytes = bytes(place.file()?)?;
+    let known = media_type(&place.path());
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) => Content::Text(text, known.unwrap_or("text/plain")),
+        Err(error) => Content::Bytes(
+            error.into_bytes(),
+            known.unwrap_or("application/octet-stream"),
+        ),
+    })
+}
+
+/// All of a file, if that is not too much.
+pub(crate) fn bytes(file: cap_std::fs::File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // It may grow while it is read.
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE {
+        let why = format!("it has more than {MAX_FILE} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(bytes)
+}
+
+/// So many lines from one on.
+pub(crate) fn lines(place: &Place, first: usize, count: usize) -> io::Result<Text> {
+    let text = String::from_utf8(bytes(place.file()?)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a text file"))?;
+    let skipped = first.saturating_sub(1);
+    Ok(Text {
+        lines: text.lines().count(),
+        text: text
+            .split_inclusive('\n')
+            .skip(skipped)
+            .take(count)
+            .collect(),
+    })
+}
+
+/// The paths that begin with `typed`, which has no slash before it.
+pub(crate) fn complete(tree: &Tree, typed: &str) -> Vec<String> {
+    let typed = format!("/{typed}");
+    let (directory, _) = typed.rsplit_once('/').unwrap_or_default();
+    let mut found: Vec<String> = match tree.find(&format!("{directory}/")).map(|at| list(&at)) {
+        Ok(Ok(listing)) => {
+            let path = |entry: Entry| format!("{directory}/{}", entry.name);
+            listing.entries.into_iter().map(path).collect()
+        }
+        _ => {
+            let roots = tree.grants().iter().map(|grant| grant.path());
+            roots.map(|path| path.display().to_string()).collect()
+        }
+    };
+    found.retain(|path| path.starts_with(&typed));
+    found
+        .into_iter()
+        .map(|path| path.trim_start_matches('/').to_owned())
+        .collect()
+}
+
+/// The media type that a name speaks for.
+fn media_type(path: &Path) -> Option<&'static str> {
+    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+    Some(match extension.as_str() {
+        "css" => "text/css",
+        "csv" => "text/csv",
+        "gif" => "image/gif",
+        "gz" => "application/gzip",
+        "htm" | "html" => "text/html",
+        "jpg" | "jpeg" => "image/jpeg",
+        "js" | "mjs" => "text/javascript",
+        "json" => "application/json",
+        "md" => "text/markdown",
+        "mp3" => "audio/mpeg",
+        "pdf" => "application/pdf",
+        "png" => "image/png",
+        "rs" => "text/x-rust",
+        "svg" => "image/svg+xml",
+        "toml" => "application/toml",
+        "txt" | "log" => "text/plain",
+        "wasm" => "application/wasm",
+        "wav" => "audio/wav",
+        "webp" => "image/webp",
+        "xml" => "application/xml",
+        "yaml" | "yml" => "application/yaml",
+        "zip" => "application/zip",
+        _ => return None,
+    })
+}

@@ -1,0 +1,156 @@
+//! The backup server copies, tells how far it is, stops, and goes on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use tempfile::TempDir;
+use turnbuckle::types::LogLevel;
+
+use crate::harness::{Example, Way, data, plain, within};
+
+const MIB: usize = 1 << 20;
+
+/// Something to copy, and where to.
+fn directories(directory: &TempDir, number: usize, large: usize) -> (PathBuf, PathBuf) {
+    let source = directory.path().join(format!("source-{number}"));
+    fs::create_dir_all(source.join("sub/empty")).unwrap();
+    fs::write(source.join("a.txt"), "small").unwrap();
+    fs::write(source.join("sub/large"), vec![7; large]).unwrap();
+    std::os::unix::fs::symlink("a.txt", source.join("link")).unwrap();
+    (source, directory.path().join(format!("target-{number}")))
+}
+
+fn backup(source: &Path, target: &Path) -> Example {
+    Example::new(env!("CARGO_BIN_EXE_backup"))
+        .arg(source)
+        .arg(target)
+}
+
+#[tokio::test]
+async fn everything_is_copied_with_progress_and_only_once() {
+    let directory = TempDir::new().unwrap();
+    for (number, way) in Way::all().into_iter().enumerate() {
+        within(async {
+            let (source, target) = directories(&directory, number, 3 * MIB);
+            let logged = Arc::new(Mutex::new(Vec::new()));
+            let heard = logged.clone();
+            let builder = plain()
+                .log_level(LogLevel::Info)
+                .on_log(move |log| heard.lock().unwrap().push(log.data.as_str().to_owned()));
+            let (client, _served) = backup(&source, &target).connect(way, builder).await;
+            let result = client.call("outlook", &()).await.unwrap();
+            let expected = json!({"present": 0, "missing": 2, "bytes": 3 * MIB + 5});
+            assert_eq!(data(&result), expected, "{way:?}");
+
+            let notices = Arc::new(Mutex::new(Vec::new()));
+            let heard = notices.clone();
+            let call = client
+                .call("run", &())
+                .on_progress(move |it| heard.lock().unwrap().push(it));
+            let result = call.await.unwrap();
+            let expected = json!({"copied": 2, "present": 0, "left_out": 1, "failed": []});
+            assert_eq!(data(&result), expected, "{way:?}");
+            assert_eq!(
+                fs::read(target.join("sub/large")).unwrap(),
+                vec![7; 3 * MIB]
+            );
+            assert!(!target.join("link").exists());
+
+            let notices = notices.lock().unwrap().clone();
+            let done: Vec<f64> = notices.iter().map(|it| it.progress.as_f64()).collect();
+            assert!(done.len() > 2 && done.is_sorted(), "{way:?}: {done:?}");
+            assert_eq!(
+                notices.last().unwrap().total,
+                Some((3 * MIB as u64 + 5).into())
+            );
+            let logged = logged.lock().unwrap().clone();
+            assert!(logged[0].contains("2 files to copy"), "{way:?}: {logged:?}");
+
+            let result = client.call("run", &()).await.unwrap();
+            assert_eq!(data(&result)["present"], 2, "nothing is left to do");
+            assert_eq!(data(&result)["copied"], 0);
+            client.close().await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_run_leaves_no_half_file_and_the_next_goes_on() {
+    const LARGE: usize = 16 * MIB;
+    let directory = TempDir::new().unwrap();
+    for (number, way) in Way::some().into_iter().enumerate() {
+        within(async {
+            let (source, target) = directories(&directory, number, LARGE);
+            // The large file takes many seconds: long after it has begun, it is given up.
+            let slow = backup(&source, &target).arg("--limit").arg("1");
+            let (client, served) = slow.connect(way, plain()).await;
+            let (call, mut progress) = client.call("run", &()).with_progress();
+            let running = tokio::spawn(async move { call.await });
+            while let Some(notice) = progress.next().await {
+                if notice.progress.as_f64() > 5.0 {
+                    break;
+                }
+            }
+            assert!(target.join("sub/large.part").exists(), "{way:?}");
+            running.abort();
+            assert!(running.await.unwrap_err().is_cancelled());
+            // It waits for the end of the other.
+            let result = client.call("outlook", &()).await.unwrap();
+            let expected = json!({"present": 1, "missing": 1, "bytes": LARGE});
+            assert_eq!(data(&result), expected, "{way:?}");
+            assert_eq!(
+                fs::read_dir(target.join("sub")).unwrap().count(),
+                0,
+                "{way:?}"
+            );
+            client.close().await;
+            drop(served);
+
+            let (client, _served) = backup(&source, &target).connect(way, plain()).await;
+            let result = client.call("run", &()).await.unwrap();
+            let expected = json!({"copied": 1, "present": 1, "left_out": 1, "failed": []});
+            assert_eq!(data(&result), expected, "{way:?}");
+            assert_eq!(fs::read(target.join("sub/large")).unwrap(), vec![7; LARGE]);
+            client.close().await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_copied_does_not_stop_the_others() {
+    let directory = TempDir::new().unwrap();
+    within(async {
+        let (source, target) = directories(&directory, 0, 1);
+        // A directory stands where the file belongs.
+        fs::create_dir_all(target.join("a.txt/x")).unwrap();
+        let (client, _served) = backup(&source, &target)
+            .connect(Way::some()[1], plain())
+            .await;
+        let result = data(&client.call("run", &()).await.unwrap());
+        assert_eq!(result["copied"], 1, "{result}");
+        let failed = result["failed"][0].as_str().unwrap();
+        assert!(failed.starts_with("a.txt: "), "{failed}");
+        assert!(!target.join("a.txt.part").exists());
+        client.close().await;
+    })
+    .await;
+}
+
+#[test]
+fn a_target_in_its_source_is_refused() {
+    let directory = TempDir::new().unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_backup"))
+        .arg(directory.path())
+        .arg(directory.path().join("target"))
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        !output.status.success() && told.contains("in the other"),
+        "{told}"
+    );
+}

@@ -1,0 +1,194 @@
+//! The files server does what it is for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use turnbuckle::client::{Interest, Roots};
+use turnbuckle::session::Change;
+use turnbuckle::types::{ResourceContents, ResourceTemplateReference, Root};
+
+use crate::harness::{Example, Way, data, plain, read, text, uri, within};
+
+/// A directory that is served, with something in it.
+pub(crate) fn served(directory: &TempDir) -> PathBuf {
+    let root = directory.path().canonicalize().unwrap().join("served");
+    fs::create_dir_all(root.join("sub")).unwrap();
+    fs::write(root.join("ok.txt"), "one\nTwo words\nthree\n").unwrap();
+    fs::write(root.join("sub/deep.md"), "# two\n").unwrap();
+    fs::write(root.join("sub/a b%.json"), "{}").unwrap();
+    fs::write(root.join("pixel.png"), [0x89, b'P', 0xff, 0]).unwrap();
+    root
+}
+
+pub(crate) fn files(root: &Path) -> Example {
+    Example::new(env!("CARGO_BIN_EXE_files")).arg(root)
+}
+
+fn names(listing: &Value) -> Vec<&str> {
+    let entries = listing["entries"].as_array().unwrap().iter();
+    entries
+        .map(|entry| entry["name"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn files_are_listed_read_searched_and_completed() {
+    let directory = TempDir::new().unwrap();
+    let root = served(&directory);
+    for way in Way::all() {
+        within(async {
+            let (client, _served) = files(&root).connect(way, plain()).await;
+            let listed = client.list_resources().all().await.unwrap();
+            assert_eq!(listed[0].uri, uri(&root), "{way:?}");
+            let listing = client.read(&listed[0].uri).await.unwrap();
+            let listing: Value = serde_json::from_str(read(&listing).0).unwrap();
+            assert_eq!(names(&listing), ["ok.txt", "pixel.png", "sub"]);
+
+            let result = client.read(uri(&root.join("sub/deep.md"))).await.unwrap();
+            assert_eq!(read(&result), ("# two\n", Some("text/markdown")));
+            let result = client.read(uri(&root.join("pixel.png"))).await.unwrap();
+            let [ResourceContents::Blob(blob)] = result.contents.as_slice() else {
+                panic!("{result:?}");
+            };
+            assert_eq!(
+                (blob.blob.as_str(), blob.mime_type.as_deref()),
+                ("iVD/AA==", Some("image/png"))
+            );
+
+            let below = json!({"path": root.join("sub")});
+            let result = client.call("list_directory", &below).await.unwrap();
+            let listing = data(&result);
+            assert_eq!(names(&listing), ["a b%.json", "deep.md"]);
+            let encoded = listing["entries"][0]["uri"].as_str().unwrap();
+            assert!(encoded.ends_with("/a%20b%25.json"), "{encoded}");
+            assert_eq!(
+                read(&client.read(encoded).await.unwrap()),
+                ("{}", Some("application/json"))
+            );
+
+            let lines = json!({"path": root.join("ok.txt"), "line": 2, "count": 1});
+            let result = client.call("read_text", &lines).await.unwrap();
+            assert_eq!(data(&result), json!({"text": "Two words\n", "lines": 3}));
+            let result = client
+                .call("search", &json!({"text": "TWO"}))
+                .await
+                .unwrap();
+            let found = data(&result);
+            assert_eq!(found["matches"].as_array().unwrap().len(), 2, "{found}");
+
+            let template = ResourceTemplateReference::new("file:///{+path}");
+            let typed = root.join("s").display().to_string();
+            let typed = typed.trim_start_matches('/');
+            if client.server().unwrap().capabilities.completions.is_some() {
+                let result = client.complete(template, "path", typed).await.unwrap();
+                assert_eq!(result.completion.values, [format!("{typed}ub")], "{way:?}");
+            }
+            let tools = client.list_tools().all().await.unwrap();
+            assert!(
+                tools.iter().all(|tool| tool.name != "write_text"),
+                "it was not asked for"
+            );
+            client.close().await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn subscribers_hear_of_a_change() {
+    let directory = TempDir::new().unwrap();
+    let root = served(&directory);
+    for way in Way::some() {
+        within(async {
+            let (client, _served) = files(&root).connect(way, plain()).await;
+            let (file, folder) = (uri(&root.join("ok.txt")), uri(&root));
+            let mut of_file = client
+                .subscribe(Interest::new().resource(&*file))
+                .await
+                .unwrap();
+            let mut of_folder = client
+                .subscribe(Interest::new().resource(&*folder))
+                .await
+                .unwrap();
+            fs::write(root.join("ok.txt"), "changed\n").unwrap();
+            assert_eq!(
+                of_file.next().await,
+                Some(Change::Resource(file.into())),
+                "{way:?}"
+            );
+            fs::write(root.join("new.txt"), "new\n").unwrap();
+            assert_eq!(
+                of_folder.next().await,
+                Some(Change::Resource(folder.into())),
+                "{way:?}"
+            );
+            fs::remove_file(root.join("new.txt")).unwrap();
+            client.close().await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn the_roots_of_a_client_are_honoured() {
+    let directory = TempDir::new().unwrap();
+    let root = served(&directory);
+    std::os::unix::fs::symlink("../ok.txt", root.join("sub/up")).unwrap();
+    for way in Way::all() {
+        within(async {
+            let roots = Roots::new();
+            roots
+                .add(Root::new(uri(&root.join("sub"))).unwrap())
+                .unwrap();
+            let (client, _served) = files(&root)
+                .connect(way, plain().roots(roots.clone()))
+                .await;
+            client.read(uri(&root.join("sub/deep.md"))).await.unwrap();
+            for outside in ["ok.txt", "sub/up", ""] {
+                let read = client.read(uri(&root.join(outside))).await;
+                assert!(
+                    read.is_err(),
+                    "{way:?}: {outside} is not in the client's roots"
+                );
+            }
+            let result = client.call("list_directory", &()).await.unwrap();
+            let sub = root.join("sub");
+            assert_eq!(names(&data(&result)), [sub.to_str().unwrap()]);
+
+            // A root around all of it opens no more than is served.
+            roots
+                .set([Root::new(uri(directory.path())).unwrap()])
+                .unwrap();
+            client.read(uri(&root.join("ok.txt"))).await.unwrap();
+            let result = client.call("list_directory", &()).await.unwrap();
+            assert_eq!(names(&data(&result)), [root.to_str().unwrap()]);
+            client.close().await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn files_are_written_where_that_was_allowed() {
+    let directory = TempDir::new().unwrap();
+    let root = served(&directory);
+    within(async {
+        let way = Way::some()[0];
+        let (client, _served) = files(&root).arg("--write").connect(way, plain()).await;
+        for path in ["sub/new.txt", "ok.txt"] {
+            let arguments = json!({"path": root.join(path), "text": "written"});
+            let result = client.call("write_text", &arguments).await.unwrap();
+            assert!(text(&result).starts_with("wrote 7 bytes"), "{result:?}");
+            assert_eq!(fs::read_to_string(root.join(path)).unwrap(), "written");
+        }
+        for path in ["sub", "", "none/new.txt"] {
+            let arguments = json!({"path": root.join(path), "text": "written"});
+            let result = client.call("write_text", &arguments).await.unwrap();
+            assert_eq!(result.is_error, Some(true), "{path}");
+        }
+        client.close().await;
+    })
+    .await;
+}

@@ -1,0 +1,222 @@
+//! The notes server keeps notes.
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use turnbuckle::Client;
+use turnbuckle::client::Interest;
+use turnbuckle::session::Change;
+use turnbuckle::types::{PromptReference, ResourceTemplateReference};
+
+use crate::harness::{Example, Way, data, plain, read, text, within};
+
+fn notes(directory: &TempDir, name: &str) -> Example {
+    Example::new(env!("CARGO_BIN_EXE_notes")).arg(directory.path().join(name))
+}
+
+async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
+    let result = client.call(tool, &arguments).await.unwrap();
+    assert_ne!(result.is_error, Some(true), "{tool}: {result:?}");
+    data(&result)
+}
+
+/// The ids of a page, and where the next one begins.
+async fn search(client: &Client, arguments: Value) -> (Vec<i64>, Option<String>) {
+    let page = call(client, "search", arguments).await;
+    let notes = page["notes"].as_array().unwrap().iter();
+    let ids = notes.map(|note| note["id"].as_i64().unwrap()).collect();
+    (ids, page["next_cursor"].as_str().map(ToOwned::to_owned))
+}
+
+#[tokio::test]
+async fn notes_are_written_found_read_and_deleted() {
+    let directory = TempDir::new().unwrap();
+    for (number, way) in Way::all().into_iter().enumerate() {
+        within(async {
+            let example = notes(&directory, &format!("{number}.db"));
+            let (client, _served) = example.connect(way, plain()).await;
+            for (title, body, tags) in [
+                ("Milk", "Buy two bottles", json!(["shop", "home"])),
+                ("Bread", "Buy rye", json!(["shop"])),
+                ("Idea", "A server for notes", json!([])),
+            ] {
+                let arguments = json!({"title": title, "body": body, "tags": tags});
+                let note = call(&client, "add", arguments).await;
+                assert_eq!(note["title"], title);
+            }
+            for (arguments, expected) in [
+                (json!({}), vec![3, 2, 1]),
+                (json!({"text": "buy"}), vec![2, 1]),
+                (json!({"text": "bot"}), vec![1]),
+                (json!({"text": "buy rye"}), vec![2]),
+                (json!({"tag": "home"}), vec![1]),
+                (json!({"text": "buy", "tag": "none"}), vec![]),
+                // What the query language of SQLite would understand is text here.
+                (json!({"text": "\" OR 1 --"}), vec![]),
+                (json!({"text": "title : milk NEAR ( *"}), vec![]),
+                (json!({"text": "'; DROP TABLE notes; --"}), vec![]),
+            ] {
+                let (found, next) = search(&client, arguments.clone()).await;
+                assert_eq!((found, next), (expected, None), "{way:?}: {arguments}");
+            }
+
+            let edited = json!({"id": 1, "body": "Buy *three* bottles"});
+            let note = call(&client, "edit", edited).await;
+            assert_eq!(note["tags"], json!(["home", "shop"]), "they stay");
+            let result = client.read("notes://1").await.unwrap();
+            let expected = ("# Milk\n\nBuy *three* bottles\n", Some("text/markdown"));
+            assert_eq!(read(&result), expected);
+            assert_eq!(search(&client, json!({"text": "two"})).await.0, [0; 0]);
+
+            let result = client.call("delete", &json!({"id": 2})).await.unwrap();
+            assert_eq!(text(&result), "note 2 is deleted");
+            let result = client.call("delete", &json!({"id": 2})).await.unwrap();
+            assert_eq!(result.is_error, Some(true));
+            assert!(client.read("notes://2").await.is_err());
+            assert!(client.read("notes://x").await.is_err());
+            let listed = client.list_resources().fresh().all().await.unwrap();
+            let uris: Vec<_> = listed.iter().map(|note| note.uri.as_str()).collect();
+            assert_eq!(uris, ["notes://1", "notes://3"]);
+            client.close().await;
+
+            let (client, _served) = example.connect(way, plain()).await;
+            assert_eq!(search(&client, json!({})).await.0, [3, 1], "they are kept");
+            assert_eq!(client.list_resources().all().await.unwrap().len(), 2);
+            client.close().await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_search_and_the_list_come_in_pages() {
+    let directory = TempDir::new().unwrap();
+    within(async {
+        let way = Way::some()[1];
+        let (client, _served) = notes(&directory, "db").connect(way, plain()).await;
+        for number in 1..=60 {
+            let note = json!({"title": format!("Note {number}"), "body": ""});
+            call(&client, "add", note).await;
+        }
+        let (mut found, mut cursor) = (Vec::new(), None);
+        loop {
+            let (ids, next) = search(&client, json!({"cursor": cursor, "limit": 25})).await;
+            found.extend(ids);
+            let Some(next) = next else { break };
+            cursor = Some(next);
+        }
+        assert_eq!(found, (1..=60).rev().collect::<Vec<_>>());
+        let (_, next) = search(&client, json!({"limit": 60})).await;
+        assert_eq!(next, None, "a full page may be the last");
+        let result = client
+            .call("search", &json!({"cursor": "x"}))
+            .await
+            .unwrap();
+        assert!(text(&result).contains("begin again"), "{result:?}");
+
+        let first = client.list_resources().page(None).await.unwrap();
+        assert_eq!(first.resources.len(), 50);
+        assert_eq!(client.list_resources().all().await.unwrap().len(), 60);
+        client.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_list_holds_the_newest_and_all_others_are_read() {
+    within(async {
+        let example = Example::new(env!("CARGO_BIN_EXE_notes")).arg(":memory:");
+        let (client, _served) = example.connect(Way::some()[1], plain()).await;
+        for number in 1..=502 {
+            let note = json!({"title": format!("Note {number}"), "body": ""});
+            call(&client, "add", note).await;
+        }
+        call(&client, "edit", json!({"id": 1, "title": "Old"})).await;
+        let listed = client.list_resources().fresh().all().await.unwrap();
+        assert_eq!(listed.len(), 500);
+        let is_listed = |id: &str| listed.iter().any(|note| note.uri == id);
+        assert!(!is_listed("notes://1") && !is_listed("notes://2") && is_listed("notes://3"));
+        let result = client.read("notes://1").await.unwrap();
+        assert!(read(&result).0.starts_with("# Old"));
+        client.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_typed_is_completed_and_notes_become_a_prompt() {
+    let directory = TempDir::new().unwrap();
+    within(async {
+        let way = Way::some()[1];
+        let (client, _served) = notes(&directory, "db").connect(way, plain()).await;
+        for (title, tag) in [("Milk", "shop"), ("Show", "show"), ("Other", "other")] {
+            let note = json!({"title": title, "body": "text", "tags": [tag]});
+            call(&client, "add", note).await;
+        }
+        let completed = client.complete(PromptReference::new("summarize"), "tag", "sho");
+        assert_eq!(completed.await.unwrap().completion.values, ["shop", "show"]);
+        let template = ResourceTemplateReference::new("notes://{id}");
+        let completed = client.complete(template, "id", "").await.unwrap();
+        assert_eq!(completed.completion.values, ["3", "2", "1"]);
+
+        let prompt = client.prompt("summarize", [("tag", "shop")]).await.unwrap();
+        let [note, order] = prompt.messages.as_slice() else {
+            panic!("{prompt:?}");
+        };
+        assert!(format!("{note:?}").contains("# Milk"));
+        assert!(order.content.as_text().unwrap().contains("\"shop\""));
+        let none = client.prompt("summarize", [("tag", "none")]).await;
+        assert!(none.unwrap_err().to_string().contains("there are no notes"));
+        client.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn changes_are_told() {
+    let directory = TempDir::new().unwrap();
+    for (number, way) in Way::some().into_iter().enumerate() {
+        within(async {
+            let example = notes(&directory, &format!("{number}.db"));
+            let (client, _served) = example.connect(way, plain()).await;
+            let mut list = client.subscribe(Interest::new().resources()).await.unwrap();
+            call(&client, "add", json!({"title": "a", "body": "b"})).await;
+            assert_eq!(list.next().await, Some(Change::Resources), "{way:?}");
+            let interest = Interest::new().resource("notes://1");
+            let mut note = client.subscribe(interest).await.unwrap();
+            call(&client, "edit", json!({"id": 1, "body": "c"})).await;
+            assert_eq!(
+                note.next().await,
+                Some(Change::Resource("notes://1".into()))
+            );
+            client.close().await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn tools_say_what_they_do_and_give() {
+    let directory = TempDir::new().unwrap();
+    within(async {
+        let way = Way::some()[1];
+        let (client, _served) = notes(&directory, "db").connect(way, plain()).await;
+        let tools = client.list_tools().all().await.unwrap();
+        let tool = |name: &str| tools.iter().find(|tool| tool.name == name).unwrap();
+        let hints = |name: &str| tool(name).annotations.clone().unwrap();
+        assert_eq!(hints("search").read_only_hint, Some(true));
+        assert_eq!(hints("delete").destructive_hint, Some(true));
+        assert_eq!(hints("delete").idempotent_hint, Some(true));
+        let schema = tool("search").output_schema.as_ref().unwrap();
+        assert!(schema.as_str().contains("next_cursor"), "{schema:?}");
+        let schema: Value = serde_json::from_str(tool("search").input_schema.as_str()).unwrap();
+        assert_eq!(schema["properties"]["limit"]["maximum"], 100, "{schema}");
+        let result = client.call("search", &json!({"limit": 101})).await;
+        let told = match result {
+            Ok(result) => text(&result).to_owned(),
+            Err(error) => error.to_string(),
+        };
+        assert!(told.contains("100"), "{told}");
+        client.close().await;
+    })
+    .await;
+}
