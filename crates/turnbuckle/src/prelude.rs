@@ -14,8 +14,9 @@
 #[cfg(feature = "macros")]
 pub use turnbuckle_macros::{data, prompt, resource, server, tool};
 pub use turnbuckle_server::{
-    Args, Ask, Audio, Cancel, Client, Context, Failure, Group, Http, Image, Log, Progress, Prompt,
-    RawArguments, Reading, Resource, Result, Server, State, Structured, Tool, Typing,
+    Args, Ask, AskError, Audio, Cancel, Client, Context, Failure, Group, Http, Image, Log,
+    Progress, Prompt, RawArguments, Reading, Resource, Result, Server, State, Structured, Tool,
+    Typing,
 };
 pub use turnbuckle_types::Meta;
 

@@ -1,0 +1,163 @@
+//! Clients and their servers, over each transport.
+
+use std::ops::Deref;
+use std::task::{Context, Poll};
+
+use http::Request;
+use tower_service::Service;
+use turnbuckle::client::Era;
+use turnbuckle::http::{Config, HttpConnector, HttpServer, HttpSse, SseConnector, StreamableHttp};
+use turnbuckle::session::{Joined, Limits, Signal, TransportContext, pair, serve};
+use turnbuckle::stdio::{Command, StdioOptions};
+use turnbuckle::testing::{self, TestClient};
+use turnbuckle::types::Principal;
+use turnbuckle::{Client, ClientBuilder};
+
+use crate::cells::{Cell, Transport};
+use crate::readers::Web;
+use crate::server::server;
+use crate::user::User;
+
+/// A client.
+pub(crate) enum Connection {
+    /// With the server that is in its memory.
+    Tested(Box<TestClient>),
+    Plain(Client),
+}
+
+impl Deref for Connection {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        match self {
+            Self::Tested(client) => client,
+            Self::Plain(client) => client,
+        }
+    }
+}
+
+/// A client of a new server, as the cell says.
+pub(crate) async fn connect(cell: &Cell, user: User) -> Connection {
+    let heard = cell.heard.clone();
+    let builder = builder(cell, user);
+    let connected = match cell.transport {
+        Transport::Memory => {
+            let client = testing::client(server())
+                .revision(cell.reader.revision)
+                .without_answers()
+                .configure(move |builder| user.sits_at(builder, &heard));
+            let client = client.connect().await.unwrap();
+            return Connection::Tested(Box::new(client));
+        }
+        Transport::Stdio => builder.connect(process()).await,
+        Transport::Http => match cell.reader.http {
+            Web::Sse => builder.connect(SseConnector::new(posted().await.0)).await,
+            Web::Streamable => builder.connect(posted().await.1).await,
+        },
+    };
+    Connection::Plain(connected.unwrap())
+}
+
+fn builder(cell: &Cell, user: User) -> ClientBuilder {
+    let builder =
+        Client::builder("test", env!("CARGO_PKG_VERSION")).era(Era::Only(cell.reader.revision));
+    user.sits_at(builder, &cell.heard)
+}
+
+/// The variable by which this executable knows that it is the server.
+const SERVES: &str = "TURNBUCKLE_FEATURES_SERVER";
+
+/// This very executable as the server's process: [`the_process`] is the only test that it runs.
+fn process() -> Command {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["connections::the_process", "--exact", "--ignored"])
+        .args(["--quiet", "--nocapture"])
+        .env(SERVES, "1")
+}
+
+/// Serves on standard input and output. The test harness writes some lines before that are no
+/// messages, which clients pass over.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it is the server's process that the other tests start"]
+async fn the_process() {
+    if std::env::var_os(SERVES).is_some() {
+        let options = StdioOptions::default();
+        turnbuckle::stdio::run(server(), options).await.unwrap();
+    }
+}
+
+/// A new server on a socket: the older way to it, and the newer.
+async fn posted() -> (HttpConnector, HttpConnector) {
+    let config = Config::new().http_sse(true);
+    let bound = HttpServer::bind(server(), "127.0.0.1:0", config).await;
+    let bound = bound.unwrap();
+    let to = |url: &str| {
+        let connector = HttpConnector::new(url).unwrap();
+        connector.header("x-flavour", "sweet").unwrap()
+    };
+    let ways = (to(&bound.sse_url().unwrap()), to(&bound.url()));
+    tokio::spawn(bound.serve());
+    ways
+}
+
+/// On whose behalf a request is made that is made on somebody's behalf.
+fn ada() -> Principal {
+    Principal::new("https://issuer.example", "ada").scopes(["admin"])
+}
+
+/// A client of a new server on behalf of [`ada`]; a process cannot know of her.
+pub(crate) async fn connect_as(cell: &Cell) -> Option<Connection> {
+    let builder = builder(cell, User::Mute);
+    let (server, config) = (server(), Config::new());
+    let at = |path| HttpConnector::new(path).unwrap();
+    let connected = match cell.transport {
+        Transport::Stdio => return None,
+        Transport::Memory => {
+            let (here, there) = pair();
+            let context = TransportContext {
+                principal: Some(ada().into()),
+                ..TransportContext::default()
+            };
+            tokio::spawn(serve(
+                server,
+                there,
+                Limits::default(),
+                context,
+                Signal::new(),
+            ));
+            builder.connect(Joined::new(here)).await
+        }
+        Transport::Http => match cell.reader.http {
+            Web::Sse => {
+                let service = SignedIn(HttpSse::new(server, config));
+                let way = at("http://localhost/sse").http(service);
+                builder.connect(SseConnector::new(way)).await
+            }
+            Web::Streamable => {
+                let service = SignedIn(StreamableHttp::new(server, config));
+                let way = at("http://localhost/mcp").http(service);
+                builder.connect(way).await
+            }
+        },
+    };
+    Some(Connection::Plain(connected.unwrap()))
+}
+
+/// Stands in for what checks tokens in front of an endpoint.
+#[derive(Clone)]
+struct SignedIn<S>(S);
+
+impl<S: Service<Request<B>>, B> Service<Request<B>> for SignedIn<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> S::Future {
+        request.extensions_mut().insert(ada());
+        self.0.call(request)
+    }
+}

@@ -1,0 +1,74 @@
+//! Arguments: what is told of them, and how they are read.
+
+use serde_json::json;
+
+use super::{failed, listed, said};
+use crate::cells::each;
+
+#[test]
+fn the_schema_of_arguments_is_told() {
+    each(|at| async move {
+        let tool = listed(&at, "book").await.unwrap();
+        let schema = &tool["inputSchema"];
+        assert_eq!(schema["type"], "object");
+        assert_eq!(schema["required"], json!(["name", "people"]));
+        let properties = &schema["properties"];
+        assert_eq!(
+            properties["name"],
+            json!({"type": "string", "description": "Who comes.", "minLength": 2,
+                   "pattern": "^[A-Z]"})
+        );
+        let people = &properties["people"];
+        assert_eq!([&people["minimum"], &people["maximum"]], [1, 9]);
+        let room = &properties["room"];
+        assert_eq!(room["enum"], json!(["garden", "hall"]));
+        assert_eq!(room["default"], "garden");
+        assert_eq!(properties["wishes"]["type"], "array");
+    });
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_all_its_faults() {
+    each(|at| async move {
+        let wrong = json!({"name": "a", "people": 12, "room": "hal", "wishes": [1]});
+        let told = failed(&at, "book", wrong).await;
+        for place in ["name", "people", "room", "wishes[0]"] {
+            let line = format!("arguments.{place}: ");
+            assert!(told.contains(&line), "{told}");
+        }
+        let typo = failed(&at, "book", json!({"nam": "Ada", "people": 2})).await;
+        assert!(typo.contains("arguments.name: "), "{typo}");
+        assert!(typo.contains("did you mean `name`?"), "{typo}");
+    });
+}
+
+#[test]
+fn what_is_meant_is_understood() {
+    each(|at| async move {
+        let meant = json!({"name": "Ada", "people": "2", "wishes": "[\"tea\"]"});
+        let told = said(&at, "book", meant).await;
+        assert_eq!(told, "Ada, 2, Garden, Some([\"tea\"])");
+        let null = json!({"name": "Ada", "people": 2, "wishes": null});
+        assert_eq!(said(&at, "book", null).await, "Ada, 2, Garden, None");
+    });
+}
+
+#[test]
+fn optional_arguments_and_defaults_may_be_left_out() {
+    each(|at| async move {
+        let least = json!({"name": "Ada", "people": 1});
+        assert_eq!(said(&at, "book", least).await, "Ada, 1, Garden, None");
+    });
+}
+
+#[test]
+fn an_argument_may_be_one_of_an_enum() {
+    each(|at| async move {
+        let booking = |room| json!({"name": "Ada", "people": 1, "room": room});
+        let told = said(&at, "book", booking("hall")).await;
+        assert_eq!(told, "Ada, 1, Hall, None");
+        let told = failed(&at, "book", booking("hal")).await;
+        assert!(told.contains("arguments.room: "), "{told}");
+        assert!(told.contains("did you mean \"hall\"?"), "{told}");
+    });
+}

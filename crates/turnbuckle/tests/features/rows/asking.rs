@@ -1,0 +1,113 @@
+//! Handlers that ask, written as straight code.
+
+use serde_json::json;
+
+use super::{failed, refusal, said};
+use crate::cells::each;
+use crate::readers::Unable;
+
+/// An answer where there is such a question.
+fn if_asked(can: bool, answer: &str) -> &str {
+    match can {
+        true => answer,
+        false => "unsupported",
+    }
+}
+
+#[test]
+fn a_form_is_filled_in_declined_or_closed() {
+    each(|at| async move {
+        for (message, outcome) in [
+            ("hello", "HELLO"),
+            ("decline", "declined"),
+            ("cancel", "cancelled"),
+        ] {
+            let told = said(&at, "form", json!({ "message": message })).await;
+            assert_eq!(told, if_asked(at.reader.forms, outcome));
+        }
+    });
+}
+
+#[test]
+fn several_questions_are_asked_at_once() {
+    each(|at| async move {
+        let answer = |word| if_asked(at.reader.forms, word);
+        let all = ["ONE", "TWO", "THREE"].map(answer).join(" ");
+        assert_eq!(said(&at, "forms", json!({})).await, all);
+    });
+}
+
+#[test]
+fn what_must_not_happen_twice_happens_once() {
+    each(|at| async move {
+        let answer = |word| if_asked(at.reader.forms, word);
+        let asked = ["REALLY", "PRINTED"].map(answer).join(" ");
+        let told = said(&at, "charge", json!({})).await;
+        assert_eq!(told, format!("{asked}: receipt 1 of 1"));
+    });
+}
+
+#[test]
+fn prompts_and_resources_ask_too() {
+    each(|at| async move {
+        let answer = |word| if_asked(at.reader.forms, word);
+        let letter = at.prompt("letter", [("", ""); 0]).await.unwrap();
+        let letter = letter.messages[0].content.as_text();
+        let expected = format!("Write to {}", answer("ADA"));
+        assert_eq!(letter, Some(expected.as_str()));
+        let secret = at.read("secrets://one").await.unwrap();
+        let secret = serde_json::to_value(secret.contents).unwrap();
+        let expected = format!("The word is {}", answer("SESAME"));
+        assert_eq!(secret[0]["text"], expected);
+    });
+}
+
+#[test]
+fn a_user_is_sent_to_a_url() {
+    each(|at| async move {
+        for (page, outcome) in [
+            ("https://example.com/in", "visited"),
+            ("https://example.org/in", "declined"),
+        ] {
+            let told = said(&at, "url", json!({ "page": page })).await;
+            assert_eq!(told, if_asked(at.reader.urls, outcome));
+        }
+    });
+}
+
+#[test]
+fn a_model_is_asked() {
+    each(|at| async move {
+        let question = json!({"question": "What is the capital of Sweden?"});
+        let told = said(&at, "sample", question).await;
+        assert!(told.contains("\"Stockholm\""), "{told}");
+    });
+}
+
+#[test]
+fn a_client_tells_its_roots() {
+    each(|at| async move {
+        assert_eq!(said(&at, "roots", json!({})).await, "file:///work");
+    });
+}
+
+#[test]
+fn a_client_that_cannot_be_asked_is_told_what_is_missing() {
+    each(|at| async move {
+        let mute = at.mute().await;
+        match at.reader.unable {
+            Unable::Told => {
+                let told = failed(&mute, "must_ask", json!({})).await;
+                assert!(told.contains("sampling"), "{told}");
+            }
+            Unable::Refused(code) => {
+                let answer = mute.call("must_ask", &()).await;
+                let told = format!("{answer:?}");
+                assert!(told.contains("sampling"), "{told}");
+                assert_eq!(refusal(answer), code);
+            }
+        }
+        let told = said(&mute, "form", json!({"message": "hello"})).await;
+        assert_eq!(told, "unsupported");
+    });
+}

@@ -1,0 +1,135 @@
+//! What handlers take beside arguments.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use turnbuckle::types::LogLevel;
+
+use super::{said, text};
+use crate::cells::{Transport, each};
+use crate::readers::Level;
+
+#[test]
+fn a_handler_has_the_servers_state() {
+    each(|at| async move {
+        assert_eq!(said(&at, "state", json!({})).await, "shared");
+    });
+}
+
+#[test]
+fn a_handler_reports_progress() {
+    each(|at| async move {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hears = heard.clone();
+        let call = at.call("progress", &()).on_progress(move |told| {
+            let total = told.total.map(|total| total.as_f64());
+            let told = (told.progress.as_f64(), total, told.message);
+            hears.lock().unwrap().push(told);
+        });
+        call.await.unwrap();
+        let words = at.reader.progress_words.then(|| "all of it".to_owned());
+        let told = [(1.0, Some(2.0), None), (2.0, Some(2.0), words)];
+        assert_eq!(*heard.lock().unwrap(), told);
+    });
+}
+
+#[test]
+fn a_handler_logs_what_the_client_wants_to_hear() {
+    each(|at| async move {
+        at.cell.heard.take();
+        said(&at, "log", json!({})).await;
+        let level = LogLevel::Warning;
+        let call = at.call("log", &());
+        let call = match at.reader.log_level {
+            Level::OfRequest => {
+                assert!(at.cell.heard.take().is_empty());
+                call.log_level(level)
+            }
+            Level::OfSession => {
+                at.cell.heard.take();
+                at.set_log_level(level).await.unwrap();
+                call
+            }
+        };
+        call.await.unwrap();
+        assert_eq!(at.cell.heard.take(), ["Warning \"look out\""]);
+    });
+}
+
+#[test]
+fn a_handler_sees_that_its_call_is_taken_back() {
+    each(|at| async move {
+        let client = (*at).clone();
+        let call = tokio::spawn(async move { client.call("wait", &()).await });
+        said(&at, "await_mark", json!({"mark": "begun"})).await;
+        call.abort();
+        let seen = said(&at, "await_mark", json!({"mark": "cancelled"})).await;
+        assert_eq!(seen, "cancelled");
+    });
+}
+
+#[test]
+fn a_handler_knows_its_client() {
+    each(|at| async move {
+        let info = format!("Some(\"test {}\")", env!("CARGO_PKG_VERSION"));
+        let expected = |samples| format!("{info} {} {samples}", at.reader.revision);
+        assert_eq!(said(&at, "whoami", json!({})).await, expected(true));
+        let mute = at.mute().await;
+        assert_eq!(said(&mute, "whoami", json!({})).await, expected(false));
+    });
+}
+
+#[test]
+fn a_handler_has_the_requests_metadata() {
+    each(|at| async move {
+        let mut call = at.call("meta", &());
+        let meta = &mut call.params_mut().meta;
+        meta.set("example.com/trace", "abc").unwrap();
+        assert_eq!(text(&call.await.unwrap()), "\"abc\"");
+    });
+}
+
+#[test]
+fn a_handler_sees_the_http_request_where_there_is_one() {
+    each(|at| async move {
+        let flavour = match at.cell.transport {
+            Transport::Http => "sweet",
+            Transport::Memory | Transport::Stdio => "none",
+        };
+        assert_eq!(said(&at, "flavour", json!({})).await, flavour);
+    });
+}
+
+#[test]
+fn a_process_is_the_server_of_standard_input_and_output() {
+    each(|at| async move {
+        let process = said(&at, "process", json!({})).await;
+        let is_ours = process == std::process::id().to_string();
+        assert_eq!(is_ours, at.cell.transport != Transport::Stdio);
+    });
+}
+
+#[test]
+fn a_header_repeats_an_argument() {
+    each(|at| async move {
+        let mirrors = at.reader.mirrors && at.cell.transport == Transport::Http;
+        let repeated = if mirrors { "eu" } else { "none" };
+        let told = said(&at, "region", json!({"region": "eu"})).await;
+        assert_eq!(told, format!("eu, {repeated}"));
+    });
+}
+
+#[test]
+fn a_handler_takes_what_a_user_defined() {
+    each(|at| async move {
+        let told = said(&at, "caller", json!({"greeting": "Hello"})).await;
+        assert_eq!(told, "Hello, test");
+    });
+}
+
+#[test]
+fn a_handler_takes_the_whole_context() {
+    each(|at| async move {
+        assert_eq!(said(&at, "context", json!({})).await, "\"context\"");
+    });
+}

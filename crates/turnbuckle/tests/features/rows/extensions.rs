@@ -1,0 +1,41 @@
+//! Extensions.
+
+use serde_json::{Value, json};
+use turnbuckle::types::RawObject;
+
+use super::{listed, refusal, said};
+use crate::cells::each;
+use crate::server::{EXTENSION, pages};
+
+#[test]
+fn an_extension_has_methods_where_there_are_extensions() {
+    each(|at| async move {
+        let params = RawObject::of(&json!({"shout": "ahoy"})).unwrap();
+        let answer = at.raw(EXTENSION, Some(params), None).await;
+        if at.reader.extensions {
+            let result: Value = answer.unwrap().decode().unwrap();
+            assert_eq!(result["shout"], "ahoy");
+        } else {
+            assert_eq!(refusal(answer), -32601);
+        }
+    });
+}
+
+#[test]
+fn a_tool_has_a_page_where_clients_show_such() {
+    each(|at| async move {
+        let told = match at.reader.extensions {
+            true => "rain, as shown",
+            false => "It rains.",
+        };
+        assert_eq!(said(&at, "weather", json!({})).await, told);
+        let mute = at.mute().await;
+        assert_eq!(said(&mute, "weather", json!({})).await, "It rains.");
+        let tool = listed(&at, "weather").await.unwrap();
+        let uri = at.reader.titles.then_some(json!(pages::PAGE));
+        assert_eq!(tool.pointer("/_meta/ui/resourceUri"), uri.as_ref());
+        let page = at.read(pages::PAGE).await.unwrap();
+        let page = serde_json::to_value(page.contents).unwrap();
+        assert!(page[0]["text"].as_str().unwrap().contains("id=now"));
+    });
+}

@@ -1,0 +1,84 @@
+//! Groups, mounted servers, layers, and who sees what.
+
+use serde_json::json;
+use turnbuckle::client::Error;
+
+use super::{listed, refusal, said};
+use crate::cells::{Transport, each};
+use crate::readers::Web;
+
+#[test]
+fn methods_share_their_value() {
+    each(|at| async move {
+        let before: u32 = said(&at, "count", json!({"step": 2}))
+            .await
+            .parse()
+            .unwrap();
+        let after = said(&at, "count", json!({})).await;
+        assert_eq!(after, (before + 1).to_string());
+        let double = said(&at, "count_double", json!({})).await;
+        assert_eq!(double, (before * 2 + 2).to_string());
+    });
+}
+
+#[test]
+fn groups_have_state_of_their_own() {
+    each(|at| async move {
+        assert_eq!(said(&at, "lucky", json!({})).await, "lucky 7");
+        assert_eq!(said(&at, "lucky_too", json!({})).await, "lucky 8");
+    });
+}
+
+#[test]
+fn a_server_is_mounted_in_another() {
+    each(|at| async move {
+        assert_eq!(said(&at, "inner_which", json!({})).await, "server 2");
+        assert!(listed(&at, "inner_which").await.is_some());
+        assert_eq!(refusal(at.call("which", &()).await), -32602);
+    });
+}
+
+#[test]
+fn a_layer_stands_around_a_tool() {
+    each(|at| async move {
+        let whole = said(&at, "fragile", json!({"whole": true})).await;
+        assert_eq!(whole, "whole");
+        let broken = said(&at, "fragile", json!({"whole": false})).await;
+        assert_eq!(broken, "fragile rescued");
+    });
+}
+
+#[test]
+fn what_is_hidden_does_not_exist() {
+    each(|at| async move {
+        assert!(listed(&at, "hidden").await.is_none());
+        assert_eq!(refusal(at.call("hidden", &()).await), -32602);
+        let signed_in = at.signed_in().await;
+        assert_eq!(signed_in.is_none(), at.cell.transport == Transport::Stdio);
+        if let Some(client) = signed_in {
+            assert!(listed(&client, "hidden").await.is_some());
+            let found = said(&client, "hidden", json!({})).await;
+            assert_eq!(found, "found by Some(\"ada\")");
+        }
+    });
+}
+
+#[test]
+fn a_scope_is_needed() {
+    each(|at| async move {
+        assert!(listed(&at, "administer").await.is_some());
+        let refused = at.call("administer", &()).await.unwrap_err();
+        // What is posted beside a stream was accepted before anybody looked into it.
+        match (at.cell.transport, at.reader.http) {
+            (Transport::Http, Web::Streamable) => assert!(
+                matches!(refused, Error::Unauthorized { status: 403, .. }),
+                "{refused:?}"
+            ),
+            _ => assert!(refused.to_string().contains("admin"), "{refused:?}"),
+        }
+        if let Some(client) = at.signed_in().await {
+            let done = said(&client, "administer", json!({})).await;
+            assert_eq!(done, "administered");
+        }
+    });
+}

@@ -1,0 +1,105 @@
+//! Tools that ask their client.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use turnbuckle::AskError;
+use turnbuckle::prelude::*;
+use turnbuckle::types::Json;
+
+pub(super) fn group() -> Group {
+    Group::new()
+        .state(Till::default())
+        .tool(form)
+        .tool(forms)
+        .tool(charge)
+        .tool(url)
+        .tool(sample)
+        .tool(roots)
+        .tool(must_ask)
+        .prompt(letter)
+        .resource(secret)
+}
+
+#[data]
+struct Word {
+    /// Any word.
+    word: String,
+}
+
+fn outcome(asked: Result<String, AskError>) -> String {
+    match asked {
+        Ok(answer) => answer,
+        Err(AskError::Declined) => "declined".to_owned(),
+        Err(AskError::Cancelled) => "cancelled".to_owned(),
+        Err(AskError::Unsupported(_)) => "unsupported".to_owned(),
+        Err(other) => format!("failed: {other}"),
+    }
+}
+
+async fn word(ask: &Ask, message: &str) -> String {
+    let asked = ask.form::<Word>(message).await;
+    outcome(asked.map(|filled| filled.word))
+}
+
+#[tool]
+async fn form(message: String, ask: Ask) -> String {
+    word(&ask, &message).await
+}
+
+/// Asks two questions at once, and then another.
+#[tool]
+async fn forms(ask: Ask) -> String {
+    let (one, two) = tokio::join!(word(&ask, "one"), word(&ask, "two"));
+    let three = word(&ask, "three").await;
+    format!("{one} {two} {three}")
+}
+
+#[derive(Default)]
+struct Till(AtomicU32);
+
+/// Takes money, once, between questions.
+#[tool]
+async fn charge(ask: Ask, State(till): State<Till>) -> Result<String> {
+    let before = word(&ask, "really").await;
+    let pay = async { Ok(till.0.fetch_add(1, Ordering::Relaxed) + 1) };
+    let receipt: u32 = ask.once("pay", pay).await?;
+    let after = word(&ask, "printed").await;
+    let taken = till.0.load(Ordering::Relaxed);
+    Ok(format!("{before} {after}: receipt {receipt} of {taken}"))
+}
+
+#[tool]
+async fn url(page: String, ask: Ask) -> String {
+    let asked = ask.url("Please sign in", page).await;
+    outcome(asked.map(|()| "visited".to_owned()))
+}
+
+#[tool]
+async fn sample(question: String, ask: Ask) -> Result<String> {
+    let asked = ask.sample(question).await?;
+    let content = Json::of(&asked.content)?;
+    Ok(content.as_str().to_owned())
+}
+
+#[tool]
+async fn roots(ask: Ask) -> Result<String> {
+    let opened = ask.roots().await?;
+    let uris: Vec<&str> = opened.iter().map(|root| root.uri.as_str()).collect();
+    Ok(uris.join(" "))
+}
+
+/// Has no other way than to ask.
+#[tool]
+async fn must_ask(ask: Ask) -> Result<String> {
+    Ok(ask.sample("What is the capital?").await?.model)
+}
+
+#[prompt]
+async fn letter(ask: Ask) -> String {
+    format!("Write to {}", word(&ask, "ada").await)
+}
+
+#[resource("secrets://one")]
+async fn secret(ask: Ask) -> String {
+    format!("The word is {}", word(&ask, "sesame").await)
+}

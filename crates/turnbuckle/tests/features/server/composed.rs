@@ -1,0 +1,176 @@
+//! Groups, mounted servers, layers, rules and limits; and what changes while the server runs.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{self, Poll};
+use std::time::Duration;
+
+use tower_layer::layer_fn;
+use tower_service::Service;
+use turnbuckle::prelude::*;
+use turnbuckle::service::{Answer, Call, CallService};
+use turnbuckle::types::Principal;
+use turnbuckle::{IntoItem, ServerBuilder};
+
+pub(super) fn group() -> Group {
+    let rescued: Tool = fragile.into_item();
+    Group::new()
+        .group(Counter::default())
+        .group(Group::new().state(7u8).tool(lucky))
+        .group(Group::new().state(8u8).tool(lucky_too))
+        .group(guarded())
+        .group(limited())
+        .tool(rescued.layer(layer_fn(Rescue)))
+        .tool(shelve)
+        .tool(unshelve)
+        .tool(shelved)
+}
+
+/// A value whose methods are tools.
+#[derive(Default)]
+struct Counter(AtomicU32);
+
+#[server]
+impl Counter {
+    /// Counts on.
+    #[tool]
+    async fn count(&self, #[schema(default = 1)] step: u32) -> String {
+        self.count_on(step)
+    }
+
+    #[tool]
+    fn count_double(&self) -> String {
+        self.count_on(self.0.load(Ordering::Relaxed))
+    }
+
+    fn count_on(&self, step: u32) -> String {
+        (self.0.fetch_add(step, Ordering::Relaxed) + step).to_string()
+    }
+}
+
+#[tool]
+fn lucky(number: State<u8>) -> String {
+    format!("lucky {}", *number)
+}
+
+#[tool]
+fn lucky_too(number: State<u8>) -> String {
+    lucky(number)
+}
+
+/// A server of its own, with its own state.
+pub(super) fn inner() -> ServerBuilder {
+    Server::new("inner", "2.0.0").state(2u8).tool(which)
+}
+
+#[tool]
+fn which(number: State<u8>) -> String {
+    format!("server {}", *number)
+}
+
+#[tool]
+fn fragile(whole: bool) -> Result<&'static str> {
+    match whole {
+        true => Ok("whole"),
+        false => Err(Failure::new("broken")),
+    }
+}
+
+/// Answers for what fails.
+#[derive(Clone)]
+struct Rescue(CallService);
+
+impl Service<Call> for Rescue {
+    type Response = Answer;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Answer, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, call: Call) -> Self::Future {
+        let name = call.name().to_owned();
+        let answer = self.0.call(call);
+        Box::pin(async move {
+            let answer = answer.await?;
+            match answer.is_error() {
+                true => {
+                    Ok(Answer::of_tool(format!("{name} rescued"))
+                        .unwrap_or_else(Answer::of_failure))
+                }
+                false => Ok(answer),
+            }
+        })
+    }
+}
+
+fn guarded() -> Group {
+    let known = |principal: Option<&Principal>| principal.is_some();
+    Group::new()
+        .group(Group::new().visible_to(known).tool(hidden))
+        .tool(administer)
+}
+
+#[tool]
+fn hidden(client: Client) -> String {
+    let name = client.principal().map(|principal| &principal.subject);
+    format!("found by {name:?}")
+}
+
+#[tool(scope = "admin")]
+fn administer() -> &'static str {
+    "administered"
+}
+
+fn limited() -> Group {
+    let late = Duration::from_millis(50);
+    Group::new()
+        .group(Group::new().deadline(late).tool(endless))
+        .group(Group::new().max_concurrent(1).tool(alone))
+        .state(Crowd::default())
+}
+
+#[tool]
+async fn endless() -> String {
+    std::future::pending().await
+}
+
+#[derive(Default)]
+struct Crowd(AtomicU32);
+
+/// How many runs of it there are.
+#[tool]
+async fn alone(State(crowd): State<Crowd>) -> String {
+    let inside = crowd.0.fetch_add(1, Ordering::Relaxed) + 1;
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    crowd.0.fetch_sub(1, Ordering::Relaxed);
+    inside.to_string()
+}
+
+/// Changes what there is, in one batch.
+#[tool]
+fn shelve(context: Context) -> Result {
+    let batch = context.server().batch();
+    batch.disable_tool("shelved").add_tool(extra).apply()?;
+    Ok(())
+}
+
+/// Takes that back.
+#[tool]
+fn unshelve(context: Context) -> Result {
+    let batch = context.server().batch();
+    batch.enable_tool("shelved").remove_tool("extra").apply()?;
+    Ok(())
+}
+
+#[tool]
+fn shelved() -> &'static str {
+    "still here"
+}
+
+#[tool]
+fn extra() -> &'static str {
+    "new here"
+}

@@ -1,0 +1,130 @@
+//! What handlers take beside arguments.
+
+use std::collections::BTreeSet;
+
+use tokio::sync::watch;
+use turnbuckle::prelude::*;
+use turnbuckle::{Extract, Incoming};
+
+pub(super) fn group() -> Group {
+    Group::new()
+        .state("shared".to_owned())
+        .state(Marks::default())
+        .tool(state)
+        .tool(progress)
+        .tool(log)
+        .tool(wait)
+        .tool(await_mark)
+        .tool(whoami)
+        .tool(meta)
+        .tool(process)
+        .tool(flavour)
+        .tool(region)
+        .tool(caller)
+        .tool(context)
+}
+
+#[tool]
+fn state(text: State<String>) -> String {
+    text.to_string()
+}
+
+#[tool]
+async fn progress(progress: Progress) -> &'static str {
+    progress.report_of(1u64, 2u64).await;
+    progress.describe(2u64, 2u64, "all of it").await;
+    "done"
+}
+
+#[tool]
+async fn log(log: Log) -> &'static str {
+    log.debug("too fine").await;
+    log.warning("look out").await;
+    "done"
+}
+
+/// What has happened, to be waited for.
+#[derive(Default)]
+pub(super) struct Marks(watch::Sender<BTreeSet<String>>);
+
+impl Marks {
+    pub(super) fn set(&self, mark: &str) {
+        self.0.send_modify(|marks| {
+            marks.insert(mark.to_owned());
+        });
+    }
+
+    async fn wait_for(&self, mark: &str) {
+        let mut marks = self.0.subscribe();
+        let _ = marks.wait_for(|marks| marks.contains(mark)).await;
+    }
+}
+
+/// Ends when it is taken back.
+#[tool]
+async fn wait(cancel: Cancel, marks: State<Marks>) -> &'static str {
+    marks.set("begun");
+    cancel.cancelled().await;
+    marks.set("cancelled");
+    "nobody hears this"
+}
+
+/// Ends when something has happened.
+#[tool]
+async fn await_mark(mark: String, marks: State<Marks>) -> String {
+    marks.wait_for(&mark).await;
+    mark
+}
+
+#[tool]
+fn whoami(client: Client) -> String {
+    let info = client.info();
+    let name = info.map(|info| format!("{} {}", info.name, info.version));
+    let samples = client.capabilities().supports_sampling();
+    format!("{name:?} {} {samples}", client.revision())
+}
+
+#[tool]
+fn meta(meta: Meta) -> Option<String> {
+    meta.get("example.com/trace")
+}
+
+#[tool]
+fn flavour(http: Http) -> String {
+    http.header("X-Flavour").unwrap_or("none").to_owned()
+}
+
+/// Which process the server is.
+#[tool]
+fn process() -> u32 {
+    std::process::id()
+}
+
+/// What a header repeats of the arguments.
+#[tool]
+fn region(#[schema(header = "Region")] region: String, http: Http) -> String {
+    let repeated = http.header("Mcp-Param-Region");
+    format!("{region}, {}", repeated.unwrap_or("none"))
+}
+
+/// Who calls, made of what is known of the request.
+struct Caller(String);
+
+impl Extract for Caller {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        let info = incoming.context().client_info();
+        let info = info.ok_or_else(|| Failure::new("a nameless client"))?;
+        Ok(Self(info.name))
+    }
+}
+
+#[tool]
+fn caller(greeting: String, #[extract] Caller(name): Caller) -> String {
+    format!("{greeting}, {name}")
+}
+
+#[tool]
+fn context(context: Context) -> String {
+    let name = context.params().name.map(|name| name.get().to_owned());
+    name.unwrap_or_default()
+}

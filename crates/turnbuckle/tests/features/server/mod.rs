@@ -1,0 +1,59 @@
+//! The server: all features, written once.
+
+mod asking;
+mod composed;
+mod content;
+mod extractors;
+pub(crate) mod pages;
+mod plain;
+mod prompts;
+mod resources;
+
+use std::num::NonZeroUsize;
+
+use turnbuckle::prelude::*;
+use turnbuckle::types::Request;
+use turnbuckle::{Extension, ServerBuilder};
+
+/// An extension of its own.
+pub(crate) const EXTENSION: &str = "com.example/echo";
+
+/// How many items a page of a list holds.
+pub(crate) const PAGE: usize = 4;
+
+pub(crate) fn server() -> Server {
+    builder().build().unwrap()
+}
+
+fn builder() -> ServerBuilder {
+    let echo =
+        Extension::new(EXTENSION).method::<Echo, _, _>(async |shout: Shout, _: Context| Ok(shout));
+    Server::new("features", "1.0.0")
+        .logging()
+        .page_size(NonZeroUsize::new(PAGE).unwrap())
+        .extension(echo)
+        .group(plain::group())
+        .group(content::group())
+        .group(extractors::group())
+        .group(prompts::group())
+        .group(resources::group())
+        .group(asking::group())
+        .group(composed::group())
+        .mount("inner", composed::inner())
+        .group(pages::group())
+        .extension(turnbuckle::apps::extension())
+}
+
+/// The extension's method: it answers with what it was sent.
+struct Echo;
+
+#[data]
+struct Shout {
+    shout: String,
+}
+
+impl Request for Echo {
+    const METHOD: &'static str = EXTENSION;
+    type Params = Shout;
+    type Result = Shout;
+}

@@ -1,0 +1,21 @@
+//! A tool with a page of its own.
+
+use turnbuckle::apps::{Page, Ui, is_supported};
+use turnbuckle::prelude::*;
+
+/// Where the page is.
+pub(crate) const PAGE: &str = "ui://weather/view.html";
+
+pub(super) fn group() -> Group {
+    let page = Page::builder(PAGE, "weather").html("<!doctype html><p id=now></p>");
+    let page = page.unwrap();
+    Group::new().tool(weather.ui(&page)).resource(page)
+}
+
+#[tool]
+fn weather(context: Context) -> &'static str {
+    match is_supported(&context) {
+        true => "rain, as shown",
+        false => "It rains.",
+    }
+}

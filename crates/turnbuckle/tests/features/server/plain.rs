@@ -1,0 +1,75 @@
+//! Functions of plain parameters, and what becomes of what they return.
+
+use turnbuckle::prelude::*;
+
+pub(super) fn group() -> Group {
+    Group::new()
+        .tool(add)
+        .tool(later)
+        .tool(apart)
+        .tool(place)
+        .tool(book)
+        .tool(parse)
+        .tool(breaks)
+}
+
+/// Adds two numbers.
+#[tool(read_only, title = "Sum", icon = "https://example.com/sum.png")]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+#[tool]
+async fn later(text: String) -> String {
+    tokio::task::yield_now().await;
+    text
+}
+
+/// Only a thread of the blocking pool may wait like this.
+#[tool(blocking)]
+fn apart(text: String) -> String {
+    tokio::runtime::Handle::current().block_on(async move { text })
+}
+
+#[data]
+struct Place {
+    name: String,
+    /// How many live there.
+    people: u32,
+}
+
+#[tool]
+fn place(name: String) -> Place {
+    Place { name, people: 9 }
+}
+
+#[data(rename_all = "lowercase")]
+#[derive(Debug)]
+enum Room {
+    Garden,
+    Hall,
+}
+
+/// Books a table.
+#[tool]
+fn book(
+    /// Who comes.
+    #[schema(min_len = 2, pattern = "^[A-Z]")]
+    name: String,
+    #[schema(min = 1, max = 9)] people: u8,
+    #[schema(default = Room::Garden)] room: Room,
+    wishes: Option<Vec<String>>,
+) -> String {
+    format!("{name}, {people}, {room:?}, {wishes:?}")
+}
+
+#[tool]
+fn parse(text: String) -> Result<String> {
+    let number: u8 = text.parse()?;
+    Ok(number.to_string())
+}
+
+#[tool]
+fn breaks(secret: String) -> String {
+    panic!("it broke over {secret}")
+}

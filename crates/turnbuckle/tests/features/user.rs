@@ -1,0 +1,75 @@
+//! Who sits at the client, and what the client hears.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use turnbuckle::ClientBuilder;
+use turnbuckle::apps;
+use turnbuckle::client::{Consent, FormAnswer, Roots};
+use turnbuckle::types::{
+    CreateMessageResult, Json, MessageRole, RawObject, Root, SamplingContent, TextContent,
+};
+
+use crate::server::EXTENSION;
+
+/// What a server can expect of the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum User {
+    /// An answer to everything, by the question's own words.
+    Answers,
+    /// The client declares that nothing can be asked.
+    Mute,
+}
+
+/// What a client heard beside results, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Heard(Mutex<Vec<String>>);
+
+impl Heard {
+    pub(crate) fn hear(&self, what: String) {
+        self.0.lock().unwrap().push(what);
+    }
+
+    /// All since it was asked the last time.
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl User {
+    pub(crate) fn sits_at(self, builder: ClientBuilder, heard: &Arc<Heard>) -> ClientBuilder {
+        let heard = heard.clone();
+        let builder =
+            builder.on_log(move |log| heard.hear(format!("{:?} {}", log.level, log.data.as_str())));
+        if self == Self::Mute {
+            return builder;
+        }
+        let pages = json!({"mimeTypes": [apps::MIME_TYPE]});
+        let builder = builder
+            .extension(EXTENSION, RawObject::empty())
+            .extension(apps::ID, RawObject::of(&pages).unwrap());
+        let roots = Roots::new();
+        roots.set([Root::new("file:///work").unwrap()]).unwrap();
+        builder
+            .roots(roots)
+            .on_form(async |form, _| match form.message.as_str() {
+                "decline" => FormAnswer::Decline,
+                "cancel" => FormAnswer::Cancel,
+                said => FormAnswer::accept([("word", said.to_uppercase())]),
+            })
+            .on_url(async |url, _| match url.host.as_str() {
+                "example.com" => Consent::Accept,
+                _ => Consent::Decline,
+            })
+            .on_sampling(async |params, _| {
+                let asked = Json::of(&params.messages).unwrap();
+                let known = asked.as_str().contains("capital");
+                let said = TextContent::new(if known { "Stockholm" } else { "?" });
+                Ok(CreateMessageResult::new(
+                    MessageRole::Assistant,
+                    SamplingContent::Text(said),
+                    "model",
+                ))
+            })
+    }
+}
