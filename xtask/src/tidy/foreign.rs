@@ -1,7 +1,8 @@
 //! What the public API is made of: our own types, std's, and a few agreed foreign traits.
 //!
 //! A scan of the source, not of the compiler's view: it reads public signatures and fields, and
-//! knows a foreign type by its crate's name or by a `use` in the same file.
+//! knows a foreign type by its crate's name or by a `use` in the same file. An item that is itself
+//! marked `#[doc(hidden)]` is no part of the API.
 
 use super::source::{Source, rooms, words};
 use super::{Breach, Wall};
@@ -27,6 +28,9 @@ const FOREIGN: &[&str] = &[
 
 /// The one foreign item of those crates that may stand in a public bound.
 const AGREED: &str = "JsonSchema";
+
+/// What stands before an item that is no part of the API.
+const HIDDEN: &str = "#[doc(hidden)]";
 
 fn check(tree: &Tree) -> Vec<Breach> {
     let mut breaches = Vec::new();
@@ -82,6 +86,7 @@ fn signatures<'a>(source: &'a Source<'_>) -> Vec<(usize, &'a str)> {
         let rest = &bare[offset..];
         let length = match word {
             "pub" if rest.starts_with("pub(") => 0,
+            "pub" if bare[..offset].trim_end().ends_with(HIDDEN) => 0,
             "pub" => public_length(rest),
             "impl" if rest.starts_with("impl From<") => until(rest, &['{']),
             _ => 0,
@@ -178,6 +183,12 @@ mod tests {
             found("use hyper::Error as Http;\nimpl From<Http> for Error {}"),
             1
         );
+    }
+
+    #[test]
+    fn hidden_items_are_free_and_what_follows_them_is_not() {
+        assert_eq!(found("#[doc(hidden)]\npub use {schemars, serde};"), 0);
+        assert_eq!(found("#[doc(hidden)]\npub fn f() {}\npub use hyper;"), 1);
     }
 
     #[test]

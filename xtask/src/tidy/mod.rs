@@ -11,6 +11,7 @@ mod links;
 mod mutations;
 mod names;
 mod purity;
+mod quotes;
 mod reexports;
 mod size;
 mod source;
@@ -83,6 +84,8 @@ const WALLS: &[Wall] = &[
     hygiene::LINTS,
     links::WALL,
     mutations::WALL,
+    quotes::ERRORS,
+    quotes::CODE,
 ];
 
 /// `cargo xtask tidy`: every wall, every breach.
