@@ -6,15 +6,15 @@
 //! ```
 //! # use std::sync::Arc;
 //! # use turnbuckle_session::{Dispatch, Joined, Limits, Signal, TransportContext, pair, serve};
-//! # use turnbuckle_server::{Context, Server, tool};
+//! # use turnbuckle_server::{Args, Server, Tool};
 //! use turnbuckle_client::{Client, Era};
 //!
 //! # #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! # struct Greet { name: String }
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-//! # let server = Server::builder("greeter", "1.0.0")
-//! #     .tool(tool("greet", async |greet: Greet, _: Context| format!("Hello, {}!", greet.name)))
-//! #     .build()?;
+//! # let greet = Tool::builder("greet")
+//! #     .handler(|Args(greet): Args<Greet>| format!("Hello, {}!", greet.name));
+//! # let server = Server::new("greeter", "1.0.0").tool(greet).build()?;
 //! # let (here, there) = pair();
 //! # let server: Arc<dyn Dispatch> = Arc::new(server);
 //! # let context = TransportContext::default();

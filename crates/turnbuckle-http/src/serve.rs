@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use turnbuckle_session::{Dispatch, Signal};
@@ -48,7 +48,7 @@ struct SseRoutes {
 }
 
 impl HttpServer {
-    /// Binds an address; port 0 takes any free one. The endpoint is at `/mcp`; with
+    /// Binds an address such as `127.0.0.1:8080` or `localhost:8080`; port 0 takes any free one. The endpoint is at `/mcp`; with
     /// [`Config::http_sse`] the older transport is at `/sse` and `/messages`. A loopback address
     /// may be reached under the loopback names and as itself, unless the configuration names others.
     ///
@@ -57,7 +57,7 @@ impl HttpServer {
     /// [`Config::allowed_hosts`] does not say under which names.
     pub async fn bind(
         dispatch: impl Into<Arc<dyn Dispatch>>,
-        address: impl ToSocketAddrs,
+        address: &str,
         mut config: Config,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;

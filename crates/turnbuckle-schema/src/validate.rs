@@ -88,11 +88,7 @@ impl Validator {
         self.validate_value(&value)
     }
 
-    /// Validates a value.
-    ///
-    /// # Errors
-    /// As [`validate`](Self::validate).
-    pub fn validate_value(&self, value: &Value) -> Result<(), Violations> {
+    fn validate_value(&self, value: &Value) -> Result<(), Violations> {
         let Some(effort) = effort(&self.plan, value) else {
             return Err(Violations::too_costly());
         };

@@ -89,33 +89,40 @@ impl Identity {
     }
 }
 
-/// Who answers requests: the role behind a session.
+/// Who answers requests: the role behind a session. A server is one; what it is asked is between
+/// turnbuckle's own crates.
 pub trait Dispatch: Send + Sync + 'static {
     /// What it says of itself. Fixed for its lifetime.
+    #[doc(hidden)]
     fn identity(&self) -> &Identity;
 
     /// Answers a request that the sender's revision has (or that is no core method at all).
+    #[doc(hidden)]
     fn call(&self, call: Call<'_>, context: Context) -> Handling;
 
     /// Hears of a notification that the session itself has no use for. What it returns is run;
     /// while too much of that runs already, it is dropped.
+    #[doc(hidden)]
     fn notified(&self, notice: Notice<'_>, peer: &Peer) -> Option<Reaction> {
         let _ = (notice, peer);
         None
     }
 
     /// A legacy session was opened; `peer` reaches it for as long as it lives.
+    #[doc(hidden)]
     fn opened(&self, peer: &Peer) {
         let _ = peer;
     }
 
     /// Whether a handler looks at the HTTP requests that messages come in. Where none does, they
     /// are not kept.
+    #[doc(hidden)]
     fn reads_http(&self) -> bool {
         false
     }
 
     /// The arguments of a tool that a binding mirrors in headers: none where `principal` sees no
     /// such tool.
+    #[doc(hidden)]
     fn mirrored(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]>;
 }

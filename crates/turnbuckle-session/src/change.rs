@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use serde::Serialize;
-use turnbuckle_types::RequestId;
-use turnbuckle_wire::era::params::meta_key;
+use turnbuckle_types::{RequestId, meta};
 use turnbuckle_wire::revision::Method;
 use turnbuckle_wire::rpc;
 
@@ -35,6 +34,7 @@ impl Change {
 
     /// The notice as a frame; `subscription` is the stream that it belongs to, where the era has
     /// such streams.
+    #[doc(hidden)]
     #[must_use]
     pub fn frame(&self, subscription: Option<&RequestId>) -> Vec<u8> {
         #[derive(Serialize)]
@@ -47,7 +47,7 @@ impl Change {
         struct Meta<'a>(&'a RequestId);
         impl Serialize for Meta<'_> {
             fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                to.collect_map([(meta_key::SUBSCRIPTION_ID, self.0)])
+                to.collect_map([(meta::SUBSCRIPTION_ID, self.0)])
             }
         }
         let (method, uri) = match self {

@@ -98,6 +98,7 @@ impl Context {
     }
 
     /// What was captured of its parameters, read again from the message.
+    #[doc(hidden)]
     #[must_use]
     pub fn params(&self) -> params::Params<'_> {
         match rpc::decode(self.text()) {
@@ -204,6 +205,7 @@ impl Context {
 
     /// Gives the request that long, if the session does not give it less: then it is cancelled, and
     /// `late` is its answer. Counts from when the handler first waits, and has to be said before.
+    #[doc(hidden)]
     pub fn set_deadline(&self, deadline: Duration, late: Arc<dyn Fn() -> Reply + Send + Sync>) {
         *self.own_deadline() = Some((deadline, late));
     }
@@ -303,6 +305,7 @@ impl Context {
     }
 
     /// Sends a notification that was encoded before; see [`notify`](Self::notify).
+    #[doc(hidden)]
     pub async fn send_frame(&self, frame: Vec<u8>) {
         send(&*self.state.route, &self.state.signal, frame).await;
     }
@@ -332,6 +335,7 @@ impl Context {
     }
 
     /// The client of a legacy session, for what belongs to no request; it outlives this one.
+    #[doc(hidden)]
     #[must_use]
     pub fn session_peer(&self) -> Option<Peer> {
         match &self.state.sender {
@@ -341,6 +345,7 @@ impl Context {
     }
 
     /// What tells a legacy session of changes.
+    #[doc(hidden)]
     #[must_use]
     pub fn session_feed(&self) -> Option<&Arc<Feed>> {
         match &self.state.sender {
@@ -350,6 +355,7 @@ impl Context {
     }
 
     /// The state of the legacy session that the request belongs to.
+    #[doc(hidden)]
     #[must_use]
     pub fn session_state(&self) -> Option<&LegacyState> {
         match &self.state.sender {

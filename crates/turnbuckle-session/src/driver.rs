@@ -276,6 +276,15 @@ pub(crate) fn mirrored(
         .map_err(|panic| panicked(&*panic))
 }
 
+/// Runs a step of a handler.
+///
+/// # Errors
+/// When it panics: what is told of it, which is nothing of what it said.
+#[doc(hidden)]
+pub fn caught<T>(step: impl FnOnce() -> T) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(step)).map_err(|panic| panicked(&*panic))
+}
+
 #[cold]
 fn panicked(panic: &(dyn Any + Send)) -> Error {
     let message = panic

@@ -3,7 +3,11 @@
 //!
 //! This crate knows no byte stream and no HTTP: a transport hands it frames and takes frames back.
 //! It knows no tool and no resource either: what a request means is a [`Dispatch`]'s business. The
-//! rules of the protocol are in the pure [`kernel`]; the driver is the only place that spawns.
+//! rules of the protocol are in the pure `kernel`; the driver is the only place that spawns.
+//!
+//! Documented is what users name: what a handler sees, what couples the two sides, and what a
+//! transport of one's own is made of ([`Transport`], or [`Connector`] and [`Link`]). What is hidden
+//! is shared with turnbuckle's other crates only, and may change together with them in any release.
 
 mod batch;
 mod blocking;
@@ -15,7 +19,7 @@ mod driver;
 mod exchange;
 mod handshake;
 mod joined;
-pub mod kernel;
+mod kernel;
 mod legacy;
 mod limits;
 mod link;
@@ -33,37 +37,55 @@ mod signal;
 mod speaks;
 mod transport;
 
-pub use blocking::run_blocking;
-pub use call::{Call, Dispatch, Handling, Identity, Notice, Reaction};
-pub use change::{Change, Feed};
+pub use call::Dispatch;
+pub use change::Change;
 pub use context::Context;
-pub use conversation::{
-    Ask, AskError, Conversation, ConversationLimits, Host, Progressing, RawResult, ServerRequest,
-};
-pub use exchange::{Exchange, Opened};
+pub use conversation::ConversationLimits;
 pub use joined::Joined;
-pub use legacy::LegacyState;
 pub use limits::Limits;
 pub use link::{
     Carrying, Connector, Inbox, Link, LinkError, LinkKind, Opening, Parcel, ParcelKind, Settling,
 };
 pub use memory::{MemoryTransport, pair};
-pub use outbox::{Outbox, OutboxLimits};
 pub use patience::{Late, Patience};
 pub use peer::{Peer, PeerError};
 pub use pipe::{Closed, serve};
 pub use pump::Pump;
-pub use route::{Answer, Full, Route};
-pub use session::{Delivery, Received, Session};
 pub use signal::Signal;
-pub use speaks::{About, Speaks, Verbatim, reaches_server};
+pub use speaks::reaches_server;
 pub use transport::{Binding, Frame, HttpHead, Transport, TransportContext};
-pub use turnbuckle_wire::era::code;
-pub use turnbuckle_wire::era::params;
+pub use turnbuckle_wire::era::{Project, Reply};
+pub use turnbuckle_wire::revision::{EraKind, Features, Revision};
+
+#[doc(hidden)]
+pub use blocking::run_blocking;
+#[doc(hidden)]
+pub use call::{Call, Handling, Identity, Notice, Reaction};
+#[doc(hidden)]
+pub use change::Feed;
+#[doc(hidden)]
+pub use conversation::{Ask, AskError, Conversation, Host, Progressing, RawResult, ServerRequest};
+#[doc(hidden)]
+pub use driver::caught;
+#[doc(hidden)]
+pub use exchange::{Exchange, Opened};
+#[doc(hidden)]
+pub use legacy::LegacyState;
+#[doc(hidden)]
+pub use outbox::{Outbox, OutboxLimits};
+#[doc(hidden)]
+pub use route::{Answer, Full, Route};
+#[doc(hidden)]
+pub use session::{Delivery, Received, Session};
+#[doc(hidden)]
+pub use speaks::{About, Speaks, Verbatim};
+#[doc(hidden)]
 pub use turnbuckle_wire::era::{
-    Body, Encoded, InvalidParamHeader, Judgement, ParamHeader, Params, Plain, Project, Projected,
-    Reply, ResultType, Structured, Target, is_modern_error, judge, param_headers, result_type,
-    select,
+    Body, Encoded, InvalidParamHeader, Judgement, ParamHeader, Params, Plain, Projected,
+    ResultType, Structured, Target, code, is_modern_error, judge, param_headers, params,
+    result_type, select,
 };
+#[doc(hidden)]
 pub use turnbuckle_wire::json;
-pub use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
+#[doc(hidden)]
+pub use turnbuckle_wire::revision::{Method, Party};

@@ -222,7 +222,7 @@ pub enum LinkError {
 impl LinkError {
     /// Whether the message cannot have been acted upon.
     #[must_use]
-    pub fn is_unsent(&self) -> bool {
+    pub(crate) fn is_unsent(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Unauthorized { .. } | Self::SessionGone => true,
             Self::Status { status, .. } => (400..500).contains(status),

@@ -90,12 +90,14 @@ impl Peer {
     }
 
     /// What the session's handshake left behind.
+    #[doc(hidden)]
     #[must_use]
     pub fn state(&self) -> Option<&LegacyState> {
         self.session.legacy().map(|state| &**state)
     }
 
     /// What tells the session of changes.
+    #[doc(hidden)]
     #[must_use]
     pub fn feed(&self) -> &Arc<crate::Feed> {
         self.session.feed()
@@ -201,6 +203,7 @@ impl Peer {
     }
 
     /// Sends a notification that was encoded before, waiting while the client is too far behind.
+    #[doc(hidden)]
     pub async fn send_frame(&self, frame: Vec<u8>) {
         send(&*self.route, &self.signal, frame).await;
     }

@@ -155,7 +155,7 @@ impl Session {
     }
 
     /// Asks every request under way to come to its own end.
-    pub fn wind_down(&self) {
+    pub(crate) fn wind_down(&self) {
         for context in self.kernel().calls() {
             context.signal().close();
         }
@@ -415,7 +415,7 @@ impl Session {
 
     /// Whether a batch may come, and how long it may be.
     #[must_use]
-    pub fn batch_limit(&self) -> Option<usize> {
+    pub(crate) fn batch_limit(&self) -> Option<usize> {
         let state = self.legacy.get()?;
         state.features().batching.then_some(self.limits.batch)
     }

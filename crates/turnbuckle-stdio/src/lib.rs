@@ -3,7 +3,7 @@
 //!
 //! [`serve_stream`] answers the client at the other end of a reader and a writer; [`run`] is a
 //! whole server process, and keeps its output clean of whatever else the process prints.
-//! [`StreamTransport`] and [`Lines`] are what they are made of.
+//! [`StreamTransport`] is what they are made of, and what a client joins over a stream of its own.
 //!
 //! With the feature `client` there is the other end, too: a `Command` is how a client starts such a
 //! server, talks to it and ends it.
@@ -21,6 +21,7 @@ mod stream;
 
 #[cfg(feature = "client")]
 pub use child::{Command, ShutdownTimes, StderrTo};
+#[doc(hidden)]
 pub use framing::Lines;
 pub use options::StdioOptions;
 pub use process::run;

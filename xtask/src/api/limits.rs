@@ -8,19 +8,34 @@ const MOST: usize = 25;
 /// Crates that are the language's own.
 pub(super) const STANDARD: &[&str] = &["alloc", "core", "std"];
 
-/// What of other crates may stand in signatures; where nothing is named, any trait may.
+/// What of other crates may stand in signatures; where nothing is named, any trait may. A major
+/// version of one of these is one of ours, so each has its reason.
 const AGREED: &[(&str, &[&str])] = &[
+    // What a user's own data derive.
     ("serde", &[]),
     ("serde_core", &[]),
     ("schemars", &["JsonSchema"]),
+    // How services and layers of all makers fit together.
     ("tower_layer", &["Layer"]),
     ("tower_service", &["Service"]),
+    // What those services are about over HTTP: hyper, axum and tower-http say it in the same types.
+    ("http", &["Request", "Response"]),
+    ("http_body", &["Body"]),
+    // The pieces of such a body, and a frame that is shared without a copy.
+    ("bytes", &["Buf", "Bytes"]),
+    // What every combinator over items that arrive one by one takes.
+    ("futures_core", &["Stream"]),
+    // What a byte stream is to all that runs on tokio.
+    ("tokio", &["AsyncRead", "AsyncWrite"]),
+    // JSON as text that was checked and not taken apart, and why it could not be.
+    ("serde_json", &["Error", "RawValue"]),
 ];
 
 /// How large a crate is.
 pub(super) struct Size {
     pub(super) package: String,
-    /// Types, traits, functions, methods, constants, macros and modules that are public.
+    /// Types, traits, functions, methods, constants, macros and modules that are public; a setter
+    /// counts with its field.
     pub(super) items: usize,
     pub(super) lines: usize,
 }
@@ -111,6 +126,9 @@ mod tests {
         assert!(is_agreed("turnbuckle_types", "Tool", ItemKind::Struct));
         assert!(is_agreed("serde_core", "Serialize", ItemKind::Trait));
         assert!(is_agreed("tower_service", "Service", ItemKind::Trait));
+        assert!(is_agreed("bytes", "Bytes", ItemKind::Struct));
+        assert!(!is_agreed("bytes", "BytesMut", ItemKind::Struct));
+        assert!(!is_agreed("serde_json", "Value", ItemKind::Enum));
         assert!(!is_agreed("schemars", "Schema", ItemKind::Struct));
         assert!(!is_agreed("schemars", "Transform", ItemKind::Trait));
         assert!(!is_agreed("hyper", "Request", ItemKind::Struct));

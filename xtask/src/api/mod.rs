@@ -2,6 +2,11 @@
 //!
 //! The listings come from rustdoc's JSON, which is the compiler's own view: what macros make is in
 //! them, and what is `#[doc(hidden)]` is not. A change of the public API is a change of a listing.
+//!
+//! What counts as an item is what a user has to learn: types, traits, functions, methods, constants,
+//! macros and modules. Fields and variants are part of their type, and so is the setter of a public
+//! field (`fn name(self, value) -> Self` beside `pub name`), as macros write both from one line. The
+//! lines are those of `src` without tests and blank lines.
 
 mod exports;
 mod limits;

@@ -1,7 +1,7 @@
 //! Serves the demo, over HTTP or over the process's own standard streams.
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::pin;
 use std::time::Duration;
 
@@ -67,8 +67,8 @@ async fn over_stdio(server: Server) -> Result<(), Failure> {
 /// The first signal ends it once what is under way is done, the second at once.
 async fn over_http(server: Server, options: Options) -> Result<(), Failure> {
     let config = Config::new().shutdown_time(PATIENCE).http_sse(true);
-    let address = (Ipv4Addr::LOCALHOST, options.port);
-    let http = HttpServer::bind(server, address, config)
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port)).to_string();
+    let http = HttpServer::bind(server, &address, config)
         .await
         .map_err(|error| cannot_listen(options.port, &error))?
         .path(options.path);

@@ -83,7 +83,7 @@ pub(super) fn admit(
 mod tests {
     use serde_json::{Value, json};
     use turnbuckle_session::Revision;
-    use turnbuckle_types::{SamplingCapability, Settings};
+    use turnbuckle_types::{ErrorKind, SamplingCapability, Settings};
 
     use super::*;
 
@@ -108,7 +108,7 @@ mod tests {
             json!({"toolChoice": {"mode": "auto"}}),
         ] {
             let refused = admitted(with.clone(), SamplingCapability::new(), newest);
-            assert!(refused.unwrap_err().is_invalid_params());
+            assert_eq!(*refused.unwrap_err().kind(), ErrorKind::InvalidParams);
             let declared = SamplingCapability::new().tools(Settings::new());
             assert!(admitted(with, declared, newest).is_ok());
         }
@@ -136,6 +136,6 @@ mod tests {
             {"type": "tool_use", "id": "1", "name": "n", "input": {}}}]});
         let declared = SamplingCapability::new().tools(Settings::new());
         let refused = admitted(said, declared, Revision::NEWEST);
-        assert!(refused.unwrap_err().is_invalid_params());
+        assert_eq!(*refused.unwrap_err().kind(), ErrorKind::InvalidParams);
     }
 }

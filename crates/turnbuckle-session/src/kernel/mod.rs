@@ -12,7 +12,7 @@ use turnbuckle_wire::revision::{EraKind, Method};
 
 /// What is to be done with a request.
 #[derive(Debug)]
-pub enum Step {
+pub(crate) enum Step {
     /// Serve it: [`Kernel::begin`] and, in the end, [`Kernel::finish`].
     Serve,
     /// Open the legacy session: [`Kernel::opened`] or [`Kernel::not_opened`] follows.
@@ -25,7 +25,7 @@ pub enum Step {
 
 /// What a notification means to the connection itself.
 #[derive(Debug)]
-pub enum Heard<C> {
+pub(crate) enum Heard<C> {
     /// The handshake is over.
     Initialized,
     /// This request is not to be answered any more.
@@ -47,7 +47,7 @@ enum Phase {
 
 /// The state of one connection or session.
 #[derive(Debug)]
-pub struct Kernel<C, P> {
+pub(crate) struct Kernel<C, P> {
     phase: Phase,
     /// The requests of the peer whose handlers have not ended; empty for those that were cancelled.
     answering: HashMap<RequestId, Option<C>>,
@@ -62,7 +62,7 @@ impl<C, P> Kernel<C, P> {
     /// A connection on which nothing was said yet; at most that many requests are in flight from
     /// the peer and to it.
     #[must_use]
-    pub fn new(max_answering: usize, max_waiting: usize) -> Self {
+    pub(crate) fn new(max_answering: usize, max_waiting: usize) -> Self {
         Self {
             phase: Phase::Fresh,
             answering: HashMap::new(),
@@ -78,7 +78,7 @@ impl<C, P> Kernel<C, P> {
     ///
     /// Specification: basic/lifecycle (2025-11-25).
     #[must_use]
-    pub fn request(&self, id: &RequestId, method: Option<Method>, era: EraKind) -> Step {
+    pub(crate) fn request(&self, id: &RequestId, method: Option<Method>, era: EraKind) -> Step {
         let refuse =
             |message: &'static str| Step::Refuse(Error::new(ErrorKind::NotAMessage, message));
         if self.answering.contains_key(id) {
@@ -107,22 +107,22 @@ impl<C, P> Kernel<C, P> {
     }
 
     /// The handshake is under way: no other may begin.
-    pub fn opening(&mut self) {
+    pub(crate) fn opening(&mut self) {
         self.phase = Phase::Opening;
     }
 
     /// The handshake was answered: requests are served from now on.
-    pub fn opened(&mut self) {
+    pub(crate) fn opened(&mut self) {
         self.phase = Phase::Open;
     }
 
     /// The handshake was refused: another may be tried.
-    pub fn not_opened(&mut self) {
+    pub(crate) fn not_opened(&mut self) {
         self.phase = Phase::Fresh;
     }
 
     /// Notes that a request is being served. `false` when one of that id is already.
-    pub fn begin(&mut self, id: RequestId, call: C) -> bool {
+    pub(crate) fn begin(&mut self, id: RequestId, call: C) -> bool {
         match self.answering.entry(id) {
             Entry::Occupied(_) => false,
             Entry::Vacant(place) => {
@@ -133,7 +133,7 @@ impl<C, P> Kernel<C, P> {
     }
 
     /// Notes that a request's handler has ended. `None` when no answer is wanted any more.
-    pub fn finish(&mut self, id: &RequestId) -> Option<C> {
+    pub(crate) fn finish(&mut self, id: &RequestId) -> Option<C> {
         let call = self.answering.remove(id)?;
         self.cancelled -= usize::from(call.is_none());
         call
@@ -147,7 +147,7 @@ impl<C, P> Kernel<C, P> {
     }
 
     /// Judges a notification of the peer; `request` is the request that it names, if it does.
-    pub fn notification(
+    pub(crate) fn notification(
         &mut self,
         method: Option<Method>,
         request: Option<&RequestId>,
@@ -170,7 +170,7 @@ impl<C, P> Kernel<C, P> {
     ///
     /// # Errors
     /// When too many wait already; `waiting` comes back.
-    pub fn ask(&mut self, waiting: P) -> Result<RequestId, P> {
+    pub(crate) fn ask(&mut self, waiting: P) -> Result<RequestId, P> {
         if self.waiting.len() >= self.max_waiting {
             return Err(waiting);
         }
@@ -181,29 +181,29 @@ impl<C, P> Kernel<C, P> {
     }
 
     /// Who waits for the answer of that id. `None` for an answer that nobody waits for.
-    pub fn response(&mut self, id: Option<&RequestId>) -> Option<P> {
+    pub(crate) fn response(&mut self, id: Option<&RequestId>) -> Option<P> {
         self.waiting.remove(id?)
     }
 
     /// What waits for the answer of that id.
     #[must_use]
-    pub fn waiting(&self, id: &RequestId) -> Option<&P> {
+    pub(crate) fn waiting(&self, id: &RequestId) -> Option<&P> {
         self.waiting.get(id)
     }
 
     /// The ids of our requests that wait for their answers.
-    pub fn waiting_ids(&self) -> impl Iterator<Item = &RequestId> {
+    pub(crate) fn waiting_ids(&self) -> impl Iterator<Item = &RequestId> {
         self.waiting.keys()
     }
 
     /// How many requests of the peer are still to be answered.
     #[must_use]
-    pub fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         self.answering.len() - self.cancelled
     }
 
     /// Ends everything: what was being answered, and who waits.
-    pub fn end(&mut self) -> (Vec<C>, Vec<P>) {
+    pub(crate) fn end(&mut self) -> (Vec<C>, Vec<P>) {
         self.cancelled = 0;
         (
             self.answering
@@ -215,7 +215,7 @@ impl<C, P> Kernel<C, P> {
     }
 
     /// What is being answered.
-    pub fn calls(&self) -> impl Iterator<Item = &C> {
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &C> {
         self.answering.values().flatten()
     }
 }

@@ -106,7 +106,7 @@ fn check_key(key: &str) -> Result<(), MetaKeyError> {
     Meta::new().set(key, "x").map(|_| ())
 }
 
-fn json<T: serde::Serialize>(value: &T) -> Json {
+fn json<T: serde::Serialize + ?Sized>(value: &T) -> Json {
     Json::of(value).unwrap()
 }
 
@@ -129,8 +129,8 @@ fn the_protocols_keys_are_refused_and_have_setters() {
         .unwrap()
         .set("b", &[1.5])
         .unwrap();
-    meta.insert_unchecked(meta::PROGRESS_TOKEN, "t".into());
-    meta.insert_unchecked(meta::PROTOCOL_VERSION, "v".into());
+    meta.insert_unchecked(meta::PROGRESS_TOKEN, json("t"));
+    meta.insert_unchecked(meta::PROTOCOL_VERSION, json("v"));
     meta.insert_unchecked(meta::CLIENT_INFO, json(&Implementation::new("c", "1")));
     meta.insert_unchecked(meta::CLIENT_CAPABILITIES, Json::empty_object());
     meta.insert_unchecked(meta::LOG_LEVEL, json(&LogLevel::Notice));

@@ -23,7 +23,7 @@ const RESERVED: RangeInclusive<i64> = -32768..=-32000;
 
 /// The number of an error of that kind for a peer that knows `features`.
 #[must_use]
-pub fn code_of(kind: &ErrorKind, features: &Features) -> i64 {
+fn code_of(kind: &ErrorKind, features: &Features) -> i64 {
     match kind {
         ErrorKind::Malformed => code::PARSE_ERROR,
         ErrorKind::NotAMessage | ErrorKind::Forbidden(_) => code::INVALID_REQUEST,

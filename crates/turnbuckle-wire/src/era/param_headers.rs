@@ -21,12 +21,12 @@ pub struct ParamHeader {
     /// The member names on the way to the argument's value, outermost first; never empty.
     pub path: Vec<String>,
     /// Of which type the value is.
-    pub kind: ParamKind,
+    pub(super) kind: ParamKind,
 }
 
 /// The types whose values a header can mirror.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ParamKind {
+pub(super) enum ParamKind {
     /// `"string"`.
     String,
     /// `"integer"`.

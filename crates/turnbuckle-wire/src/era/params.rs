@@ -6,28 +6,9 @@ use std::fmt;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use turnbuckle_types::meta as meta_key;
 
 use crate::rpc;
-
-/// The `_meta` keys with a meaning to the protocol itself.
-///
-/// Specification: basic/index, "`_meta`" (2026-07-28).
-pub mod meta_key {
-    /// The token under which the sender wants to hear of progress.
-    pub const PROGRESS_TOKEN: &str = "progressToken";
-    /// The revision that a modern request speaks.
-    pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-    /// Who sends a modern request.
-    pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-    /// What the sender of a modern request can do.
-    pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-    /// From which level on a modern request wants log messages.
-    pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-    /// Who answers a modern request.
-    pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-    /// The subscription that a message belongs to.
-    pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-}
 
 /// Parameters as raw JSON, by the names that the protocol's own rooms read.
 ///

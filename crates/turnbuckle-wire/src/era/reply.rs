@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use serde::Serialize;
+use turnbuckle_types::meta as meta_key;
 use turnbuckle_types::{Error, RequestId};
 
-use super::params::meta_key;
 use super::project::Projected;
 use super::{Project, write_error};
 use crate::json::{self, Additions, Unwritable};
@@ -34,15 +34,20 @@ pub struct Target<'a> {
     pub additions: Additions<'a>,
 }
 
-/// What a handler ends in.
+/// What a handler ends in: made of a result by [`Reply::complete`], or of an [`Error`]. What else
+/// there is to end in is between turnbuckle's own crates.
 pub enum Reply {
     /// The result.
+    #[doc(hidden)]
     Complete(Box<dyn Body>),
     /// Questions to the client that have to be answered first.
+    #[doc(hidden)]
     NeedsInput(Box<dyn Body>),
     /// A result of a type that an extension defines.
+    #[doc(hidden)]
     Extension(&'static str, Box<dyn Body>),
     /// An error.
+    #[doc(hidden)]
     Error(Error),
 }
 

@@ -4,10 +4,10 @@
 //! Specification: basic/index, "`_meta`" (2026-07-28).
 
 use serde::Serialize;
+use turnbuckle_types::meta as meta_key;
 use turnbuckle_types::{ClientCapabilities, Implementation, LogLevel, RequestId};
 
 use super::Project;
-use super::params::meta_key;
 use crate::json::{self, Additions, Unwritable};
 use crate::revision::{Features, Revision};
 use crate::rpc;

@@ -20,7 +20,7 @@ impl Additions<'_> {
     }
 
     /// Appends every addition to an object that has no members yet.
-    pub fn append_all(&self, out: &mut Vec<u8>) {
+    pub(crate) fn append_all(&self, out: &mut Vec<u8>) {
         Outer::new(*self).add_missing(out, true);
     }
 }

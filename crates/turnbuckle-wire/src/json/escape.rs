@@ -82,7 +82,7 @@ pub fn write_str(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Appends UTF-8 `bytes` escaped for the inside of a JSON string.
-pub fn write_escaped(out: &mut Vec<u8>, mut bytes: &[u8]) {
+pub(crate) fn write_escaped(out: &mut Vec<u8>, mut bytes: &[u8]) {
     loop {
         let clean = clean_prefix(bytes);
         out.extend_from_slice(&bytes[..clean]);

@@ -7,11 +7,12 @@ mod serializer;
 mod text;
 
 pub use additions::Additions;
-pub use escape::{write_escaped, write_str};
+pub(crate) use escape::write_escaped;
+pub use escape::write_str;
 pub use serializer::{Unwritable, to_vec, write, write_object};
 
 /// Appends raw JSON text on one line: a line break in it can only be white space between tokens.
-pub fn write_raw(out: &mut Vec<u8>, json: &str) {
+pub(crate) fn write_raw(out: &mut Vec<u8>, json: &str) {
     let start = out.len();
     out.extend_from_slice(json.as_bytes());
     if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_some() {

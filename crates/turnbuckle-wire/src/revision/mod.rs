@@ -9,6 +9,7 @@ mod methods;
 use std::fmt;
 
 pub use features::{EraKind, Features};
+#[doc(hidden)]
 pub use methods::{Method, Party};
 
 /// One revision of the Model Context Protocol.
@@ -44,6 +45,7 @@ impl Revision {
     pub const NEWEST: Self = Self::V2026_07_28;
 
     /// What an HTTP request without a version header speaks when nothing else tells.
+    #[doc(hidden)]
     pub const WITHOUT_HEADER: Self = Self::V2025_03_26;
 
     /// The revision as it is spelled on the wire.

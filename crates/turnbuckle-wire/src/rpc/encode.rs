@@ -87,7 +87,7 @@ pub fn request<P: Serialize + ?Sized>(
 
 /// Appends the opening of a request; `,"params":` with an object may follow, and a closing brace
 /// completes it.
-pub fn request_head(out: &mut Vec<u8>, id: &RequestId, method: &str) {
+pub(crate) fn request_head(out: &mut Vec<u8>, id: &RequestId, method: &str) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     write_id(out, id);
     out.extend_from_slice(b",\"method\":");

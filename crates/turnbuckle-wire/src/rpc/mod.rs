@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0 and nothing more: ids, requests, notifications, responses, batches.
 //!
 //! Knows no method and no revision. What is captured of a message's `params` while its envelope is
-//! read is the caller's choice ([`decode`] is generic over it).
+//! read is the caller's choice (`decode` is generic over it).
 //!
 //! Specification: basic/index, "Messages" (2026-07-28).
 
@@ -10,8 +10,8 @@ mod encode;
 mod message;
 
 pub use decode::{Refusal, RefusalKind, decode, elements, is_batch};
-pub(crate) use encode::text_of;
-pub use encode::{error, error_without_id, notification, request, request_head, result_head};
+pub use encode::{error, error_without_id, notification, request, result_head};
+pub(crate) use encode::{request_head, text_of};
 pub use message::{Message, Notification, Request, Response};
 pub use turnbuckle_types::RequestId;
 

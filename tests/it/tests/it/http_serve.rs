@@ -133,9 +133,7 @@ async fn serving_binds_loopback_by_default() {
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("Config::allowed_hosts"), "{refused}");
     let named = Config::new().allowed_hosts(["mcp.example"]);
-    HttpServer::bind(echo(), "0.0.0.0:0", named)
-        .await
-        .unwrap();
+    HttpServer::bind(echo(), "0.0.0.0:0", named).await.unwrap();
     let foreign = "GET /mcp HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
     let answer = running.exchange(foreign).await;
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");

@@ -1,8 +1,10 @@
 //! The lines of one item: its own, and those of what is in it.
 
+use std::collections::BTreeSet;
+
 use rustdoc_types::{
-    Attribute, Generics, Id, Impl, Item, ItemEnum, MacroKind, ProcMacro, Struct, StructKind, Trait,
-    Type, VariantKind,
+    Attribute, Function, Generics, Id, Impl, Item, ItemEnum, MacroKind, ProcMacro, Struct,
+    StructKind, Trait, Type, VariantKind,
 };
 
 use super::{Lister, all};
@@ -23,14 +25,14 @@ impl<'a> Lister<'a> {
             ItemEnum::Union(inner) => {
                 self.generic(item, "union ", path, &inner.generics);
                 self.fields(&inner.fields, path);
-                self.inherent(&inner.impls, path);
+                self.inherent(&inner.impls, path, &BTreeSet::new());
             }
             ItemEnum::Enum(inner) => {
                 self.generic(item, "enum ", path, &inner.generics);
                 for variant in all(self.krate, &inner.variants) {
                     self.variant(variant, path);
                 }
-                self.inherent(&inner.impls, path);
+                self.inherent(&inner.impls, path, &BTreeSet::new());
             }
             ItemEnum::Trait(inner) => self.trait_(item, inner, path),
             ItemEnum::TypeAlias(inner) => self.counted(item, path, |to| {
@@ -77,12 +79,16 @@ impl<'a> Lister<'a> {
 
     fn structure(&mut self, item: &'a Item, inner: &'a Struct, path: &str) {
         self.generic(item, "struct ", path, &inner.generics);
+        let mut settable = BTreeSet::new();
         match &inner.kind {
             StructKind::Unit => {}
             StructKind::Tuple(fields) => self.fields(fields.iter().flatten(), path),
-            StructKind::Plain { fields, .. } => self.fields(fields, path),
+            StructKind::Plain { fields, .. } => {
+                self.fields(fields, path);
+                settable.extend(all(self.krate, fields).map(name));
+            }
         }
-        self.inherent(&inner.impls, path);
+        self.inherent(&inner.impls, path, &settable);
     }
 
     fn fields<'i>(&mut self, fields: impl IntoIterator<Item = &'i Id>, path: &str) {
@@ -127,8 +133,9 @@ impl<'a> Lister<'a> {
         }
     }
 
-    /// What the type's own `impl`s hold.
-    fn inherent(&mut self, impls: &[Id], path: &str) {
+    /// What the type's own `impl`s hold. The setter of one of the public fields `settable` is one
+    /// item with it.
+    fn inherent(&mut self, impls: &[Id], path: &str, settable: &BTreeSet<&str>) {
         for held in all(self.krate, impls) {
             if let ItemEnum::Impl(Impl {
                 trait_: None,
@@ -142,6 +149,12 @@ impl<'a> Lister<'a> {
                 owner.ty(for_);
                 for item in all(self.krate, items) {
                     self.associated(item, path, &owner.text, Some(generics));
+                    if settable.contains(name(item))
+                        && let ItemEnum::Function(function) = &item.inner
+                        && is_setter(function)
+                    {
+                        self.items -= 1;
+                    }
                 }
             }
         }
@@ -192,6 +205,15 @@ impl<'a> Lister<'a> {
             to
         });
     }
+}
+
+/// Whether it has the form of a builder's setter: `fn(self, value) -> Self`.
+fn is_setter(function: &Function) -> bool {
+    let is_self = |of: &Type| matches!(of, Type::Generic(name) if name == "Self");
+    let signature = &function.sig;
+    let owned =
+        matches!(signature.inputs.as_slice(), [(name, of), _] if name == "self" && is_self(of));
+    owned && signature.output.as_ref().is_some_and(is_self)
 }
 
 fn name(item: &Item) -> &str {

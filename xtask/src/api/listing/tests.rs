@@ -66,6 +66,36 @@ fn items_stand_at_their_shortest_paths_and_count_once() {
 }
 
 #[test]
+fn a_setter_counts_with_its_public_field() {
+    assert_lists(
+        "pub struct A { pub x: u8, y: u8 }
+         impl A {
+             pub fn x(mut self, x: u8) -> Self { self.x = x; self }
+             pub fn y(mut self, y: u8) -> Self { self.y = y; self }
+             pub fn z(self) -> Self { self }
+         }
+         pub struct B { pub x: u8, pub y: u8 }
+         impl B {
+             pub fn x(&mut self, x: u8) -> &mut Self { self.x = x; self }
+             pub fn y(self) -> u8 { self.y }
+         }",
+        6,
+        &[
+            "pub struct a::A",
+            "pub a::A::x: u8",
+            "pub fn a::A::x(self, x: u8) -> Self",
+            "pub fn a::A::y(self, y: u8) -> Self",
+            "pub fn a::A::z(self) -> Self",
+            "pub struct a::B",
+            "pub a::B::x: u8",
+            "pub fn a::B::x(&mut self, x: u8) -> &mut Self",
+            "pub a::B::y: u8",
+            "pub fn a::B::y(self) -> u8",
+        ],
+    );
+}
+
+#[test]
 fn variants_and_fields_are_listed_and_not_counted() {
     assert_lists(
         "#[non_exhaustive] pub enum Kind { Plain, Tuple(u8, String), Named { #[deprecated] of: bool } }",

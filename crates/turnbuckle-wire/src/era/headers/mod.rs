@@ -8,9 +8,9 @@ mod arguments;
 mod check;
 mod value;
 
-pub use super::param_headers::ParamKind;
 pub use check::{HeaderValues, check, check_params, mirror_params, mirrored_name};
-pub use value::{InvalidHeaderValue, decode_value, encode_value, value_matches};
+use value::value_matches;
+pub use value::{InvalidHeaderValue, decode_value, encode_value};
 
 /// Names the revision that a request speaks.
 pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
@@ -19,7 +19,7 @@ pub const METHOD: &str = "mcp-method";
 /// Mirrors the name or URI of what a request is about.
 pub const NAME: &str = "mcp-name";
 /// Begins the name of every header that mirrors an argument of a tool.
-pub const PARAM_PREFIX: &str = "mcp-param-";
+pub(super) const PARAM_PREFIX: &str = "mcp-param-";
 /// Names the session that a legacy request belongs to.
 pub const SESSION_ID: &str = "mcp-session-id";
 /// Names the last event that a client saw of a legacy stream.

@@ -91,7 +91,7 @@ pub fn encode_value(text: &str) -> Cow<'_, str> {
 /// Strings match exactly, booleans as `true` and `false`, numbers by their value: `42.0` is `42`,
 /// and no digit is rounded away. `null`, arrays and objects match nothing.
 #[must_use]
-pub fn value_matches(header: &str, body: &RawValue) -> bool {
+pub(super) fn value_matches(header: &str, body: &RawValue) -> bool {
     let json = body.get();
     match json.as_bytes().first() {
         Some(b'"') => text(body).is_some_and(|body| body == header),

@@ -64,13 +64,16 @@ use crate::revision::Features;
 /// asked of a user or a model is never cut down in silence.
 pub trait Project {
     /// Whether it is a result whose reader may keep it, so that it has to say for how long.
+    #[doc(hidden)]
     const CACHEABLE: bool = false;
 
     /// Whether the value can be sent as it is to a peer that knows `features`.
+    #[doc(hidden)]
     fn fits(&self, features: &Features) -> bool;
 
     /// Makes the value one that such a peer knows: later names are removed, later content is told
     /// in older content, and nothing is dropped without trace.
+    #[doc(hidden)]
     fn project(&mut self, features: &Features);
 
     /// Whether the value can be told to such a peer at all.
@@ -78,18 +81,21 @@ pub trait Project {
     /// # Errors
     /// [`ErrorKind::MissingCapability`](turnbuckle_types::ErrorKind::MissingCapability), with what
     /// the peer would need, when the projection would ask for something else than the value does.
+    #[doc(hidden)]
     fn expressible(&self, features: &Features) -> Result<(), Error> {
         let _ = features;
         Ok(())
     }
 
     /// Whether the result says that what was asked for failed.
+    #[doc(hidden)]
     fn is_error(&self) -> bool {
         false
     }
 
     /// Undoes, on the reader's side, what a projection marked as done: the wrapping of structured
     /// output that is no object. Anything else stays as it arrived.
+    #[doc(hidden)]
     fn restore(&mut self) {}
 }
 

@@ -177,6 +177,7 @@ fn told(block: &SamplingContent) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+    use turnbuckle_types::ErrorKind;
 
     use super::*;
     use crate::era::project::tests::{decoded, told};
@@ -256,7 +257,8 @@ mod tests {
             Revision::V2025_11_25.features(),
         );
         for params in [tools, said(json!([text, text]))] {
-            assert!(params.expressible(old).unwrap_err().is_missing_capability());
+            let error = params.expressible(old).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::MissingCapability(_)));
             assert!(params.expressible(new).is_ok());
         }
         for params in [said(json!([text])), said(text), ask(json!({"tools": []}))] {
