@@ -31,6 +31,8 @@ use crate::tool::{Tool, ToolEntry};
 ///     .apply()?;
 /// # Ok::<(), turnbuckle_server::BuildError>(())
 /// ```
+///
+/// Specification: server/tools, "List Changed Notification" (2026-07-28).
 #[must_use = "nothing changes until it is applied"]
 pub struct Batch<'a> {
     server: &'a Server,

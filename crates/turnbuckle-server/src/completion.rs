@@ -20,6 +20,8 @@ use crate::scope::Scope;
 const MOST: usize = 100;
 
 /// What is being typed.
+///
+/// Specification: server/utilities/completion (2026-07-28).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Typing {
@@ -37,6 +39,8 @@ impl Typing {
 
 /// What suggests values while a user types: a function of a [`Typing`] and other extractors, sync
 /// or async, that returns them. The best comes first; a hundred are sent at most.
+///
+/// Specification: server/utilities/completion (2026-07-28).
 pub struct Completer {
     make: Maker<Self>,
     needs: Needs,

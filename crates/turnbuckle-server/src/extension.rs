@@ -24,6 +24,8 @@ use crate::output::{OutputCheck, ToolOutput};
 use crate::tool::Tool;
 
 /// An extension that a server offers.
+///
+/// Specification: basic/versioning, "Extension Negotiation" (2026-07-28).
 pub struct Extension {
     id: String,
     settings: RawObject,
@@ -137,6 +139,8 @@ fn error_of(failure: Failure) -> Error {
 ///
 /// A handler may return it only where [`Context::extension`](turnbuckle_session::Context::extension)
 /// says that the client declared the extension.
+///
+/// Specification: basic/versioning, "Extension Negotiation" (2026-07-28).
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExtensionResult<T> {
     /// The type, registered with [`Extension::result_type`].

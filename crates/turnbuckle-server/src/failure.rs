@@ -13,6 +13,8 @@ use crate::schema::ArgumentError;
 /// A tool's failure is told to the model as an error result, so that it can act on it. Everything
 /// that can be displayed becomes one with `?`, its causes included where its alternate form (`{:#}`)
 /// has them; the protocol's own [`Error`] and [`NeedsInput`] keep their meaning.
+///
+/// Specification: server/tools, "Error Handling" (2026-07-28).
 #[must_use]
 pub struct Failure(Kind);
 

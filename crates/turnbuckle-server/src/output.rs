@@ -51,6 +51,8 @@ impl OutputCheck {
 }
 
 /// A tool's result in one of its forms.
+///
+/// Specification: server/tools, "Tool Result" (2026-07-28).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is nothing that a tool can return",
     note = "text, content (`ContentBlock`, `Image`, `Audio`, several in a `Vec`), a `CallToolResult`, or a `Result` of one with an error that can be displayed",

@@ -25,7 +25,7 @@ use crate::handler::{
 use crate::item::item_setters;
 use crate::name::check_prompt_name;
 use crate::policy::Policy;
-use crate::schema::{Held, Intake};
+use crate::schema::{Held, Intake, in_order};
 use crate::scope::Scope;
 
 pub use output::PromptOutput;
@@ -44,6 +44,8 @@ pub use output::PromptOutput;
 /// let review = Prompt::builder("review")
 ///     .handler(|Args(review): Args<Review>| format!("Review this: {}", review.code));
 /// ```
+///
+/// Specification: server/prompts (2026-07-28).
 #[must_use]
 pub struct Prompt {
     pub(crate) draft: Draft,
@@ -52,6 +54,8 @@ pub struct Prompt {
 }
 
 /// A prompt that has no function yet; see [`Prompt::builder`].
+///
+/// Specification: server/prompts (2026-07-28).
 #[must_use]
 pub struct PromptBuilder {
     draft: Draft,
@@ -210,7 +214,8 @@ impl Prompt {
         check_prompt_name(&definition.name).map_err(|error| BuildError::new(error.to_string()))?;
         scope.provide(&self.needs)?;
         let schema = self.needs.schema()?;
-        let arguments = arguments_of(&schema).map_err(BuildError::new)?;
+        let arguments =
+            arguments_of(&in_order(schema.clone(), self.needs.order)).map_err(BuildError::new)?;
         let unread = self.needs.arguments.is_none();
         let intake = Intake::new(Held::derived(schema), true, unread);
         let known = |name: &str| arguments.iter().any(|argument| argument.name == name);

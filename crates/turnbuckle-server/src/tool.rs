@@ -22,7 +22,7 @@ use crate::item::item_setters;
 use crate::name::{check_tool_name, is_long_tool_name};
 use crate::output::{OutputCheck, ToolOutput};
 use crate::policy::Policy;
-use crate::schema::{Held, Intake};
+use crate::schema::{Held, Intake, in_order};
 use crate::scope::Scope;
 
 /// A tool: its definition and the function behind it.
@@ -40,6 +40,8 @@ use crate::scope::Scope;
 ///     .description("Adds two numbers")
 ///     .handler(|Args(add): Args<Add>| (add.a + add.b).to_string());
 /// ```
+///
+/// Specification: server/tools (2026-07-28).
 #[must_use]
 pub struct Tool {
     pub(crate) draft: Draft,
@@ -49,6 +51,8 @@ pub struct Tool {
 }
 
 /// A tool that has no function yet; see [`Tool::builder`].
+///
+/// Specification: server/tools (2026-07-28).
 #[must_use]
 pub struct ToolBuilder {
     draft: Draft,
@@ -193,7 +197,7 @@ impl Tool {
         let derived = self.needs.schema()?;
         let unread = self.needs.arguments.is_none();
         let input = if input == Origin::Derived {
-            definition.input_schema = scope.schemas.told(&derived)?;
+            definition.input_schema = in_order(scope.schemas.told(&derived)?, self.needs.order);
             Held::derived(derived)
         } else {
             Held::written(&definition.input_schema, true)?

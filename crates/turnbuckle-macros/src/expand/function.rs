@@ -59,6 +59,11 @@ pub(crate) fn expand(
                     #made
                 }
             }
+            impl ::core::convert::From<#ident> for #krate::#item {
+                fn from(this: #ident) -> Self {
+                    #krate::IntoItem::into_item(this)
+                }
+            }
             #shortcut
         };
     })

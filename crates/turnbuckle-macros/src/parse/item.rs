@@ -156,8 +156,8 @@ impl Item {
                 self.name = name.value();
                 self.name_span = name.span();
             }
-            "title" | "scope" | "size" | "meta" | "deadline" | "max_concurrent" | "input_schema"
-            | "output_schema" => {
+            "title" | "scope" | "size" | "meta" | "deadline" | "max_concurrent"
+            | "input_schema" | "output_schema" => {
                 let value = key.expression()?;
                 self.setters.extend(quote!(.#setter(#value)));
             }

@@ -6,6 +6,7 @@ use turnbuckle_types::{Json, RawObject};
 
 use super::{Extract, Incoming, Needs, Subject, derived};
 use crate::failure::{Failure, Result};
+use crate::schema::fields_of;
 
 /// The arguments, as a struct: of a tool, of a prompt, or the variables of a resource template.
 ///
@@ -29,10 +30,13 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Args<T> {
 
     fn needs(needs: &mut Needs) {
         needs.arguments(derived::<T>);
+        needs.order = fields_of::<T>();
     }
 }
 
 /// Arguments as they came, for tools with a schema that is written by hand.
+///
+/// Specification: server/tools, "Calling Tools" (2026-07-28).
 #[derive(Debug, Clone)]
 pub struct RawArguments(pub Json);
 

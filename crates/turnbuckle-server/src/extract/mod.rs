@@ -99,6 +99,8 @@ impl Incoming<'_> {
 #[derive(Debug, Default)]
 pub struct Needs {
     pub(crate) arguments: Option<fn() -> Result<Schema, BuildError>>,
+    /// The names of the arguments as they were declared.
+    pub(crate) order: &'static [&'static str],
     pub(crate) states: Vec<(TypeId, &'static str)>,
     pub(crate) asks: bool,
     pub(crate) http: bool,

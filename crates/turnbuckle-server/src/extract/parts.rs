@@ -64,24 +64,29 @@ impl Log {
         self.0.log(level, Some(logger), data).await;
     }
 
+    /// A message that is text before anything waits, whatever it was made of.
+    async fn say(&self, level: LogLevel, message: String) {
+        self.send(level, &message).await;
+    }
+
     /// Something for whoever looks for a fault.
-    pub async fn debug(&self, message: impl fmt::Display) {
-        self.send(LogLevel::Debug, &message.to_string()).await;
+    pub fn debug(&self, message: impl fmt::Display) -> impl Future<Output = ()> + Send + '_ {
+        self.say(LogLevel::Debug, message.to_string())
     }
 
     /// What is going on.
-    pub async fn info(&self, message: impl fmt::Display) {
-        self.send(LogLevel::Info, &message.to_string()).await;
+    pub fn info(&self, message: impl fmt::Display) -> impl Future<Output = ()> + Send + '_ {
+        self.say(LogLevel::Info, message.to_string())
     }
 
     /// Something may be wrong.
-    pub async fn warning(&self, message: impl fmt::Display) {
-        self.send(LogLevel::Warning, &message.to_string()).await;
+    pub fn warning(&self, message: impl fmt::Display) -> impl Future<Output = ()> + Send + '_ {
+        self.say(LogLevel::Warning, message.to_string())
     }
 
     /// Something went wrong.
-    pub async fn error(&self, message: impl fmt::Display) {
-        self.send(LogLevel::Error, &message.to_string()).await;
+    pub fn error(&self, message: impl fmt::Display) -> impl Future<Output = ()> + Send + '_ {
+        self.say(LogLevel::Error, message.to_string())
     }
 }
 
@@ -107,6 +112,8 @@ impl Cancel {
 
 /// Who asks. What a client says of itself is for display and logs only: it may say anything, and
 /// what it can do is seen to by what asks it. Cheap to clone.
+///
+/// Specification: basic/index, "_meta" (2026-07-28).
 #[derive(Debug, Clone)]
 pub struct Client(Context);
 

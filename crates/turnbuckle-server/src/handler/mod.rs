@@ -55,7 +55,7 @@ pub trait Returns<K: Kind>: Send + 'static {
     fn reply(self, frame: &K::Frame, uri: Option<&str>) -> Result<Reply>;
 }
 
-/// A function of up to eight extractors, sync or async.
+/// A function of up to eight extractors, sync or async. How one is run is the server's business.
 ///
 /// An async function is polled in place for as long as it is ready, and moves to a task of its own
 /// the first time that it waits. A sync one runs in place, whatever it does: one that takes long
@@ -75,18 +75,22 @@ pub trait Handler<K: Kind, M>: Send + Sync + 'static {
     type Output: Returns<K>;
 
     /// One run of it.
+    #[doc(hidden)]
     type Run: Future<Output = Self::Output> + Send + 'static;
 
     /// Whether a run is ready at once.
+    #[doc(hidden)]
     const IN_PLACE: bool;
 
     /// What has to be there when the server is built.
+    #[doc(hidden)]
     fn needs(needs: &mut Needs);
 
     /// Takes what it needs, and begins.
     ///
     /// # Errors
     /// When the request has not what a parameter needs.
+    #[doc(hidden)]
     fn start(&self, incoming: &Incoming<'_>) -> Result<Self::Run>;
 }
 

@@ -77,6 +77,14 @@ impl<'a> Request<'a> {
         self.brings.subject(self.arguments)
     }
 
+    /// What is read, if something is.
+    pub(super) fn uri(&self) -> Option<&str> {
+        match &self.brings {
+            Brings::Reading(reading) => Some(&reading.uri),
+            _ => None,
+        }
+    }
+
     /// The context, and what is read, if something is.
     pub(super) fn into_parts(self) -> (Context, Option<String>) {
         match self.brings {

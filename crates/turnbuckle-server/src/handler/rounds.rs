@@ -1,10 +1,12 @@
 //! Runs a handler of any kind through its rounds.
 
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 
 use turnbuckle_session::params::text;
-use turnbuckle_session::{Handling, Method, Projected, Reply};
+use turnbuckle_session::{Handling, Method, Projected, Reply, caught};
 use turnbuckle_types::{CallToolResult, ElicitParams, Error, ErrorKind};
 
 use crate::context::Context;
@@ -35,18 +37,41 @@ where
     // What does not ask is not watched, and pays nothing for it.
     if context.asking_round().is_none() {
         return Handling::Pending(Box::pin(async move {
-            match first.await {
+            match told_of(handler.tells(), first).await {
                 Ok(reply) => admitted(reply, &context),
                 Err(failure) => Box::pin(settle(handler, context, failure)).await,
             }
         }));
     }
     Handling::Pending(Box::pin(async move {
-        match watched(&context, first).await {
+        match watched(&context, told_of(handler.tells(), first)).await {
             Ok(reply) => admitted(reply, &context),
             Err(failure) => Box::pin(settle(handler, context, failure)).await,
         }
     }))
+}
+
+/// A run whose panic is a failure like any other: a model that called a tool reads that it failed,
+/// and nothing of what the panic said.
+async fn told_of<F>(tells: bool, run: F) -> Result<Reply>
+where
+    F: Future<Output = Result<Reply>>,
+{
+    let mut run = pin!(run);
+    poll_fn(|cx| {
+        caught(|| run.as_mut().poll(cx))
+            .unwrap_or_else(|error| Poll::Ready(Err(panicked(tells, error))))
+    })
+    .await
+}
+
+/// What a handler that panicked fails with.
+pub(super) fn panicked(tells: bool, error: Error) -> Failure {
+    if tells {
+        Failure::new(error.message())
+    } else {
+        error.into()
+    }
 }
 
 /// A run that ends when all that it waits for are answers of a modern client.

@@ -8,11 +8,11 @@ use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use turnbuckle_session::params::text;
-use turnbuckle_session::{Handling, Method, run_blocking};
+use turnbuckle_session::{Handling, Method, caught, run_blocking};
 use turnbuckle_types::Error;
 
 use super::request::{Kept, Request};
-use super::rounds::{Again, Run, admitted, handling};
+use super::rounds::{Again, Run, admitted, handling, panicked};
 use super::{Handler, InPlace, Kind, Returns};
 use crate::context::Context;
 use crate::extract::{Incoming, States, Subject};
@@ -127,7 +127,8 @@ impl<K: Kind, H: Handler<K, M>, M: 'static> Typed<K, H, M> {
                 let run = kept.with_subject(|subject| self.start(&kept.context, subject))?;
                 finished::<K, H, M>(run)?.reply(&self.frame, kept.uri())
             };
-            run_blocking(work).await?
+            let done = run_blocking(work).await;
+            done.unwrap_or_else(|error| Err(panicked(K::TELLS, error)))
         })
     }
 }
@@ -172,17 +173,19 @@ impl<K: Kind, H: Handler<K, M>, M: 'static> Callable for Typed<K, H, M> {
             return handling(self, context, run);
         }
         if H::IN_PLACE {
-            let run = self.start_in_place(&request.context, request.subject());
-            let (context, uri) = request.into_parts();
-            let reply = run
-                .and_then(finished::<K, H, M>)
-                .and_then(|output| output.reply(&self.frame, uri.as_deref()));
+            let reply = caught(|| {
+                let run = self.start_in_place(&request.context, request.subject())?;
+                finished::<K, H, M>(run)?.reply(&self.frame, request.uri())
+            });
+            let context = request.into_parts().0;
+            let reply = reply.unwrap_or_else(|error| Err(panicked(K::TELLS, error)));
             return match reply {
                 Ok(reply) => admitted(reply, &context).into(),
                 Err(failure) => handling(self, context, std::future::ready(Err(failure))),
             };
         }
-        let run = self.start(&request.context, request.subject());
+        let run = caught(|| self.start(&request.context, request.subject()));
+        let run = run.unwrap_or_else(|error| Err(panicked(K::TELLS, error)));
         let (context, uri) = request.into_parts();
         match run {
             Ok(run) => {

@@ -35,6 +35,8 @@ pub use state::{Key, KeyRing, NoRandomness};
 /// Return it as an error (`?`), or let [`Context::ask`](crate::Context::ask) make it. The client
 /// never sees the state's content and cannot change it; but it may send the same state twice, until
 /// the state expires: what must happen once has to be guarded by the handler itself.
+///
+/// Specification: basic/patterns/mrtr (2026-07-28).
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct NeedsInput {
@@ -110,6 +112,8 @@ impl fmt::Display for NeedsInput {
 impl std::error::Error for NeedsInput {}
 
 /// A question with the form of its answer.
+///
+/// Specification: basic/patterns/mrtr (2026-07-28).
 pub trait Question: Into<InputRequest> {
     /// What the client answers.
     type Answer;
@@ -168,6 +172,8 @@ impl Question for CreateMessageParams {
 }
 
 /// Asks the client for its roots.
+///
+/// Specification: client/roots (2026-07-28).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Roots;
 

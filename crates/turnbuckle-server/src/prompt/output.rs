@@ -5,6 +5,8 @@ use turnbuckle_types::{GetPromptResult, PromptMessage};
 use crate::failure::{Failure, Result};
 
 /// What a prompt may return.
+///
+/// Specification: server/prompts, "PromptMessage" (2026-07-28).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is nothing that a prompt can return",
     note = "text, a `PromptMessage`, several in a `Vec`, a `GetPromptResult`, or a `Result` of one with an error that can be displayed"

@@ -30,6 +30,8 @@ pub(crate) use entry::{Registered, ResourceEntry, TemplateEntry};
 pub use output::ResourceOutput;
 
 /// What is to be read.
+///
+/// Specification: server/resources, "Reading Resources" (2026-07-28).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Reading {
@@ -62,6 +64,8 @@ impl Reading {
 ///     .mime_type("text/plain")
 ///     .handler(|reading: Reading| format!("You asked for {}.", reading.uri));
 /// ```
+///
+/// Specification: server/resources (2026-07-28).
 #[must_use]
 pub struct Resource {
     pub(crate) draft: Draft,
@@ -70,6 +74,8 @@ pub struct Resource {
 }
 
 /// A resource that has no function yet; see [`Resource::builder`].
+///
+/// Specification: server/resources (2026-07-28).
 #[must_use]
 pub struct ResourceBuilder {
     draft: Draft,

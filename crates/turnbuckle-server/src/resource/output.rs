@@ -7,6 +7,8 @@ use turnbuckle_types::{
 use crate::failure::{Failure, Result};
 
 /// What a resource may be read as.
+///
+/// Specification: server/resources, "Resource Contents" (2026-07-28).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is nothing that a resource can be read as",
     note = "text, bytes in a `Vec<u8>`, `Vec<ResourceContents>`, a `ReadResourceResult`, or a `Result` of one with an error that can be displayed"

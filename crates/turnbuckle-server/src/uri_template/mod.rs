@@ -40,6 +40,8 @@ const MAX_MATCHED_URI: usize = 8 * 1024;
 /// assert_eq!(template.expand(&variables), "repo://ada/src/main.rs?rev=7");
 /// # Ok::<(), turnbuckle_server::TemplateError>(())
 /// ```
+///
+/// Specification: server/resources, "Resource Templates" (2026-07-28).
 #[derive(Clone)]
 pub struct UriTemplate {
     text: Box<str>,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use turnbuckle_client::{Client, ClientBuilder, Consent, Era, FormAnswer, Roots};
 use turnbuckle_server::{Result, Server};
 use turnbuckle_session::Revision;
-use turnbuckle_types::{FieldValue, Json, Map, Root};
+use turnbuckle_types::{FieldValue, Json, Map, Principal, Root};
 
 use super::TestClient;
 use super::client::Hosted;
@@ -21,6 +21,7 @@ use super::script::{Answer, Script};
 pub struct Builder {
     server: Result<Server>,
     revision: Revision,
+    principal: Option<Principal>,
     script: Script,
     /// What the next answer waits for.
     when: Option<String>,
@@ -38,6 +39,7 @@ impl Builder {
         Self {
             server,
             revision: Revision::NEWEST,
+            principal: None,
             script: Script::default(),
             when: None,
             roots: None,
@@ -50,6 +52,12 @@ impl Builder {
     /// The revision that is spoken. Default: the newest.
     pub fn revision(mut self, revision: Revision) -> Self {
         self.revision = revision;
+        self
+    }
+
+    /// On whose behalf the client asks. Default: nobody's in particular.
+    pub fn principal(mut self, principal: Principal) -> Self {
+        self.principal = Some(principal);
         self
     }
 
@@ -155,7 +163,7 @@ impl Builder {
         for configure in self.configure {
             builder = configure(builder);
         }
-        let hosted = Hosted::start(server);
+        let hosted = Hosted::start(server, self.principal);
         let client = builder.connect(hosted.connector).await?;
         Ok(TestClient::new(client, hosted.serving, script))
     }

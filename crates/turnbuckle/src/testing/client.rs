@@ -11,6 +11,7 @@ use turnbuckle_server::Server;
 use turnbuckle_session::{
     Closed, Joined, Limits, MemoryTransport, Signal, TransportContext, pair, serve,
 };
+use turnbuckle_types::Principal;
 
 use super::script::Script;
 
@@ -21,9 +22,12 @@ pub(super) struct Hosted {
 }
 
 impl Hosted {
-    pub(super) fn start(server: Server) -> Self {
+    pub(super) fn start(server: Server, principal: Option<Principal>) -> Self {
         let (here, there) = pair();
-        let context = TransportContext::default();
+        let context = TransportContext {
+            principal: principal.map(Arc::new),
+            ..TransportContext::default()
+        };
         let mut serving = JoinSet::new();
         serving.spawn(serve(
             server,

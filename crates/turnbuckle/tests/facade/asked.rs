@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::json;
 use turnbuckle::prelude::*;
 use turnbuckle::testing::{self, TestClient};
-use turnbuckle::types::{CallToolResult, ContentBlock};
+use turnbuckle::types::{CallToolResult, ContentBlock, Principal};
 
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 struct Confirm {
@@ -166,4 +166,25 @@ async fn what_is_no_answer_is_told_when_the_client_connects() {
     );
     let told = testing::client(server()).roots(["work"]).connect().await;
     assert!(told.is_err());
+}
+
+#[tokio::test]
+async fn a_client_may_ask_on_somebodys_behalf() {
+    let whoami = Tool::builder("whoami")
+        .visible_to(|principal| principal.is_some())
+        .handler(|context: Context| {
+            let principal = context.principal();
+            principal.map_or_else(String::new, |principal| principal.subject.clone())
+        });
+    let server = Server::new("s", "1").tool(whoami).build().unwrap();
+    let ada = Principal::new("https://issuer.example", "ada");
+    let client = testing::client(&server)
+        .principal(ada)
+        .connect()
+        .await
+        .unwrap();
+    let answer = client.call("whoami", &()).await.unwrap();
+    assert_eq!(answer.content[0].as_text(), Some("ada"));
+    let nobody = testing::connect(&server).await.unwrap();
+    assert!(nobody.call("whoami", &()).await.is_err());
 }

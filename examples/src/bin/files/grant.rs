@@ -165,7 +165,7 @@ pub(crate) fn open_file(dir: &Dir, name: &Path) -> io::Result<File> {
 pub(crate) async fn of_client(tree: &Tree, ask: &Ask) -> Result<Tree> {
     let roots = match ask.roots().await {
         Ok(roots) => roots,
-        Err(turnbuckle::AskError::Unsupported(_)) => return Ok(tree.clone()),
+        Err(AskError::Unsupported(_)) => return Ok(tree.clone()),
         Err(error) => return Err(error.into()),
     };
     let tree = tree.clone();

@@ -320,3 +320,26 @@ async fn derived_schemas_are_2020_12() {
     let answer = call(&mut client, "tree", arguments).await;
     assert!(text(&answer).contains("oak"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn arguments_are_listed_as_they_were_declared() {
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its fields are of interest")]
+    struct Note {
+        title: String,
+        body: Option<String>,
+        author: String,
+    }
+    let server = Server::new("s", "1")
+        .tool(Tool::builder("note").handler(|_: Args<Note>| ""))
+        .prompt(turnbuckle_server::Prompt::builder("note").handler(|_: Args<Note>| ""))
+        .build()
+        .unwrap();
+    let mut client = Client::connect(Case::pipe(Revision::NEWEST), &server).await;
+    let prompts = client.request("prompts/list", json!({})).await;
+    let arguments = result(&prompts)["prompts"][0]["arguments"]
+        .as_array()
+        .unwrap();
+    let names: Vec<_> = arguments.iter().map(|it| &it["name"]).collect();
+    assert_eq!(names, ["title", "body", "author"]);
+}

@@ -14,6 +14,8 @@ use crate::input::rounds::check_one;
 use crate::input::{NoAnswer, legacy};
 
 /// A question to the client: a future of its answer. It is put when the future is first polled.
+///
+/// Specification: client/elicitation, client/sampling, client/roots (2026-07-28).
 #[must_use = "a question is not put until its future is awaited"]
 pub struct Asked<T> {
     ask: Ask,

@@ -11,6 +11,8 @@ use crate::input::{NeedsInput, NoAnswer};
 ///
 /// With `?` in a handler it becomes what it means to the client: what cannot be asked and what
 /// came malformed is told as the protocol has it, everything else by its text.
+///
+/// Specification: client/elicitation, "Response Actions" (2026-07-28).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AskError {

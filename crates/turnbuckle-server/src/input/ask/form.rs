@@ -11,12 +11,13 @@ use turnbuckle_types::{
     NumberSchema, PrimitiveSchema, SingleSelectSchema, StringFormat, StringSchema, TitledChoice,
 };
 
-use super::{AskError, order};
+use super::AskError;
+use crate::schema::fields_of;
 
 /// The form that asks for a `T`.
 pub(super) fn schema_of<T: DeserializeOwned + JsonSchema>() -> Result<ElicitationSchema, AskError> {
     let schema = derived::<T>();
-    form(&schema, order::fields_of::<T>()).map_err(|fault| {
+    form(&schema, fields_of::<T>()).map_err(|fault| {
         let name = T::schema_name();
         AskError::Failed(Error::internal(format!("{name} cannot be a form: {fault}")).into())
     })

@@ -4,7 +4,6 @@ mod asked;
 mod error;
 mod form;
 mod lenient;
-mod order;
 mod sample;
 
 use std::fmt;

@@ -7,6 +7,8 @@ const MAX_TOKENS: u32 = 1000;
 
 /// What a model can be asked: a text, one message or several, or whole parameters, which hold
 /// everything that can be said ([model preferences](turnbuckle_types::ModelPreferences), tools, …).
+///
+/// Specification: client/sampling (2026-07-28).
 pub trait IntoSample {
     /// As parameters.
     fn into_sample(self) -> CreateMessageParams;

@@ -11,7 +11,7 @@ use serde_json::json;
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{Args, Cancel, Prompt, Reading, Resource, Server, State, Tool};
 
-use crate::support::{call, message, result, text, told};
+use crate::support::{call, result, text, told};
 use crate::traced::Traced;
 
 #[derive(Deserialize, JsonSchema)]
@@ -70,11 +70,7 @@ async fn they_run_on_other_threads_with_all_that_they_take() {
             "{case}"
         );
         let failed = call(&mut client, "panics", json!({})).await;
-        assert_eq!(
-            message(&failed),
-            "the handler failed unexpectedly",
-            "{case}"
-        );
+        assert_eq!(told(&failed), "the handler failed unexpectedly", "{case}");
         let prompt = client.request("prompts/get", json!({"name": "p"})).await;
         assert_eq!(
             result(&prompt)["messages"][0]["content"]["text"],

@@ -1,17 +1,51 @@
-//! The order in which a struct's fields were declared: a form shows them so, and a derived schema
-//! does not keep it.
+//! The order in which a struct's fields were declared: people see them so, in forms and in lists of
+//! arguments, and a derived schema does not keep it.
 
 use std::fmt;
 
 use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
+use serde_json::value::RawValue;
+use turnbuckle_types::{Map, Schema};
 
 /// The names of the fields of `T` in their order; nothing, where `T` is no plain struct.
-pub(super) fn fields_of<T: DeserializeOwned>() -> &'static [&'static str] {
+pub(crate) fn fields_of<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut fields: &[&str] = &[];
     // The answer is the question that the type asks; there is no value to give.
     drop(T::deserialize(Probe(&mut fields)));
     fields
+}
+
+/// A schema of an object with its properties in this order; the others follow.
+pub(crate) fn in_order(schema: Schema, fields: &[&str]) -> Schema {
+    arranged(&schema, fields).unwrap_or(schema)
+}
+
+fn arranged(schema: &Schema, fields: &[&str]) -> Option<Schema> {
+    let root: Map<&RawValue> = serde_json::from_str(schema.as_str()).ok()?;
+    let properties: Map<&RawValue> = serde_json::from_str(root.get("properties")?.get()).ok()?;
+    let known = fields
+        .iter()
+        .filter_map(|name| Some((*name, *properties.get(name)?)));
+    let others = properties.iter().filter(|(name, _)| !fields.contains(name));
+    let others = others.map(|(name, schema)| (name, *schema));
+    let mut ordered: Map<&RawValue> = Map::new();
+    for (name, schema) in known.chain(others) {
+        ordered.insert(name, schema);
+    }
+    let ordered = serde_json::value::to_raw_value(&ordered).ok()?;
+    let mut whole: Map<&RawValue> = Map::new();
+    for (name, value) in root.iter() {
+        whole.insert(
+            name,
+            if name == "properties" {
+                &ordered
+            } else {
+                *value
+            },
+        );
+    }
+    Schema::of(&whole).ok()
 }
 
 struct Probe<'a>(&'a mut &'static [&'static str]);
@@ -90,5 +124,20 @@ mod tests {
         assert_eq!(fields_of::<Wrapped>(), ["name", "years", "active"]);
         assert!(fields_of::<String>().is_empty());
         assert!(fields_of::<()>().is_empty());
+    }
+
+    #[test]
+    fn properties_come_in_that_order_and_nothing_else_changes() {
+        let schema: Schema = r#"{"type":"object","properties":{"a":{"type":"null"},"b":{},"c":{}},"required":["c"]}"#
+            .parse()
+            .unwrap();
+        let ordered = in_order(schema.clone(), &["c", "x", "a"]);
+        assert_eq!(
+            ordered.as_str(),
+            r#"{"type":"object","properties":{"c":{},"a":{"type":"null"},"b":{}},"required":["c"]}"#
+        );
+        assert_eq!(in_order(schema.clone(), &["a", "b", "c"]), schema);
+        let bare: Schema = r#"{"type":"object"}"#.parse().unwrap();
+        assert_eq!(in_order(bare.clone(), &["a"]), bare);
     }
 }
