@@ -66,10 +66,11 @@ pub use turnbuckle_server::service;
 pub use turnbuckle_server::{
     Announcer, Args, Ask, AskError, Asked, Audio, Batch, BuildError, Cancel, Completer, Context,
     Extension, ExtensionResult, Extract, Failure, Group, Handler, Http, Image, Incoming, IntoItem,
-    IntoSample, Key, KeyRing, Log, Needs, NeedsInput, NoRandomness, OutputCheck, Profile, Progress,
-    Prompt, PromptBuilder, PromptOutput, Question, RawArguments, Reading, Resource,
-    ResourceBuilder, ResourceOutput, Result, Roots, Server, ServerBuilder, State, Structured,
-    TemplateError, TemplateValue, Tool, ToolBuilder, ToolOutput, Typing, UriTemplate, Variables,
+    IntoSample, Key, KeyRing, Log, Needs, NeedsInput, NoRandomness, Objection, OutputCheck,
+    Profile, Progress, Prompt, PromptBuilder, PromptOutput, Question, RawArguments, Reading,
+    Resource, ResourceBuilder, ResourceOutput, Result, Roots, Server, ServerBuilder, State,
+    Structured, TemplateError, TemplateValue, Tool, ToolBuilder, ToolOutput, Typing, UriTemplate,
+    Variables, lint,
 };
 
 /// The README's snippets, compiled.
