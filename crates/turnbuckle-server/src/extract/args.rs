@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use turnbuckle_types::{Json, RawObject};
+use turnbuckle_types::Json;
 
 use super::{Extract, Incoming, Needs, Subject, derived};
 use crate::failure::{Failure, Result};
@@ -43,11 +43,10 @@ pub struct RawArguments(pub Json);
 impl Extract for RawArguments {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         match incoming.subject {
-            Subject::Arguments(Some(arguments)) => {
+            Subject::Arguments(arguments) => {
                 let arguments = incoming.intake.checked(arguments)?;
                 Ok(Self(Json::from(arguments.into_owned())))
             }
-            Subject::Arguments(None) => Ok(Self(RawObject::empty().into())),
             _ => Err(Failure::new("only tools and prompts have raw arguments")),
         }
     }

@@ -130,7 +130,7 @@ async fn settle(handler: Arc<dyn Again>, mut context: Context, mut failure: Fail
             None => Round::default().next(answers, needs.state),
         };
         context = context.in_round(round);
-        let run = handler.clone().again(context.clone());
+        let run = told_of(handler.tells(), handler.clone().again(context.clone()));
         failure = match watched(&context, run).await {
             Ok(reply) => return admitted(reply, &context),
             Err(failure) => failure,

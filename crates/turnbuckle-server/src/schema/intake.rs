@@ -57,8 +57,9 @@ impl Intake {
         self.read_again(held, arguments)
     }
 
-    /// Arguments that nobody decodes.
-    pub(crate) fn checked<'a>(&self, arguments: &'a RawValue) -> Result<Cow<'a, RawValue>> {
+    /// Arguments that nobody decodes; absent ones count as an empty object.
+    pub(crate) fn checked<'a>(&self, arguments: Option<&'a RawValue>) -> Result<Cow<'a, RawValue>> {
+        let arguments = arguments.unwrap_or_else(nothing);
         let Some(held) = &self.held else {
             return Ok(Cow::Borrowed(arguments));
         };
@@ -74,8 +75,8 @@ impl Intake {
 
     /// Arguments that no parameter of the handler takes have to fit all the same.
     pub(crate) fn admit(&self, arguments: Option<&RawValue>) -> Result<()> {
-        if self.unread && arguments.is_some_and(|it| it.get() != "{}") {
-            self.checked(arguments.unwrap_or_else(nothing))?;
+        if self.unread {
+            self.checked(arguments)?;
         }
         Ok(())
     }

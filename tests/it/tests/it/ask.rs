@@ -405,3 +405,25 @@ async fn a_form_by_hand_gives_what_came_of_it() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_after_an_answer_is_told_like_any_other() {
+    async fn straight(ask: Ask) -> Result<String, Failure> {
+        let _: Said = ask.form("Who?").await?;
+        panic!("secret");
+    }
+    async fn again(context: turnbuckle_server::Context) -> Result<String, Failure> {
+        let schema = ElicitationSchema::new().required("said", StringSchema::new());
+        context.ask("who", ElicitFormParams::new("Who?", schema))?;
+        panic!("secret");
+    }
+    for server in [server(tool(straight)), server(tool(again))] {
+        for case in both() {
+            let mut client = connect(case, &server).await;
+            let answers = |_: &Question| accept(json!({"said": "x"}));
+            let (answer, asked) = converse(&mut client, "tools/call", call(), answers).await;
+            assert_eq!(asked.len(), 1, "{case}");
+            assert_eq!(told(&answer), "the handler failed unexpectedly", "{case}");
+        }
+    }
+}

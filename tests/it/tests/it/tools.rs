@@ -191,6 +191,11 @@ async fn bad_arguments_are_a_tool_error() {
                     written.fetch_add(1, Ordering::Relaxed);
                     async {}
                 })
+                .input_schema(schema(by_hand.clone())),
+        )
+        .tool(
+            Tool::builder("unread")
+                .handler(|| "ran")
                 .input_schema(schema(by_hand)),
         )
         .build()
@@ -211,8 +216,15 @@ async fn bad_arguments_are_a_tool_error() {
             let answer = call(&mut client, "typed", no_object).await;
             told(&answer);
         }
-        let missing = client.request("tools/call", json!({"name": "typed"})).await;
-        assert!(told(&missing).contains("arguments.city"), "{missing}");
+        for name in ["typed", "written", "unread"] {
+            let missing = client.request("tools/call", json!({"name": name})).await;
+            assert!(
+                told(&missing).contains("arguments.city"),
+                "{name}: {missing}"
+            );
+            let empty = call(&mut client, name, json!({})).await;
+            assert!(told(&empty).contains("arguments.city"), "{name}: {empty}");
+        }
         assert_eq!(ran.load(Ordering::Relaxed), 0, "{case}");
     }
     let mut client = Client::connect(Case::all()[0], &server).await;
