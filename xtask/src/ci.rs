@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::process::{self, cargo};
-use crate::{api, book, node, requirements, tidy, weigh};
+use crate::{api, book, budget, node, requirements, soak, tidy, weigh};
 
 /// One step: its name and what it does.
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -33,12 +33,14 @@ const STEPS: &[Step] = &[
         }
         process::run(&mut tests)
     }),
+    ("soak", soak::briefly),
     ("documentation", || {
         let mut doc = cargo(["doc", "--workspace", "--no-deps", "--quiet"]);
         process::run(doc.env("RUSTDOCFLAGS", "--deny=warnings"))
     }),
     ("public API", || api::run(&["--check".to_owned()])),
     ("book", || book::run(&[])),
+    ("budget", || budget::run(&[])),
     ("conformance", || node::conformance(&[])),
     ("conformance-client", || node::conformance_client(&[])),
     ("interop", || node::interop(&[])),

@@ -1,4 +1,5 @@
 //! `cargo xtask fuzz [TARGET…] [--seconds N]`: every target, or those named, for a while each.
+//! With `--coverage` nothing is sought: what there is to find with is measured (see `coverage`).
 //!
 //! The targets are in `fuzz`, a workspace of its own; what they hold true is in `tests/it/src/fuzz`.
 //! What the fuzzer learns stays in the target folder from run to run. The inputs in `fuzz/corpus`
@@ -7,8 +8,10 @@
 //! No sanitizer is used: they need a nightly compiler, and there is no unsafe code here for them to
 //! watch. Debug assertions and overflow checks are on.
 
+mod coverage;
+
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::process::{cargo, root, run as run_to_end, target};
@@ -22,8 +25,11 @@ const LIMITS: [&str; 3] = ["-max_len=4096", "-timeout=5", "-rss_limit_mb=1024"];
 
 /// `cargo xtask fuzz`: stops at the first find, which libFuzzer prints and keeps.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    let (wanted, seconds) = parse(arguments)?;
+    let (wanted, task) = parse(arguments)?;
     let chosen = choose(targets(&root().join("fuzz/fuzz_targets"))?, &wanted)?;
+    let Task::Run { seconds } = task else {
+        return coverage::run(&chosen);
+    };
     installed()?;
     for name in &chosen {
         println!("== {name}: {seconds} s");
@@ -32,25 +38,39 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The targets that were named, and for how long each runs.
-fn parse(arguments: &[String]) -> Result<(Vec<&str>, u64), String> {
+/// What is done with a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Task {
+    /// It runs for so long.
+    Run { seconds: u64 },
+    /// It is looked at what its inputs reach.
+    Coverage,
+}
+
+/// The targets that were named, and what is done with each.
+fn parse(arguments: &[String]) -> Result<(Vec<&str>, Task), String> {
     let mut wanted = Vec::new();
-    let mut seconds = SECONDS;
+    let mut task = Task::Run { seconds: SECONDS };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         if argument == "--seconds" {
             let number = arguments.next().and_then(|number| number.parse().ok());
             // libFuzzer takes 0 for no end.
-            seconds = number
+            let seconds = number
                 .filter(|number| *number > 0)
                 .ok_or("--seconds needs a whole number above 0")?;
+            task = Task::Run { seconds };
+        } else if argument == "--coverage" {
+            task = Task::Coverage;
         } else if argument.starts_with('-') {
-            return Err(format!("no option {argument}; there is --seconds N"));
+            return Err(format!(
+                "no option {argument}; there are --seconds N and --coverage"
+            ));
         } else {
             wanted.push(argument.as_str());
         }
     }
-    Ok((wanted, seconds))
+    Ok((wanted, task))
 }
 
 /// The names of the targets, in order.
@@ -87,8 +107,13 @@ fn installed() -> Result<(), String> {
         .to_owned())
 }
 
+/// Where the fuzzer keeps what it learns of a target.
+fn learned(name: &str) -> PathBuf {
+    target().join("fuzz-corpus").join(name)
+}
+
 fn fuzz(name: &str, seconds: u64) -> Result<(), String> {
-    let learned = target().join("fuzz-corpus").join(name);
+    let learned = learned(name);
     fs::create_dir_all(&learned).map_err(|error| format!("{}: {error}", learned.display()))?;
     run_to_end(
         command(name, &learned)
@@ -119,9 +144,12 @@ mod tests {
 
     #[test]
     fn targets_and_seconds_come_in_any_order() {
-        assert_eq!(parse(&[]), Ok((vec![], SECONDS)));
+        assert_eq!(parse(&[]), Ok((vec![], Task::Run { seconds: SECONDS })));
         let words = strings(&["rpc", "--seconds", "5", "lines"]);
-        assert_eq!(parse(&words), Ok((vec!["rpc", "lines"], 5)));
+        let five = Task::Run { seconds: 5 };
+        assert_eq!(parse(&words), Ok((vec!["rpc", "lines"], five)));
+        let words = strings(&["--coverage", "rpc"]);
+        assert_eq!(parse(&words), Ok((vec!["rpc"], Task::Coverage)));
         for wrong in [
             &["--seconds"][..],
             &["--seconds", "0"],

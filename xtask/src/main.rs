@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, reason = "what a chore prints is what it is for")]
 
 mod api;
+mod bench;
 mod book;
 mod budget;
 mod ci;
@@ -10,6 +11,7 @@ mod mutants;
 mod node;
 mod process;
 mod requirements;
+mod soak;
 mod tidy;
 mod tree;
 mod weigh;
@@ -31,8 +33,13 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "budget",
-        about: "instructions and allocations per request [MODE…]",
+        about: "instructions and allocations against the budget [ROW…] [--accept], or: start",
         run: budget::run,
+    },
+    Command {
+        name: "bench",
+        about: "floors, ours and other SDKs side by side [--rounds N] [--only NAME…] [--quick] [--write]",
+        run: bench::run,
     },
     Command {
         name: "requirements",
@@ -61,8 +68,13 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "fuzz",
-        about: "hostile inputs by libFuzzer, a minute each [TARGET…] [--seconds N]",
+        about: "hostile inputs by libFuzzer, a minute each [TARGET…] [--seconds N | --coverage]",
         run: fuzz::run,
+    },
+    Command {
+        name: "soak",
+        about: "clients that behave badly, and what is left [--minutes N] [--seed S]",
+        run: soak::run,
     },
     Command {
         name: "api",
@@ -76,7 +88,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "weigh",
-        about: "crates and CPU seconds of a hello world beside the official SDK's [--runs N]",
+        about: "crates and CPU seconds of a hello world beside the official SDK's, and sizes [--runs N] [--accept]",
         run: weigh::run,
     },
     Command {

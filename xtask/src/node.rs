@@ -65,7 +65,7 @@ fn script(script: &str, arguments: &[String]) -> Result<(), String> {
 }
 
 /// The node that the scripts need, which is newer than most machines', with their packages.
-fn node() -> Result<String, String> {
+pub(crate) fn node() -> Result<String, String> {
     let mut install = Command::new("sh");
     install
         .args(["tests/js/install.sh", "--where"])

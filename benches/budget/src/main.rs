@@ -1,58 +1,87 @@
-//! One echo server per mode, for `cargo xtask budget` to run under valgrind.
+//! The servers that `cargo xtask budget` runs under valgrind: ours, and the floors that they are
+//! compared with. Which of them a row of the budget is, and what is asked of it, stands in
+//! `xtask/src/budget/modes.rs`.
 //!
-//! A mode serves one client and returns when that client is gone, so that a run's totals are the
-//! server's alone. An HTTP mode prints the port that it listens on as its first line; a stdio mode
-//! talks on stdin and stdout. The client is the xtask process, outside the measurement.
-//!
-//! To add a mode: write a function like those in [`floor`], add it to [`MODES`], and give it a row
-//! in `xtask/src/budget/modes.rs`.
+//! One on HTTP prints the port that it listens on as its first line, and ends with its
+//! input; one on stdio talks on stdin and stdout. Everything runs on the process's first thread,
+//! so that all of it is seen and counts repeat.
 
-mod echo;
 mod floor;
 mod ours;
+mod paced;
+mod texts;
 
 use std::error::Error;
-use std::io::Write;
+use std::future::Future;
+use std::io::{Read, Write};
 use std::process::ExitCode;
+use std::thread;
 
-/// What a mode's server returns when its client is gone.
-type Served = Result<(), Box<dyn Error>>;
+/// How a process ends.
+type Ended = Result<(), Box<dyn Error>>;
 
-/// One client served, from its coming to its going.
-type Serve = fn() -> Served;
+/// A process, by the words that follow its name on the command line.
+type Run = fn(&[String]) -> Ended;
 
-/// Every mode by the name that stands on the command line.
-const MODES: &[(&str, Serve)] = &[
+const PROCESSES: &[(&str, Run)] = &[
     ("floor-http", floor::http::serve),
-    ("ours-http-modern", ours::http),
-    ("ours-http-session", ours::http),
-    ("ours-http-legacy-stateless", ours::http_stateless),
+    ("floor-bare-http", floor::http::serve_blindly),
+    ("floor-axum", floor::axum::serve),
     ("floor-stdio", floor::stdio::serve),
-    ("ours-stdio-legacy", ours::stdio),
-    ("ours-stdio-modern", ours::stdio),
+    ("floor-start", floor::stdio::serve_start),
+    ("decode", floor::decode::run),
+    ("http", ours::http::serve),
+    ("http-stateless", ours::http::serve_stateless),
+    ("http-left", ours::http::leave),
+    ("axum", ours::http::serve_in_axum),
+    ("stdio", ours::stdio::serve),
+    ("paced-http", paced::http),
+    ("paced-stdio", paced::stdio),
 ];
 
 fn main() -> ExitCode {
-    let wanted = std::env::args().nth(1).unwrap_or_default();
-    if wanted == "modes" {
-        let names: Vec<_> = MODES.iter().map(|(name, _)| *name).collect();
-        return done(
-            &wanted,
-            writeln!(std::io::stdout(), "{}", names.join("\n")).map_err(Into::into),
-        );
-    }
-    match MODES.iter().find(|(name, _)| *name == wanted) {
-        Some((_, serve)) => done(&wanted, serve()),
-        None => done(&wanted, Err("no such mode; `modes` lists them".into())),
-    }
-}
-
-fn done(wanted: &str, served: Served) -> ExitCode {
-    match served {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let (name, rest) = match words.split_first() {
+        Some((name, rest)) => (name.as_str(), rest),
+        None => ("", &words[..]),
+    };
+    let ended = match PROCESSES.iter().find(|(known, _)| *known == name) {
+        Some((_, run)) => run(rest),
+        None => Err("no such process; they stand in the source".into()),
+    };
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{wanted}: {error}");
+            eprintln!("{name}: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// The word at `index`.
+fn word(words: &[String], index: usize) -> Result<&str, Box<dyn Error>> {
+    let word = words.get(index).map(String::as_str);
+    word.ok_or_else(|| "a word is missing on the command line".into())
+}
+
+/// Tells whoever started this process where it listens.
+fn tell_port(port: u16) -> std::io::Result<()> {
+    let mut output = std::io::stdout();
+    writeln!(output, "{port}")?;
+    output.flush()
+}
+
+/// Does something when the process's input has ended.
+fn at_end_of_input(then: impl FnOnce() + Send + 'static) {
+    thread::spawn(move || {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        then();
+    });
+}
+
+fn on_one_thread<F: Future>(future: F) -> std::io::Result<F::Output> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    Ok(runtime.block_on(future))
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use turnbuckle_schema::SchemaLimits;
 use turnbuckle_session::{Connector, ConversationLimits, Patience};
 use turnbuckle_types::{ClientCapabilities, Implementation, LogLevel, LogParams, RawObject};
 
-use crate::answering::Answers;
+use crate::answering::{Answers, Pace};
 use crate::cache::Cache;
 use crate::client::Shared;
 use crate::connect::Opening;
@@ -91,7 +92,7 @@ impl ClientBuilder {
         self
     }
 
-    /// How much may be going on at once.
+    /// How much may be going on at once, and how fast the server may ask.
     pub fn limits(mut self, limits: ConversationLimits) -> Self {
         self.limits = limits;
         self
@@ -159,6 +160,12 @@ impl ClientBuilder {
         self
     }
 
+    /// The bounds of the server's output schemas, and of the work that results make with them.
+    pub fn schema_limits(self, limits: SchemaLimits) -> Self {
+        let _ = self.listening.tools.limits.set(limits);
+        self
+    }
+
     /// Declares an extension with its settings: the server may then use it. Revisions before
     /// 2026-07-28 have no place for it.
     ///
@@ -178,14 +185,15 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// When it cannot be reached, or there is no revision in common: see [`Error`].
-    pub async fn connect(self, connector: impl Connector) -> Result<Client, Error> {
+    pub async fn connect(mut self, connector: impl Connector) -> Result<Client, Error> {
+        self.answers.pace = Arc::new(Pace::new(&self.limits));
         let connector: Arc<dyn Connector> = Arc::new(connector);
         let address = connector.describe();
         let opening = Opening {
             info: self.info,
             capabilities: self.answers.capabilities(),
             era: self.era,
-            limits: self.limits,
+            limits: self.limits.clone(),
             connect_timeout: self.connect_timeout,
             probe_timeout: self.probe_timeout,
             keep_alive: self.keep_alive,
@@ -209,6 +217,7 @@ impl ClientBuilder {
             patience: self.patience,
             log_level: self.log_level,
             max_rounds: self.max_rounds,
+            limits: self.limits,
             trusts_hints: self.trusts_hints,
         });
         shared.lifeline.live().await?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use turnbuckle_session::{
     About, Ask, AskError, EraKind, Late, LinkError, Patience, Progressing, Project, RawResult,
-    ResultType, code, result_type,
+    ResultType, code, is_complete, result_type,
 };
 use turnbuckle_types::method::CallTool;
 use turnbuckle_types::{InputRequired, InputResponses, LogLevel, ProgressParams, Request};
@@ -47,6 +47,10 @@ pub(crate) struct Options {
 }
 
 impl<M: ServerMethod> Call<M> {
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     pub(crate) fn new(shared: Arc<Shared>, params: M::Params) -> Self {
         Self {
             shared,
@@ -347,12 +351,19 @@ impl Shared {
                 method: M::METHOD.to_owned(),
                 reason,
             };
-            let text = raw.as_str();
-            match result_type(text, live.speaks.features()) {
+            let (text, features) = (raw.as_str(), live.speaks.features());
+            let size = (round == 0).then_some(text.len());
+            // Nearly always it is the answer, which is decoded once.
+            let decoded = match serde_json::from_str(text) {
+                Ok(result) if is_complete(M::said_type(&result), features) => {
+                    return Ok((result, size));
+                }
+                decoded => decoded,
+            };
+            match result_type(text, features) {
                 Some(ResultType::Complete) => {
-                    let result =
-                        serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;
-                    return Ok((result, (round == 0).then_some(text.len())));
+                    let result = decoded.map_err(|error| invalid(error.to_string()))?;
+                    return Ok((result, size));
                 }
                 Some(ResultType::InputRequired) => {
                     let required: InputRequired =

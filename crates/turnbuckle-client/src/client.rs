@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use turnbuckle_session::{Ask, Features, Patience, Verbatim};
+use turnbuckle_session::{Ask, ConversationLimits, Features, Patience, Verbatim};
 use turnbuckle_types::method::{
     CallTool, Complete, GetPrompt, ListTools, Ping, ReadResource, SetLevel,
 };
@@ -43,6 +43,7 @@ pub(crate) struct Shared {
     pub(crate) patience: Patience,
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) max_rounds: usize,
+    pub(crate) limits: ConversationLimits,
     /// Whether what the server says of its tools' harmlessness is believed.
     pub(crate) trusts_hints: bool,
 }
@@ -83,7 +84,7 @@ impl Client {
         let mut params = CallToolParams::new(tool);
         let fault = match Json::of(arguments) {
             Ok(json) if json.is_null() => None,
-            Ok(json) => match json.decode() {
+            Ok(json) => match RawObject::try_from(json) {
                 Ok(object) => {
                     params.arguments = Some(object);
                     None

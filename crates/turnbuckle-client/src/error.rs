@@ -224,9 +224,14 @@ impl fmt::Display for Error {
                 "{method} cannot be asked for: {reason} (revision {revision})"
             ),
             Self::TimedOut(Late::Silent(silence)) => {
-                write!(f, "no answer within {silence:?} of silence")
+                write!(
+                    f,
+                    "no answer within {silence:?} of silence (Patience::silence)"
+                )
             }
-            Self::TimedOut(Late::InAll(total)) => write!(f, "no answer within {total:?}"),
+            Self::TimedOut(Late::InAll(total)) => {
+                write!(f, "no answer within {total:?} (Patience::total)")
+            }
             Self::Lost { sent, reason } => {
                 let sent = match sent {
                     true => "the server may have acted upon the request",
@@ -257,10 +262,17 @@ impl fmt::Display for Error {
                 "the result of the tool {tool:?} cannot be held against its output schema: {reason}"
             ),
             Self::EndlessList { method } => {
-                write!(f, "the list of {method} does not come to an end")
+                write!(
+                    f,
+                    "the list of {method} does not come to an end (ConversationLimits::list_pages, \
+                     list_items)"
+                )
             }
             Self::TooManyRounds { limit } => {
-                write!(f, "the server asked for input more than {limit} times")
+                write!(
+                    f,
+                    "the server asked for input more than {limit} times (ClientBuilder::max_rounds)"
+                )
             }
             Self::Unanswered { method, reason } => {
                 write!(
@@ -269,7 +281,10 @@ impl fmt::Display for Error {
                 )
             }
             Self::TooMany { limit } => {
-                write!(f, "more than {limit} requests wait for the server")
+                write!(
+                    f,
+                    "more than {limit} requests wait for the server (ConversationLimits::outgoing)"
+                )
             }
             Self::Unwritable(reason) => write!(f, "the request cannot be sent: {reason}"),
             Self::GivenUp {
@@ -278,7 +293,8 @@ impl fmt::Display for Error {
                 last,
             } => write!(
                 f,
-                "given up after {attempts} connections within {within:?}; the last one: {last}"
+                "given up after {attempts} connections within {within:?} \
+                 (ClientBuilder::reconnects); the last one: {last}"
             ),
             Self::Closed => f.write_str("the client was closed"),
         }

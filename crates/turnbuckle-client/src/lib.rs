@@ -76,3 +76,4 @@ pub use page::{List, ListMethod};
 pub use progress::Progress;
 pub use server::{Era, ServerInfo, Verdict};
 pub use subscription::{Interest, Subscription};
+pub use turnbuckle_schema::SchemaLimits;

@@ -3,13 +3,13 @@
 
 use std::any::Any;
 
-use turnbuckle_session::{About, Project};
+use turnbuckle_session::{About, Project, RESULT_TYPE};
 use turnbuckle_types::method::{
     CallTool, Complete, Discover, GetPrompt, ListPrompts, ListResourceTemplates, ListResources,
     ListTools, Ping, ReadResource, SetLevel, Subscribe, Unsubscribe,
 };
 use turnbuckle_types::{
-    CacheScope, CallToolParams, CallToolResult, InputResponses, ListToolsResult, ReceivedBy,
+    CacheScope, CallToolParams, CallToolResult, InputResponses, Json, ListToolsResult, ReceivedBy,
     Request, Server,
 };
 
@@ -34,6 +34,10 @@ pub trait ServerMethod:
         let _ = params;
         About::default()
     }
+
+    /// The type that a result says it has; `None` where it says none.
+    #[doc(hidden)]
+    fn said_type(result: &Self::Result) -> Option<&Json>;
 
     /// Whether the parameters hold what only the session that gave it out understands.
     #[doc(hidden)]
@@ -66,6 +70,9 @@ macro_rules! methods {
         impl sealed::Sealed for $Method {}
         impl ServerMethod for $Method {
             const SAFE_AGAIN: bool = $safe;
+            fn said_type(result: &Self::Result) -> Option<&Json> {
+                result.extra.get(RESULT_TYPE)
+            }
             $(fn about(params: &Self::Params) -> About<'_> {
                 let about: fn(&Self::Params) -> About<'_> = $about;
                 about(params)

@@ -18,10 +18,6 @@ use crate::call::Call;
 use crate::method::ServerMethod;
 use crate::{Client, Error};
 
-/// Pages that one list may have; a server that goes on for ever is stopped here.
-const MAX_PAGES: usize = 10_000;
-/// Items that are collected of one list; longer ones can be read as streams.
-const MAX_ITEMS: usize = 100_000;
 /// A method that lists.
 pub trait ListMethod: ServerMethod<Params = PaginatedParams> {
     /// What is listed.
@@ -89,8 +85,8 @@ pub struct List<M: ListMethod> {
 impl<M: ListMethod> List<M> {
     pub(crate) fn of(call: Call<M>) -> Self {
         Self {
+            walk: Walk::new(call.shared().limits.list_pages),
             call,
-            walk: Walk::default(),
             asking: None,
             items: Vec::new().into_iter(),
         }
@@ -119,7 +115,8 @@ impl<M: ListMethod> List<M> {
     ///
     /// # Errors
     /// When a page has no result: see [`Error`]; and [`Error::EndlessList`] for a list that leads
-    /// back into itself, or has more than 10,000 pages or 100,000 items.
+    /// back into itself, or has more pages or items than
+    /// [`ConversationLimits`](turnbuckle_session::ConversationLimits) allow.
     pub async fn all(self) -> Result<Vec<M::Item>, Error> {
         let call = self.call;
         let outcome = match collect(&call).await {
@@ -146,13 +143,14 @@ fn at<M: ListMethod>(call: &Call<M>, cursor: Option<String>) -> Call<M> {
 
 /// All items; or why not, and whether that was after the first page.
 async fn collect<M: ListMethod>(call: &Call<M>) -> Result<Vec<M::Item>, (Error, bool)> {
-    let mut walk = Walk::default();
+    let limits = &call.shared().limits;
+    let mut walk = Walk::new(limits.list_pages);
     let mut all = Vec::new();
     while let Some(cursor) = walk.next() {
         let begun = cursor.is_some();
         let result = at(call, cursor).await.map_err(|error| (error, begun))?;
         let (items, next) = M::page(result);
-        if !walk.turned(next) || all.len() + items.len() > MAX_ITEMS {
+        if !walk.turned(next) || all.len() + items.len() > limits.list_items {
             return Err((endless::<M>(), begun));
         }
         all.extend(items);
@@ -191,24 +189,33 @@ impl<M: ListMethod> Stream for List<M> {
 }
 
 /// The way through the pages of one list.
-#[derive(Default)]
 struct Walk {
     next: Next,
     pages: usize,
+    /// Pages that it may have; a server that goes on for ever is stopped there.
+    most: usize,
     /// The cursors that were given, as hashes: they may be long.
     seen: HashSet<u64>,
     hasher: RandomState,
 }
 
-#[derive(Default)]
 enum Next {
-    #[default]
     First,
     At(String),
     Nothing,
 }
 
 impl Walk {
+    fn new(most: usize) -> Self {
+        Self {
+            next: Next::First,
+            pages: 0,
+            most,
+            seen: HashSet::new(),
+            hasher: RandomState::new(),
+        }
+    }
+
     /// The cursor of the next page, which the first has none of; `None` after the last page.
     fn next(&mut self) -> Option<Option<String>> {
         match std::mem::replace(&mut self.next, Next::Nothing) {
@@ -223,7 +230,7 @@ impl Walk {
         self.pages += 1;
         let Some(cursor) = next else { return true };
         let is_new = self.seen.insert(self.hasher.hash_one(&cursor));
-        let ends = is_new && self.pages < MAX_PAGES;
+        let ends = is_new && self.pages < self.most;
         if ends {
             self.next = Next::At(cursor);
         }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use turnbuckle_schema::{SchemaFault, Validator};
+use turnbuckle_schema::{SchemaFault, SchemaLimits, Validator};
 use turnbuckle_session::{ParamHeader, param_headers};
 use turnbuckle_types::{CallToolResult, ListToolsResult, Schema, Tool};
 
@@ -30,6 +30,8 @@ pub(crate) struct Tools {
     changes: AtomicU64,
     /// Who hears of a tool that is left out, by name and reason.
     pub(crate) on_invalid: OnceLock<OnInvalid>,
+    /// The bounds of the server's schemas, where they are not the usual ones.
+    pub(crate) limits: OnceLock<SchemaLimits>,
 }
 
 type OnInvalid = Box<dyn Fn(&str, &str) + Send + Sync>;
@@ -177,7 +179,8 @@ impl Tools {
         let mut is_new = false;
         let validator = declared.compiled.get_or_init(|| {
             is_new = true;
-            Validator::compile(&declared.schema)
+            let limits = self.limits.get().copied().unwrap_or_default();
+            Validator::compile_within(&declared.schema, &limits)
         });
         if is_new {
             self.write().note_compiled(tool);

@@ -83,18 +83,32 @@ pub struct ResponseBody(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    Full(Option<Bytes>),
+    /// A message, or what is left of it: its beginning and the rest, each empty once it is gone.
+    Full([Bytes; 2]),
     Events(Pin<Box<Events>>),
     Connection(Box<sse::Stream>),
 }
 
 impl ResponseBody {
     pub(crate) fn empty() -> Self {
-        Self(Kind::Full(None))
+        Self::full(Bytes::new())
     }
 
     pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
-        Self(Kind::Full(Some(bytes.into())))
+        Self::parts(bytes, Bytes::new())
+    }
+
+    /// A message in two pieces, the second of which may be empty.
+    pub(crate) fn parts(head: impl Into<Bytes>, tail: Bytes) -> Self {
+        Self(Kind::Full([head.into(), tail]))
+    }
+
+    /// All of it, if it is a message.
+    pub(crate) fn message(&self) -> Option<Vec<u8>> {
+        match &self.0 {
+            Kind::Full(parts) => Some(parts.concat()),
+            Kind::Events(_) | Kind::Connection(_) => None,
+        }
     }
 
     pub(crate) fn events(events: Events) -> Self {
@@ -115,7 +129,10 @@ impl Body for ResponseBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.0 {
-            Kind::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Kind::Full(parts) => {
+                let next = parts.iter_mut().find(|part| !part.is_empty());
+                Poll::Ready(next.map(|part| Ok(Frame::data(std::mem::take(part)))))
+            }
             Kind::Events(events) => events
                 .as_mut()
                 .poll_next(cx)
@@ -127,14 +144,12 @@ impl Body for ResponseBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Kind::Full(None))
+        matches!(&self.0, Kind::Full(parts) if parts.iter().all(Bytes::is_empty))
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Full(bytes) => {
-                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
-            }
+            Kind::Full([head, tail]) => SizeHint::with_exact((head.len() + tail.len()) as u64),
             Kind::Events(_) | Kind::Connection(_) => SizeHint::default(),
         }
     }
@@ -247,5 +262,25 @@ mod tests {
         assert!(matches!(frame, Poll::Ready(Some(Ok(_)))));
         assert!(body.is_end_stream());
         assert_eq!(ResponseBody::empty().size_hint().exact(), Some(0));
+        assert!(ResponseBody::empty().is_end_stream());
+    }
+
+    #[test]
+    fn a_response_in_two_pieces_is_both_and_then_ends() {
+        let mut body = ResponseBody::parts("{\"a\":", Bytes::from_static(b"1}"));
+        assert_eq!(body.size_hint().exact(), Some(7));
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let mut whole = Vec::new();
+        while !body.is_end_stream() {
+            match Pin::new(&mut body).poll_frame(&mut cx) {
+                Poll::Ready(Some(Ok(frame))) => whole.extend(frame.into_data().unwrap()),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(whole, b"{\"a\":1}");
+        assert!(matches!(
+            Pin::new(&mut body).poll_frame(&mut cx),
+            Poll::Ready(None)
+        ));
     }
 }

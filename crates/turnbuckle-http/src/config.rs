@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use turnbuckle_session::Limits;
+use turnbuckle_session::{Limits, setters};
 
 /// The settings of an endpoint. Every bound is on by default.
 #[derive(Debug, Clone)]
@@ -38,8 +38,11 @@ pub struct Config {
     /// How long a client may take to say that its handshake is over; over HTTP+SSE, to say
     /// anything. Default 1 minute.
     pub handshake_time: Duration,
-    /// Streams of one session that are open or kept for replay. Default 64.
+    /// Streams of one session that are open or kept for replay; over HTTP+SSE, messages of one
+    /// connection that are being read or wait. Default 64.
     pub max_streams: usize,
+    /// Connections of one stream that are open; one more ends the oldest. Default 8.
+    pub max_readers: usize,
     /// Messages of one stream that are kept for replay. Default 256.
     pub replay_events: usize,
     /// Bytes of one stream that are kept for replay, and that a slow reader may be behind. Default
@@ -47,12 +50,21 @@ pub struct Config {
     pub replay_bytes: usize,
     /// Bytes of the streams of one session that have ended and are kept for replay. Default 4 MiB.
     pub replay_session_bytes: usize,
+    /// Bytes that the streams of all sessions together keep for replay. Beyond it a stream forgets
+    /// what was read of it; so of those that nobody reads only the last message stays. Default
+    /// 256 MiB.
+    pub replay_total_bytes: usize,
     /// How long a stream that has ended is kept for replay. Default 1 minute.
     pub replay_time: Duration,
     /// When a client whose stream was closed is asked to come back. Default 1 s.
     pub retry: Duration,
-    /// Connections that a server of our own has open at a time. Default 10,000.
+    /// Connections that a server of our own has open at a time; further ones wait. Default 10,000.
     pub max_connections: usize,
+    /// Headers that a request may have. Default 64.
+    pub max_headers: usize,
+    /// Bytes of the head of a request, at least 8 KiB, in a server of our own: a larger one is
+    /// answered by 431 without a word, and the connection ends. Default 64 KiB.
+    pub max_head: usize,
     /// How long a client may take to send the head of a request. Default 30 s.
     pub header_time: Duration,
     /// How long a client may take to send the body of a request. Default 30 s.
@@ -78,29 +90,22 @@ impl Default for Config {
             session_idle: Duration::from_secs(30 * 60),
             handshake_time: Duration::from_secs(60),
             max_streams: 64,
+            max_readers: 8,
             replay_events: 256,
             replay_bytes: 1 << 20,
             replay_session_bytes: 4 << 20,
+            replay_total_bytes: 256 << 20,
             replay_time: Duration::from_secs(60),
             retry: Duration::from_secs(1),
             max_connections: 10_000,
+            max_headers: 64,
+            max_head: 64 << 10,
             header_time: Duration::from_secs(30),
             body_time: Duration::from_secs(30),
             shutdown_time: Duration::from_secs(10),
             limits: Limits::default(),
         }
     }
-}
-
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $kind:ty;)*) => {$(
-        $(#[$doc])*
-        #[must_use]
-        pub fn $name(mut self, value: $kind) -> Self {
-            self.$name = value;
-            self
-        }
-    )*};
 }
 
 impl Config {
@@ -148,18 +153,26 @@ impl Config {
         handshake_time: Duration;
         /// Sets how many streams a session may have.
         max_streams: usize;
+        /// Sets how many connections a stream may have.
+        max_readers: usize;
         /// Sets how many messages of a stream are kept for replay.
         replay_events: usize;
         /// Sets how many bytes of a stream are kept for replay.
         replay_bytes: usize;
         /// Sets how many bytes of a session's ended streams are kept for replay.
         replay_session_bytes: usize;
+        /// Sets how many bytes the streams of all sessions keep for replay.
+        replay_total_bytes: usize;
         /// Sets how long a stream that has ended is kept for replay.
         replay_time: Duration;
         /// Sets when a client whose stream was closed is asked to come back.
         retry: Duration;
         /// Sets how many connections may be open.
         max_connections: usize;
+        /// Sets how many headers a request may have.
+        max_headers: usize;
+        /// Sets how many bytes the head of a request may have.
+        max_head: usize;
         /// Sets how long the head of a request may take.
         header_time: Duration;
         /// Sets how long the body of a request may take.

@@ -40,15 +40,24 @@ pub(crate) fn endpoint(messages: &str, id: &str) -> Bytes {
 
 /// An event of a stream that can be resumed.
 pub(crate) fn numbered(stream: u64, sequence: u64, frame: &[u8]) -> Bytes {
-    let mut out = format!("id: {stream}-{sequence}\nevent: message\ndata: ").into_bytes();
-    append_line(&mut out, frame);
-    out.extend_from_slice(b"\n\n");
+    const FIXED: usize = b"id: -\nevent: message\ndata: \n\n".len();
+    let (stream, sequence) = (Digits::of(stream), Digits::of(sequence));
+    let (stream, sequence) = (stream.text(), sequence.text());
+    // A buffer that is full is kept as it is.
+    let mut out = Vec::with_capacity(FIXED + stream.len() + sequence.len() + frame.len());
+    out.extend_from_slice(b"id: ");
+    out.extend_from_slice(stream);
+    out.push(b'-');
+    out.extend_from_slice(sequence);
+    out.push(b'\n');
+    append_message(&mut out, frame);
     out.into()
 }
 
-/// What opens a stream that can be resumed: an id to come back with, and when to.
-pub(crate) fn priming(stream: u64, retry: Duration) -> Bytes {
-    format!("id: {stream}-0\n{}data: \n\n", retry_field(retry)).into()
+/// Appends what opens a stream that can be resumed: an id to come back with, and when to.
+pub(crate) fn append_priming(out: &mut Vec<u8>, stream: u64, retry: Duration) {
+    let retry = retry_field(retry);
+    out.extend_from_slice(format!("id: {stream}-0\n{retry}data: \n\n").as_bytes());
 }
 
 /// The same where a stream has several connections: this one begins after the event of that
@@ -80,6 +89,34 @@ fn number(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     let padded = text.len() > 1 && text.starts_with('0');
     (plain && !padded).then(|| text.parse().ok())?
+}
+
+/// A number in decimal.
+struct Digits {
+    text: [u8; 20],
+    start: usize,
+}
+
+impl Digits {
+    fn of(mut number: u64) -> Self {
+        let mut digits = Self {
+            text: [b'0'; 20],
+            start: 20,
+        };
+        for (at, digit) in digits.text.iter_mut().enumerate().rev() {
+            *digit += (number % 10) as u8;
+            digits.start = at;
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        digits
+    }
+
+    fn text(&self) -> &[u8] {
+        &self.text[self.start..]
+    }
 }
 
 fn append_line(out: &mut Vec<u8>, frame: &[u8]) {
@@ -123,11 +160,19 @@ mod tests {
 
     #[test]
     fn the_priming_event_has_an_id_a_retry_and_no_data() {
-        let text = priming(3, Duration::from_millis(500));
+        let mut text = Vec::new();
+        append_priming(&mut text, 3, Duration::from_millis(500));
         assert_eq!(&text[..], b"id: 3-0\nretry: 500\ndata: \n\n");
         let text = priming_at(0, 7, 2, Duration::from_secs(1));
         assert_eq!(&text[..], b"id: 0-7.2\nretry: 1000\ndata: \n\n");
         assert_eq!(&retry(Duration::from_secs(1))[..], b"retry: 1000\n\n");
+    }
+
+    #[test]
+    fn numbers_are_written_in_full() {
+        for number in [0, 7, 10, 120, u64::MAX] {
+            assert_eq!(Digits::of(number).text(), number.to_string().as_bytes());
+        }
     }
 
     #[test]

@@ -5,6 +5,11 @@ use http::{HeaderMap, Uri};
 use turnbuckle_wire::era::Mark;
 use turnbuckle_wire::era::headers::{self, HeaderValues};
 
+const JSON: &[u8] = b"application/json";
+
+/// What most clients accept, as most spell it.
+const EITHER: &[u8] = b"application/json, text/event-stream";
+
 /// What is read of a request's headers, borrowed.
 #[derive(Debug)]
 pub(crate) struct Head<'h> {
@@ -84,7 +89,7 @@ impl<'h> Head<'h> {
     /// Whether the body is said to be JSON, once.
     pub(crate) fn has_json_body(&self) -> bool {
         matches!(self.content_type, HeaderValues::One(value)
-            if media_type(value).eq_ignore_ascii_case(b"application/json"))
+            if value == JSON || media_type(value).eq_ignore_ascii_case(JSON))
     }
 
     /// The revision that the version header names; none can have such a name where it is not text,
@@ -98,11 +103,16 @@ impl<'h> Head<'h> {
     }
 
     fn accept(&mut self, value: &[u8]) {
+        if value == EITHER {
+            self.accepts_json = true;
+            self.accepts_events = true;
+            return;
+        }
         for part in value.split(|&byte| byte == b',') {
             let kind = media_type(part);
             let any = kind == b"*/*";
             self.accepts_json |= any
-                || kind.eq_ignore_ascii_case(b"application/json")
+                || kind.eq_ignore_ascii_case(JSON)
                 || kind.eq_ignore_ascii_case(b"application/*");
             self.accepts_events |= any
                 || kind.eq_ignore_ascii_case(b"text/event-stream")

@@ -89,7 +89,8 @@ impl Allowed {
     }
 
     fn has_host(&self, host: &[u8]) -> bool {
-        self.hosts.iter().any(|allowed| allowed.matches(host))
+        let (name, port) = split(host);
+        self.hosts.iter().any(|allowed| allowed.matches(name, port))
     }
 
     fn has_origin(&self, origin: &[u8]) -> bool {
@@ -126,8 +127,7 @@ impl Host {
         })
     }
 
-    fn matches(&self, host: &[u8]) -> bool {
-        let (name, port) = split(host);
+    fn matches(&self, name: &[u8], port: Option<&[u8]>) -> bool {
         if !name.eq_ignore_ascii_case(self.name.as_bytes()) {
             return false;
         }

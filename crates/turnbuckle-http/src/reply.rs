@@ -1,7 +1,10 @@
 //! Responses that every endpoint gives: refusals, acceptance, streams, and what a page may read.
 
+use std::time::Duration;
+
+use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{Response, StatusCode};
+use http::{Extensions, Response, StatusCode};
 use turnbuckle_session::Features;
 use turnbuckle_wire::era::write_refusal;
 use turnbuckle_wire::rpc::{self, Refusal, RefusalKind};
@@ -13,7 +16,87 @@ use crate::event;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static(event::MEDIA_TYPE);
 
-pub(crate) type Reply = Response<ResponseBody>;
+/// Nobody on the way is to keep a stream, or to hold it back.
+const UNTOUCHED: HeaderValue = HeaderValue::from_static("no-cache, no-transform");
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+const NO: HeaderValue = HeaderValue::from_static("no");
+
+/// What a request is answered with.
+pub(crate) struct Reply {
+    code: StatusCode,
+    body: ResponseBody,
+    media_type: Option<MediaType>,
+    more: Option<Box<More>>,
+}
+
+/// What a body is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MediaType {
+    Json,
+    Events,
+}
+
+/// What few replies have.
+#[derive(Default)]
+struct More {
+    headers: HeaderMap,
+    extensions: Extensions,
+}
+
+impl Reply {
+    pub(crate) fn new(code: StatusCode, body: ResponseBody) -> Self {
+        Self {
+            code,
+            body,
+            media_type: None,
+            more: None,
+        }
+    }
+
+    pub(crate) fn headers_mut(&mut self) -> &mut HeaderMap {
+        &mut self.more.get_or_insert_default().headers
+    }
+
+    pub(crate) fn extensions_mut(&mut self) -> &mut Extensions {
+        &mut self.more.get_or_insert_default().extensions
+    }
+
+    /// An answer for a client that accepts nothing but streams: one that has it as its only event.
+    pub(crate) fn into_event(mut self) -> Self {
+        let is_answer = self.code == StatusCode::OK && self.media_type == Some(MediaType::Json);
+        if let Some(answer) = self.body.message().filter(|_| is_answer) {
+            let told = stream(ResponseBody::full(event::message(&answer)));
+            self.body = told.body;
+            self.media_type = told.media_type;
+        }
+        self
+    }
+
+    /// The response. Its headers take the place that the request's had: a connection that goes on
+    /// does so with one map.
+    pub(crate) fn into_response(self, mut headers: HeaderMap) -> Response<ResponseBody> {
+        headers.clear();
+        match self.media_type {
+            None => {}
+            Some(MediaType::Json) => {
+                headers.insert(header::CONTENT_TYPE, JSON);
+            }
+            Some(MediaType::Events) => {
+                headers.insert(header::CONTENT_TYPE, EVENTS);
+                headers.insert(header::CACHE_CONTROL, UNTOUCHED);
+                headers.insert(X_ACCEL_BUFFERING, NO);
+            }
+        }
+        let mut response = Response::new(self.body);
+        *response.status_mut() = self.code;
+        if let Some(more) = self.more {
+            headers.extend(more.headers);
+            *response.extensions_mut() = more.extensions;
+        }
+        *response.headers_mut() = headers;
+        response
+    }
+}
 
 pub(crate) fn malformed(message: &'static str) -> Refusal {
     Refusal {
@@ -27,44 +110,35 @@ pub(crate) fn malformed(message: &'static str) -> Refusal {
 pub(crate) fn refused(refusal: &Refusal, features: Option<&Features>) -> Reply {
     let mut frame = Vec::with_capacity(128);
     write_refusal(&mut frame, refusal, features);
-    json(StatusCode::BAD_REQUEST, frame)
+    json(StatusCode::BAD_REQUEST, frame, Bytes::new())
 }
 
 /// A response that says in a sentence what is wrong, as an error that belongs to no request.
 pub(crate) fn plain(code: StatusCode, message: &str) -> Reply {
     let mut frame = Vec::with_capacity(128);
     rpc::error_without_id(&mut frame, false, rpc::code::INVALID_REQUEST, message);
-    json(code, frame)
+    json(code, frame, Bytes::new())
 }
 
-pub(crate) fn json(code: StatusCode, frame: Vec<u8>) -> Reply {
-    let mut reply = Response::new(ResponseBody::full(frame));
-    *reply.status_mut() = code;
-    reply.headers_mut().insert(header::CONTENT_TYPE, JSON);
-    reply
+/// A message as the body: its beginning, and the rest, if there is one.
+pub(crate) fn json(code: StatusCode, frame: Vec<u8>, tail: Bytes) -> Reply {
+    Reply {
+        media_type: Some(MediaType::Json),
+        ..Reply::new(code, ResponseBody::parts(frame, tail))
+    }
 }
 
 /// The answer to a message that wants none.
 pub(crate) fn accepted() -> Reply {
-    let mut reply = Response::new(ResponseBody::empty());
-    *reply.status_mut() = StatusCode::ACCEPTED;
-    reply
+    Reply::new(StatusCode::ACCEPTED, ResponseBody::empty())
 }
 
 /// A response that is a stream.
 pub(crate) fn stream(body: ResponseBody) -> Reply {
-    let mut reply = Response::new(body);
-    let headers = reply.headers_mut();
-    headers.insert(header::CONTENT_TYPE, EVENTS);
-    headers.insert(
-        header::CACHE_CONTROL,
-        HeaderValue::from_static("no-cache, no-transform"),
-    );
-    headers.insert(
-        HeaderName::from_static("x-accel-buffering"),
-        HeaderValue::from_static("no"),
-    );
-    reply
+    Reply {
+        media_type: Some(MediaType::Events),
+        ..Reply::new(StatusCode::OK, body)
+    }
 }
 
 /// Lets a page of an allowed origin read the response.
@@ -79,8 +153,7 @@ pub(crate) fn share_with(headers: &mut HeaderMap, origin: HeaderValue) {
 
 /// Lets a page of an allowed origin ask.
 pub(crate) fn preflight(map: &HeaderMap, methods: HeaderValue) -> Reply {
-    let mut reply = Response::new(ResponseBody::empty());
-    *reply.status_mut() = StatusCode::NO_CONTENT;
+    let mut reply = Reply::new(StatusCode::NO_CONTENT, ResponseBody::empty());
     let headers = reply.headers_mut();
     headers.insert(header::ALLOW, methods.clone());
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
@@ -102,6 +175,22 @@ pub(crate) fn wrong_method(methods: HeaderValue) -> Reply {
     );
     reply.headers_mut().insert(header::ALLOW, methods);
     reply
+}
+
+/// Says when a request is worth another try, in whole seconds.
+pub(crate) fn again_after(reply: &mut Reply, wait: Duration) {
+    let seconds = wait.as_secs().saturating_add(1);
+    reply
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+}
+
+/// The answer to a request with too many headers.
+pub(crate) fn crowded_head(most: usize) -> Reply {
+    plain(
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        &format!("a request may have {most} headers at most (Config::max_headers)"),
+    )
 }
 
 /// The answer to a body that is not said to be JSON.

@@ -1,9 +1,11 @@
 //! A server of our own: the endpoints under their paths, on a socket.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -13,7 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
-use turnbuckle_session::{Dispatch, Signal};
+use turnbuckle_session::{Account, Dispatch, Signal};
 
 use crate::body::ResponseBody;
 use crate::config::Config;
@@ -21,13 +23,19 @@ use crate::origin::loopback_and;
 use crate::service::StreamableHttp;
 use crate::sse::HttpSse;
 
+/// The least room that hyper takes for a head.
+const LEAST_HEAD: usize = 8 << 10;
+
+/// Headers that hyper has room for without being told.
+const PARSED: usize = 100;
+
 /// A bound server that does not serve yet.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     routes: Routes,
-    config: Config,
+    config: Arc<Config>,
     shutdown: Signal,
 }
 
@@ -90,7 +98,7 @@ impl HttpServer {
             listener,
             address,
             routes,
-            config,
+            config: Arc::new(config),
             shutdown,
         })
     }
@@ -135,6 +143,19 @@ impl HttpServer {
     pub fn sse_url(&self) -> Option<String> {
         let sse = self.routes.sse.as_ref()?;
         Some(format!("http://{}{}", self.address, sse.path))
+    }
+
+    /// Tells, whenever it is called, what the tables of the endpoints hold: for tests that nothing
+    /// stays of anybody.
+    #[doc(hidden)]
+    pub fn held(&self) -> impl Fn() -> Vec<(&'static str, usize)> + Send + Sync + 'static {
+        let routes = self.routes.clone();
+        move || {
+            let mut held = routes.streamable.held().to_vec();
+            let sse = routes.sse.as_ref();
+            held.extend(sse.map(|sse| ("sse connections", sse.service.connections())));
+            held
+        }
     }
 
     /// What ends the server when it is closed.
@@ -182,6 +203,13 @@ impl HttpServer {
         &self,
         places: &Arc<Semaphore>,
     ) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+        if places.available_permits() == 0 {
+            let most = self.config.max_connections;
+            tracing::warn!(
+                most,
+                "the next connection has to wait (Config::max_connections)"
+            );
+        }
         let place = places
             .clone()
             .acquire_owned()
@@ -201,10 +229,15 @@ impl HttpServer {
 }
 
 impl Routes {
-    async fn answer(&self, request: Request<Incoming>) -> Response<ResponseBody> {
+    /// Answers a request of a connection with that account.
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        account: &Arc<Account>,
+    ) -> Response<ResponseBody> {
         let path = request.uri().path();
         if path == &*self.path {
-            return self.streamable.answer(request).await;
+            return self.streamable.answer_on(account, request).await;
         }
         if let Some(sse) = &self.sse
             && (path == &*sse.path || path == &*sse.messages)
@@ -240,31 +273,59 @@ async fn connection(
     stream: TcpStream,
     place: OwnedSemaphorePermit,
     routes: Routes,
-    config: Config,
+    config: Arc<Config>,
     shutdown: Signal,
 ) {
     // An answer leaves in one write, and nobody has to wait for the next to get it.
     let _ = stream.set_nodelay(true);
-    let routes = Arc::new(routes);
+    let routes = Arc::new((routes, Account::new(&config.limits)));
     let answer = service_fn(move |request| {
         let routes = routes.clone();
-        async move { Ok::<_, Infallible>(routes.answer(request).await) }
+        async move {
+            let (routes, account) = &*routes;
+            Ok::<_, Infallible>(routes.answer(request, account).await)
+        }
     });
-    let mut connection = std::pin::pin!(
-        http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(config.header_time)
-            .serve_connection(TokioIo::new(stream), answer)
-    );
-    let served = tokio::select! {
-        served = connection.as_mut() => served,
-        () = shutdown.closing() => {
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(config.header_time)
+        .max_buf_size(config.max_head.max(LEAST_HEAD));
+    if config.max_headers >= PARSED {
+        // One more than is allowed is still told what the bound is.
+        builder.max_headers(config.max_headers.saturating_add(1));
+    }
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), answer));
+    let mut closing = std::pin::pin!(shutdown.closing());
+    let mut watching: Option<Waker> = None;
+    let served = poll_fn(|cx| {
+        if let Poll::Ready(served) = connection.as_mut().poll(cx) {
+            return Poll::Ready(Some(served));
+        }
+        // Who watches for the shutdown already need not ask for it again.
+        let watches = |waker: &Waker| waker.will_wake(cx.waker());
+        if !watching.as_ref().is_some_and(watches) {
+            watching = Some(cx.waker().clone());
+            let _ = closing.as_mut().poll(cx);
+        }
+        match shutdown.is_closing() {
+            true => Poll::Ready(None),
+            false => Poll::Pending,
+        }
+    });
+    let served = match served.await {
+        Some(served) => served,
+        None => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
     };
-    if let Err(error) = served {
-        tracing::debug!(%error, "a connection ended early");
+    match served {
+        Err(error) if error.is_parse_too_large() => tracing::debug!(
+            "the head of a request is too large (Config::max_head, Config::max_headers)"
+        ),
+        Err(error) => tracing::debug!(%error, "a connection ended early"),
+        Ok(()) => {}
     }
     drop(place);
 }

@@ -10,7 +10,7 @@ use bytes::Buf;
 use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
-use turnbuckle_session::{Dispatch, Exchange, Signal};
+use turnbuckle_session::{Account, Dispatch, Exchange, Signal};
 
 use crate::body::ResponseBody;
 use crate::config::Config;
@@ -51,12 +51,29 @@ impl StreamableHttp {
         }
     }
 
+    /// What its tables hold.
+    pub(crate) fn held(&self) -> [(&'static str, usize); 4] {
+        self.endpoint.sessions.held()
+    }
+
     /// Answers a request.
     pub async fn answer<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body<Data: Buf>,
     {
-        self.endpoint.answer(request).await
+        self.endpoint.answer(request, None).await
+    }
+
+    /// Answers a request of the connection with that account.
+    pub(crate) async fn answer_on<B>(
+        &self,
+        account: &Arc<Account>,
+        request: Request<B>,
+    ) -> Response<ResponseBody>
+    where
+        B: Body<Data: Buf>,
+    {
+        self.endpoint.answer(request, Some(account)).await
     }
 }
 
@@ -74,7 +91,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let endpoint = self.endpoint.clone();
-        Box::pin(async move { Ok(endpoint.answer(request).await) })
+        Box::pin(async move { Ok(endpoint.answer(request, None).await) })
     }
 }
 

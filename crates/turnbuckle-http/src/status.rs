@@ -18,6 +18,7 @@ pub(crate) fn of_modern(failure: Option<&ErrorKind>) -> StatusCode {
             | ErrorKind::MissingCapability(_),
         ) => StatusCode::BAD_REQUEST,
         Some(ErrorKind::Forbidden(_)) => StatusCode::FORBIDDEN,
+        Some(ErrorKind::TooMany { .. }) => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::OK,
     }
 }

@@ -5,21 +5,10 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 use turnbuckle_types::Schema;
 
+use crate::SchemaLimits;
 use crate::fault::SchemaFault;
 use crate::keywords::{Reach, children, references, resolve};
 use crate::shorten::shorten;
-
-/// The deepest nesting of subschemas.
-pub(crate) const MAX_DEPTH: usize = 64;
-
-/// The most subschemas.
-pub(crate) const MAX_SUBSCHEMAS: usize = 2_000;
-
-/// The most subschemas once every reference that does not recur is replaced by its target.
-pub(crate) const MAX_EXPANDED: usize = 20_000;
-
-/// The most patterns.
-pub(crate) const MAX_PATTERNS: usize = 100;
 
 /// The dialects of JSON Schema that are supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +50,8 @@ pub(crate) struct Checked {
     pub(crate) dialect: Dialect,
     /// How many patterns it has.
     pub(crate) patterns: usize,
+    /// The bounds that it was checked for.
+    pub(crate) limits: SchemaLimits,
 }
 
 /// Checks a schema: its dialect, its references and its size. Whether its keywords are valid by its
@@ -68,7 +59,7 @@ pub(crate) struct Checked {
 ///
 /// # Errors
 /// If values cannot be held against it.
-pub(crate) fn check_schema(schema: &Schema) -> Result<Checked, SchemaFault> {
+pub(crate) fn check_schema(schema: &Schema, limits: SchemaLimits) -> Result<Checked, SchemaFault> {
     let mut schema: Value = serde_json::from_str(schema.as_str()).map_err(|error| {
         if error.to_string().contains("recursion limit") {
             SchemaFault::TooDeep
@@ -81,16 +72,17 @@ pub(crate) fn check_schema(schema: &Schema) -> Result<Checked, SchemaFault> {
         }
     })?;
     let dialect = Dialect::of(schema.as_object().ok_or(SchemaFault::NotAnObject)?)?;
-    let mut walk = Walk::new(&schema, dialect);
-    if walk.visit(&schema, 0)?.expanded > MAX_EXPANDED {
+    let mut walk = Walk::new(&schema, dialect, limits);
+    if walk.visit(&schema, 0)?.expanded > limits.expanded {
         return Err(SchemaFault::TooLarge);
     }
     let mut chains = Chains {
         root: &schema,
         met: HashMap::new(),
+        most: limits.levels(),
     };
     for subschema in &walk.schemas {
-        if chains.longest(subschema, "")? > MAX_DEPTH {
+        if chains.longest(subschema, "", 0)? > chains.most {
             return Err(SchemaFault::TooDeep);
         }
     }
@@ -103,6 +95,7 @@ pub(crate) fn check_schema(schema: &Schema) -> Result<Checked, SchemaFault> {
         schema,
         dialect,
         patterns,
+        limits,
     })
 }
 
@@ -135,16 +128,18 @@ struct Walk<'a> {
     met: HashMap<usize, Option<Size>>,
     schemas: Vec<&'a Value>,
     patterns: usize,
+    limits: SchemaLimits,
 }
 
 impl<'a> Walk<'a> {
-    fn new(root: &'a Value, dialect: Dialect) -> Self {
+    fn new(root: &'a Value, dialect: Dialect, limits: SchemaLimits) -> Self {
         Self {
             root,
             dialect,
             met: HashMap::new(),
             schemas: Vec::new(),
             patterns: 0,
+            limits,
         }
     }
 
@@ -152,19 +147,20 @@ impl<'a> Walk<'a> {
         let Some(schema) = value.as_object() else {
             return Ok(Size::ONE);
         };
+        let deepest = self.limits.levels();
         match self.met.get(&address(value)) {
-            Some(Some(size)) if depth + size.height > MAX_DEPTH => {
+            Some(Some(size)) if depth + size.height > deepest => {
                 return Err(SchemaFault::TooDeep);
             }
             Some(Some(size)) => return Ok(*size),
             Some(None) => return Ok(Size::ONE),
-            None if depth > MAX_DEPTH => return Err(SchemaFault::TooDeep),
-            None if self.met.len() >= MAX_SUBSCHEMAS => return Err(SchemaFault::TooLarge),
+            None if depth > deepest => return Err(SchemaFault::TooDeep),
+            None if self.met.len() >= self.limits.subschemas => return Err(SchemaFault::TooLarge),
             None => self.met.insert(address(value), None),
         };
         self.schemas.push(value);
         self.patterns += patterns(schema);
-        if self.patterns > MAX_PATTERNS {
+        if self.patterns > self.limits.patterns {
             return Err(SchemaFault::TooManyPatterns);
         }
         if depth > 0 {
@@ -212,26 +208,35 @@ struct Chains<'a> {
     root: &'a Value,
     /// The schemas that were met, by address: the longest chain from each, `None` while inside.
     met: HashMap<usize, Option<usize>>,
+    /// How long one may be.
+    most: usize,
 }
 
 impl<'a> Chains<'a> {
-    /// The length of the longest chain from here, where `reference` was followed last.
-    fn longest(&mut self, value: &'a Value, reference: &str) -> Result<usize, SchemaFault> {
+    /// The length of the longest chain from here, where `reference` was followed last. A chain that
+    /// led here is `above` long.
+    fn longest(
+        &mut self,
+        value: &'a Value,
+        reference: &str,
+        above: usize,
+    ) -> Result<usize, SchemaFault> {
         let Some(schema) = value.as_object() else {
             return Ok(0);
         };
         match self.met.get(&address(value)) {
             Some(Some(length)) => return Ok(*length),
             Some(None) => return Err(SchemaFault::EndlessReference(shorten(reference))),
+            None if above > self.most => return Err(SchemaFault::TooDeep),
             None => self.met.insert(address(value), None),
         };
         let mut length = 0;
         for child in children(schema).filter(|child| child.reach == Reach::Here) {
-            length = length.max(1 + self.longest(child.schema, reference)?);
+            length = length.max(1 + self.longest(child.schema, reference, above + 1)?);
         }
         for reference in references(schema) {
             if let Some(target) = resolve(self.root, reference) {
-                length = length.max(1 + self.longest(target, reference)?);
+                length = length.max(1 + self.longest(target, reference, above + 1)?);
             }
         }
         self.met.insert(address(value), Some(length));

@@ -11,9 +11,6 @@ use serde_json::Value;
 use crate::check::address;
 use crate::plan::{On, Plan, Step, size_of_text};
 
-/// The most work of one validation.
-pub(crate) const MAX_WORK: u64 = 10_000_000;
-
 /// The longest chain of subschemas, each inside the other, down to the deepest part of the value.
 /// It bounds the stack.
 pub(crate) const MAX_CHAIN: usize = 512;
@@ -33,16 +30,16 @@ pub(crate) struct Effort {
     pub(crate) steps: u64,
 }
 
-/// The effort of a validation, or `None` if it is beyond the bounds.
-pub(crate) fn effort(plan: &Plan, value: &Value) -> Option<Effort> {
+/// The effort of a validation, or `None` if it is more than `most` or beyond the other bounds.
+pub(crate) fn effort(plan: &Plan, value: &Value, most: u64) -> Option<Effort> {
     let mut count = Count {
         plan,
         sizes: HashMap::new(),
-        left: MAX_WORK,
+        left: most,
     };
     count.measure(value);
     let effort = count.of(0, Part::Value(value), 0)?;
-    (effort.work <= MAX_WORK).then_some(effort)
+    (effort.work <= most).then_some(effort)
 }
 
 /// What a subschema is applied to.

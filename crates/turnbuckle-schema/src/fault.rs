@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::check::{MAX_DEPTH, MAX_EXPANDED, MAX_PATTERNS, MAX_SUBSCHEMAS};
-
 /// Why a schema is not one that values can be held against.
 ///
 /// What it repeats of the schema is shortened and without control characters.
@@ -24,11 +22,12 @@ pub enum SchemaFault {
     EndlessReference(String),
     /// A subschema has an `$id`: references into embedded documents are not supported.
     EmbeddedDocument(String),
-    /// Its subschemas are nested more than 64 levels deep.
+    /// Its subschemas are nested deeper than [`SchemaLimits::depth`](crate::SchemaLimits::depth).
     TooDeep,
-    /// It has more than 2,000 subschemas, or 20,000 with its references replaced.
+    /// It has more than [`SchemaLimits::subschemas`](crate::SchemaLimits::subschemas), or more than
+    /// [`SchemaLimits::expanded`](crate::SchemaLimits::expanded) with its references replaced.
     TooLarge,
-    /// It has more than 100 patterns, in `pattern` and `patternProperties`.
+    /// It has more patterns than [`SchemaLimits::patterns`](crate::SchemaLimits::patterns).
     TooManyPatterns,
     /// A pattern that cannot be compiled: it is not valid, too large, or of a kind that takes more
     /// than linear time.
@@ -79,17 +78,20 @@ impl fmt::Display for SchemaFault {
                     "the subschema with the `$id` {id} is a document of its own, which is not supported"
                 )
             }
-            Self::TooDeep => write!(f, "subschemas are nested more than {MAX_DEPTH} levels deep"),
-            Self::TooLarge => write!(
-                f,
-                "the schema has more than {MAX_SUBSCHEMAS} subschemas, or {MAX_EXPANDED} with its \
-                 references replaced"
+            Self::TooDeep => f.write_str("the subschemas are nested too deep (SchemaLimits::depth)"),
+            Self::TooLarge => f.write_str(
+                "the schema has too many subschemas (SchemaLimits::subschemas), or too many with its \
+                 references replaced (SchemaLimits::expanded)",
             ),
             Self::TooManyPatterns => {
-                write!(f, "the schema has more than {MAX_PATTERNS} patterns")
+                f.write_str("the schema has too many patterns (SchemaLimits::patterns)")
             }
             Self::Pattern { pattern, message } => {
-                write!(f, "the pattern {pattern} is not supported: {message}")
+                write!(f, "the pattern {pattern} is not supported: {message}")?;
+                match message.contains("size limit") {
+                    true => f.write_str(" (SchemaLimits::pattern_bytes)"),
+                    false => Ok(()),
+                }
             }
             Self::Invalid { path, message } => {
                 write!(f, "the schema is not valid at \"{path}\": {message}")

@@ -33,7 +33,8 @@
 //!
 //! # Bounds
 //!
-//! Neither the schema nor the value is trusted.
+//! Neither the schema nor the value is trusted. The bounds of schemas and of work are
+//! [`SchemaLimits`]; these are the defaults.
 //!
 //! - **Nothing is fetched.** A reference stays inside its document, or the schema is refused.
 //! - **A schema is small**: at most 64 levels deep and 2,000 subschemas wide, references replaced
@@ -58,6 +59,7 @@ mod check;
 mod effort;
 mod fault;
 mod keywords;
+mod limits;
 mod lint;
 mod nearest;
 mod pattern;
@@ -71,6 +73,7 @@ mod validate;
 mod violation;
 
 pub use fault::SchemaFault;
+pub use limits::SchemaLimits;
 pub use lint::{Objection, lint};
 pub use profile::Profile;
 pub use shape::Shape;

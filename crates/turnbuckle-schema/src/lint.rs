@@ -10,6 +10,7 @@ use turnbuckle_types::Schema;
 
 use self::find::{Trait, find, recursion};
 use self::table::TABLE;
+use crate::SchemaLimits;
 use crate::check::check_schema;
 
 /// Something in a schema that a client, or the model behind it, is known to refuse or misread.
@@ -98,7 +99,7 @@ pub fn lint(schema: &Schema) -> Vec<Objection> {
     };
     let mut found = find(&root);
     // Only a schema that is within the bounds is followed along its references.
-    if let Ok(checked) = check_schema(schema)
+    if let Ok(checked) = check_schema(schema, SchemaLimits::default())
         && let Some(reference) = recursion(&checked.schema)
     {
         let target = reference.strip_prefix('#').unwrap_or(reference);

@@ -1,11 +1,5 @@
 //! What a pattern costs.
 
-/// The most memory of one compiled pattern, in bytes.
-pub(crate) const MAX_PATTERN: usize = 1 << 20;
-
-/// What the compiled patterns of a schema share, in bytes.
-pub(crate) const ALL_PATTERNS: usize = 16 << 20;
-
 /// How many states a pattern has, roughly and not fewer: its characters, each as often as the
 /// repetitions around it say. A class counts by its characters.
 pub(crate) fn states(pattern: &str) -> u64 {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use turnbuckle_types::Schema;
 
 use self::portable::Portable;
+use crate::SchemaLimits;
 use crate::check::check_schema;
 use crate::fault::SchemaFault;
 
@@ -63,7 +64,7 @@ impl Profile {
         }
         let written: Value =
             serde_json::from_str(schema.as_str()).map_err(|_| SchemaFault::TooDeep)?;
-        let checked = check_schema(schema)?;
+        let checked = check_schema(schema, SchemaLimits::default())?;
         let shown = Portable::new(&checked, self == Self::OpenAiStrict).root()?;
         let mut shown = flat::flatten(shown);
         if self == Self::OpenAiStrict {

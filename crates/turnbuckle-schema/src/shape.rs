@@ -19,6 +19,7 @@ use self::compile::{Compiled, compile};
 use self::cursor::Cursor;
 use self::hold::{Holder, Stop};
 use self::place::Place;
+use crate::SchemaLimits;
 use crate::check::{Checked, check_schema};
 use crate::fault::SchemaFault;
 use crate::violation::{Violation, Violations};
@@ -68,6 +69,7 @@ use crate::violation::{Violation, Violations};
 pub struct Shape {
     compiled: Compiled,
     constrains: bool,
+    work: u64,
 }
 
 impl Shape {
@@ -78,7 +80,15 @@ impl Shape {
     /// a value that the keyword cannot have, or has a pattern that cannot be compiled. Keywords that
     /// this does not [cover](Self::uncovered) are not looked into.
     pub fn compile(schema: &Schema) -> Result<Self, SchemaFault> {
-        Self::of(&check_schema(schema)?)
+        Self::compile_within(schema, &SchemaLimits::default())
+    }
+
+    /// The same within other bounds.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile).
+    pub fn compile_within(schema: &Schema, limits: &SchemaLimits) -> Result<Self, SchemaFault> {
+        Self::of(&check_schema(schema, *limits)?)
     }
 
     /// Compiles a schema for values that are always objects, as arguments are.
@@ -87,7 +97,18 @@ impl Shape {
     /// As [`compile`](Self::compile), and if the root of the schema does not say
     /// `"type": "object"`.
     pub fn compile_object(schema: &Schema) -> Result<Self, SchemaFault> {
-        let checked = check_schema(schema)?;
+        Self::compile_object_within(schema, &SchemaLimits::default())
+    }
+
+    /// The same within other bounds.
+    ///
+    /// # Errors
+    /// As [`compile_object`](Self::compile_object).
+    pub fn compile_object_within(
+        schema: &Schema,
+        limits: &SchemaLimits,
+    ) -> Result<Self, SchemaFault> {
+        let checked = check_schema(schema, *limits)?;
         if checked.schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err(SchemaFault::RootNotObject);
         }
@@ -98,6 +119,7 @@ impl Shape {
         Ok(Self {
             compiled: compile(checked)?,
             constrains: !carried::by_a_type(&checked.schema),
+            work: checked.limits.shape_work(),
         })
     }
 
@@ -128,7 +150,7 @@ impl Shape {
     /// [too costly](Violations::is_too_costly) to check, which is then neither found to fit nor not.
     pub fn check(&self, json: &RawValue) -> Result<(), Violations> {
         let Compiled { nodes, root, .. } = &self.compiled;
-        let mut holder = Holder::deciding(nodes);
+        let mut holder = Holder::deciding(nodes, self.work);
         match holder.hold(*root, Cursor::new(json.get()), &Place::ROOT) {
             Ok(_) => Ok(()),
             Err(Stop::Costly) => Err(Violations::too_costly()),
@@ -161,7 +183,12 @@ impl Shape {
     /// is never touched.
     #[must_use]
     pub fn repair(&self, json: &RawValue) -> Option<Box<RawValue>> {
-        let text = repair::repair(&self.compiled.nodes, self.compiled.root, json.get())?;
+        let text = repair::repair(
+            &self.compiled.nodes,
+            self.compiled.root,
+            json.get(),
+            self.work,
+        )?;
         RawValue::from_string(text).ok()
     }
 }

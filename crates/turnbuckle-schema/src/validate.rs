@@ -14,10 +14,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use turnbuckle_types::Schema;
 
+use crate::SchemaLimits;
 use crate::check::{Checked, Dialect, check_schema};
 use crate::effort::effort;
 use crate::fault::SchemaFault;
-use crate::pattern::{ALL_PATTERNS, MAX_PATTERN};
 use crate::plan::Plan;
 use crate::shorten::{shorten, shorten_to};
 use crate::violation::{MAX_VIOLATIONS, Violation, Violations, join, listed};
@@ -41,9 +41,17 @@ impl Validator {
     /// # Errors
     /// If it is not valid, of another dialect, beyond a bound, or refers to another document.
     pub fn compile(schema: &Schema) -> Result<Self, SchemaFault> {
-        let checked = check_schema(schema)?;
+        Self::compile_within(schema, &SchemaLimits::default())
+    }
+
+    /// The same within other bounds.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile).
+    pub fn compile_within(schema: &Schema, limits: &SchemaLimits) -> Result<Self, SchemaFault> {
+        let checked = check_schema(schema, *limits)?;
         check_dialect(&checked.schema, checked.dialect)?;
-        let pattern = (ALL_PATTERNS / checked.patterns.max(1)).min(MAX_PATTERN);
+        let pattern = limits.size_of_pattern(checked.patterns);
         let compiled = jsonschema::options()
             .with_draft(draft(checked.dialect))
             .should_validate_formats(false)
@@ -69,7 +77,15 @@ impl Validator {
     /// As [`compile`](Self::compile), and if the root of the schema does not say
     /// `"type": "object"`.
     pub fn compile_object(schema: &Schema) -> Result<Self, SchemaFault> {
-        let validator = Self::compile(schema)?;
+        Self::compile(schema)?.of_objects()
+    }
+
+    /// The same validator, for values that are always objects.
+    ///
+    /// # Errors
+    /// If the root of the schema does not say `"type": "object"`.
+    pub fn of_objects(self) -> Result<Self, SchemaFault> {
+        let validator = self;
         if validator.checked.schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err(SchemaFault::RootNotObject);
         }
@@ -89,7 +105,7 @@ impl Validator {
     }
 
     fn validate_value(&self, value: &Value) -> Result<(), Violations> {
-        let Some(effort) = effort(&self.plan, value) else {
+        let Some(effort) = effort(&self.plan, value, self.checked.limits.work) else {
             return Err(Violations::too_costly());
         };
         if self.compiled.is_valid(value) {

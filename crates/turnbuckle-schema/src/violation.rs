@@ -81,7 +81,8 @@ pub struct Violations {
 impl Violations {
     /// The value was not held against the schema, because of the work.
     pub(crate) fn too_costly() -> Self {
-        let message = "is too costly to check against the schema, and was not checked";
+        let message =
+            "is too costly to check against the schema, and was not checked (SchemaLimits::work)";
         Self {
             list: vec![Violation::new("", message)],
             too_costly: true,

@@ -6,7 +6,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use turnbuckle_schema::Profile;
+use turnbuckle_schema::{Profile, SchemaLimits};
 use turnbuckle_session::Peer;
 use turnbuckle_types::{CacheScope, Icon, Implementation, Json};
 
@@ -48,6 +48,7 @@ pub struct ServerBuilder {
     max_rounds: usize,
     max_subscriptions: usize,
     max_blocking: usize,
+    max_waiting: usize,
     roots_changed: Option<RootsChanged>,
 }
 
@@ -87,6 +88,7 @@ impl ServerBuilder {
             max_rounds: 16,
             max_subscriptions: 1024,
             max_blocking: 64,
+            max_waiting: 1024,
             roots_changed: None,
         }
     }
@@ -128,6 +130,12 @@ impl ServerBuilder {
     /// hand are sent as they are.
     pub fn schema_profile(mut self, profile: Profile) -> Self {
         self.schemas.profile = profile;
+        self
+    }
+
+    /// The bounds of schemas that are written by hand, and of the work that values make with them.
+    pub fn schema_limits(mut self, limits: SchemaLimits) -> Self {
+        self.schemas.limits = limits;
         self
     }
 
@@ -233,10 +241,17 @@ impl ServerBuilder {
     }
 
     /// How many handlers that block ([`ToolBuilder::blocking`](crate::ToolBuilder::blocking) and
-    /// its like) run at once. Further calls wait, up to 1,024 of them. Default 64, and at least
-    /// one; the threads are those of the runtime, which may have less.
+    /// its like) run at once. Further calls wait, up to [`max_waiting`](Self::max_waiting) of them.
+    /// Default 64, and at least one; the threads are those of the runtime, which may have less.
     pub fn max_blocking(mut self, handlers: usize) -> Self {
         self.max_blocking = handlers;
+        self
+    }
+
+    /// How many calls may wait for one turn, where `max_concurrent` or
+    /// [`max_blocking`](Self::max_blocking) let only so many run; one more is refused. Default 1,024.
+    pub fn max_waiting(mut self, calls: usize) -> Self {
+        self.max_waiting = calls;
         self
     }
 

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use bytes::Bytes;
-use turnbuckle_session::Revision;
+use turnbuckle_session::{QuickHash, Revision};
 use turnbuckle_types::{Error, Principal};
 
 use crate::access::Access;
@@ -32,7 +32,7 @@ pub(crate) struct Catalog<T> {
 
 #[derive(Debug)]
 struct Items<T> {
-    by_name: HashMap<Box<str>, Slot<T>>,
+    by_name: HashMap<Box<str>, Slot<T>, QuickHash>,
     /// Those that are enabled, by a key that grows with every item: an item keeps its place while
     /// others come and go.
     in_order: BTreeMap<Box<str>, Arc<T>>,
@@ -86,7 +86,7 @@ impl<T: Item> Items<T> {
             }
             None => {
                 self.next += 1;
-                (format!("{:012x}", self.next).into(), true)
+                (place(self.next), true)
             }
         };
         let slot = Slot {
@@ -136,12 +136,18 @@ impl<T: Item> Items<T> {
     }
 }
 
+/// A number as text that sorts as numbers do.
+fn place(number: u64) -> Box<str> {
+    let digit = |at: u32| b"0123456789abcdef"[(number >> (4 * at)) as usize & 15] as char;
+    (0..12).rev().map(digit).collect::<String>().into()
+}
+
 impl<T: Item> Catalog<T> {
     pub(crate) fn new(kind: ListKind) -> Self {
         Self {
             kind,
             items: RwLock::new(Items {
-                by_name: HashMap::new(),
+                by_name: HashMap::default(),
                 in_order: BTreeMap::new(),
                 next: 0,
                 restricted: 0,
@@ -160,9 +166,17 @@ impl<T: Item> Catalog<T> {
         items.by_name.is_empty()
     }
 
-    /// Adds an item. One of the same name is replaced, in its place.
-    pub(crate) fn insert(&self, item: T) {
-        self.edit(vec![Edit::Put(item)]);
+    /// Adds an item under a name that is new; else gives it back, with how many came before the one
+    /// that has the name.
+    pub(crate) fn add(&mut self, item: T) -> Result<(), (T, usize)> {
+        let items = self.items.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if items.by_name.contains_key(item.key()) {
+            let before = items.in_order.values();
+            let before = before.take_while(|it| it.key() != item.key()).count();
+            return Err((item, before));
+        }
+        items.put(Arc::new(item));
+        Ok(())
     }
 
     /// The first of these changes that is about something that is not there.
@@ -210,6 +224,12 @@ impl<T: Item> Catalog<T> {
         let item = slot.item.clone();
         drop(items);
         item.access().shows_to(principal).then_some(item)
+    }
+
+    /// All items that are enabled, in order.
+    pub(crate) fn all(&self) -> Vec<Arc<T>> {
+        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
+        items.in_order.values().cloned().collect()
     }
 
     /// The first item, in order, for which `pick` finds something and that this principal sees.

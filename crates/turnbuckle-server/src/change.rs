@@ -128,7 +128,8 @@ impl Batch<'_> {
     pub fn add_tool(mut self, tool: impl IntoItem<Tool>) -> Self {
         let (server, tool) = (self.server, tool.into_item());
         let entry = declared(server.declares().tools.is_some(), "tools")
-            .and_then(|()| tool.register(&server.0.scope));
+            .and_then(|()| tool.register(&server.0.scope))
+            .and_then(|entry| entry.check().map(|()| entry));
         match entry {
             Ok(entry) => self.tools.push(Edit::Put(entry)),
             Err(error) => self.fail(error),

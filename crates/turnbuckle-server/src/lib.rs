@@ -83,5 +83,5 @@ pub use prompt::{Prompt, PromptBuilder, PromptOutput};
 pub use resource::{Reading, Resource, ResourceBuilder, ResourceOutput};
 pub use server::Server;
 pub use tool::{Tool, ToolBuilder};
-pub use turnbuckle_schema::{Objection, Profile, lint};
+pub use turnbuckle_schema::{Objection, Profile, SchemaLimits, lint};
 pub use uri_template::{TemplateError, TemplateValue, UriTemplate, Variables};

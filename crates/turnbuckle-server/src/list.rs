@@ -32,7 +32,7 @@ pub(crate) trait Listable: Item + Sized {
 }
 
 macro_rules! listable {
-    ($($Entry:ty => $Result:ident),* $(,)?) => {$(
+    ($($Entry:ty => $Result:ident, |$item:ident| $definition:expr;)*) => {$(
         impl Listable for $Entry {
             type Result = $Result;
 
@@ -41,9 +41,8 @@ macro_rules! listable {
                 next_cursor: Option<String>,
                 (ttl_ms, scope): (u64, CacheScope),
             ) -> $Result {
-                let definitions: Vec<_> =
-                    items.iter().map(|item| item.definition.clone()).collect();
-                let mut result = $Result::new(definitions);
+                let definitions = items.iter().filter_map(|$item| $definition);
+                let mut result = $Result::new(definitions.collect::<Vec<_>>());
                 result.next_cursor = next_cursor;
                 result.ttl_ms = Some(ttl_ms);
                 result.cache_scope = Some(scope);
@@ -54,10 +53,10 @@ macro_rules! listable {
 }
 
 listable! {
-    ToolEntry => ListToolsResult,
-    PromptEntry => ListPromptsResult,
-    ResourceEntry => ListResourcesResult,
-    TemplateEntry => ListResourceTemplatesResult,
+    ToolEntry => ListToolsResult, |tool| tool.told();
+    PromptEntry => ListPromptsResult, |prompt| Some(prompt.definition.clone());
+    ResourceEntry => ListResourcesResult, |resource| Some(resource.definition.clone());
+    TemplateEntry => ListResourceTemplatesResult, |template| Some(template.definition.clone());
 }
 
 impl Server {

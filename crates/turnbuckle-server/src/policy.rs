@@ -122,8 +122,8 @@ macro_rules! policy_setters {
         }
 
         /// How many calls run at once, of all clients together; at least one. Further ones wait
-        /// for their turn, in order, up to 1,024 of them; more are refused with an error that
-        /// says so. A call keeps its place until it is answered, also while a legacy client is
+        /// for their turn, in order, up to [`ServerBuilder::max_waiting`](crate::ServerBuilder::max_waiting)
+        /// of them; more are refused with an error that says so. A call keeps its place until it is answered, also while a legacy client is
         /// asked something. What an item, its group and its server say all holds.
         pub fn max_concurrent(mut $this, calls: usize) -> Self {
             let turns = crate::turns::Turns::new(calls, concat!($set_by, "::max_concurrent"));

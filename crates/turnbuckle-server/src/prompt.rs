@@ -213,11 +213,11 @@ impl Prompt {
         } = self.draft;
         check_prompt_name(&definition.name).map_err(|error| BuildError::new(error.to_string()))?;
         scope.provide(&self.needs)?;
-        let schema = self.needs.schema()?;
+        let source = self.needs.source()?;
         let arguments =
-            arguments_of(&in_order(schema.clone(), self.needs.order)).map_err(BuildError::new)?;
+            arguments_of(&in_order(source()?, self.needs.order)).map_err(BuildError::new)?;
         let unread = self.needs.arguments.is_none();
-        let intake = Intake::new(Held::derived(schema), true, unread);
+        let intake = Intake::new(Held::of_type(source), true, unread);
         let known = |name: &str| arguments.iter().any(|argument| argument.name == name);
         if let Some(unknown) = completers.other_than(known) {
             return Err(BuildError::new(format!(

@@ -1,6 +1,5 @@
 //! What a server begins with: the items of all its groups, each under a name of its own.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, Item};
@@ -19,8 +18,16 @@ pub(crate) struct Registry {
     pub(crate) templates: Catalog<TemplateEntry>,
     /// Whether something of theirs completes.
     pub(crate) completes: bool,
-    /// Where each comes from, by its kind and name.
-    origins: HashMap<(&'static str, Box<str>), Origin>,
+    origins: Origins,
+}
+
+/// Where each item comes from, in the order in which they came.
+#[derive(Debug, Default)]
+struct Origins {
+    tools: Vec<Origin>,
+    prompts: Vec<Origin>,
+    resources: Vec<Origin>,
+    templates: Vec<Origin>,
 }
 
 /// Where an item comes from: what it was mounted as, if it was.
@@ -34,14 +41,18 @@ impl Registry {
             resources: Catalog::new(ListKind::Resources),
             templates: Catalog::new(ListKind::ResourceTemplates),
             completes: false,
-            origins: HashMap::new(),
+            origins: Origins::default(),
         }
     }
 
     pub(crate) fn add_tool(&mut self, tool: ToolEntry, scope: &Scope) -> Result<(), BuildError> {
-        self.is_new("tools", tool.key(), scope)?;
-        self.tools.insert(tool);
-        Ok(())
+        add(
+            "tools",
+            &mut self.tools,
+            &mut self.origins.tools,
+            tool,
+            scope,
+        )
     }
 
     pub(crate) fn add_prompt(
@@ -49,10 +60,9 @@ impl Registry {
         prompt: PromptEntry,
         scope: &Scope,
     ) -> Result<(), BuildError> {
-        self.is_new("prompts", prompt.key(), scope)?;
         self.completes |= !prompt.completers.is_empty();
-        self.prompts.insert(prompt);
-        Ok(())
+        let origins = &mut self.origins.prompts;
+        add("prompts", &mut self.prompts, origins, prompt, scope)
     }
 
     pub(crate) fn add_resource(
@@ -62,32 +72,40 @@ impl Registry {
     ) -> Result<(), BuildError> {
         match resource {
             Registered::One(resource) => {
-                self.is_new("resources", resource.key(), scope)?;
-                self.resources.insert(resource);
+                let origins = &mut self.origins.resources;
+                add("resources", &mut self.resources, origins, resource, scope)
             }
             Registered::Family(template) => {
-                self.is_new("resource templates", template.key(), scope)?;
                 self.completes |= !template.completers.is_empty();
-                self.templates.insert(template);
+                let origins = &mut self.origins.templates;
+                let templates = &mut self.templates;
+                add("resource templates", templates, origins, template, scope)
             }
         }
-        Ok(())
     }
+}
 
-    /// Two of one name are an error, which says where they come from.
-    fn is_new(&mut self, kind: &'static str, name: &str, scope: &Scope) -> Result<(), BuildError> {
-        let origin = scope.origin.clone();
-        let Some(before) = self.origins.insert((kind, name.into()), origin.clone()) else {
-            return Ok(());
+/// Two of one name are an error, which says where they come from.
+fn add<T: Item>(
+    kind: &str,
+    catalog: &mut Catalog<T>,
+    origins: &mut Vec<Origin>,
+    item: T,
+    scope: &Scope,
+) -> Result<(), BuildError> {
+    let Err((item, place)) = catalog.add(item) else {
+        origins.push(scope.origin.clone());
+        return Ok(());
+    };
+    let mut reason = format!("there are two {kind} {:?}", item.key());
+    let (before, now) = (origins.get(place).cloned().flatten(), &scope.origin);
+    if before.is_some() || now.is_some() {
+        let told = |origin: Option<&str>| match origin {
+            Some(prefix) => format!("mounted as {prefix:?}"),
+            None => "of the server's own".to_owned(),
         };
-        let mut reason = format!("there are two {kind} {name:?}");
-        if before.is_some() || origin.is_some() {
-            let told = |origin: Origin| match origin {
-                Some(prefix) => format!("mounted as {prefix:?}"),
-                None => "of the server's own".to_owned(),
-            };
-            reason = format!("{reason}: one {}, one {}", told(before), told(origin));
-        }
-        Err(BuildError::new(reason))
+        let (before, now) = (told(before.as_deref()), told(now.as_deref()));
+        reason = format!("{reason}: one {before}, one {now}");
     }
+    Err(BuildError::new(reason))
 }

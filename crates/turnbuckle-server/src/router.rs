@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use turnbuckle_schema::shorten;
 use turnbuckle_session::params::{raw_params, text};
 use turnbuckle_session::{
-    Call, Change, Context as Session, Dispatch, Handling, Identity, Method, Notice, ParamHeader,
-    Peer, Reaction, Reply,
+    Call, Change, Context as Session, Dispatch, Feed, Handling, Identity, Method, Notice,
+    ParamHeader, Peer, Reaction, Reply,
 };
 use turnbuckle_types::{
     CompleteParams, EmptyResult, Error, ErrorKind, ListenParams, Principal, Reference,
@@ -56,6 +56,10 @@ impl Dispatch for Server {
         }
     }
 
+    fn closed(&self, feed: &Arc<Feed>) {
+        self.hub().forget(feed);
+    }
+
     fn reads_http(&self) -> bool {
         self.0.scope.reads_http.load(Ordering::Relaxed)
     }
@@ -64,7 +68,7 @@ impl Dispatch for Server {
         self.0
             .tools
             .get(tool, principal)
-            .map(|tool| tool.headers.clone())
+            .map(|tool| tool.headers())
             .unwrap_or_default()
     }
 }
@@ -114,7 +118,7 @@ impl Server {
     }
 
     fn context(&self, call: Call<'_>, context: Session, method: Method) -> Result<Context, Error> {
-        let round: Option<Round> = if context.is_legacy() {
+        let round: Option<Round> = if context.is_legacy() || Round::is_first(call.params) {
             None
         } else {
             self.rounds()
@@ -184,19 +188,22 @@ impl Server {
 
     fn subscribe(&self, call: Call<'_>, context: &Session) -> Result<Handling, Error> {
         let uri = required(call.params.uri, "uri")?;
-        let feed = context.session_feed().ok_or_else(|| unknown(call.name))?;
         if !self.knows_resource(&uri, context) {
             return Err(Error::resource_not_found(uri.into_owned()));
         }
-        check_count(self.hub().followed(feed) + 1, self.0.max_subscriptions)?;
-        self.hub().subscribe(feed, Change::Resource((*uri).into()));
+        // Where there is no session, nobody could be told.
+        if let Some(feed) = context.session_feed() {
+            check_count(self.hub().followed(feed) + 1, self.0.max_subscriptions)?;
+            self.hub().subscribe(feed, Change::Resource((*uri).into()));
+        }
         Ok(Reply::complete(EmptyResult::new()).into())
     }
 
     fn unsubscribe(&self, call: Call<'_>, context: &Session) -> Result<Handling, Error> {
         let uri = required(call.params.uri, "uri")?;
-        let feed = context.session_feed().ok_or_else(|| unknown(call.name))?;
-        self.hub().unsubscribe(feed, &uri);
+        if let Some(feed) = context.session_feed() {
+            self.hub().unsubscribe(feed, &uri);
+        }
         Ok(Reply::complete(EmptyResult::new()).into())
     }
 
@@ -282,8 +289,10 @@ impl Server {
 
 fn set_level(call: Call<'_>, context: &Session) -> Result<Handling, Error> {
     let params: SetLevelParams = decode(call)?;
-    let state = context.session_state().ok_or_else(|| unknown(call.name))?;
-    state.set_log_level(params.level);
+    // Where there is no session, nobody remembers it.
+    if let Some(state) = context.session_state() {
+        state.set_log_level(params.level);
+    }
     Ok(Reply::complete(EmptyResult::new()).into())
 }
 

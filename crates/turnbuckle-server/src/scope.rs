@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use turnbuckle_schema::{Profile, SchemaFault};
+use turnbuckle_schema::{Profile, SchemaFault, SchemaLimits};
 use turnbuckle_types::Schema;
 
 use crate::access::Access;
@@ -42,6 +42,8 @@ pub(crate) struct Schemas {
     pub(crate) profile: Profile,
     /// Whether arguments that almost fit are mended.
     pub(crate) lenient: bool,
+    /// The bounds of those that are written by hand.
+    pub(crate) limits: SchemaLimits,
 }
 
 impl Default for Schemas {
@@ -49,6 +51,7 @@ impl Default for Schemas {
         Self {
             profile: Profile::default(),
             lenient: true,
+            limits: SchemaLimits::default(),
         }
     }
 }
@@ -124,9 +127,12 @@ impl Scope {
     }
 
     /// What a tool is named here.
-    pub(crate) fn name_of_tool(&self, name: &str) -> Result<String, BuildError> {
-        let full = self.name_of(name);
-        if !self.prefix.is_empty() && is_long_tool_name(&full) {
+    pub(crate) fn name_of_tool(&self, name: String) -> Result<String, BuildError> {
+        if self.prefix.is_empty() {
+            return Ok(name);
+        }
+        let full = self.name_of(&name);
+        if is_long_tool_name(&full) {
             let length = full.chars().count();
             return Err(BuildError::new(format!(
                 "tool {name:?} is named {full:?} where it is mounted: {length} characters, and \

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::cache::Cache;
 use crate::catalog::Catalog;
+use crate::error::BuildError;
 use crate::extension::Extensions;
 use crate::input::Rounds;
 use crate::prompt::PromptEntry;
@@ -33,6 +34,7 @@ pub(crate) struct Shared {
     pub(crate) page_size: NonZeroUsize,
     pub(crate) list_cache: Cache,
     pub(crate) max_subscriptions: usize,
+    pub(crate) max_waiting: usize,
     pub(crate) roots_changed: Option<RootsChanged>,
     pub(crate) hub: Hub,
     pub(crate) scope: Scope,
@@ -60,8 +62,32 @@ impl Server {
         &self.0.hub
     }
 
+    /// Calls that may wait for one turn.
+    pub(crate) fn most_waiting(&self) -> usize {
+        self.0.max_waiting
+    }
+
     pub(crate) fn rounds(&self) -> &Rounds {
         &self.0.rounds
+    }
+
+    /// Makes the schemas of all tools now that are otherwise made when a tool is first listed or
+    /// called, and tells whether they are good; for a test of what is released, or a server that
+    /// should rather not start. A build with debug assertions does so by itself.
+    ///
+    /// # Errors
+    /// When a type makes a schema that no tool can have: a pattern that cannot be compiled, say, or a
+    /// header that cannot be.
+    pub fn check(&self) -> Result<(), BuildError> {
+        let tools = self.0.tools.all();
+        tools.iter().try_for_each(|tool| tool.check())
+    }
+
+    /// How many subscriptions to changes are open: for tests that nothing stays of anybody.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn subscriptions(&self) -> usize {
+        self.0.hub.open()
     }
 
     /// Tells everybody who subscribed to it that a resource has changed.

@@ -4,6 +4,7 @@
 //! (2025-11-25).
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use turnbuckle_session::{Binding, Change, Feed, Method, Reply};
@@ -19,17 +20,59 @@ pub(crate) struct Hub(Mutex<Subscribers>);
 
 #[derive(Debug, Default)]
 struct Subscribers {
-    tools: Vec<Weak<Feed>>,
-    prompts: Vec<Weak<Feed>>,
-    resources: Vec<Weak<Feed>>,
-    by_uri: HashMap<Arc<str>, Vec<Weak<Feed>>>,
-    /// How many resources each feed follows, by its address: what is kept of it here keeps that
-    /// from being used again.
+    tools: Feeds,
+    prompts: Feeds,
+    resources: Feeds,
+    by_uri: HashMap<Arc<str>, Feeds>,
+    /// How many resources each feed follows, by its address.
     followed: HashMap<usize, (Weak<Feed>, usize)>,
-    /// Subscriptions made since those that ended were last cleared away.
+    /// Subscriptions made, or left behind, since those that ended were last cleared away.
     made: usize,
     /// How many there were then.
     live: usize,
+}
+
+/// Feeds by their addresses: what is kept of one here keeps that from being used again.
+#[derive(Debug, Default)]
+struct Feeds(HashMap<usize, Weak<Feed>>);
+
+impl Feeds {
+    /// Whether it was not there yet.
+    fn add(&mut self, feed: &Arc<Feed>) -> bool {
+        let new = || Arc::downgrade(feed);
+        let before = self.0.len();
+        self.0.entry(address(feed)).or_insert_with(new);
+        self.0.len() > before
+    }
+
+    /// Whether it was there.
+    fn remove(&mut self, feed: &Arc<Feed>) -> bool {
+        let removed = self.0.remove(&address(feed)).is_some();
+        slim(&mut self.0);
+        removed
+    }
+
+    fn tell(&mut self, change: &Change) {
+        self.0.retain(|_, feed| match open(feed) {
+            Some(feed) => {
+                feed.tell(change);
+                true
+            }
+            None => false,
+        });
+    }
+
+    fn clear_ended(&mut self) {
+        self.0.retain(|_, feed| open(feed).is_some());
+        slim(&mut self.0);
+    }
+}
+
+/// Gives back the room of what is gone. A table does not do so by itself.
+fn slim<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
+    if table.capacity() > 64 && table.capacity() / 4 > table.len() {
+        table.shrink_to(table.len() * 2);
+    }
 }
 
 impl Hub {
@@ -46,23 +89,15 @@ impl Hub {
             Change::Resources => Some(&mut subscribers.resources),
             Change::Resource(uri) => subscribers.by_uri.get_mut(uri),
         };
-        let Some(feeds) = feeds else { return };
-        feeds.retain(|feed| match open(feed) {
-            Some(feed) => {
-                feed.tell(change);
-                true
-            }
-            None => false,
-        });
+        if let Some(feeds) = feeds {
+            feeds.tell(change);
+        }
     }
 
     /// Lets a feed hear of a change.
     pub(crate) fn subscribe(&self, feed: &Arc<Feed>, change: Change) {
         let mut subscribers = self.subscribers();
-        subscribers.made += 1;
-        if subscribers.made > subscribers.live + 1024 {
-            subscribers.clear_ended();
-        }
+        subscribers.count(1);
         let Subscribers {
             tools,
             prompts,
@@ -71,23 +106,30 @@ impl Hub {
             followed,
             ..
         } = &mut *subscribers;
-        let this = Arc::downgrade(feed);
         let (feeds, is_resource) = match change {
             Change::Tools => (tools, false),
             Change::Prompts => (prompts, false),
             Change::Resources => (resources, false),
             Change::Resource(uri) => (by_uri.entry(uri).or_default(), true),
         };
-        if feeds.iter().any(|other| other.ptr_eq(&this)) {
-            return;
-        }
-        if is_resource {
+        if feeds.add(feed) && is_resource {
             let count = followed
                 .entry(address(feed))
-                .or_insert_with(|| (this.clone(), 0));
+                .or_insert_with(|| (Arc::downgrade(feed), 0));
             count.1 += 1;
         }
-        feeds.push(this);
+    }
+
+    /// Forgets a feed that has ended. What it followed is cleared away with that of others.
+    pub(crate) fn forget(&self, feed: &Arc<Feed>) {
+        let mut subscribers = self.subscribers();
+        for feeds in subscribers.lists() {
+            feeds.remove(feed);
+        }
+        if let Some((_, count)) = subscribers.followed.remove(&address(feed)) {
+            slim(&mut subscribers.followed);
+            subscribers.count(count);
+        }
     }
 
     /// Lets a feed hear of a resource no more.
@@ -96,15 +138,20 @@ impl Hub {
         let Some(feeds) = subscribers.by_uri.get_mut(uri) else {
             return;
         };
-        let (this, before) = (Arc::downgrade(feed), feeds.len());
-        feeds.retain(|other| !other.ptr_eq(&this));
-        let removed = before - feeds.len();
-        if feeds.is_empty() {
+        let removed = feeds.remove(feed);
+        if feeds.0.is_empty() {
             subscribers.by_uri.remove(uri);
         }
         if let Some((_, count)) = subscribers.followed.get_mut(&address(feed)) {
-            *count = count.saturating_sub(removed);
+            *count = count.saturating_sub(usize::from(removed));
         }
+    }
+
+    /// How many subscriptions somebody hears.
+    pub(crate) fn open(&self) -> usize {
+        let mut subscribers = self.subscribers();
+        subscribers.clear_ended();
+        subscribers.live
     }
 
     /// How many resources a feed follows.
@@ -124,26 +171,28 @@ fn open(feed: &Weak<Feed>) -> Option<Arc<Feed>> {
 }
 
 impl Subscribers {
-    fn clear_ended(&mut self) {
-        let Self {
-            tools,
-            prompts,
-            resources,
-            by_uri,
-            followed,
-            ..
-        } = self;
-        let mut live = 0;
-        for feeds in [tools, prompts, resources]
-            .into_iter()
-            .chain(by_uri.values_mut())
-        {
-            feeds.retain(|feed| open(feed).is_some());
-            live += feeds.len();
+    fn lists(&mut self) -> [&mut Feeds; 3] {
+        [&mut self.tools, &mut self.prompts, &mut self.resources]
+    }
+
+    /// Counts what may have to be cleared away, and does so when it is much.
+    fn count(&mut self, subscriptions: usize) {
+        self.made += subscriptions;
+        if self.made > self.live + 1024 {
+            self.clear_ended();
         }
-        by_uri.retain(|_, feeds| !feeds.is_empty());
-        followed.retain(|_, (feed, _)| open(feed).is_some());
-        self.live = live;
+    }
+
+    fn clear_ended(&mut self) {
+        self.lists().into_iter().for_each(Feeds::clear_ended);
+        self.by_uri.values_mut().for_each(Feeds::clear_ended);
+        self.by_uri.retain(|_, feeds| !feeds.0.is_empty());
+        self.followed.retain(|_, (feed, _)| open(feed).is_some());
+        slim(&mut self.by_uri);
+        slim(&mut self.followed);
+        let lists = self.lists().map(|feeds| feeds.0.len());
+        let by_uri = self.by_uri.values().map(|feeds| feeds.0.len());
+        self.live = lists.into_iter().chain(by_uri).sum();
         self.made = 0;
     }
 }
@@ -152,8 +201,8 @@ impl Subscribers {
 /// every change, until the client or the server ends it.
 pub(crate) async fn listen(context: Context, honoured: SubscriptionFilter) -> Reply {
     let feed = Arc::new(Feed::new());
-    let end = CloseOnDrop(feed.clone());
     let hub = context.server().hub();
+    let end = CloseOnDrop(feed.clone(), hub);
     let lists = [
         (honoured.tools_list_changed, Change::Tools),
         (honoured.prompts_list_changed, Change::Prompts),
@@ -194,11 +243,12 @@ pub(crate) async fn listen(context: Context, honoured: SubscriptionFilter) -> Re
     Reply::complete(ListenResult::of(id))
 }
 
-struct CloseOnDrop(Arc<Feed>);
+struct CloseOnDrop<'a>(Arc<Feed>, &'a Hub);
 
-impl Drop for CloseOnDrop {
+impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
         self.0.close();
+        self.1.forget(&self.0);
     }
 }
 
@@ -260,7 +310,28 @@ mod tests {
             hub.subscribe(&feed, Change::Tools);
         }
         let subscribers = hub.subscribers();
-        assert!(subscribers.by_uri.len() <= 1025 && subscribers.tools.len() <= 1025);
+        assert!(subscribers.by_uri.len() <= 1025 && subscribers.tools.0.len() <= 1025);
         assert!(subscribers.followed.len() <= 1025);
+    }
+
+    #[test]
+    fn what_is_forgotten_leaves_no_room_behind() {
+        let hub = Hub::default();
+        let feeds: Vec<_> = (0..5000).map(|_| Arc::new(Feed::new())).collect();
+        for (n, feed) in feeds.iter().enumerate() {
+            hub.subscribe(feed, Change::Tools);
+            hub.subscribe(feed, Change::Tools);
+            hub.subscribe(feed, Change::Resource((n % 7).to_string().into()));
+        }
+        assert_eq!(hub.open(), 10_000);
+        for feed in &feeds {
+            feed.close();
+            hub.forget(feed);
+        }
+        assert_eq!(hub.open(), 0);
+        assert!(feeds.iter().all(|feed| Arc::weak_count(feed) == 0));
+        let subscribers = hub.subscribers();
+        assert!(subscribers.tools.0.capacity() <= 64 && subscribers.followed.capacity() <= 64);
+        assert!(subscribers.by_uri.is_empty());
     }
 }

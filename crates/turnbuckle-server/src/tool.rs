@@ -2,28 +2,29 @@
 //!
 //! Specification: server/tools (2026-07-28).
 
-use std::fmt;
-use std::sync::Arc;
+mod entry;
+#[cfg(test)]
+mod tests;
 
-use serde_json::value::RawValue;
-use turnbuckle_session::{Handling, Method, ParamHeader, Reply, param_headers};
+use std::fmt;
+
+use turnbuckle_session::{Method, Reply};
 use turnbuckle_types::{Schema, ToolAnnotations};
 
 use crate::access::Access;
-use crate::catalog::Item;
-use crate::context::Context;
 use crate::error::BuildError;
 use crate::extract::Needs;
 use crate::failure::Result;
-use crate::handler::{
-    Callable, Handler, InPlace, Kind, Maker, Request, Returns, blocking_maker, maker,
-};
+use crate::handler::{Handler, InPlace, Kind, Maker, Returns, blocking_maker, maker};
 use crate::item::item_setters;
 use crate::name::{check_tool_name, is_long_tool_name};
-use crate::output::{OutputCheck, ToolOutput};
+use crate::output::ToolOutput;
 use crate::policy::Policy;
-use crate::schema::{Held, Intake, in_order};
+use crate::schema::{Held, Intake};
 use crate::scope::Scope;
+
+pub(crate) use entry::ToolEntry;
+use entry::{MakeOutput, Outgoing, Recipe};
 
 /// A tool: its definition and the function behind it.
 ///
@@ -47,7 +48,7 @@ pub struct Tool {
     pub(crate) draft: Draft,
     make: Maker<Self>,
     needs: Needs,
-    output: Result<Option<Schema>, BuildError>,
+    output: MakeOutput,
 }
 
 /// A tool that has no function yet; see [`Tool::builder`].
@@ -60,7 +61,8 @@ pub struct ToolBuilder {
 
 /// What is said of a tool. Its schemas are written by hand, or come from its function.
 pub(crate) struct Draft {
-    pub(crate) definition: turnbuckle_types::Tool,
+    /// Apart, so that a tool is handed on cheaply.
+    pub(crate) definition: Box<turnbuckle_types::Tool>,
     pub(crate) access: Access,
     pub(crate) policy: Policy,
     input: Origin,
@@ -126,7 +128,7 @@ impl ToolBuilder {
             draft: self.draft,
             make: maker(handler, needs.asks),
             needs,
-            output: H::Output::output_schema(),
+            output: H::Output::output_schema,
         }
     }
 
@@ -147,7 +149,7 @@ impl ToolBuilder {
             draft: self.draft,
             make: blocking_maker(handler, needs.asks),
             needs,
-            output: H::Output::output_schema(),
+            output: H::Output::output_schema,
         }
     }
 }
@@ -157,7 +159,7 @@ impl Tool {
     pub fn builder(name: impl Into<String>) -> ToolBuilder {
         ToolBuilder {
             draft: Draft {
-                definition: turnbuckle_types::Tool::new(name, Schema::object()),
+                definition: Box::new(turnbuckle_types::Tool::new(name, Schema::object())),
                 access: Access::default(),
                 policy: Policy::default(),
                 input: Origin::Derived,
@@ -168,23 +170,33 @@ impl Tool {
 
     tool_setters!();
 
-    /// Checks what can be checked, once.
+    /// Checks what can be checked without a schema that a type makes.
     pub(crate) fn register(mut self, scope: &Scope) -> Result<ToolEntry, BuildError> {
-        let name = scope.name_of_tool(&self.draft.definition.name)?;
-        self.draft.definition.name.clone_from(&name);
-        let fail = |reason: String| BuildError::new(format!("tool {name:?}: {reason}"));
-        self.complete(scope)
-            .map_err(|error| fail(error.to_string()))
-    }
-
-    fn complete(self, scope: &Scope) -> Result<ToolEntry, BuildError> {
+        let name = std::mem::take(&mut self.draft.definition.name);
+        self.draft.definition.name = scope.name_of_tool(name)?;
+        let checks = self.checks(scope);
+        let (intake, outgoing, recipe) = checks.map_err(|error| {
+            let name = &self.draft.definition.name;
+            BuildError::new(format!("tool {name:?}: {error}"))
+        })?;
+        let sure = recipe.input.is_some() && !self.needs.unsure;
         let Draft {
-            mut definition,
+            definition,
             access,
             policy,
-            input,
-            output,
+            ..
         } = self.draft;
+        let call = (self.make)(outgoing, intake, scope);
+        let call = scope.guard::<Self>(call, &definition.name, &policy);
+        let entry = ToolEntry::new(definition, scope.access(access), call, recipe);
+        if !sure {
+            entry.finish()?;
+        }
+        Ok(entry)
+    }
+
+    fn checks(&self, scope: &Scope) -> Result<(Intake, Outgoing, Recipe), BuildError> {
+        let definition = &self.draft.definition;
         check_tool_name(&definition.name).map_err(|error| BuildError::new(error.to_string()))?;
         if is_long_tool_name(&definition.name) {
             tracing::warn!(
@@ -193,37 +205,26 @@ impl Tool {
             );
         }
         scope.provide(&self.needs)?;
-        let access = scope.access(access);
-        let derived = self.needs.schema()?;
+        let source = self.needs.source()?;
+        let mut recipe = Recipe {
+            input: Some(source),
+            output: Some(self.output),
+            order: self.needs.order,
+            schemas: scope.schemas,
+        };
+        let mut held = Held::of_type(source);
+        if self.draft.input == Origin::Written {
+            recipe.input = None;
+            held = Held::written(&definition.input_schema, true, &scope.schemas.limits)?;
+        }
+        let mut outgoing = Outgoing::of_type(self.output);
+        if let (Origin::Written, Some(schema)) = (self.draft.output, &definition.output_schema) {
+            recipe.output = None;
+            outgoing = Outgoing::written(Held::written(schema, false, &scope.schemas.limits)?);
+        }
         let unread = self.needs.arguments.is_none();
-        let input = if input == Origin::Derived {
-            definition.input_schema = in_order(scope.schemas.told(&derived)?, self.needs.order);
-            Held::derived(derived)
-        } else {
-            Held::written(&definition.input_schema, true)?
-        };
-        let output = match (&definition.output_schema, output) {
-            (Some(schema), Origin::Written) => Some(Held::written(schema, false)?),
-            (None, Origin::Written) => None,
-            (_, Origin::Derived) => {
-                definition.output_schema = self.output?;
-                definition.output_schema.clone().map(Held::derived)
-            }
-        };
-        let headers = param_headers(&definition.input_schema)
-            .map_err(|error| BuildError::new(error.to_string()))?;
-        let call = (self.make)(
-            output.map(OutputCheck),
-            Intake::new(input, scope.schemas.lenient, unread),
-            scope,
-        );
-        let call = scope.guard::<Self>(call, &definition.name, &policy);
-        Ok(ToolEntry {
-            definition,
-            access,
-            call,
-            headers: headers.into(),
-        })
+        let intake = Intake::new(held, scope.schemas.lenient, unread);
+        Ok((intake, outgoing, recipe))
     }
 }
 
@@ -244,8 +245,7 @@ impl fmt::Debug for ToolBuilder {
 }
 
 impl Kind for Tool {
-    /// What structured output is held against, where its type does not vouch for that.
-    type Frame = Option<OutputCheck>;
+    type Frame = Outgoing;
 
     const METHOD: Method = Method::CallTool;
     const TELLS: bool = true;
@@ -253,35 +253,10 @@ impl Kind for Tool {
 }
 
 impl<T: ToolOutput> Returns<Tool> for T {
-    fn reply(self, check: &Option<OutputCheck>, _: Option<&str>) -> Result<Reply> {
-        if let Some(schema) = check {
+    fn reply(self, outgoing: &Outgoing, _: Option<&str>) -> Result<Reply> {
+        if let Some(schema) = outgoing.check()? {
             self.check(schema)?;
         }
         self.into_reply()
-    }
-}
-
-/// A registered tool.
-pub(crate) struct ToolEntry {
-    pub(crate) definition: turnbuckle_types::Tool,
-    access: Access,
-    call: Arc<dyn Callable>,
-    pub(crate) headers: Arc<[ParamHeader]>,
-}
-
-impl Item for ToolEntry {
-    fn key(&self) -> &str {
-        &self.definition.name
-    }
-
-    fn access(&self) -> &Access {
-        &self.access
-    }
-}
-
-impl ToolEntry {
-    /// Calls it, in its first or a later round.
-    pub(crate) fn call(&self, arguments: Option<&RawValue>, context: Context) -> Handling {
-        self.call.clone().call(Request::new(context, arguments))
     }
 }

@@ -10,9 +10,6 @@ use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::handler::{Callable, Request, told};
 
-/// Calls that may wait for their turn; one more is refused.
-pub(crate) const MOST_WAITING: usize = 1024;
-
 /// The places that the calls of an item, a group or a server share.
 #[derive(Debug)]
 pub(crate) struct Turns {
@@ -52,9 +49,11 @@ impl Turns {
         }
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
         let _waits = Waits(&self.waiting);
-        if before >= MOST_WAITING {
+        let most_waiting = context.server().most_waiting();
+        if before >= most_waiting {
             return Err(Failure::new(format!(
-                "the server is busy: {} calls run and {MOST_WAITING} wait ({}); try again later",
+                "the server is busy: {} calls run and {most_waiting} wait ({}, \
+                 ServerBuilder::max_waiting); try again later",
                 self.most, self.set_by
             )));
         }

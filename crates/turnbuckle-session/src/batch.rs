@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task;
 
+use bytes::Bytes;
 use tokio::sync::futures::Notified;
 use turnbuckle_types::{ErrorKind, RequestId};
 use turnbuckle_wire::era::Params;
@@ -49,6 +50,7 @@ impl State {
         self.answers
             .push(if self.answers.is_empty() { b'[' } else { b',' });
         self.answers.extend_from_slice(&answer.frame);
+        self.answers.extend_from_slice(&answer.tail);
     }
 
     fn take(&mut self) -> Option<Answer> {
@@ -58,6 +60,7 @@ impl State {
         self.answers.push(b']');
         Some(Answer {
             frame: std::mem::take(&mut self.answers),
+            tail: Bytes::new(),
             failure: None,
         })
     }
@@ -95,6 +98,7 @@ impl Session {
     pub fn receive_batch(
         self: &Arc<Self>,
         delivery: Delivery<'_>,
+        route: &Arc<dyn Route>,
         cx: &mut task::Context<'_>,
     ) -> Received {
         let refuse = |message: &'static str| {
@@ -113,7 +117,7 @@ impl Session {
             Err(refusal) => return Received::Answered(self.refuse(&refusal)),
         };
         let collected = Arc::new(Collected {
-            outer: delivery.route.clone(),
+            outer: route.clone(),
             // One is held until the batch is read, so that it cannot end before.
             state: Mutex::new(State {
                 open: 1,
@@ -128,7 +132,6 @@ impl Session {
             let delivery = Delivery {
                 frame: &frame,
                 text,
-                route: &route,
                 ..delivery
             };
             collected.state().open += 1;
@@ -140,12 +143,12 @@ impl Session {
                 {
                     Received::Answered(self.not_in_a_batch(&request.id))
                 }
-                Ok(message) => self.receive(message, None, delivery, cx),
+                Ok(message) => self.receive(message, None, delivery, &route, cx),
             };
             match received {
                 Received::Answered(answer) => collected.done(Some(answer)),
                 Received::Accepted => collected.done(None),
-                Received::Running => {}
+                Received::Running | Received::Held(_) => {}
             }
         }
         let mut state = collected.state();

@@ -8,7 +8,7 @@ use turnbuckle_wire::era::{ParamHeader, Params, Reply};
 use turnbuckle_wire::json;
 use turnbuckle_wire::revision::Method;
 
-use crate::{Context, Peer};
+use crate::{Context, Feed, Peer};
 
 /// A request on its way to a handler, borrowed from its frame.
 #[derive(Debug, Clone, Copy)]
@@ -112,6 +112,12 @@ pub trait Dispatch: Send + Sync + 'static {
     #[doc(hidden)]
     fn opened(&self, peer: &Peer) {
         let _ = peer;
+    }
+
+    /// What was opened has ended, and this feed of it hears of nothing any more.
+    #[doc(hidden)]
+    fn closed(&self, feed: &Arc<Feed>) {
+        let _ = feed;
     }
 
     /// Whether a handler looks at the HTTP requests that messages come in. Where none does, they

@@ -16,7 +16,13 @@ use turnbuckle_wire::era::{Project, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method};
 use turnbuckle_wire::rpc;
 
-use crate::{Binding, Feed, HttpHead, LegacyState, Peer, Route, Session, Signal, TransportContext};
+use crate::rate::Account;
+use crate::reports::{Reports, Taken};
+use crate::signal::LazySignal;
+use crate::{
+    Binding, Feed, HttpHead, LegacyState, Outbox, Peer, Route, Session, Signal, TransportContext,
+    driver,
+};
 
 /// One request, seen by its handler. Cheap to clone; a clone that outlives the request can do
 /// nothing any more.
@@ -37,15 +43,31 @@ pub(crate) struct State {
     /// Whether the server declared that it logs.
     pub(crate) logs: bool,
     pub(crate) transport: TransportContext,
-    pub(crate) route: Arc<dyn Route>,
-    pub(crate) signal: Signal,
-    pub(crate) progress: Mutex<Option<f64>>,
+    pub(crate) way: Way,
+    pub(crate) signal: LazySignal,
+    pub(crate) reports: OnceLock<Box<Reports>>,
+    /// Whose it is.
+    pub(crate) account: Arc<Account>,
+    /// An account of this request alone, where the other is everybody's: of its log messages.
+    pub(crate) own: OnceLock<Arc<Account>>,
     /// What was set of a deadline before the handler began to wait.
     pub(crate) deadline: Mutex<Option<(Duration, Late)>>,
 }
 
 /// What a request is answered with when its deadline has passed.
 type Late = Arc<dyn Fn() -> Reply + Send + Sync>;
+
+/// The way back of a request.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is there once, in a context's own allocation"
+)]
+pub(crate) enum Way {
+    /// One that was there before it.
+    Shared(Arc<dyn Route>),
+    /// One of its own, which costs nothing until something is said on it.
+    Own(Outbox),
+}
 
 /// What is known of the client.
 pub(crate) enum Sender {
@@ -55,6 +77,8 @@ pub(crate) enum Sender {
         info: Option<Span>,
         read: OnceLock<Box<ClientCapabilities>>,
     },
+    /// Nothing but its revision: a legacy request without a session.
+    Unknown { state: Arc<LegacyState> },
     /// What the session's handshake left behind.
     Legacy {
         session: Arc<Session>,
@@ -148,7 +172,7 @@ impl Context {
     #[must_use]
     pub fn client_capabilities(&self) -> &ClientCapabilities {
         match &self.state.sender {
-            Sender::Legacy { state, .. } => state.capabilities(),
+            Sender::Legacy { state, .. } | Sender::Unknown { state } => state.capabilities(),
             Sender::Modern {
                 capabilities, read, ..
             } => read.get_or_init(|| {
@@ -162,7 +186,9 @@ impl Context {
     #[must_use]
     pub fn client_info(&self) -> Option<Implementation> {
         match &self.state.sender {
-            Sender::Legacy { state, .. } => state.client_info().cloned(),
+            Sender::Legacy { state, .. } | Sender::Unknown { state } => {
+                state.client_info().cloned()
+            }
             Sender::Modern { info, .. } => {
                 serde_json::from_slice((*info)?.in_frame(&self.state.frame)).ok()
             }
@@ -184,23 +210,55 @@ impl Context {
     /// Resolves when the client gives up on the request. The handler then has a short grace to
     /// finish before its future is dropped.
     pub async fn cancelled(&self) {
-        self.state.signal.cancelled().await;
+        self.state.signal.get().cancelled().await;
     }
 
     /// Resolves when the connection or the server is about to end: for handlers that would go on
     /// for ever otherwise.
     pub async fn closing(&self) {
         match &self.state.transport.shutdown {
-            None => self.state.signal.closing().await,
+            None => self.state.signal.get().closing().await,
             Some(shutdown) => tokio::select! {
-                () = self.state.signal.closing() => {}
+                () = self.state.signal.get().closing() => {}
                 () = shutdown.closing() => {}
             },
         }
     }
 
-    pub(crate) fn signal(&self) -> &Signal {
-        &self.state.signal
+    /// Says that nobody waits for the outcome any more.
+    pub(crate) fn cancel(&self) {
+        self.state.signal.cancel();
+    }
+
+    /// Asks the handler to come to its own end.
+    pub(crate) fn close(&self) {
+        self.state.signal.close();
+    }
+
+    /// Gives the request up, and has whoever waits for its answer see that.
+    pub(crate) fn give_up(&self) {
+        self.state.signal.cancel();
+        self.route().stir();
+    }
+
+    /// The way back.
+    pub(crate) fn route(&self) -> &dyn Route {
+        match &self.state.way {
+            Way::Shared(route) => &**route,
+            Way::Own(outbox) => outbox,
+        }
+    }
+
+    /// The way back of an exchange.
+    pub(crate) fn outbox(&self) -> Option<&Outbox> {
+        match &self.state.way {
+            Way::Shared(_) => None,
+            Way::Own(outbox) => Some(outbox),
+        }
+    }
+
+    pub(crate) fn has_deadline(&self) -> bool {
+        self.own_deadline().is_some()
     }
 
     /// Gives the request that long, if the session does not give it less: then it is cancelled, and
@@ -248,21 +306,37 @@ impl Context {
         if !value.is_finite() {
             return;
         }
-        {
-            let mut last = self
-                .state
-                .progress
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            if last.is_some_and(|last| value <= last) {
-                return;
-            }
-            *last = Some(value);
-        }
         let mut params = ProgressParams::new(token.clone(), progress);
         params.total = total.filter(|total| total.as_f64().is_finite());
         params.message = message;
-        self.notify(Method::Progress.as_str(), params).await;
+        let rate = || Box::new(Reports::new(self.state.account.progress()));
+        match self.state.reports.get_or_init(rate).take(value, params) {
+            Taken::Send(params) => self.notify(Method::Progress.as_str(), params).await,
+            Taken::Later(wait) => driver::later(wait, Arc::downgrade(&self.state), |state| {
+                Self { state }.catch_up();
+            }),
+            Taken::Never => {}
+        }
+    }
+
+    /// Sends the newest report that came too fast, if there is one: it says what those before it
+    /// said, and more.
+    pub(crate) fn catch_up(&self) {
+        let Some(reports) = self.state.reports.get() else {
+            return;
+        };
+        reports.newest(|mut params| {
+            if self.is_cancelled() {
+                return;
+            }
+            if !params.fits(self.state.features) {
+                params.project(self.state.features);
+            }
+            if let Ok(frame) = rpc::notification(Method::Progress.as_str(), Some(&params)) {
+                // A reader that is too far behind hears of the end instead.
+                let _ = self.route().send(frame);
+            }
+        });
     }
 
     /// Sends a log message, if the client wants those of that level: a legacy client by its
@@ -277,11 +351,22 @@ impl Context {
         data: &T,
     ) {
         let wanted = match &self.state.sender {
-            Sender::Legacy { state, .. } => state.wants(level),
+            Sender::Legacy { state, .. } | Sender::Unknown { state } => state.wants(level),
             Sender::Modern { .. } => self.state.log_level.is_some_and(|least| level >= least),
         };
         if !wanted || !self.state.logs {
             return;
+        }
+        match self.log_account().log() {
+            None => return,
+            Some(0) => {}
+            Some(unsaid) => {
+                let told = format!("{unsaid} log messages were left out (Limits::logs)");
+                if let Ok(told) = serde_json::value::to_raw_value(&told) {
+                    let params = LogParams::new(level, told);
+                    self.notify(Method::Log.as_str(), params).await;
+                }
+            }
         }
         let Ok(data) = serde_json::value::to_raw_value(data) else {
             return;
@@ -289,6 +374,15 @@ impl Context {
         let mut params = LogParams::new(level, data);
         params.logger = logger.map(Into::into);
         self.notify(Method::Log.as_str(), params).await;
+    }
+
+    /// Where its log messages are counted: nobody hears how many of somebody else's were left out.
+    fn log_account(&self) -> &Arc<Account> {
+        let State { account, own, .. } = &*self.state;
+        match account.is_shared() {
+            true => own.get_or_init(|| account.fresh()),
+            false => account,
+        }
     }
 
     /// Sends a notification about this request on the request's own way back.
@@ -307,7 +401,7 @@ impl Context {
     /// Sends a notification that was encoded before; see [`notify`](Self::notify).
     #[doc(hidden)]
     pub async fn send_frame(&self, frame: Vec<u8>) {
-        send(&*self.state.route, &self.state.signal, frame).await;
+        send(self.route(), self.state.signal.get(), frame).await;
     }
 
     /// Lets the client come back for the rest of the answer, where its stream can be resumed:
@@ -316,7 +410,7 @@ impl Context {
     /// Specification: basic/transports, "Resumability and Redelivery" (2025-11-25).
     pub fn pause_stream(&self) {
         if self.state.features.polling_streams {
-            self.state.route.pause();
+            self.route().pause();
         }
     }
 
@@ -324,13 +418,13 @@ impl Context {
     /// takes no requests.
     #[must_use]
     pub fn peer(&self) -> Option<Peer> {
-        match &self.state.sender {
-            Sender::Modern { .. } => None,
-            Sender::Legacy { session, .. } => Some(Peer::of_request(
+        match (&self.state.sender, &self.state.way) {
+            (Sender::Legacy { session, .. }, Way::Shared(route)) => Some(Peer::of_request(
                 session.clone(),
-                self.state.route.clone(),
-                self.state.signal.clone(),
+                route.clone(),
+                self.state.signal.get().clone(),
             )),
+            _ => None,
         }
     }
 
@@ -339,7 +433,7 @@ impl Context {
     #[must_use]
     pub fn session_peer(&self) -> Option<Peer> {
         match &self.state.sender {
-            Sender::Modern { .. } => None,
+            Sender::Modern { .. } | Sender::Unknown { .. } => None,
             Sender::Legacy { session, .. } => Some(session.peer()),
         }
     }
@@ -349,7 +443,7 @@ impl Context {
     #[must_use]
     pub fn session_feed(&self) -> Option<&Arc<Feed>> {
         match &self.state.sender {
-            Sender::Modern { .. } => None,
+            Sender::Modern { .. } | Sender::Unknown { .. } => None,
             Sender::Legacy { session, .. } => Some(session.feed()),
         }
     }
@@ -359,7 +453,7 @@ impl Context {
     #[must_use]
     pub fn session_state(&self) -> Option<&LegacyState> {
         match &self.state.sender {
-            Sender::Modern { .. } => None,
+            Sender::Modern { .. } | Sender::Unknown { .. } => None,
             Sender::Legacy { state, .. } => Some(state),
         }
     }

@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{self, Poll};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use turnbuckle_types::{Error, Principal, RequestParams};
 use turnbuckle_wire::era::{ParamHeader, Reply};
 use turnbuckle_wire::revision::Method;
 
+use crate::underway::Handler;
 use crate::{
     Ask, AskError, Call, Context, Conversation, Dispatch, Handling, Host, Limits, LinkError,
     Notice, Patience, Peer, PeerError, Reaction, ServerRequest, Session, Signal, Speaks,
@@ -45,7 +46,8 @@ pub(crate) fn start(
         },
         Err(panic) => panicked(&*panic).into(),
     };
-    context.signal().cancel();
+    context.catch_up();
+    context.cancel();
     Started::Ready(reply)
 }
 
@@ -54,19 +56,28 @@ pub(crate) fn deadline_of(method: Option<Method>, limits: &Limits) -> Option<Dur
     (method != Some(Method::Listen)).then_some(limits.handler_deadline)
 }
 
-/// Moves a handler to a task of its own. `end` gets its reply, or nothing when the request was
-/// cancelled: the token has fired, and the handler has had its grace.
-pub(crate) fn detach(
-    running: Running,
-    context: Context,
-    deadline: Option<Duration>,
-    grace: Duration,
-    end: impl FnOnce(Option<Reply>) + Send + 'static,
-) {
-    tokio::spawn(async move {
+/// Moves a handler to a task of its own, where a runtime is left for that. Its end gets its reply,
+/// or nothing when the request was cancelled: the token has fired, and the handler has had its
+/// grace.
+pub(crate) fn detach(handler: Handler) {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        return;
+    };
+    runtime.spawn(async move {
+        let Handler {
+            running,
+            context,
+            deadline,
+            since,
+            grace,
+            end,
+            ..
+        } = handler;
+        let deadline = deadline.map(|deadline| deadline.saturating_sub(since.elapsed()));
         let reply = run(running, &context, deadline, grace).await;
-        context.signal().cancel();
-        end(reply);
+        context.catch_up();
+        context.cancel();
+        end.reached(&context, reply);
     });
 }
 
@@ -89,12 +100,9 @@ pub(crate) fn run_until_done(work: impl Future<Output = ()> + Send + 'static) {
 /// How long a word that nobody waits for may take to reach a server.
 const LAST_WORD: Duration = Duration::from_secs(10);
 
-/// How long a server may take to take an answer.
-const ANSWER: Duration = Duration::from_secs(60);
-
-/// Carries an answer to a server, unless it takes too long.
-pub(crate) async fn in_time<T>(carrying: impl Future<Output = T>) -> Option<T> {
-    tokio::time::timeout(ANSWER, carrying).await.ok()
+/// Carries an answer to a server, unless it takes longer than that.
+pub(crate) async fn in_time<T>(time: Duration, carrying: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(time, carrying).await.ok()
 }
 
 /// Sends a last word for a request that was given up, where a runtime is left to do so. A server
@@ -103,6 +111,23 @@ pub(crate) fn last_word(work: impl Future<Output = ()> + Send + 'static) {
     if let Ok(runtime) = tokio::runtime::Handle::try_current() {
         runtime.spawn(async move {
             let _ = tokio::time::timeout(LAST_WORD, work).await;
+        });
+    }
+}
+
+/// Does something with a thing after a while, if it is still there. What is not there any more is not
+/// kept for that; without a runtime nothing happens.
+pub(crate) fn later<T: Send + Sync + 'static>(
+    wait: Duration,
+    of: Weak<T>,
+    act: impl FnOnce(Arc<T>) + Send + 'static,
+) {
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        runtime.spawn(async move {
+            tokio::time::sleep(wait).await;
+            if let Some(of) = of.upgrade() {
+                act(of);
+            }
         });
     }
 }
@@ -128,7 +153,9 @@ pub(crate) async fn answer(
         reply = handler => (!signal.is_cancelled()).then_some(reply),
         () = signal.cancelled() => None,
         () = tokio::time::sleep(deadline) => Some(
-            Error::internal("the answer took longer than this client allows").into()
+            Error::internal(
+                "the answer took longer than this client allows (ConversationLimits::answer_deadline)"
+            ).into()
         ),
     }
 }
@@ -176,7 +203,7 @@ pub(crate) fn keep_asking(session: Arc<Session>, every: Duration, timeout: Durat
                 Err(PeerError::TimedOut) if peer.is_heard() => {
                     tracing::warn!(
                         ?timeout,
-                        "a ping was not answered in time: the session ends"
+                        "a ping was not answered in time (Limits::ping_timeout): the session ends"
                     );
                     return session.end();
                 }
@@ -245,10 +272,13 @@ async fn run(
         reply = handler => return (!context.is_cancelled()).then_some(reply),
         () = context.cancelled() => None,
         () = late => {
-            context.signal().cancel();
+            context.cancel();
             Some(match own {
                 Some((_, late)) => late(),
-                None => Error::internal("the request took longer than the server allows").into(),
+                None => Error::internal(
+                    "the request took longer than the server allows (Limits::handler_deadline)",
+                )
+                .into(),
             })
         }
     };
@@ -259,7 +289,8 @@ async fn run(
     over
 }
 
-fn poll_guarded(running: &mut Running, cx: &mut task::Context<'_>) -> Poll<Reply> {
+/// Polls a handler. A panic is an error.
+pub(crate) fn poll_guarded(running: &mut Running, cx: &mut task::Context<'_>) -> Poll<Reply> {
     match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(cx))) {
         Ok(poll) => poll,
         Err(panic) => Poll::Ready(panicked(&*panic).into()),

@@ -1,22 +1,31 @@
-//! One request of the modern era in an exchange of its own: no session, nothing remembered.
+//! One request in an exchange of its own: no session, nothing remembered.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task;
 
-use turnbuckle_types::{Error, Principal};
+use turnbuckle_types::{EmptyResult, Error, Principal};
 use turnbuckle_wire::era::{ParamHeader, Params, Reply};
-use turnbuckle_wire::revision::{Method, Party, Revision};
+use turnbuckle_wire::revision::{EraKind, Method, Party, Revision};
 use turnbuckle_wire::rpc;
 
+use crate::context::{Sender, Way};
 use crate::driver::{self, Started};
+use crate::rate::Accounts;
 use crate::request::{Arrival, Home, context, method_of};
-use crate::{Answer, Binding, Call, Delivery, Dispatch, Limits, Route, Session, Signal, handshake};
+use crate::underway::{End, Exchanged, Underway};
+use crate::{
+    Account, Answer, Binding, Call, Delivery, Dispatch, LegacyState, Limits, Outbox, OutboxLimits,
+    Route, Session, handshake,
+};
 
 /// Serves requests that each come in an exchange of their own.
 #[derive(Clone)]
 pub struct Exchange {
     home: Arc<Home>,
     limits: Arc<Limits>,
+    accounts: Arc<Accounts>,
+    /// What is known of legacy clients without a session, by their revision.
+    unknown: Arc<[OnceLock<Arc<LegacyState>>; Revision::ALL.len()]>,
 }
 
 /// A request that was taken up.
@@ -24,18 +33,20 @@ pub struct Exchange {
 pub enum Opened {
     /// It is answered.
     Answered(Answer),
-    /// Its handler runs on; what it says and the answer come by the route. Cancelling the signal
-    /// gives it up.
-    Running(Signal),
+    /// Something was said before the answer, or the answer is still to come.
+    Going(Exchanged),
 }
 
 impl Exchange {
     /// Serves with `dispatch`, within `limits`.
     #[must_use]
     pub fn new(dispatch: Arc<dyn Dispatch>, limits: Limits) -> Self {
+        let limits = Arc::new(limits);
         Self {
             home: Arc::new(Home::new(dispatch)),
-            limits: Arc::new(limits),
+            accounts: Arc::new(Accounts::new(limits.clone())),
+            limits,
+            unknown: Arc::default(),
         }
     }
 
@@ -45,8 +56,20 @@ impl Exchange {
         &self.home.dispatch
     }
 
-    /// Takes up a request that speaks `revision`. Its handler runs in place for as long as it is
-    /// ready; the delivery's route is used from the first time that it is not, or notifies.
+    /// Whose account a request is counted on: the principal's, else the connection's, else that of
+    /// all of whom neither is known.
+    #[must_use]
+    pub fn account(
+        &self,
+        principal: Option<&Principal>,
+        connection: Option<&Arc<Account>>,
+    ) -> Arc<Account> {
+        self.accounts.of(principal, connection)
+    }
+
+    /// Takes up a request that speaks `revision`, of either era: one of the legacy era comes from a
+    /// client that is taken to have declared nothing, and opens no session. Its handler runs in
+    /// place for as long as it is ready.
     pub fn open(
         &self,
         request: rpc::Request<'_, Params<'_>>,
@@ -55,57 +78,69 @@ impl Exchange {
         cx: &mut task::Context<'_>,
     ) -> Opened {
         let features = revision.features();
+        let account = self.account(delivery.transport.principal.as_deref(), delivery.account);
         let arrival = Arrival {
             request,
-            frame: delivery.frame,
-            text: delivery.text,
+            delivery,
+            account: &account,
         };
-        let answer = |reply: Reply| {
-            Opened::Answered(self.home.answer(&arrival.request.id, &reply, features))
-        };
-        let method = match method_of(&arrival.request.method, Party::Server, features) {
+        let name = &arrival.request.method;
+        let encoded = |reply: Reply| self.home.answer(&arrival.request.id, &reply, features);
+        let answer = |reply: Reply| Opened::Answered(encoded(reply));
+        let method = method_of(name, Party::Server, features)
+            .and_then(|method| account.admit(method).map(|()| method));
+        let method = match method {
             Ok(Some(Method::Discover)) => {
                 return answer(handshake::discover(self.home.dispatch.identity()));
             }
+            Ok(Some(Method::Ping)) => return answer(Reply::complete(EmptyResult::new())),
             Ok(method) => method,
             Err(error) => return answer(error.into()),
         };
-        let context = context(
-            &arrival,
-            &self.home,
-            features,
-            Binding::Exchange,
-            None,
-            delivery.route.clone(),
-            delivery.transport.clone(),
-        );
-        let context = match context {
+        let (binding, sender) = match features.era {
+            EraKind::Modern => (Binding::Exchange, None),
+            EraKind::Legacy => (Binding::Session, Some(self.unknown(revision))),
+        };
+        let way = Way::Own(Outbox::new(OutboxLimits {
+            bytes: self.limits.queue_bytes,
+            frames: self.limits.queue_messages,
+        }));
+        let context = match context(&arrival, &self.home, features, binding, sender, way) {
             Ok(context) => context,
             Err(error) => return answer(error.into()),
         };
         let call = Call {
             method,
-            name: &arrival.request.method,
+            name,
             params: &arrival.request.params,
             text: delivery.text,
         };
         match driver::start(&*self.home.dispatch, call, &context, cx) {
-            Started::Ready(reply) => answer(reply),
+            Started::Ready(reply) if context.outbox().is_none_or(Outbox::is_empty) => answer(reply),
+            Started::Ready(reply) => Opened::Going(Exchanged::said(context, encoded(reply))),
             Started::Pending(running) => {
-                let signal = context.signal().clone();
-                let home = self.home.clone();
-                let (route, end) = (delivery.route.clone(), context.clone());
-                driver::detach(
+                let (home, run) = (self.home.clone(), account.run());
+                let underway = Underway::new(
                     running,
-                    context,
+                    context.clone(),
                     driver::deadline_of(method, &self.limits),
                     self.limits.cancel_grace,
-                    move |reply| {
-                        route.done(reply.map(|reply| home.answer(end.id(), &reply, features)));
-                    },
+                    End::Exchange { home, run },
                 );
-                Opened::Running(signal)
+                Opened::Going(Exchanged::running(underway, context))
             }
+        }
+    }
+
+    /// What is known of a legacy client without a session.
+    fn unknown(&self, revision: Revision) -> Sender {
+        let of = |features| move || Arc::new(LegacyState::unreachable(features));
+        let state = self
+            .unknown
+            .get(revision as usize)
+            .map(|state| state.get_or_init(of(revision.features())).clone());
+        Sender::Unknown {
+            state: state.unwrap_or_else(of(revision.features())),
         }
     }
 
@@ -129,23 +164,35 @@ impl Exchange {
     }
 
     /// A legacy session with the same server, on which nothing was said yet. `route` takes what
-    /// belongs to no request.
+    /// belongs to no request. It is counted on the account of its principal, if it has one, else on
+    /// one of its own.
     #[must_use]
-    pub fn session(&self, route: Arc<dyn Route>) -> Arc<Session> {
-        Session::at(
-            self.home.clone(),
-            Binding::Session,
-            (*self.limits).clone(),
-            route,
-        )
+    pub fn session(&self, route: Arc<dyn Route>, principal: Option<&Principal>) -> Arc<Session> {
+        let account = match principal {
+            Some(_) => self.account(principal, None),
+            None => Account::new(&self.limits),
+        };
+        self.session_on(account, route)
     }
 
-    /// A legacy session for one message alone: its client is taken to speak `revision` and to have
-    /// declared nothing.
+    fn session_on(&self, account: Arc<Account>, route: Arc<dyn Route>) -> Arc<Session> {
+        let limits = self.limits.clone();
+        Session::at(self.home.clone(), Binding::Session, limits, route, account)
+    }
+
+    /// A legacy session for one message alone. Its client is taken to speak `revision` and to have
+    /// declared nothing; without one, the message has to open the session.
     #[must_use]
-    pub fn stateless_session(&self, revision: Revision, route: Arc<dyn Route>) -> Arc<Session> {
-        let session = self.session(route);
-        session.assume(revision.features());
+    pub fn stateless_session(
+        &self,
+        revision: Option<Revision>,
+        route: Arc<dyn Route>,
+        account: Arc<Account>,
+    ) -> Arc<Session> {
+        let session = self.session_on(account, route);
+        if let Some(revision) = revision {
+            session.assume(revision.features());
+        }
         session
     }
 

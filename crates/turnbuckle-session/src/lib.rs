@@ -18,6 +18,7 @@ mod conversation;
 mod driver;
 mod exchange;
 mod handshake;
+mod hash;
 mod joined;
 mod kernel;
 mod legacy;
@@ -30,12 +31,15 @@ mod patience;
 mod peer;
 mod pipe;
 mod pump;
+mod rate;
+mod reports;
 mod request;
 mod route;
 mod session;
 mod signal;
 mod speaks;
 mod transport;
+mod underway;
 
 pub use call::Dispatch;
 pub use change::Change;
@@ -51,6 +55,7 @@ pub use patience::{Late, Patience};
 pub use peer::{Peer, PeerError};
 pub use pipe::{Closed, serve};
 pub use pump::Pump;
+pub use rate::Rate;
 pub use signal::Signal;
 pub use speaks::reaches_server;
 pub use transport::{Binding, Frame, HttpHead, Transport, TransportContext};
@@ -70,9 +75,15 @@ pub use driver::caught;
 #[doc(hidden)]
 pub use exchange::{Exchange, Opened};
 #[doc(hidden)]
+pub use hash::QuickHash;
+#[doc(hidden)]
 pub use legacy::LegacyState;
 #[doc(hidden)]
 pub use outbox::{Outbox, OutboxLimits};
+#[doc(hidden)]
+pub use pipe::serve_on;
+#[doc(hidden)]
+pub use rate::{Account, Bucket};
 #[doc(hidden)]
 pub use route::{Answer, Full, Route};
 #[doc(hidden)]
@@ -82,10 +93,12 @@ pub use speaks::{About, Speaks, Verbatim};
 #[doc(hidden)]
 pub use turnbuckle_wire::era::{
     Body, Encoded, InvalidParamHeader, Judgement, ParamHeader, Params, Plain, Projected,
-    ResultType, Structured, Target, code, is_modern_error, judge, param_headers, params,
-    result_type, select,
+    RESULT_TYPE, ResultType, Structured, Target, code, is_complete, is_modern_error, judge,
+    param_headers, params, result_type, select,
 };
 #[doc(hidden)]
 pub use turnbuckle_wire::json;
 #[doc(hidden)]
 pub use turnbuckle_wire::revision::{Method, Party};
+#[doc(hidden)]
+pub use underway::{Exchanged, Underway};

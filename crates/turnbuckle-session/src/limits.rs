@@ -2,7 +2,27 @@
 
 use std::time::Duration;
 
-/// How much one peer may have going at once, and how long things may take.
+use crate::Rate;
+
+/// Setters of public fields that have their names.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty;)*) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, value: $kind) -> Self {
+            self.$name = value;
+            self
+        }
+    )*};
+}
+
+/// How much one peer may have going at once, how fast it may ask, and how long things may take.
+///
+/// Rates are counted for each principal, where the transport established one; else for each legacy
+/// session, else for each connection, and for what is mounted in another server together for all
+/// of whom nothing is known.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
@@ -14,6 +34,11 @@ pub struct Limits {
     pub batch: usize,
     /// Bytes of messages that may wait for a reader before their senders have to. Default 1 MiB.
     pub queue_bytes: usize,
+    /// Messages that may wait for the reader of one modern exchange before their senders have to.
+    /// Default 256.
+    pub queue_messages: usize,
+    /// Notifications of one peer that may be being heard at a time; more are dropped. Default 16.
+    pub reactions: usize,
     /// How long a handler may take; then it is cancelled and its request answered with an error.
     /// Default one hour. Streams of change notices have no deadline.
     pub handler_deadline: Duration,
@@ -32,6 +57,21 @@ pub struct Limits {
     pub drain: Duration,
     /// Bytes of the client's handshake that a session keeps. Default 4 KiB.
     pub handshake_bytes: usize,
+    /// How often a peer may ask; what comes faster is refused. Pings, handshakes and what ends
+    /// something are not counted, completions apart. Default 10,000 a second.
+    pub calls: Rate,
+    /// How often a peer may ask for completions; what comes faster is refused. Default 100 a
+    /// second.
+    pub completions: Rate,
+    /// How many log messages a peer is sent; what comes faster is left out, and the next message
+    /// tells how many that were. Default 1,000 a second.
+    pub logs: Rate,
+    /// How often one request reports its progress; of what comes faster the newest is sent as soon
+    /// as it may be. Default 100 a second.
+    pub progress: Rate,
+    /// Principals whose rates are counted each for itself; further ones share one account.
+    /// Default 10,000.
+    pub principals: usize,
 }
 
 impl Default for Limits {
@@ -41,6 +81,8 @@ impl Default for Limits {
             outgoing: 256,
             batch: 100,
             queue_bytes: 1 << 20,
+            queue_messages: 256,
+            reactions: 16,
             handler_deadline: Duration::from_secs(3600),
             cancel_grace: Duration::from_secs(2),
             answer_timeout: Duration::from_secs(600),
@@ -48,6 +90,58 @@ impl Default for Limits {
             ping_timeout: Duration::from_secs(10),
             drain: Duration::from_secs(1),
             handshake_bytes: 4096,
+            calls: Rate::per_second(10_000),
+            completions: Rate::per_second(100),
+            logs: Rate::per_second(1000),
+            progress: Rate::per_second(100),
+            principals: 10_000,
         }
+    }
+}
+
+impl Limits {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    setters! {
+        /// Sets how many requests of one peer may be under way.
+        in_flight: usize;
+        /// Sets how many requests to one peer may wait for their answers.
+        outgoing: usize;
+        /// Sets how many messages a batch may hold.
+        batch: usize;
+        /// Sets how many bytes may wait for a reader.
+        queue_bytes: usize;
+        /// Sets how many messages may wait for the reader of an exchange.
+        queue_messages: usize;
+        /// Sets how many notifications may be being heard at a time.
+        reactions: usize;
+        /// Sets how long a handler may take.
+        handler_deadline: Duration;
+        /// Sets how long a cancelled handler may finish.
+        cancel_grace: Duration;
+        /// Sets how long a request to the client may wait for its answer.
+        answer_timeout: Duration;
+        /// Sets how often a legacy client is asked whether it is still there.
+        ping_interval: Option<Duration>;
+        /// Sets how long the client may take to say so.
+        ping_timeout: Duration;
+        /// Sets how long what was read may still be answered at the end of the input.
+        drain: Duration;
+        /// Sets how many bytes of a handshake are kept.
+        handshake_bytes: usize;
+        /// Sets how often a peer may ask.
+        calls: Rate;
+        /// Sets how often a peer may ask for completions.
+        completions: Rate;
+        /// Sets how many log messages a peer is sent.
+        logs: Rate;
+        /// Sets how often a request reports its progress.
+        progress: Rate;
+        /// Sets how many principals are counted each for itself.
+        principals: usize;
     }
 }

@@ -259,7 +259,11 @@ impl fmt::Display for LinkError {
             }
             Self::SessionGone => f.write_str("the server no longer knows the session"),
             Self::TooLarge { limit } => {
-                write!(f, "the server sent a message of more than {limit} bytes")
+                write!(
+                    f,
+                    "the server sent a message of more than {limit} bytes (Command::max_line, \
+                     HttpClientOptions::max_message)"
+                )
             }
             Self::Violation { reason } => write!(f, "the server broke the protocol: {reason}"),
             Self::Closed => f.write_str("the connection was closed"),

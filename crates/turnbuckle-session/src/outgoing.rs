@@ -103,7 +103,7 @@ impl Route for Outgoing {
 
     fn done(&self, answer: Option<Answer>) {
         match answer {
-            Some(answer) => self.push(self.state(), answer.frame),
+            Some(answer) => self.push(self.state(), answer.into_frame()),
             None => {
                 // The driver counts what is in flight.
                 let driver = self.state().driver.take();

@@ -14,6 +14,7 @@ use turnbuckle_wire::revision::{Method, Party};
 use turnbuckle_wire::rpc;
 
 use crate::context::send;
+use crate::kernel::Unasked;
 use crate::{LegacyState, Route, Session, Signal};
 
 /// The other end of a legacy session.
@@ -63,7 +64,9 @@ impl fmt::Display for PeerError {
                 )
             }
             Self::Ended => f.write_str("the request or its session has ended"),
-            Self::TimedOut => f.write_str("the client did not answer in time"),
+            Self::TimedOut => {
+                f.write_str("the client did not answer in time (Limits::answer_timeout)")
+            }
             Self::Unwritable(reason) => write!(f, "the request could not be written: {reason}"),
         }
     }
@@ -133,8 +136,11 @@ impl Peer {
             .session
             .kernel()
             .ask(answered)
-            .map_err(|_| PeerError::TooMany {
-                limit: self.session.limits().outgoing,
+            .map_err(|unasked| match unasked {
+                Unasked::Ended => PeerError::Ended,
+                Unasked::TooMany => PeerError::TooMany {
+                    limit: self.session.limits().outgoing,
+                },
             })?;
         let mut asked = Asked {
             peer: self,

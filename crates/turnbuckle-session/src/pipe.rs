@@ -6,7 +6,8 @@
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
-use std::task::{self, Poll};
+use std::task::{self, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::{Instant, Sleep};
@@ -16,11 +17,16 @@ use turnbuckle_wire::revision::Revision;
 use turnbuckle_wire::rpc::{self, Message, Refusal, RefusalKind};
 
 use crate::outgoing::Outgoing;
+use crate::request::Home;
 use crate::route::{Answer, Route};
 use crate::session::Delivery;
 use crate::{
-    Binding, Dispatch, Frame, Limits, Received, Session, Signal, Transport, TransportContext,
+    Account, Binding, Dispatch, Frame, Limits, Received, Session, Signal, Transport,
+    TransportContext,
 };
+
+/// How long a stop may be held up by a peer that has not read everything yet.
+const LAST: Duration = Duration::from_millis(200);
 
 /// Frames that are taken before what they caused is sent.
 const BURST: usize = 64;
@@ -37,7 +43,8 @@ pub enum Closed {
 }
 
 /// Serves one connection until it ends. Everything that belongs to it ends with it, also when the
-/// future is dropped. `stop` ends it at once: what runs is cancelled.
+/// future is dropped. `stop` ends it at once: what runs is cancelled, and only
+/// what was answered already is still written.
 pub async fn serve<T: Transport>(
     dispatch: impl Into<Arc<dyn Dispatch>>,
     transport: T,
@@ -45,9 +52,29 @@ pub async fn serve<T: Transport>(
     context: TransportContext,
     stop: Signal,
 ) -> Closed {
+    let account = Account::new(&limits);
+    serve_on(account, dispatch.into(), transport, limits, context, stop).await
+}
+
+/// The same for a connection that is counted on an account with others.
+#[doc(hidden)]
+pub async fn serve_on<T: Transport>(
+    account: Arc<Account>,
+    dispatch: Arc<dyn Dispatch>,
+    transport: T,
+    limits: Limits,
+    context: TransportContext,
+    stop: Signal,
+) -> Closed {
     let outgoing = Arc::new(Outgoing::new(limits.queue_bytes));
     let route: Arc<dyn Route> = outgoing.clone();
-    let session = Session::new(dispatch.into(), Binding::Duplex, limits, route.clone());
+    let session = Session::at(
+        Arc::new(Home::new(dispatch)),
+        Binding::Duplex,
+        limits,
+        route.clone(),
+        account,
+    );
     let end = EndOnDrop {
         session: session.clone(),
         outgoing: outgoing.clone(),
@@ -64,11 +91,20 @@ pub async fn serve<T: Transport>(
     let session = pipe.session.clone();
     let mut stopped = std::pin::pin!(stop.cancelled());
     let mut ended = std::pin::pin!(session.ended().cancelled());
+    let mut watched: Option<(Waker, bool)> = None;
     let closed = poll_fn(|cx| {
-        if stopped.as_mut().poll(cx).is_ready() {
+        // Who watches already and was not woken by them need not ask them again.
+        let ending = stop.is_closing() || session.ended().is_closing();
+        let watches =
+            |(waker, then): &(Waker, bool)| waker.will_wake(cx.waker()) && *then == ending;
+        if !watched.as_ref().is_some_and(watches) {
+            watched = Some((cx.waker().clone(), ending));
+            let _ = (stopped.as_mut().poll(cx), ended.as_mut().poll(cx));
+        }
+        if stop.is_cancelled() {
             return Poll::Ready(Closed::ByUs);
         }
-        if ended.as_mut().poll(cx).is_ready() {
+        if session.ended().is_cancelled() {
             // Only a client that does not answer ends its session while the connection stands.
             return Poll::Ready(Closed::Broken(io::ErrorKind::TimedOut.into()));
         }
@@ -116,16 +152,8 @@ impl<T: Transport> Pipe<T> {
     ) -> Poll<Closed> {
         let mut taken = 0;
         loop {
-            self.send_waiting(cx);
-            match self.transport.poll_flush(cx) {
-                Poll::Ready(Err(error)) => return Poll::Ready(Closed::Broken(error)),
-                Poll::Ready(Ok(())) | Poll::Pending => {}
-            }
-            if matches!(self.input, Input::Ended) {
-                return self.poll_end(closing, cx);
-            }
-            let mut drained = false;
-            while taken < BURST && self.transport.queued() <= self.outgoing.cap {
+            let mut drained = matches!(self.input, Input::Ended);
+            while !drained && taken < BURST && self.transport.queued() <= self.outgoing.cap {
                 taken += 1;
                 match self.transport.poll_frame(cx) {
                     Poll::Ready(Some(frame)) => self.take(&frame, cx),
@@ -135,12 +163,9 @@ impl<T: Transport> Pipe<T> {
                         let drain = self.session.limits().drain;
                         let sleep = tokio::time::sleep_until(Instant::now() + drain);
                         *closing = Some(Box::pin(sleep));
-                        break;
-                    }
-                    Poll::Pending => {
                         drained = true;
-                        break;
                     }
+                    Poll::Pending => drained = true,
                 }
             }
             self.send_waiting(cx);
@@ -149,12 +174,13 @@ impl<T: Transport> Pipe<T> {
                 // Written: more may be read if that was what held the input back.
                 Poll::Ready(Ok(())) if !drained && taken < BURST => {}
                 Poll::Ready(Ok(())) | Poll::Pending => {
+                    if matches!(self.input, Input::Ended) {
+                        return self.poll_end(closing, cx);
+                    }
                     if taken >= BURST {
                         cx.waker().wake_by_ref();
                     }
-                    if !matches!(self.input, Input::Ended) {
-                        return Poll::Pending;
-                    }
+                    return Poll::Pending;
                 }
             }
         }
@@ -179,13 +205,12 @@ impl<T: Transport> Pipe<T> {
         }
     }
 
-    /// Gives what is ready one chance to leave before the connection is dropped.
+    /// Lets what is ready leave before the connection is dropped, so that nobody reads half a
+    /// message; a peer that reads nothing any more is not waited for long.
     async fn last_flush(&mut self) {
-        poll_fn(|cx| {
-            let _ = self.transport.poll_flush(cx);
-            Poll::Ready(())
-        })
-        .await;
+        let patience = self.session.limits().drain.min(LAST);
+        let flush = poll_fn(|cx| self.transport.poll_flush(cx));
+        let _ = tokio::time::timeout(patience, flush).await;
     }
 
     /// Moves what others sent, and notices of change, to the transport, up to its cap.
@@ -214,12 +239,17 @@ impl<T: Transport> Pipe<T> {
         if let Received::Answered(answer) = received {
             // What its handler said before goes first.
             let mut state = self.outgoing.state();
+            let moved = !state.frames.is_empty();
             while let Some(frame) = state.frames.pop_front() {
                 state.bytes -= frame.len();
                 self.transport.queue(&frame);
             }
             drop(state);
-            self.transport.queue(&answer.frame);
+            if moved {
+                // Whoever waited for room has it now.
+                self.outgoing.space.notify_waiters();
+            }
+            self.transport.queue_parts(&answer.frame, &answer.tail);
         }
     }
 
@@ -235,11 +265,11 @@ impl<T: Transport> Pipe<T> {
         let delivery = Delivery {
             frame,
             text,
-            route: &self.route,
             transport: &self.context,
+            account: None,
         };
         if text.starts_with('[') || (text.starts_with(' ') && rpc::is_batch(text)) {
-            return self.session.receive_batch(delivery, cx);
+            return self.session.receive_batch(delivery, &self.route, cx);
         }
         let message = match rpc::decode::<Params<'_>>(text) {
             Ok(message) => message,
@@ -247,9 +277,12 @@ impl<T: Transport> Pipe<T> {
             Err(refusal) => return refuse(&refusal),
         };
         match opening(&message) {
-            Opening::Legacy => self.session.receive(message, None, delivery, cx),
+            Opening::Legacy => self
+                .session
+                .receive(message, None, delivery, &self.route, cx),
             Opening::Modern(revision) => {
-                self.session.receive(message, Some(revision), delivery, cx)
+                self.session
+                    .receive(message, Some(revision), delivery, &self.route, cx)
             }
             Opening::Refused(error) => match message {
                 Message::Request(request) => {
@@ -266,6 +299,7 @@ impl<T: Transport> Pipe<T> {
         turnbuckle_wire::era::write_error(&mut frame, id, error, Revision::NEWEST.features());
         Answer {
             frame,
+            tail: Bytes::new(),
             failure: Some(error.kind().clone()),
         }
     }
@@ -275,8 +309,11 @@ impl<T: Transport> Pipe<T> {
         self.session.refuse(&Refusal {
             kind: RefusalKind::NotAMessage,
             id: None,
-            message: format!("a message may be at most {limit} bytes long; this one was skipped")
-                .into(),
+            message: format!(
+                "a message may be at most {limit} bytes long (StdioOptions::max_line); this one was \
+                 skipped"
+            )
+            .into(),
         })
     }
 }

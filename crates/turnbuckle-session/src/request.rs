@@ -12,14 +12,15 @@ use turnbuckle_wire::era::{Params, Reply, write_reply};
 use turnbuckle_wire::revision::{Features, Method, Party};
 use turnbuckle_wire::rpc;
 
-use crate::context::{Sender, Span, State};
-use crate::{Answer, Binding, Context, Dispatch, Route, Signal, TransportContext};
+use crate::context::{Sender, Span, State, Way};
+use crate::signal::LazySignal;
+use crate::{Account, Answer, Binding, Context, Delivery, Dispatch};
 
 /// A request with the room it came into.
 pub(crate) struct Arrival<'a> {
     pub(crate) request: rpc::Request<'a, Params<'a>>,
-    pub(crate) frame: &'a Bytes,
-    pub(crate) text: &'a str,
+    pub(crate) delivery: Delivery<'a>,
+    pub(crate) account: &'a Arc<Account>,
 }
 
 /// The request's core method, if the peer's revision has it as one that `receiver` gets.
@@ -53,11 +54,10 @@ pub(crate) fn context(
     features: &'static Features,
     binding: Binding,
     sender: Option<Sender>,
-    route: Arc<dyn Route>,
-    transport: TransportContext,
+    way: Way,
 ) -> Result<Context, Error> {
     let meta = &arrival.request.params.meta;
-    let span = |raw: &RawValue| Span::of(arrival.frame, raw.get());
+    let span = |raw: &RawValue| Span::of(arrival.delivery.frame, raw.get());
     let sender = match (sender, meta.client_capabilities) {
         (Some(sender), _) => sender,
         (None, Some(capabilities)) => Sender::Modern {
@@ -80,15 +80,17 @@ pub(crate) fn context(
         id: arrival.request.id.clone(),
         features,
         binding,
-        frame: arrival.frame.clone(),
+        frame: arrival.delivery.frame.clone(),
         sender,
         progress_token: meta.progress_token.map(token).transpose()?,
         log_level,
         logs: home.dispatch.identity().capabilities.logging.is_some(),
-        transport,
-        route,
-        signal: Signal::new(),
-        progress: Mutex::new(None),
+        transport: arrival.delivery.transport.clone(),
+        way,
+        signal: LazySignal::default(),
+        account: arrival.account.clone(),
+        own: OnceLock::new(),
+        reports: OnceLock::new(),
         deadline: Mutex::new(None),
     }))
 }
@@ -113,12 +115,25 @@ pub(crate) fn answer(
     server_info: Option<&[u8]>,
 ) -> Answer {
     let mut frame = Vec::with_capacity(512);
-    write_reply(&mut frame, id, reply, features, server_info);
+    let tail = match reply.encoded() {
+        Some(encoded) => {
+            rpc::result_head(&mut frame, id);
+            encoded.clone()
+        }
+        None => {
+            write_reply(&mut frame, id, reply, features, server_info);
+            Bytes::new()
+        }
+    };
     let failure = match reply {
         Reply::Error(error) => Some(error.kind().clone()),
         _ => None,
     };
-    Answer { frame, failure }
+    Answer {
+        frame,
+        tail,
+        failure,
+    }
 }
 
 /// What belongs to a dispatch and is the same for all its requests.

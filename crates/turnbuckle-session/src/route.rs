@@ -1,5 +1,6 @@
 //! Where the messages of one request go: its own stream, or the connection.
 
+use bytes::Bytes;
 use tokio::sync::futures::Notified;
 use turnbuckle_types::ErrorKind;
 
@@ -35,6 +36,9 @@ pub trait Route: Send + Sync + 'static {
         true
     }
 
+    /// Has whoever waits for the answer look whether the request was given up.
+    fn stir(&self) {}
+
     /// Closes the current connection of a stream that can be resumed, and lets the client come
     /// back for the rest. Nothing happens where streams cannot be resumed.
     fn pause(&self) {}
@@ -47,8 +51,19 @@ pub struct Full(pub Vec<u8>);
 /// The answer to a request, encoded.
 #[derive(Debug)]
 pub struct Answer {
-    /// The response, as a frame.
+    /// The response, as a frame; its beginning, where something follows.
     pub frame: Vec<u8>,
+    /// What follows, shared with other answers. Empty for most.
+    pub tail: Bytes,
     /// The kind of its error, if it is one: a transport may have a status for it.
     pub failure: Option<ErrorKind>,
+}
+
+impl Answer {
+    /// The response in one piece.
+    #[must_use]
+    pub fn into_frame(mut self) -> Vec<u8> {
+        self.frame.extend_from_slice(&self.tail);
+        self.frame
+    }
 }

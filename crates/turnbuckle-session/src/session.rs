@@ -6,40 +6,39 @@ use std::task;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, oneshot};
-use turnbuckle_types::{CancelledParams, Error, ErrorKind, ErrorObject, RequestId};
+use turnbuckle_types::{CancelledParams, ErrorKind, ErrorObject, RequestId};
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Params, Reply, write_refusal};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
 use turnbuckle_wire::rpc::{self, Message, Refusal, RefusalKind};
 
-use crate::context::Sender;
+use crate::context::{Sender, Way};
 use crate::driver::{self, Started};
 use crate::kernel::{Heard, Kernel, Step};
 use crate::request::{Arrival, Home, context, method_of};
 use crate::route::{Answer, Route};
+use crate::underway::{End, Underway};
 use crate::{
-    Binding, Call, Context, Dispatch, Feed, LegacyState, Limits, Notice, Peer, Signal,
+    Account, Binding, Call, Context, Feed, LegacyState, Limits, Notice, Peer, Signal,
     TransportContext, handshake,
 };
 
 /// What waits for an answer of the client: the result as raw JSON, or its error.
 pub(crate) type Waiting = oneshot::Sender<Result<Box<RawValue>, ErrorObject>>;
 
-/// Notifications of one peer that may be being heard at a time.
-const REACTIONS: usize = 16;
-
 /// One connection or session, shared by its requests.
 pub struct Session {
     home: Arc<Home>,
     binding: Binding,
-    limits: Limits,
+    limits: Arc<Limits>,
+    account: Arc<Account>,
     kernel: Mutex<Kernel<Context, Waiting>>,
     legacy: OnceLock<Arc<LegacyState>>,
     /// Where messages go that belong to no request.
     route: Arc<dyn Route>,
     feed: Arc<Feed>,
     /// How much may be set off by notifications at a time.
-    reactions: Arc<Semaphore>,
+    reactions: OnceLock<Arc<Semaphore>>,
     ended: Signal,
 }
 
@@ -50,6 +49,8 @@ pub enum Received {
     Answered(Answer),
     /// It will be answered by its route.
     Running,
+    /// The same, and its handler is still here: it goes on by itself once this is dropped.
+    Held(Underway),
     /// It wants no answer.
     Accepted,
 }
@@ -61,10 +62,10 @@ pub struct Delivery<'a> {
     pub frame: &'a Bytes,
     /// The frame as text.
     pub text: &'a str,
-    /// Where its answer goes.
-    pub route: &'a Arc<dyn Route>,
     /// What the transport knows beside it.
     pub transport: &'a TransportContext,
+    /// Whose it is, if there is no principal: the connection's.
+    pub account: Option<&'a Arc<Account>>,
 }
 
 impl std::fmt::Debug for Delivery<'_> {
@@ -76,32 +77,26 @@ impl std::fmt::Debug for Delivery<'_> {
 }
 
 impl Session {
-    /// A session on which nothing was said yet. `route` takes what belongs to no request.
-    #[must_use]
-    pub fn new(
-        dispatch: Arc<dyn Dispatch>,
-        binding: Binding,
-        limits: Limits,
-        route: Arc<dyn Route>,
-    ) -> Arc<Self> {
-        Self::at(Arc::new(Home::new(dispatch)), binding, limits, route)
-    }
-
+    /// A session on which nothing was said yet. `route` takes what belongs to no request; what is
+    /// asked is counted on `account`.
     pub(crate) fn at(
         home: Arc<Home>,
         binding: Binding,
-        limits: Limits,
+        limits: impl Into<Arc<Limits>>,
         route: Arc<dyn Route>,
+        account: Arc<Account>,
     ) -> Arc<Self> {
+        let limits = limits.into();
         Arc::new(Self {
             home,
             binding,
+            account,
             kernel: Mutex::new(Kernel::new(limits.in_flight, limits.outgoing)),
+            reactions: OnceLock::new(),
             limits,
             legacy: OnceLock::new(),
             route,
             feed: Arc::new(Feed::new()),
-            reactions: Arc::new(Semaphore::new(REACTIONS)),
             ended: Signal::new(),
         })
     }
@@ -136,6 +131,13 @@ impl Session {
         &self.limits
     }
 
+    /// The turns of what notifications set off.
+    fn reactions(&self) -> Arc<Semaphore> {
+        let most = self.limits.reactions.min(Semaphore::MAX_PERMITS);
+        let turns = || Arc::new(Semaphore::new(most));
+        self.reactions.get_or_init(turns).clone()
+    }
+
     /// Tells when it has ended.
     #[must_use]
     pub fn ended(&self) -> &Signal {
@@ -157,7 +159,7 @@ impl Session {
     /// Asks every request under way to come to its own end.
     pub(crate) fn wind_down(&self) {
         for context in self.kernel().calls() {
-            context.signal().close();
+            context.close();
         }
     }
 
@@ -165,9 +167,10 @@ impl Session {
     pub fn end(&self) {
         self.ended.cancel();
         self.feed.close();
+        self.home.dispatch.closed(&self.feed);
         let (calls, waiting) = self.kernel().end();
         for context in calls {
-            context.signal().cancel();
+            context.give_up();
         }
         // Whoever waits for the client sees the channel close.
         drop(waiting);
@@ -189,20 +192,23 @@ impl Session {
         };
         Answer {
             frame,
+            tail: Bytes::new(),
             failure: Some(kind),
         }
     }
 
-    /// Takes a message that speaks `modern`, or the session's own revision.
+    /// Takes a message that speaks `modern`, or the session's own revision. An answer that is not
+    /// there at once goes to `route`.
     pub fn receive(
         self: &Arc<Self>,
         message: Message<'_, Params<'_>>,
         modern: Option<Revision>,
         delivery: Delivery<'_>,
+        route: &Arc<dyn Route>,
         cx: &mut task::Context<'_>,
     ) -> Received {
         match message {
-            Message::Request(request) => self.request(request, modern, delivery, cx),
+            Message::Request(request) => self.request(request, modern, delivery, route, cx),
             Message::Notification(notification) => {
                 self.notification(&notification, delivery);
                 Received::Accepted
@@ -219,6 +225,7 @@ impl Session {
         request: rpc::Request<'_, Params<'_>>,
         modern: Option<Revision>,
         delivery: Delivery<'_>,
+        route: &Arc<dyn Route>,
         cx: &mut task::Context<'_>,
     ) -> Received {
         let features = self.features(modern);
@@ -229,6 +236,9 @@ impl Session {
             Ok(method) => method,
             Err(error) => return answer(&request.id, error.into()),
         };
+        if let Err(error) = self.account.admit(method) {
+            return answer(&request.id, error.into());
+        }
         let step = self.kernel().request(&request.id, method, features.era);
         match step {
             Step::Refuse(error) => answer(&request.id, error.into()),
@@ -251,10 +261,10 @@ impl Session {
                 };
                 let arrival = Arrival {
                     request,
-                    frame: delivery.frame,
-                    text: delivery.text,
+                    delivery,
+                    account: &self.account,
                 };
-                self.serve(&arrival, method, features, sender, delivery, cx)
+                self.serve(&arrival, method, features, sender, route, cx)
             }
         }
     }
@@ -268,7 +278,6 @@ impl Session {
     }
 
     fn open(self: &Arc<Self>, request: &rpc::Request<'_, Params<'_>>, text: &str) -> Received {
-        self.kernel().opening();
         match handshake::open(
             self.home.dispatch.identity(),
             text,
@@ -299,68 +308,55 @@ impl Session {
         method: Option<Method>,
         features: &'static Features,
         sender: Option<Sender>,
-        delivery: Delivery<'_>,
+        route: &Arc<dyn Route>,
         cx: &mut task::Context<'_>,
     ) -> Received {
         let id = &arrival.request.id;
         let answer = |reply: Reply| Received::Answered(self.home.answer(id, &reply, features));
-        let (route, transport) = (delivery.route.clone(), delivery.transport.clone());
-        let context = context(
-            arrival,
-            &self.home,
-            features,
-            self.binding,
-            sender,
-            route,
-            transport,
-        );
+        let way = Way::Shared(route.clone());
+        let context = context(arrival, &self.home, features, self.binding, sender, way);
         let context = match context {
             Ok(context) => context,
             Err(error) => return answer(error.into()),
         };
-        if !self.kernel().begin(id.clone(), context.clone()) {
-            let error = Error::new(
-                ErrorKind::NotAMessage,
-                "a request with this id is in flight",
-            );
+        if let Err(error) = self.kernel().begin(id.clone(), context.clone()) {
             return answer(error.into());
         }
         let call = Call {
             method,
             name: &arrival.request.method,
             params: &arrival.request.params,
-            text: arrival.text,
+            text: arrival.delivery.text,
         };
         match driver::start(&*self.home.dispatch, call, &context, cx) {
             Started::Ready(reply) => match self.kernel().finish(id) {
                 Some(_) => answer(reply),
                 // Cancelled meanwhile: nothing is sent for it any more.
                 None => {
-                    delivery.route.done(None);
+                    route.done(None);
                     Received::Running
                 }
             },
             Started::Pending(running) => {
-                let (session, end) = (self.clone(), context.clone());
-                driver::detach(
-                    running,
-                    context,
-                    driver::deadline_of(method, &self.limits),
-                    self.limits.cancel_grace,
-                    move |reply| session.finish(&end, reply, features),
-                );
-                Received::Running
+                let deadline = driver::deadline_of(method, &self.limits);
+                let (grace, end) = (self.limits.cancel_grace, End::Session(self.clone()));
+                Received::Held(Underway::new(running, context, deadline, grace, end))
             }
         }
     }
 
-    /// A detached handler has ended.
-    fn finish(&self, context: &Context, reply: Option<Reply>, features: &'static Features) {
+    /// A handler that was not ready at once has ended.
+    pub(crate) fn finish(
+        &self,
+        context: &Context,
+        reply: Option<Reply>,
+        features: &'static Features,
+    ) {
         let wanted = self.kernel().finish(context.id()).is_some();
         let answer = reply
             .filter(|_| wanted)
             .map(|reply| self.home.answer(context.id(), &reply, features));
-        context.state.route.done(answer);
+        context.route().done(answer);
     }
 
     fn notification(
@@ -377,7 +373,7 @@ impl Session {
         match heard {
             Heard::Cancel(context) => {
                 log_reason(context.id(), delivery.text);
-                context.signal().cancel();
+                context.give_up();
             }
             Heard::Initialized => {
                 if let Some(state) = self.legacy.get() {
@@ -391,8 +387,11 @@ impl Session {
                     name,
                     text: delivery.text,
                 };
-                let Ok(permit) = self.reactions.clone().try_acquire_owned() else {
-                    tracing::debug!(name, "a notification was dropped: too many are being heard");
+                let Ok(permit) = self.reactions().try_acquire_owned() else {
+                    tracing::debug!(
+                        name,
+                        "a notification was dropped: too many are being heard (Limits::reactions)"
+                    );
                     return;
                 };
                 let reaction = driver::hear(&*self.home.dispatch, notice, &self.peer());

@@ -1,7 +1,7 @@
 //! A one-way signal: running, asked to wind down, cancelled.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering, fence};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Notify;
 
@@ -75,6 +75,44 @@ impl Signal {
                 return;
             }
             raised.await;
+        }
+    }
+}
+
+/// A signal of which there is no more than its level until somebody waits for it.
+#[derive(Debug, Default)]
+pub(crate) struct LazySignal {
+    level: AtomicU8,
+    made: OnceLock<Signal>,
+}
+
+impl LazySignal {
+    pub(crate) fn close(&self) {
+        self.raise(CLOSING);
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.raise(CANCELLED);
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.level.load(Ordering::Acquire) >= CANCELLED
+    }
+
+    /// The signal itself.
+    pub(crate) fn get(&self) -> &Signal {
+        let signal = self.made.get_or_init(Signal::new);
+        // Whoever raises it meanwhile sees that it is made, or is seen here.
+        fence(Ordering::SeqCst);
+        signal.raise(self.level.load(Ordering::Acquire));
+        signal
+    }
+
+    fn raise(&self, level: u8) {
+        self.level.fetch_max(level, Ordering::AcqRel);
+        fence(Ordering::SeqCst);
+        if let Some(signal) = self.made.get() {
+            signal.raise(level);
         }
     }
 }

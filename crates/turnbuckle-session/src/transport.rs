@@ -20,6 +20,14 @@ pub trait Transport: Send {
     /// Takes a frame to be sent. It leaves with the next [`poll_flush`](Self::poll_flush).
     fn queue(&mut self, frame: &[u8]);
 
+    /// The same of a frame in two parts.
+    fn queue_parts(&mut self, head: &[u8], tail: &[u8]) {
+        match tail {
+            [] => self.queue(head),
+            tail => self.queue(&[head, tail].concat()),
+        }
+    }
+
     /// How many bytes wait to be sent.
     fn queued(&self) -> usize;
 

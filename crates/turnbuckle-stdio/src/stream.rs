@@ -72,15 +72,21 @@ where
     }
 
     fn queue(&mut self, frame: &[u8]) {
+        self.queue_parts(frame, &[]);
+    }
+
+    fn queue_parts(&mut self, head: &[u8], tail: &[u8]) {
         if self.sent > self.unsent.len() / 2 {
             self.unsent.drain(..self.sent);
             self.sent = 0;
         }
-        self.unsent.reserve(frame.len() + 1);
-        let start = self.unsent.len();
-        self.unsent.extend_from_slice(frame);
-        if memchr2(b'\n', b'\r', frame).is_some() {
-            join_lines(self.unsent.get_mut(start..).unwrap_or_default());
+        self.unsent.reserve(head.len() + tail.len() + 1);
+        for part in [head, tail] {
+            let start = self.unsent.len();
+            self.unsent.extend_from_slice(part);
+            if memchr2(b'\n', b'\r', part).is_some() {
+                join_lines(self.unsent.get_mut(start..).unwrap_or_default());
+            }
         }
         self.unsent.push(b'\n');
     }

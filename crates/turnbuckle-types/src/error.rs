@@ -3,6 +3,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -40,6 +41,11 @@ pub enum ErrorKind {
     UrlElicitationRequired(Vec<ElicitUrlParams>),
     /// The caller lacks scopes.
     Forbidden(ScopeNeeded),
+    /// The caller asks for more at once than it may have, or faster than it may.
+    TooMany {
+        /// When it is worth another try, where that is known.
+        retry_after: Option<Duration>,
+    },
     /// Something failed that the peer can do nothing about.
     Internal,
     /// The application's own error code, or one that no other kind stands for.
@@ -153,6 +159,24 @@ impl Error {
     pub fn forbidden(needed: ScopeNeeded) -> Self {
         let message = format!("Forbidden: {needed}");
         Self::new(ErrorKind::Forbidden(needed), message)
+    }
+
+    /// The caller asks faster than it may; `retry_after` is when it is worth another try. Its
+    /// milliseconds become the data.
+    #[must_use]
+    pub fn too_many(message: impl Into<String>, retry_after: Duration) -> Self {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Data {
+            retry_after_ms: u64,
+        }
+        let millis = retry_after.as_nanos().div_ceil(1_000_000);
+        let kind = ErrorKind::TooMany {
+            retry_after: Some(retry_after),
+        };
+        Self::new(kind, message).with_data(&Data {
+            retry_after_ms: u64::try_from(millis).unwrap_or(u64::MAX),
+        })
     }
 
     /// Something failed that the peer can do nothing about. The message is sent: no secrets.

@@ -253,7 +253,7 @@ impl Tag {
         if self.seen {
             return Err(A::Error::duplicate_field(name));
         }
-        let (found, value): (String, _) = (map.next_value()?, self.value);
+        let (crate::tagged::Text(found), value) = (map.next_value()?, self.value);
         if found != value {
             return Err(A::Error::custom(format_args!(
                 "`{name}` must be \"{value}\""

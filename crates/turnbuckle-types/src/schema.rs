@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::de::{self, Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
@@ -21,7 +21,9 @@ impl Schema {
     /// The schema `{"type":"object"}`: any arguments at all.
     #[must_use]
     pub fn object() -> Self {
-        Self(constant(r#"{"type":"object"}"#).into())
+        static OBJECT: OnceLock<Arc<RawValue>> = OnceLock::new();
+        let object = OBJECT.get_or_init(|| constant(r#"{"type":"object"}"#).into());
+        Self(object.clone())
     }
 
     /// From raw JSON.

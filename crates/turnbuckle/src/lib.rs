@@ -68,9 +68,9 @@ pub use turnbuckle_server::{
     Extension, ExtensionResult, Extract, Failure, Group, Handler, Http, Image, Incoming, IntoItem,
     IntoSample, Key, KeyRing, Log, Needs, NeedsInput, NoRandomness, Objection, OutputCheck,
     Profile, Progress, Prompt, PromptBuilder, PromptOutput, Question, RawArguments, Reading,
-    Resource, ResourceBuilder, ResourceOutput, Result, Roots, Server, ServerBuilder, State,
-    Structured, TemplateError, TemplateValue, Tool, ToolBuilder, ToolOutput, Typing, UriTemplate,
-    Variables, lint,
+    Resource, ResourceBuilder, ResourceOutput, Result, Roots, SchemaLimits, Server, ServerBuilder,
+    State, Structured, TemplateError, TemplateValue, Tool, ToolBuilder, ToolOutput, Typing,
+    UriTemplate, Variables, lint,
 };
 
 /// The README's snippets, compiled.

@@ -86,7 +86,8 @@ pub async fn fault(client: &Client) -> (Error, Duration) {
 #[must_use]
 pub fn is_silence(error: &Error) -> bool {
     let text = error.to_string();
-    matches!(error, Error::TimedOut(Late::Silent(_))) && text == "no answer within 60s of silence"
+    matches!(error, Error::TimedOut(Late::Silent(_)))
+        && text.starts_with("no answer within 60s of silence")
 }
 
 /// Whether the connection broke, for this reason.

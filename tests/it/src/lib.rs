@@ -12,3 +12,4 @@ pub mod harness;
 pub mod oracle;
 pub mod peer;
 pub mod web;
+pub mod wires;

@@ -1,123 +1,219 @@
-//! A server's run under one of valgrind's tools, and what the tool counted.
+//! A process's run under one of valgrind's tools, and what the tool counted.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use super::client::{drive, end};
-use super::modes::Mode;
-use crate::process::{cannot_start, target};
+use super::client::{Held, Lines, drive, end, no_pipe};
+use super::load::{Before, Binding, Era, Load, Request};
+use super::modes::{Mode, Work};
+use super::rooms::{self, Rooms};
+use crate::process::{run, target};
 
-/// What is counted.
-#[derive(Clone, Copy)]
-pub(super) enum Tool {
-    /// Instructions.
-    Callgrind,
-    /// Heap blocks.
-    Dhat,
-}
-
-/// What a whole run took.
-#[derive(Debug, PartialEq)]
-pub(super) struct Counts {
-    /// Instructions, or blocks allocated.
-    pub(super) amount: f64,
-    /// Bytes allocated; 0 where instructions are counted.
+/// What a run allocated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Heap {
+    pub(super) blocks: f64,
     pub(super) bytes: f64,
+    /// The bytes that were still there at the end.
+    pub(super) left: f64,
 }
 
-/// Where the details of a mode's last run stay.
-pub(super) fn kept(mode: &str, tool: Tool) -> PathBuf {
-    let name = match tool {
-        Tool::Callgrind => "callgrind",
-        Tool::Dhat => "dhat",
-    };
-    target().join("budget").join(format!("{mode}.{name}"))
+/// The programs that have all the processes.
+pub(super) struct Programs {
+    pub(super) servers: PathBuf,
+    pub(super) clients: PathBuf,
 }
 
-/// Runs `mode` for `requests` requests.
-pub(super) fn count(
-    server: &Path,
-    mode: &Mode,
-    tool: Tool,
-    requests: u64,
-) -> Result<Counts, String> {
-    let details = kept(mode.name, tool);
-    let log = details.with_extension("log");
-    let folder = target().join("budget");
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+/// One run of a process.
+pub(super) struct Run<'a> {
+    pub(super) programs: &'a Programs,
+    /// What the kept files are named after.
+    pub(super) name: &'a str,
+    pub(super) process: &'a [&'a str],
+    pub(super) work: &'a Work,
+    pub(super) requests: u64,
+    /// Whether connections stay open until the process has ended.
+    pub(super) holds: bool,
+}
 
-    let mut command = Command::new("valgrind");
-    command.arg(format!("--log-file={}", log.display()));
-    match tool {
-        Tool::Callgrind => {
-            command.args([
-                "--tool=callgrind",
-                "--compress-strings=no",
-                "--compress-pos=no",
-            ]);
-            command.arg(format!("--callgrind-out-file={}", details.display()));
-        }
-        Tool::Dhat => {
-            command
-                .arg("--tool=dhat")
-                .arg(format!("--dhat-out-file={}", details.display()));
+impl<'a> Run<'a> {
+    pub(super) fn of(programs: &'a Programs, mode: &'a Mode, requests: u64) -> Self {
+        Self {
+            programs,
+            name: mode.name,
+            process: mode.process,
+            work: &mode.work,
+            requests,
+            holds: false,
         }
     }
-    command
-        .arg(server)
-        .arg(mode.name)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
 
-    let mut child = command
-        .spawn()
-        .map_err(|error| cannot_start(&command, &error))?;
-    let driven = drive(&mut child, &mode.load, requests);
-    let ended = end(&mut child).map_err(|error| format!("{}: {error}", mode.name))?;
-    let read = |path: &Path| {
-        fs::read_to_string(path).map_err(|error| {
-            format!(
-                "{} left no {} (is valgrind installed?): {error}",
-                mode.name,
-                path.display()
-            )
-        })
-    };
-    driven.map_err(|error| format!("{}: {error}", mode.name))?;
-    if !ended.success() {
-        return Err(format!(
-            "{} ended with {ended}:\n{}",
-            mode.name,
-            read(&log)?
-        ));
+    /// The instructions by room.
+    pub(super) fn instructions(&self) -> Result<Rooms, String> {
+        let details = kept(self.name, "callgrind");
+        let arguments = [
+            "--tool=callgrind".to_owned(),
+            "--compress-strings=no".to_owned(),
+            "--compress-pos=no".to_owned(),
+            format!("--callgrind-out-file={}", details.display()),
+        ];
+        self.under(&arguments)?;
+        let rooms = rooms::read(&read(&details)?);
+        if rooms.is_empty() {
+            return Err(format!("{}: callgrind counted nothing", self.name));
+        }
+        Ok(rooms)
     }
-    let counts = match tool {
-        Tool::Callgrind => instructions(&read(&details)?),
-        Tool::Dhat => allocations(&read(&log)?),
+
+    /// The allocations.
+    pub(super) fn heap(&self) -> Result<Heap, String> {
+        let details = kept(self.name, "dhat");
+        let arguments = [
+            "--tool=dhat".to_owned(),
+            // Totals alone are read.
+            "--read-inline-info=no".to_owned(),
+            format!("--dhat-out-file={}", details.display()),
+        ];
+        let log = self.under(&arguments)?;
+        allocations(&log).ok_or_else(|| format!("{}: no total in what dhat wrote", self.name))
+    }
+
+    /// Runs the process to its end; returns valgrind's log.
+    fn under(&self, arguments: &[String]) -> Result<String, String> {
+        let log = kept(self.name, "log");
+        let folder = target().join("budget");
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let program = match self.work {
+            Work::Call(_) => &self.programs.clients,
+            Work::Serve(_) | Work::Decode(_) | Work::Start => &self.programs.servers,
+        };
+        let mut valgrind = Command::new("valgrind");
+        valgrind
+            .arg(format!("--log-file={}", log.display()))
+            .args(arguments)
+            .arg(program);
+        self.drive(valgrind)
+            .map_err(|error| match fs::read_to_string(&log) {
+                Ok(log) => format!("{}: {error}\n{log}", self.name),
+                Err(_) => format!("{}: {error}", self.name),
+            })?;
+        read(&log)
+    }
+
+    /// Starts the process after `command`, which may be valgrind's, and does its work with it.
+    fn drive(&self, mut command: Command) -> io::Result<()> {
+        command
+            .args(self.process)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let requests = self.requests.to_string();
+        match self.work {
+            Work::Serve(load) => {
+                let mut child = command.spawn()?;
+                let held = drive(&mut child, load, self.requests);
+                self.leave(&mut child, held)
+            }
+            Work::Start => {
+                let load = Load {
+                    binding: Binding::Stdio,
+                    era: Era::Session,
+                    before: Before::default(),
+                    request: Request::echo("echo"),
+                };
+                let mut child = command.spawn()?;
+                let held = drive(&mut child, &load, 0);
+                self.leave(&mut child, held)
+            }
+            Work::Decode(request) => {
+                let mut child = command.arg(requests).spawn()?;
+                let message = request.message(Era::Modern, 100_000);
+                let mut input = child.stdin.take().ok_or_else(no_pipe)?;
+                input.write_all(message.as_bytes())?;
+                drop(input);
+                ended(&mut child)
+            }
+            Work::Call(Binding::Stdio) => {
+                let server = &self.programs.servers;
+                ended(&mut command.arg(server).arg(requests).spawn()?)
+            }
+            Work::Call(Binding::Http) => {
+                let mut server = Command::new(&self.programs.servers)
+                    .args(["paced-http", "echo"])
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped())
+                    .spawn()?;
+                let called = self.call(&mut server, &mut command);
+                drop(server.stdin.take());
+                ended(&mut server).and(called)
+            }
+        }
+    }
+
+    /// Lets the client call a server that waits for the client's number.
+    fn call(&self, server: &mut Child, client: &mut Command) -> io::Result<()> {
+        let lines = Lines::of(server.stdout.take().ok_or_else(no_pipe)?);
+        let port = lines.next()?;
+        let mut client = client
+            .arg(port.trim())
+            .arg(self.requests.to_string())
+            .spawn()?;
+        let input = server.stdin.as_mut().ok_or_else(no_pipe)?;
+        writeln!(input, "{}", client.id())?;
+        ended(&mut client)
+    }
+
+    fn leave(&self, child: &mut Child, held: io::Result<Held>) -> io::Result<()> {
+        match held {
+            Ok(mut held) if self.holds => {
+                held.end_input();
+                ended(child)
+            }
+            Ok(held) => {
+                drop(held);
+                ended(child)
+            }
+            Err(error) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(error)
+            }
+        }
+    }
+}
+
+fn ended(child: &mut Child) -> io::Result<()> {
+    let status = end(child)?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("ended with {status}"))),
+    }
+}
+
+/// Where what a tool wrote of the last run stays.
+pub(super) fn kept(name: &str, kind: &str) -> PathBuf {
+    target().join("budget").join(format!("{name}.{kind}"))
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// From dhat's log: `==1== Total: 1,234 bytes in 56 blocks`, and `At t-end:` likewise.
+fn allocations(log: &str) -> Option<Heap> {
+    let amounts = |label: &str| {
+        let (_, total) = log.split_once(label)?;
+        let (bytes, rest) = total.split_once("bytes in")?;
+        let (blocks, _) = rest.split_once("blocks")?;
+        Some((number(bytes)?, number(blocks)?))
     };
-    counts.ok_or_else(|| format!("{}: no total in what valgrind wrote", mode.name))
-}
-
-/// From callgrind's file: `totals: 123`.
-fn instructions(details: &str) -> Option<Counts> {
-    let total = details
-        .lines()
-        .find_map(|line| line.strip_prefix("totals:"))?;
-    Some(Counts {
-        amount: number(total)?,
-        bytes: 0.0,
-    })
-}
-
-/// From dhat's log: `==1== Total: 1,234 bytes in 56 blocks`.
-fn allocations(log: &str) -> Option<Counts> {
-    let (_, total) = log.split_once(" Total:")?;
-    let (bytes, rest) = total.split_once("bytes in")?;
-    let (blocks, _) = rest.split_once("blocks")?;
-    Some(Counts {
-        amount: number(blocks)?,
-        bytes: number(bytes)?,
+    let (bytes, blocks) = amounts(" Total:")?;
+    let (left, _) = amounts(" At t-end:")?;
+    Some(Heap {
+        blocks,
+        bytes,
+        left,
     })
 }
 
@@ -125,29 +221,58 @@ fn number(text: &str) -> Option<f64> {
     text.trim().replace(',', "").parse().ok()
 }
 
+/// Installs valgrind where that can be done and it is missing; returns its version.
+pub(super) fn installed() -> Result<String, String> {
+    if let Some(version) = version() {
+        return Ok(version);
+    }
+    println!("installing valgrind (apt-get)");
+    let install = "test \"$(id -u)\" = 0 || root='sudo -n'
+        $root apt-get update -qq && $root apt-get install -y -qq --no-install-recommends valgrind";
+    let tried = run(Command::new("sh")
+        .args(["-c", install])
+        .stdout(Stdio::null()));
+    version().ok_or_else(|| {
+        let why = tried
+            .err()
+            .unwrap_or_else(|| "it does not start".to_owned());
+        format!(
+            "valgrind is missing and could not be installed ({why}); install the package valgrind"
+        )
+    })
+}
+
+fn version() -> Option<String> {
+    said("valgrind", &["--version"])
+}
+
+/// The first line that a program prints, if it is there.
+pub(super) fn said(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    Some(printed.lines().next()?.trim().to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn totals_are_read() {
-        let callgrind = "version: 1\nevents: Ir\nfn=main\n0 5\ntotals: 123456\n";
-        assert_eq!(
-            instructions(callgrind),
-            Some(Counts {
-                amount: 123_456.0,
-                bytes: 0.0
-            })
-        );
-        let dhat = "==7== \n==7== Total:     1,234,567 bytes in 89 blocks\n==7== At t-gmax: 5\n";
-        assert_eq!(
-            allocations(dhat),
-            Some(Counts {
-                amount: 89.0,
-                bytes: 1_234_567.0
-            })
-        );
-        assert_eq!(instructions("nothing"), None);
+    fn totals_and_what_was_left_are_read() {
+        let log = "==7== Total:     1,234,567 bytes in 89 blocks\n==7== At t-gmax: 5 bytes in 1 blocks\n\
+                   ==7== At t-end:  1,024 bytes in 3 blocks\n";
+        let expected = Heap {
+            blocks: 89.0,
+            bytes: 1_234_567.0,
+            left: 1_024.0,
+        };
+        assert_eq!(allocations(log), Some(expected));
         assert_eq!(allocations("==7== Total: many"), None);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_says_nothing() {
+        assert_eq!(said("no-such-program-at-all", &[]), None);
+        assert_eq!(said("echo", &["one"]), Some("one".to_owned()));
     }
 }

@@ -9,7 +9,7 @@ mod mark;
 mod markdown;
 mod tests_in_source;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -38,6 +38,14 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         "mark" if rest.is_empty() => mark(),
         _ => Err(USAGE.to_owned()),
     }
+}
+
+/// The paths of all tests, as they are named in the manifest.
+pub(crate) fn test_paths(tree: &Tree) -> BTreeSet<String> {
+    let sources = tests_in_source::scan(tree);
+    check::tests(&sources)
+        .map(|test| test.path.clone())
+        .collect()
 }
 
 fn print_sentences(options: &Options) -> Result<(), String> {

@@ -90,14 +90,7 @@ const TABLE: &[Row] = &[
             "turnbuckle-session",
             "turnbuckle-types",
         ],
-        third_party: &[
-            "bytes",
-            "futures-core",
-            "serde",
-            "serde_json",
-            "tokio",
-            "tracing",
-        ],
+        third_party: &["futures-core", "serde", "serde_json", "tokio", "tracing"],
     },
     Row {
         name: "turnbuckle-stdio",

@@ -13,6 +13,7 @@ mod names;
 mod purity;
 mod quotes;
 mod reexports;
+mod security;
 mod size;
 mod source;
 
@@ -86,6 +87,7 @@ const WALLS: &[Wall] = &[
     mutations::WALL,
     quotes::ERRORS,
     quotes::CODE,
+    security::WALL,
 ];
 
 /// `cargo xtask tidy`: every wall, every breach.

@@ -74,7 +74,7 @@ fn quotations(page: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// What may be printed: the code of the rooms as it reads once it is compiled, and the compiler's
 /// output.
-fn printed(tree: &Tree) -> Vec<String> {
+pub(super) fn printed(tree: &Tree) -> Vec<String> {
     let code = rooms(tree).map(|source| said(&source.code));
     let told = tree
         .texts(".stderr")
@@ -95,7 +95,7 @@ fn said(code: &str) -> String {
 }
 
 /// Whether the pieces stand in the text, one after the other on one line.
-fn holds(text: &str, pieces: &[&str]) -> bool {
+pub(super) fn holds(text: &str, pieces: &[&str]) -> bool {
     let Some((first, rest)) = pieces.split_first() else {
         return true;
     };

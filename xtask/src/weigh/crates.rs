@@ -38,7 +38,7 @@ pub(super) fn of_hello(peer: Peer) -> Result<usize, String> {
 }
 
 /// The crates that `tree` lists, as `name version`. What only builds and tests need is left out.
-fn listed(tree: &mut Command) -> Result<BTreeSet<String>, String> {
+pub(crate) fn listed(tree: &mut Command) -> Result<BTreeSet<String>, String> {
     tree.args(["--edges", "normal", "--prefix", "none"]);
     let output = tree
         .stderr(Stdio::inherit())

@@ -1,14 +1,17 @@
-//! `cargo xtask weigh [--runs N]`: what it costs to depend on us, beside the official Rust SDK.
+//! `cargo xtask weigh [--runs N] [--accept]`: what it costs to depend on us, beside the official Rust
+//! SDK, and how large our programs are, against the budget.
 //!
 //! Both are weighed by a hello world in `tests/peers-check`, each a workspace of its own with the
 //! versions of all it needs in its lock.
 
 mod crates;
 mod seconds;
+mod sizes;
 
+use crate::budget::check_sizes;
 use crate::process::{cargo, run as run_to_end, target};
 
-pub(crate) use crates::within_limits;
+pub(crate) use crates::{listed, within_limits};
 
 /// A library, by the folder of its hello world.
 #[derive(Clone, Copy)]
@@ -29,9 +32,9 @@ impl Peer {
     }
 }
 
-/// `cargo xtask weigh`: the crates, the CPU seconds; fails where we are the heavier.
+/// `cargo xtask weigh`: the crates, the CPU seconds; fails where we are the heavier. And the sizes.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    let runs = parse(arguments)?;
+    let Options { runs, accept } = parse(arguments)?;
     within_limits()?;
     for peer in [OURS, THEIRS] {
         run_to_end(peer.cargo("fetch").arg("--quiet"))?;
@@ -48,7 +51,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     if ours >= theirs {
         return Err(format!("{ours:.1} s are not below {theirs:.1} s"));
     }
-    shown_code()
+    shown_code()?;
+    let sizes = sizes::stripped()?;
+    for (name, bytes) in sizes {
+        println!("{name:<12} {:.2} MB", bytes as f64 / 1e6);
+    }
+    check_sizes(&sizes, accept)
 }
 
 /// What the guide shows of their API compiles.
@@ -58,15 +66,29 @@ fn shown_code() -> Result<(), String> {
     run_to_end(check.arg(target().join("weigh/examples")))
 }
 
-fn parse(arguments: &[String]) -> Result<usize, String> {
-    let number = match arguments {
-        [] => return Ok(1),
-        [option, number] if option == "--runs" => number.parse().ok(),
-        _ => None,
+#[derive(Debug, PartialEq)]
+struct Options {
+    /// How often each first build is timed.
+    runs: usize,
+    /// Whether the sizes become the budget's.
+    accept: bool,
+}
+
+fn parse(arguments: &[String]) -> Result<Options, String> {
+    let mut options = Options {
+        runs: 1,
+        accept: false,
     };
-    number
-        .filter(|runs| *runs > 0)
-        .ok_or_else(|| "the one option is --runs N, N above 0".to_owned())
+    let mut words = arguments.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        let number = || words.next()?.parse().ok().filter(|runs| *runs > 0);
+        match word {
+            "--accept" => options.accept = true,
+            "--runs" => options.runs = { number }().ok_or("--runs takes a number above 0")?,
+            _ => return Err("the options are --runs N and --accept".to_owned()),
+        }
+    }
+    Ok(options)
 }
 
 #[cfg(test)]
@@ -79,8 +101,10 @@ mod tests {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             parse(&words)
         };
-        assert_eq!(parse(&[]), Ok(1));
-        assert_eq!(parse(&["--runs", "3"]), Ok(3));
+        let options = |runs, accept| Ok(Options { runs, accept });
+        assert_eq!(parse(&[]), options(1, false));
+        assert_eq!(parse(&["--runs", "3"]), options(3, false));
+        assert_eq!(parse(&["--accept", "--runs", "2"]), options(2, true));
         for wrong in [&["3"][..], &["--runs"], &["--runs", "0"], &["--runs", "x"]] {
             assert!(parse(wrong).is_err(), "{wrong:?}");
         }

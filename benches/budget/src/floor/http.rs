@@ -1,6 +1,7 @@
 //! The HTTP floor: one bare hyper handler.
 
-use std::io::Write;
+use std::convert::Infallible;
+use std::future::ready;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -11,45 +12,57 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use crate::Served;
-use crate::echo;
+use super::answer::{Answer, named};
+use crate::{Ended, on_one_thread, tell_port};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Serves one connection on a loopback port, which is printed first.
-pub(crate) fn serve() -> Served {
-    serve_one(service_fn(answer))
+/// `floor-http [ANSWER]`: serves one connection on a loopback port.
+pub(crate) fn serve(words: &[String]) -> Ended {
+    let answer = named(words)?;
+    serve_one(service_fn(move |request| parsed(request, answer)))
 }
 
-/// The same with another service: what is measured against the floor differs from it in that
-/// alone.
-pub(crate) fn serve_one<S, B>(service: S) -> Served
+/// `floor-bare-http`: the same without reading what is asked.
+pub(crate) fn serve_blindly(_: &[String]) -> Ended {
+    let answer =
+        br#"{"jsonrpc":"2.0","id":0,"result":{"content":[{"type":"text","text":"hello"}]}}"#;
+    let answer = Bytes::from_static(answer);
+    serve_one(service_fn(move |_| {
+        ready(Ok::<_, Infallible>(reply(answer.clone())))
+    }))
+}
+
+fn serve_one<S, B>(service: S) -> Ended
 where
     S: HttpService<Incoming, ResBody = B, Error: Into<BoxError>>,
     B: Body<Error: Into<BoxError>> + 'static,
 {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
+    on_one_thread(async {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-        writeln!(std::io::stdout(), "{}", listener.local_addr()?.port())?;
+        tell_port(listener.local_addr()?.port())?;
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
         hyper::server::conn::http1::Builder::new()
             .serve_connection(TokioIo::new(stream), service)
             .await?;
         Ok(())
-    })
+    })?
 }
 
-async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, BoxError> {
+async fn parsed(
+    request: Request<Incoming>,
+    answer: Answer,
+) -> Result<Response<Full<Bytes>>, BoxError> {
     let body = request.into_body().collect().await?.to_bytes();
-    let mut answer = Vec::with_capacity(128);
-    echo::answer(&body, &mut answer)?;
-    let mut response = Response::new(Full::new(Bytes::from(answer)));
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    Ok(response)
+    let mut bytes = Vec::with_capacity(128);
+    answer(&body, &mut bytes)?;
+    Ok(reply(bytes.into()))
+}
+
+fn reply(bytes: Bytes) -> Response<Full<Bytes>> {
+    let mut reply = Response::new(Full::new(bytes));
+    let json = HeaderValue::from_static("application/json");
+    reply.headers_mut().insert(CONTENT_TYPE, json);
+    reply
 }

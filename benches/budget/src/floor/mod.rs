@@ -1,5 +1,8 @@
 //! The floors: what the least possible server costs, which parses the JSON-RPC with typed
 //! serde_json, answers, and checks nothing.
 
+mod answer;
+pub(crate) mod axum;
+pub(crate) mod decode;
 pub(crate) mod http;
 pub(crate) mod stdio;

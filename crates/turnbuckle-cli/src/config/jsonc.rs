@@ -25,6 +25,7 @@ fn without_comments(text: &str) -> String {
                 plain.push(char);
             }
             (false, '/', Some('/')) => {
+                plain.push(' ');
                 while let Some(skipped) = chars.next_if(|next| *next != '\n') {
                     plain.extend(std::iter::repeat_n(' ', skipped.len_utf8()));
                 }
@@ -35,7 +36,10 @@ fn without_comments(text: &str) -> String {
                 chars.next();
                 plain.push_str("  ");
                 for skipped in chars.by_ref() {
-                    plain.push(if skipped == '\n' { '\n' } else { ' ' });
+                    match skipped {
+                        '\n' => plain.push('\n'),
+                        other => plain.extend(std::iter::repeat_n(' ', other.len_utf8())),
+                    }
                     if last == '*' && skipped == '/' {
                         break;
                     }
@@ -99,8 +103,8 @@ mod tests {
 
     #[test]
     fn an_error_is_where_it_was() {
-        let text = "{\n /* one\n two */ \"a\": x }";
+        let text = "{\n /* one\n zw\u{f6}lf */ \"a\": x }";
         let error = serde_json::from_str::<serde_json::Value>(&plain(text)).unwrap_err();
-        assert_eq!(error.line(), 3);
+        assert_eq!((error.line(), error.column()), (3, 17));
     }
 }

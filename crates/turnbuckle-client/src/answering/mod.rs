@@ -10,6 +10,7 @@ mod desk;
 mod form;
 mod handler;
 mod install;
+mod pace;
 mod question;
 mod roots;
 mod round;
@@ -19,7 +20,6 @@ mod visit;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::Serialize;
 use turnbuckle_schema::shorten;
 use turnbuckle_session::{Call, Encoded, Features, Handling, Project, Reply, params::raw_params};
@@ -40,8 +40,8 @@ use crate::live::Live;
 use crate::server::ServerInfo;
 use desk::{Asker, Desk};
 use form::OnForm;
+pub(crate) use pace::Pace;
 use roots::OpenRoots;
-use round::MAX_QUESTIONS;
 use sampling::Sampling;
 use url::OnUrl;
 
@@ -54,6 +54,7 @@ pub(crate) struct Answers {
     roots: Option<Arc<OpenRoots>>,
     pub(crate) extensions: Map<Json>,
     desk: Arc<Desk>,
+    pub(crate) pace: Arc<Pace>,
 }
 
 impl Answers {
@@ -97,10 +98,7 @@ impl Answers {
         Handling::Pending(Box::pin(async move {
             let asker = answers.desk.asker().await;
             match answers.answer(method, question, asker).await {
-                Ok(answer) => {
-                    let text = Bytes::copy_from_slice(answer.as_str().as_bytes());
-                    Reply::Complete(Box::new(Encoded(text)))
-                }
+                Ok(answer) => Reply::Complete(Box::new(Encoded::object(answer.as_str()))),
                 Err(error) => error.into(),
             }
         }))
@@ -114,7 +112,7 @@ impl Answers {
         requests: &InputRequests,
     ) -> Result<InputResponses, crate::Error> {
         let asker = self.desk.asker_of(server);
-        round::all(requests, |request| {
+        round::all(requests, self.pace.questions(), |request| {
             self.answer(request.method(), Ok(request.clone()), asker.clone())
         })
         .await
@@ -131,7 +129,7 @@ impl Answers {
         let Some(Ok(UrlElicitationData { elicitations, .. })) = data.map(Json::decode) else {
             return false;
         };
-        if elicitations.is_empty() || elicitations.len() > MAX_QUESTIONS {
+        if elicitations.is_empty() || elicitations.len() > self.pace.questions() {
             return false;
         }
         for url in elicitations {
@@ -175,6 +173,7 @@ impl Answers {
         match question? {
             InputRequest::CreateMessage(params) => {
                 let params = sampling::admit(*params, &declared, features)?;
+                self.pace.sampling()?;
                 let (question, _seat) = self.desk.question(asker).await;
                 lay(self.sampling.answer(params, question).await?, features)
             }
@@ -185,6 +184,7 @@ impl Answers {
                     .filter(|_| declared.supports_elicitation_form());
                 let on_form = on_form.ok_or_else(|| undeclared("by form"))?;
                 let form = Form::admit(params)?;
+                self.pace.elicitation()?;
                 let (question, _seat) = self.desk.question(asker).await;
                 lay(form::answer(on_form, form, question).await?, features)
             }
@@ -194,6 +194,7 @@ impl Answers {
                     .as_ref()
                     .filter(|_| declared.supports_elicitation_url());
                 let on_url = on_url.ok_or_else(|| undeclared("by URL"))?;
+                self.pace.elicitation()?;
                 let url = UrlRequest::admit(params, self.desk.visits(), &asker.ended)?;
                 let (question, _seat) = self.desk.question(asker).await;
                 lay(url::answer(on_url, url, question).await?, features)

@@ -6,16 +6,14 @@ use std::task::Poll;
 use turnbuckle_schema::shorten_to;
 use turnbuckle_types::{Error, InputRequest, InputRequests, InputResponses, Json};
 
-/// The most questions that one round, or one error, may hold.
-pub(super) const MAX_QUESTIONS: usize = 32;
-
 /// The most characters of a reason: it may name what a server wrote.
 const LONGEST_REASON: usize = 400;
 
-/// Has all questions answered at once, each under its own key. The first that fails drops the
-/// others.
+/// Has all questions answered at once, each under its own key, `most` of them. The first that fails
+/// drops the others.
 pub(super) async fn all<'a, F>(
     requests: &'a InputRequests,
+    most: usize,
     answer: impl Fn(&'a InputRequest) -> F,
 ) -> Result<InputResponses, crate::Error>
 where
@@ -25,8 +23,9 @@ where
         method: shorten_to(request.method(), 64),
         reason,
     };
-    if let Some(one_too_many) = requests.values().nth(MAX_QUESTIONS) {
-        let reason = format!("there are more than {MAX_QUESTIONS} questions at once");
+    if let Some(one_too_many) = requests.values().nth(most) {
+        let reason =
+            format!("there are more than {most} questions at once (ConversationLimits::questions)");
         return Err(unanswered(one_too_many, reason));
     }
     let mut waiting: Vec<Slot<'_, F>> = requests

@@ -10,7 +10,7 @@ use super::Question;
 use super::handler::Handler;
 
 /// The code of a request that the user refused.
-const REJECTED: i64 = -1;
+pub(super) const REJECTED: i64 = -1;
 
 pub(super) type OnSampling = Handler<CreateMessageParams, Result<CreateMessageResult, Error>>;
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use turnbuckle_session::{EraKind, Features, Inbox, LinkError, Parcel, ParcelKind, Signal};
-use turnbuckle_wire::era::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
+use turnbuckle_wire::era::headers::{LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID};
 
 use super::answer::{Media, refusal};
 use super::http::AnswerBody;
@@ -96,12 +96,13 @@ impl Core {
         parcel: &Parcel,
         session: Option<&HeaderValue>,
     ) -> Result<Response<AnswerBody>, LinkError> {
-        let mut headers = mirrored(parcel)?;
-        headers.insert(CONTENT_TYPE, JSON);
-        headers.insert(ACCEPT, EITHER);
-        if let Some(session) = session {
-            headers.insert(SESSION_ID, session.clone());
-        }
+        let headers = || {
+            let mut headers = posted(parcel)?;
+            if let Some(session) = session {
+                headers.insert(SESSION_ID, session.clone());
+            }
+            Ok(headers)
+        };
         let body = parcel.frame.clone();
         let asked = self.remote.ask(&Method::POST, &self.target, headers, body);
         asked.await.map(|(answer, _)| answer)
@@ -117,7 +118,12 @@ impl Core {
         let has_session = headers.contains_key(SESSION_ID);
         let asked = self
             .remote
-            .ask(&Method::GET, &self.target, headers, Bytes::new())
+            .ask(
+                &Method::GET,
+                &self.target,
+                || Ok(headers.clone()),
+                Bytes::new(),
+            )
             .await;
         let (answer, _) = asked.map_err(|error| match error {
             LinkError::Unreachable { .. } | LinkError::Broken { .. } => NoStream::Passing(error),
@@ -146,6 +152,7 @@ impl Core {
             return;
         }
         let remote = &self.remote;
+        let headers = || Ok(headers.clone());
         let asked = remote.ask(&Method::DELETE, &self.target, headers, Bytes::new());
         match tokio::time::timeout(remote.options.close_timeout, asked).await {
             Ok(Ok(_)) => {}
@@ -168,13 +175,19 @@ impl Core {
     }
 }
 
-/// The headers that a message shows of itself.
-pub(crate) fn mirrored(parcel: &Parcel) -> Result<HeaderMap, LinkError> {
-    let mut headers = HeaderMap::with_capacity(parcel.headers.len() + 4);
+/// The headers of a message that is POSTed: what it shows of itself, and which types go and come.
+pub(crate) fn posted(parcel: &Parcel) -> Result<HeaderMap, LinkError> {
+    let mut headers = HeaderMap::with_capacity(parcel.headers.len() + 5);
+    headers.insert(CONTENT_TYPE, JSON);
+    headers.insert(ACCEPT, EITHER);
     for (name, value) in &parcel.headers {
-        let pair = HeaderName::from_bytes(name.as_bytes())
-            .ok()
-            .zip(HeaderValue::from_str(value).ok());
+        let header = match &**name {
+            PROTOCOL_VERSION => Ok(HeaderName::from_static(PROTOCOL_VERSION)),
+            METHOD => Ok(HeaderName::from_static(METHOD)),
+            NAME => Ok(HeaderName::from_static(NAME)),
+            name => HeaderName::from_bytes(name.as_bytes()),
+        };
+        let pair = header.ok().zip(HeaderValue::from_str(value).ok());
         let (header, value) = pair.ok_or_else(|| LinkError::Unreachable {
             reason: format!("the header {name} cannot be sent"),
         })?;

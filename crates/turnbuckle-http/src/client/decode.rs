@@ -289,22 +289,33 @@ fn read_id(value: &[u8]) -> Option<Option<HeaderValue>> {
     HeaderValue::from_bytes(value).ok().map(Some)
 }
 
-/// The messages in a text that comes in pieces of `size` bytes; a message over `max` bytes is left
-/// out. For tests that feed it anything.
+/// The events in a text that comes in pieces of `size` bytes: the name and the data of those that
+/// carry a message or name an endpoint, but for those over `max` bytes; then the id to take the
+/// stream up at, and when. For tests that feed it anything.
 #[doc(hidden)]
 #[must_use]
-pub fn decode_all(text: &[u8], size: usize, max: usize) -> Vec<Bytes> {
+pub fn decode_all(
+    text: &[u8],
+    size: usize,
+    max: usize,
+) -> (
+    Vec<(&'static str, Bytes)>,
+    Option<HeaderValue>,
+    Option<Duration>,
+) {
     let mut decoder = Decoder::new(max);
-    let mut messages = Vec::new();
+    let mut events = Vec::new();
     for piece in text.chunks(size.max(1)) {
         let mut piece = Bytes::copy_from_slice(piece);
         while let Some(event) = decoder.next(&mut piece) {
-            if let Event::Message(message) = event {
-                messages.push(message);
+            match event {
+                Event::Message(data) => events.push(("message", data)),
+                Event::Endpoint(data) => events.push(("endpoint", data)),
+                Event::Other | Event::TooLarge => {}
             }
         }
     }
-    messages
+    (events, decoder.cursor.id, decoder.cursor.retry)
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! One server, asked: what every request has, and which redirects are followed.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::header::{HOST, LOCATION};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use turnbuckle_session::LinkError;
 
 use super::http::{AnswerBody, HttpClient};
@@ -19,34 +21,24 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// Asks, and follows redirects within the origin. `headers` win over the user's. Says where the
-    /// answer came from, too.
-    pub(crate) async fn ask(
+    /// Asks, and follows redirects within the origin. The headers that `headers` makes anew for each
+    /// of them win over the user's. Says where the answer came from, too.
+    pub(crate) async fn ask<'t>(
         &self,
         method: &Method,
-        target: &Target,
-        headers: HeaderMap,
+        target: &'t Target,
+        headers: impl Fn() -> Result<HeaderMap, LinkError> + Send,
         body: Bytes,
-    ) -> Result<(Response<AnswerBody>, Target), LinkError> {
-        let mut all = self.headers.clone();
-        for (name, value) in &headers {
-            all.insert(name, value.clone());
-        }
-        // Redirects stay on the host.
-        if !all.contains_key(HOST)
-            && let Some(host) = host(target)
-        {
-            all.insert(HOST, host);
-        }
-        let mut target = target.clone();
+    ) -> Result<(Response<AnswerBody>, Cow<'t, Target>), LinkError> {
+        let mut target = Cow::Borrowed(target);
         for _ in 0..=self.options.max_redirects {
             let mut request = Request::new(body.clone().into());
             *request.method_mut() = method.clone();
             *request.uri_mut() = target.uri();
-            *request.headers_mut() = all.clone();
+            *request.headers_mut() = self.with_mine(headers()?, &target);
             let answer = self.http.ask(request).await?;
             match next(method, &target, &answer)? {
-                Some(next) => target = next,
+                Some(next) => target = Cow::Owned(next),
                 None => return Ok((answer, target)),
             }
         }
@@ -54,12 +46,19 @@ impl Remote {
             reason: format!("more than {} redirects", self.options.max_redirects),
         })
     }
-}
 
-/// The host and the port as a server without sockets wants to hear them.
-fn host(target: &Target) -> Option<HeaderValue> {
-    let uri = target.uri();
-    HeaderValue::from_str(uri.authority()?.as_str()).ok()
+    /// These headers and below them the user's; and the host, for a server without sockets.
+    fn with_mine(&self, headers: HeaderMap, target: &Target) -> HeaderMap {
+        let mut all = headers;
+        if !self.headers.is_empty() {
+            let over = std::mem::replace(&mut all, self.headers.clone());
+            for (name, value) in &over {
+                all.insert(name, value.clone());
+            }
+        }
+        all.entry(HOST).or_insert_with(|| target.host());
+        all
+    }
 }
 
 /// Where a redirect leads; none where it is no redirect.

@@ -1,4 +1,5 @@
-//! The HTTP client that is used unless another is given: reqwest, over sockets and TLS.
+//! The HTTP clients that are used unless another is given: bare sockets where nothing is secured or
+//! stands in between, else reqwest, which has TLS and proxies.
 
 use std::fmt;
 use std::pin::Pin;
@@ -6,7 +7,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::header::USER_AGENT;
+use http::{HeaderValue, Request, Response};
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use reqwest::redirect::Policy;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -17,6 +23,9 @@ use tower_service::Service;
 use super::http::{HttpClient, HttpFailure, RequestBody, chain};
 use super::options::HttpClientOptions;
 use super::target::{InvalidTarget, Target};
+
+/// Who asks.
+const AGENT: &str = concat!("turnbuckle/", env!("CARGO_PKG_VERSION"));
 
 /// An idle connection is given up before common servers do (5 s), lest a request meet its end.
 const IDLE: Duration = Duration::from_secs(4);
@@ -97,22 +106,73 @@ pub(crate) fn client(
     tls: &Tls,
     options: &HttpClientOptions,
 ) -> Result<HttpClient, HttpFailure> {
+    let proxied = options.env_proxy && !target.is_loopback();
+    if !proxied && !target.is_secure() {
+        return Ok(plain(options));
+    }
     let tls = tls.config(target);
     let tls = tls.map_err(|error| HttpFailure::unreachable(chain(&error)))?;
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .redirect(Policy::none())
         .referer(false)
-        .user_agent(concat!("turnbuckle/", env!("CARGO_PKG_VERSION")))
+        .user_agent(AGENT)
         .connect_timeout(options.connect_timeout)
         .tcp_nodelay(true)
         .tcp_keepalive(KEEP_ALIVE)
         .pool_idle_timeout(IDLE);
-    if !options.env_proxy || target.is_loopback() {
+    if !proxied {
         builder = builder.no_proxy();
     }
     let client = builder.build().map_err(failure)?;
     Ok(HttpClient::new(Socket(client)))
+}
+
+/// A client over bare sockets: without TLS and proxies there is nothing in between.
+fn plain(options: &HttpClientOptions) -> HttpClient {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    connector.set_keepalive(Some(KEEP_ALIVE));
+    connector.set_connect_timeout(Some(options.connect_timeout));
+    let client = legacy::Client::builder(TokioExecutor::new())
+        .pool_idle_timeout(IDLE)
+        .pool_timer(TokioTimer::new())
+        .build(connector);
+    HttpClient::new(Plain(client))
+}
+
+#[derive(Clone)]
+struct Plain(legacy::Client<HttpConnector, RequestBody>);
+
+impl Service<Request<RequestBody>> for Plain {
+    type Response = Response<Incoming>;
+    type Error = HttpFailure;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpFailure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<RequestBody>) -> Answering {
+        let agent = request.headers_mut().entry(USER_AGENT);
+        agent.or_insert(HeaderValue::from_static(AGENT));
+        Answering(self.0.request(request))
+    }
+}
+
+/// A bare request under way.
+struct Answering(legacy::ResponseFuture);
+
+impl Future for Answering {
+    type Output = Result<Response<Incoming>, HttpFailure>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let answered = Pin::new(&mut self.0).poll(cx);
+        answered.map_err(|error| match error.is_connect() {
+            true => HttpFailure::unreachable(chain(&error)),
+            false => HttpFailure::broken(chain(&error)),
+        })
+    }
 }
 
 #[derive(Clone)]

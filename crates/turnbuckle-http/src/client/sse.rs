@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::ACCEPT;
 use http::{HeaderMap, Method};
 use tokio::task::JoinHandle;
 use turnbuckle_session::{
@@ -16,7 +16,7 @@ use turnbuckle_session::{
 
 use super::answer::{Media, refusal};
 use super::connector::HttpConnector;
-use super::core::{EITHER, EVENTS, JSON, mirrored};
+use super::core::{EVENTS, posted};
 use super::decode::{Decoder, Event};
 use super::exchange::spend;
 use super::http::AnswerBody;
@@ -92,8 +92,7 @@ impl Stream {
 
 /// Opens the stream and learns the endpoint.
 async fn greet(remote: &Remote, target: &Target) -> Result<(Stream, Target), LinkError> {
-    let mut headers = HeaderMap::new();
-    headers.insert(ACCEPT, EVENTS);
+    let headers = || Ok(HeaderMap::from_iter([(ACCEPT, EVENTS)]));
     let asked = remote.ask(&Method::GET, target, headers, Bytes::new());
     let (answer, target) = asked.await?;
     if !answer.status().is_success() {
@@ -241,12 +240,10 @@ async fn listen(mut stream: Stream, inbox: Arc<dyn Inbox>, core: Arc<Core>) {
 }
 
 async fn post(core: &Core, parcel: Parcel) -> Result<(), LinkError> {
-    let mut headers = mirrored(&parcel)?;
-    headers.insert(CONTENT_TYPE, JSON);
-    headers.insert(ACCEPT, EITHER);
+    let body = parcel.frame.clone();
     let asked = core
         .remote
-        .ask(&Method::POST, &core.endpoint, headers, parcel.frame);
+        .ask(&Method::POST, &core.endpoint, || posted(&parcel), body);
     let (answer, _) = asked.await?;
     if !answer.status().is_success() {
         return Err(refusal(answer, false).await.error());

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use http::Uri;
+use http::{HeaderValue, Uri};
 use url::{Host, Url};
 
 /// Why a connector cannot be made of what it was given. It repeats no secret.
@@ -29,6 +29,7 @@ impl std::error::Error for InvalidTarget {}
 pub(crate) struct Target {
     url: Url,
     uri: Uri,
+    host: HeaderValue,
 }
 
 impl Target {
@@ -50,6 +51,11 @@ impl Target {
 
     pub(crate) fn uri(&self) -> Uri {
         self.uri.clone()
+    }
+
+    /// The host and the port as a server wants to hear them.
+    pub(crate) fn host(&self) -> HeaderValue {
+        self.host.clone()
     }
 
     pub(crate) fn is_secure(&self) -> bool {
@@ -77,9 +83,11 @@ impl Target {
                 "the URL holds a user name or a password: give them in an authorization header",
             ));
         }
-        let uri = url.as_str().parse();
-        let uri = uri.map_err(|_| InvalidTarget::new("the URL cannot be sent over HTTP"))?;
-        Ok(Self { url, uri })
+        let unsendable = || InvalidTarget::new("the URL cannot be sent over HTTP");
+        let uri: Uri = url.as_str().parse().map_err(|_| unsendable())?;
+        let host = uri.authority().ok_or_else(unsendable)?.as_str();
+        let host = HeaderValue::from_str(host).map_err(|_| unsendable())?;
+        Ok(Self { url, uri, host })
     }
 }
 

@@ -42,6 +42,11 @@ impl Connections {
         self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many are open.
+    pub(crate) fn count(&self) -> usize {
+        self.table().len()
+    }
+
     /// Takes a connection into the table, under an id that nobody can guess. It is there for as
     /// long as the entry.
     pub(crate) fn admit(
@@ -94,7 +99,7 @@ mod tests {
     use super::*;
 
     fn inbox() -> Inbox {
-        lanes(1024, Box::pin(pending()), Box::pin(pending())).0
+        lanes(1024, 64, Box::pin(pending()), Box::pin(pending())).0
     }
 
     #[test]

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use http::header::{self, HeaderValue};
 use http::request::Parts;
-use http::{Method, Request, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
-use turnbuckle_session::{Dispatch, Limits, Params, Signal, TransportContext, serve};
+use turnbuckle_session::{
+    Account, Dispatch, Exchange, Limits, Params, Signal, TransportContext, serve_on,
+};
 use turnbuckle_types::Principal;
 use turnbuckle_wire::rpc::{self, Refusal, RefusalKind};
 
@@ -19,8 +21,8 @@ use crate::config::Config;
 use crate::head::Head;
 use crate::origin::Allowed;
 use crate::reply::{
-    Reply, accepted, malformed, plain, preflight, refused, share_with, stream, unread,
-    wrong_method, wrong_type,
+    Reply, accepted, crowded_head, malformed, plain, preflight, refused, share_with, stream,
+    unread, wrong_method, wrong_type,
 };
 use crate::{event, principal};
 
@@ -29,7 +31,7 @@ const MESSAGE_METHODS: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
 
 /// The endpoints, shared by their requests.
 pub(crate) struct Endpoint {
-    dispatch: Arc<dyn Dispatch>,
+    exchange: Exchange,
     config: Config,
     limits: Limits,
     allowed: Allowed,
@@ -47,7 +49,7 @@ impl Endpoint {
         let mut limits = config.limits.clone();
         limits.drain = config.shutdown_time;
         Self {
-            dispatch,
+            exchange: Exchange::new(dispatch, limits.clone()),
             limits,
             allowed: Allowed::new(config.allowed_hosts.as_deref(), &config.allowed_origins),
             connections: Connections::new(config.max_sse_connections),
@@ -56,12 +58,32 @@ impl Endpoint {
         }
     }
 
+    /// How many connections are open.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.count()
+    }
+
     /// Answers a request. Messages go to `messages`.
-    pub(crate) async fn answer<B>(&self, request: Request<B>, messages: &str) -> Reply
+    pub(crate) async fn answer<B>(
+        &self,
+        request: Request<B>,
+        messages: &str,
+    ) -> Response<ResponseBody>
     where
         B: Body<Data: Buf>,
     {
         let (parts, body) = request.into_parts();
+        let reply = self.reply(&parts, body, messages).await;
+        reply.into_response(parts.headers)
+    }
+
+    async fn reply<B>(&self, parts: &Parts, body: B, messages: &str) -> Reply
+    where
+        B: Body<Data: Buf>,
+    {
+        if parts.headers.len() > self.config.max_headers {
+            return crowded_head(self.config.max_headers);
+        }
         let head = Head::read(&parts.headers);
         if let Err(forbidden) = self.allowed.check(head.host_of(&parts.uri), head.origin) {
             return plain(StatusCode::FORBIDDEN, &forbidden.to_string());
@@ -69,7 +91,7 @@ impl Endpoint {
         let principal = principal::of(&parts.extensions);
         let connection = parts.uri.query().and_then(connection_of);
         let mut reply = match (&parts.method, connection) {
-            (&Method::GET, None) => self.get(&parts, &head, principal, messages),
+            (&Method::GET, None) => self.get(parts, &head, principal, messages),
             (&Method::POST, Some(id)) => self.post(&head, body, id, principal.as_deref()).await,
             (&Method::OPTIONS, of) => preflight(&parts.headers, methods(of)),
             (_, of) => wrong_method(methods(of)),
@@ -94,7 +116,12 @@ impl Endpoint {
         if self.shutdown.as_ref().is_some_and(Signal::is_closing) {
             return plain(StatusCode::SERVICE_UNAVAILABLE, "the server shuts down");
         }
-        let (inbox, page, lanes) = lanes(self.limits.queue_bytes, self.too_late(), self.closing());
+        let (inbox, page, lanes) = lanes(
+            self.limits.queue_bytes,
+            self.config.max_streams,
+            self.too_late(),
+            self.closing(),
+        );
         let entry = match self.connections.admit(inbox, principal.as_deref()) {
             Ok(entry) => entry,
             Err(NoConnection::Full) => {
@@ -114,10 +141,15 @@ impl Endpoint {
         let context = TransportContext {
             principal,
             shutdown: self.shutdown.clone(),
-            http: crate::parts::seen(parts, self.dispatch.reads_http()),
+            http: crate::parts::seen(parts, self.exchange.reads_http()),
         };
-        let pipe = serve(
-            self.dispatch.clone(),
+        let own = Account::new(&self.limits);
+        let account = self
+            .exchange
+            .account(context.principal.as_deref(), Some(&own));
+        let pipe = serve_on(
+            account,
+            self.exchange.dispatch().clone(),
             lanes,
             self.limits.clone(),
             context,
@@ -216,7 +248,8 @@ fn message(body: &Bytes) -> Result<Bytes, Box<Reply>> {
 fn crowded() -> Reply {
     plain(
         StatusCode::SERVICE_UNAVAILABLE,
-        "messages wait already: read the stream that their answers are on",
+        "messages wait already (Limits::queue_bytes, Config::max_streams, Config::body_time): read \
+         the stream that their answers are on",
     )
 }
 

@@ -14,9 +14,6 @@ use crate::event;
 /// What a posted message takes up at least of the room for all: so their number is bounded too.
 const LEAST: usize = 1024;
 
-/// Bodies for one connection that may be read or wait at a time.
-const TURNS: usize = 64;
-
 /// Where posted messages wait until they are taken.
 #[derive(Debug)]
 pub(crate) struct Inbox {
@@ -92,11 +89,17 @@ pub(crate) struct Lanes {
     last: Option<Ending>,
 }
 
-/// The directions of a connection: its inbox, that holds so many bytes at least, and its page.
-pub(crate) fn lanes(capacity: usize, first: Ending, last: Ending) -> (Inbox, Page, Lanes) {
+/// The directions of a connection: its inbox, that holds so many bytes at least and takes so many
+/// bodies at a time, and its page.
+pub(crate) fn lanes(
+    capacity: usize,
+    turns: usize,
+    first: Ending,
+    last: Ending,
+) -> (Inbox, Page, Lanes) {
     let capacity = capacity.clamp(LEAST, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
     let room = Arc::new(Semaphore::new(capacity));
-    let turns = Arc::new(Semaphore::new(TURNS));
+    let turns = Arc::new(Semaphore::new(turns.clamp(1, Semaphore::MAX_PERMITS)));
     let (sender, posts) = mpsc::unbounded_channel();
     let page = Page::default();
     let lanes = Lanes {

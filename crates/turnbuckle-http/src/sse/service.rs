@@ -67,6 +67,11 @@ impl HttpSse {
         self
     }
 
+    /// How many connections are open.
+    pub(crate) fn connections(&self) -> usize {
+        self.endpoint.connections()
+    }
+
     /// Answers a request.
     pub async fn answer<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where

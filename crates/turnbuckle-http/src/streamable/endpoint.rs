@@ -5,20 +5,21 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
-use http::{Method, Request, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
-use turnbuckle_session::{Answer, Delivery, Exchange, Params, Route, Signal, TransportContext};
+use turnbuckle_session::{Account, Answer, Delivery, Exchange, Params, Signal, TransportContext};
 use turnbuckle_types::{ErrorKind, Principal};
 use turnbuckle_wire::era::{Header, Mark, Opening, of_opening};
 use turnbuckle_wire::rpc::{self, Message, Refusal};
 
 use super::sessions::Sessions;
+use crate::body::ResponseBody;
 use crate::config::Config;
 use crate::head::Head;
 use crate::origin::Allowed;
 use crate::reply::{
-    Reply, accepted, json, malformed, plain, preflight, refused, share_with, unread, wrong_method,
-    wrong_type,
+    Reply, accepted, again_after, crowded_head, json, malformed, plain, preflight, refused,
+    share_with, unread, wrong_method, wrong_type,
 };
 use crate::{body, principal, status};
 
@@ -43,16 +44,18 @@ pub(crate) struct Posted<'a> {
     pub(crate) frame: &'a Bytes,
     pub(crate) text: &'a str,
     pub(crate) transport: &'a TransportContext,
+    /// That of the connection, where it is known.
+    pub(crate) account: Option<&'a Arc<Account>>,
 }
 
 impl<'a> Posted<'a> {
-    /// The body on its way, to be answered by `route`.
-    pub(crate) fn delivery(self, route: &'a Arc<dyn Route>) -> Delivery<'a> {
+    /// The body on its way.
+    pub(crate) fn delivery(self) -> Delivery<'a> {
         Delivery {
             frame: self.frame,
             text: self.text,
-            route,
             transport: self.transport,
+            account: self.account,
         }
     }
 }
@@ -69,12 +72,27 @@ impl Endpoint {
         }
     }
 
-    /// Answers a request.
-    pub(crate) async fn answer<B>(&self, request: Request<B>) -> Reply
+    /// Answers a request; `account` is that of its connection, where it is known.
+    pub(crate) async fn answer<B>(
+        &self,
+        request: Request<B>,
+        account: Option<&Arc<Account>>,
+    ) -> Response<ResponseBody>
     where
         B: Body<Data: Buf>,
     {
         let (parts, body) = request.into_parts();
+        let reply = self.reply(&parts, body, account).await;
+        reply.into_response(parts.headers)
+    }
+
+    async fn reply<B>(&self, parts: &Parts, body: B, account: Option<&Arc<Account>>) -> Reply
+    where
+        B: Body<Data: Buf>,
+    {
+        if parts.headers.len() > self.config.max_headers {
+            return crowded_head(self.config.max_headers);
+        }
         let head = Head::read(&parts.headers);
         let host = head.host_of(&parts.uri);
         if let Err(forbidden) = self.allowed.check(host, head.origin) {
@@ -83,7 +101,13 @@ impl Endpoint {
         let origin = parts.headers.get(header::ORIGIN).cloned();
         let principal = principal::of(&parts.extensions);
         let mut reply = match parts.method {
-            Method::POST => self.post(&parts, &head, body, principal).await,
+            Method::POST => {
+                let answer = self.post(parts, &head, body, principal, account).await;
+                match head.accepts_json {
+                    true => answer,
+                    false => answer.into_event(),
+                }
+            }
             Method::GET if !self.config.stateless => self.get(&head, principal.as_deref()),
             Method::DELETE if !self.config.stateless => self.delete(&head, principal.as_deref()),
             Method::OPTIONS => preflight(&parts.headers, self.methods()),
@@ -109,6 +133,7 @@ impl Endpoint {
         head: &Head<'_>,
         body: B,
         principal: Option<Arc<Principal>>,
+        account: Option<&Arc<Account>>,
     ) -> Reply
     where
         B: Body<Data: Buf>,
@@ -148,6 +173,7 @@ impl Endpoint {
             frame: &frame,
             text,
             transport: &transport,
+            account,
         };
         if rpc::is_batch(text) {
             return self.batch(head, mark, posted).await;
@@ -180,11 +206,18 @@ impl Endpoint {
 }
 
 /// An answer as plain JSON, with the status that its failure has. What a scope is lacking for
-/// travels beside it, for a layer that can say how to get it.
+/// travels beside it, for a layer that can say how to get it. What came too fast is told when to
+/// come again.
 pub(crate) fn answered(answer: Answer, code: StatusCode) -> Reply {
-    let mut reply = json(code, answer.frame);
-    if let Some(ErrorKind::Forbidden(needed)) = answer.failure {
-        reply.extensions_mut().insert(needed);
+    let mut reply = json(code, answer.frame, answer.tail);
+    match answer.failure {
+        Some(ErrorKind::Forbidden(needed)) => {
+            reply.extensions_mut().insert(needed);
+        }
+        Some(ErrorKind::TooMany {
+            retry_after: Some(wait),
+        }) => again_after(&mut reply, wait),
+        _ => {}
     }
     reply
 }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use turnbuckle_session::{Outbox, Route as _, Session, Signal};
+use turnbuckle_session::{Exchanged, Route as _, Session, Signal};
 
 use super::stream::Reader;
 use crate::event;
@@ -21,11 +21,8 @@ pub(crate) struct Events {
 }
 
 enum Source {
-    /// A modern exchange. Dropping the body closes it.
-    Exchange {
-        outbox: Arc<Outbox>,
-        _cancel: CancelOnDrop,
-    },
+    /// An exchange. Dropping the body closes it.
+    Exchange(Exchanged),
     /// A stream of a legacy session. Dropping the body ends nothing.
     Stream(Reader),
     /// The stream of a legacy request without a session. Dropping the body ends that, since nobody
@@ -40,17 +37,6 @@ enum Source {
 }
 
 type Closing = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
-
-/// Gives up a request when nobody reads its answer any more.
-#[derive(Debug)]
-pub(crate) struct CancelOnDrop(pub(crate) Signal, pub(crate) Arc<Outbox>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-        self.1.close();
-    }
-}
 
 /// Ends a session that serves one request alone.
 pub(crate) struct EndOnDrop(pub(crate) Arc<Session>);
@@ -70,20 +56,8 @@ impl Events {
         }
     }
 
-    pub(crate) fn of_exchange(
-        head: Option<Bytes>,
-        outbox: Arc<Outbox>,
-        cancel: CancelOnDrop,
-        keep_alive: Duration,
-    ) -> Self {
-        Self::new(
-            head,
-            Source::Exchange {
-                outbox,
-                _cancel: cancel,
-            },
-            keep_alive,
-        )
+    pub(crate) fn of_exchange(head: Option<Bytes>, going: Exchanged, keep_alive: Duration) -> Self {
+        Self::new(head, Source::Exchange(going), keep_alive)
     }
 
     pub(crate) fn of_stream(head: Option<Bytes>, reader: Reader, keep_alive: Duration) -> Self {
@@ -135,10 +109,10 @@ impl Events {
 impl Source {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         match self {
-            Self::Exchange { outbox, .. } => outbox.poll_next(cx).map(|next| {
+            Self::Exchange(going) => going.poll_next(cx).map(|next| {
                 next.map(|frame| match frame {
                     Ok(frame) => event::message(&frame).into(),
-                    Err(answer) => event::message(&answer.frame).into(),
+                    Err(answer) => event::message(&answer.into_frame()).into(),
                 })
             }),
             Self::Stream(reader) | Self::Alone { reader, .. } => reader.poll_next(cx),

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::Bytes;
-use http::{HeaderValue, Response, StatusCode};
-use turnbuckle_session::{Delivery, Features, Method, Params, Received, Revision, Route, Session};
+use http::{HeaderValue, StatusCode};
+use turnbuckle_session::{
+    Answer, Delivery, Features, Method, Params, Received, Revision, Route, Session,
+};
 use turnbuckle_types::Principal;
 use turnbuckle_wire::era::Mark;
 use turnbuckle_wire::era::headers::HeaderValues;
@@ -18,7 +20,7 @@ use super::Events;
 use super::endpoint::{Endpoint, Posted, SESSION_ID, legacy_answer};
 use super::events::EndOnDrop;
 use super::sessions::{NoSession, Open};
-use super::stream::{First, Reader, Stream};
+use super::stream::{Awaited, First, Reader, Stream};
 use crate::body::ResponseBody;
 use crate::config::Config;
 use crate::event;
@@ -98,7 +100,8 @@ impl Endpoint {
             .ok_or_else(|| {
                 Box::new(plain(
                     StatusCode::NOT_FOUND,
-                    "there is no such session (any more)",
+                    "there is no such session (any more); one that is idle ends after \
+                     Config::session_idle or handshake_time",
                 ))
             })
     }
@@ -128,10 +131,11 @@ impl Endpoint {
             .sessions
             .prepare(&self.exchange, posted.transport.principal.as_deref());
         let route: Arc<dyn Route> = open.general.clone();
-        let delivery = posted.delivery(&route);
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
         // A handshake is answered in place: nothing waits for this waker.
-        let Received::Answered(answer) = receive(&open.session, body, delivery, &mut cx) else {
+        let Received::Answered(answer) =
+            receive(&open.session, body, posted.delivery(), &route, &mut cx)
+        else {
             return plain(StatusCode::BAD_REQUEST, "the handshake was not answered");
         };
         if answer.failure.is_some() {
@@ -165,18 +169,17 @@ impl Endpoint {
         let wants_answer = !matches!(&body, Some(Message::Notification(_) | Message::Response(_)));
         if !wants_answer {
             let route: Arc<dyn Route> = open.general.clone();
-            let delivery = posted.delivery(&route);
             let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
             // A notification and an answer start nothing that would have to wake us.
-            receive(&open.session, body, delivery, &mut cx);
+            receive(&open.session, body, posted.delivery(), &route, &mut cx);
             // It may be the end of the handshake that a stream has waited for.
             open.general.wake();
             return accepted();
         }
-        let own = open.new_stream(&self.config);
+        let own = open.new_stream(self.sessions.replay());
         match self.take(&open.session, own, body, posted).await {
-            Taken::Reply(reply) => *reply,
             Taken::Streams(reader) => self.streamed(open, reader),
+            other => other.into_reply(),
         }
     }
 
@@ -190,42 +193,58 @@ impl Endpoint {
         posted: Posted<'_>,
     ) -> Taken {
         // Whoever waits here is going to read: nothing is forgotten before.
-        let Some(reader) = own.attach(None) else {
-            return Taken::Reply(Box::new(stream(ResponseBody::empty())));
-        };
+        let awaited = own.awaited();
         let route: Arc<dyn Route> = own.clone();
-        let delivery = posted.delivery(&route);
         let mut body = Some(body);
         let received = poll_fn(|cx| {
-            let received = body.take().map(|body| receive(session, body, delivery, cx));
-            Poll::Ready(received.unwrap_or(Received::Accepted))
+            let receive = |body| receive(session, body, posted.delivery(), &route, cx);
+            Poll::Ready(body.take().map(receive))
         });
-        match received.await {
-            Received::Accepted => Taken::Reply(Box::new(accepted())),
-            Received::Answered(answer) if own.is_silent() => {
-                Taken::Reply(Box::new(legacy_answer(answer)))
-            }
-            Received::Answered(answer) => {
+        let mut underway = match received.await {
+            None | Some(Received::Accepted) => return Taken::Accepted,
+            Some(Received::Answered(answer)) if own.is_silent() => return Taken::Answered(answer),
+            Some(Received::Answered(answer)) => {
                 own.done(Some(answer));
-                Taken::Streams(reader)
+                return awaited.streams();
             }
-            Received::Running => {
-                let first = poll_fn(|cx| own.poll_first(cx));
-                match tokio::time::timeout(self.config.json_wait, first).await {
-                    Ok(First::Answer(answer)) => Taken::Reply(Box::new(legacy_answer(answer))),
-                    Ok(First::Stream) | Err(_) => Taken::Streams(reader),
-                    Ok(First::Nothing) => Taken::Reply(Box::new(stream(ResponseBody::empty()))),
-                }
+            Some(Received::Running) => None,
+            Some(Received::Held(underway)) => Some(underway),
+        };
+        let Config {
+            json_wait,
+            ref limits,
+            ..
+        } = *self.config;
+        if limits.handler_deadline <= json_wait {
+            underway = None;
+        }
+        let first = poll_fn(|cx| {
+            if let Some(underway) = &mut underway {
+                underway.poll(cx);
             }
+            own.poll_first(cx)
+        });
+        match tokio::time::timeout(json_wait, first).await {
+            Ok(First::Answer(answer)) => Taken::Answered(answer),
+            Ok(First::Stream) | Err(_) => awaited.streams(),
+            Ok(First::Nothing) => Taken::Nothing,
         }
     }
 
-    /// The answer comes as a stream, which is kept for replay.
+    /// The answer comes as a stream, which is kept for replay. What is there already leaves in one
+    /// write.
     fn streamed(&self, open: &Open, reader: Reader) -> Reply {
         let own = reader.stream();
         let kept = open.keep(own, &self.config);
         own.open(kept);
-        let head = (kept && primes(open)).then(|| event::priming(own.id, self.config.retry));
+        let mut events = Vec::new();
+        if kept && primes(open) {
+            event::append_priming(&mut events, own.id, self.config.retry);
+        }
+        if reader.take_all(&mut events) {
+            return stream(ResponseBody::full(events));
+        }
+        let head = (!events.is_empty()).then(|| events.into());
         let events = Events::of_stream(head, reader, self.config.keep_alive);
         stream(ResponseBody::events(events))
     }
@@ -238,31 +257,35 @@ impl Endpoint {
         body: OneOrBatch<'_>,
         posted: Posted<'_>,
     ) -> Reply {
-        let Config {
-            replay_events,
-            replay_bytes,
-            keep_alive,
-            ..
-        } = *self.config;
-        let own = Stream::new(1, replay_events, replay_bytes);
-        let session = if opens {
-            self.exchange.session(own.clone())
-        } else {
-            let revision = match mark {
-                Mark::Legacy(revision) => revision,
-                _ => Revision::WITHOUT_HEADER,
-            };
-            self.exchange.stateless_session(revision, own.clone())
+        let revision = match mark {
+            Mark::Legacy(revision) => revision,
+            _ => Revision::WITHOUT_HEADER,
         };
+        // What opens a session has to be answered by one, and the messages of a batch share one.
+        let body = match body {
+            Some(Message::Request(request)) if !opens => {
+                return self
+                    .exchange(request, revision, posted, legacy_answer)
+                    .await;
+            }
+            body => body,
+        };
+        let keep_alive = self.config.keep_alive;
+        let own = self.sessions.replay().stream(1);
+        let principal = posted.transport.principal.as_deref();
+        let account = self.exchange.account(principal, posted.account);
+        let session =
+            self.exchange
+                .stateless_session((!opens).then_some(revision), own.clone(), account);
         // A client that is gone cannot come back, nor say that it wants no answer any more.
         let end = EndOnDrop(session.clone());
         match self.take(&session, own, body, posted).await {
-            Taken::Reply(reply) => *reply,
             Taken::Streams(reader) => {
                 reader.stream().open(false);
                 let events = Events::of_one_alone(reader, end, keep_alive);
                 stream(ResponseBody::events(events))
             }
+            other => other.into_reply(),
         }
     }
 
@@ -328,15 +351,37 @@ impl Endpoint {
         {
             self.sessions.end(id, principal);
         }
-        let mut reply = Response::new(ResponseBody::empty());
-        *reply.status_mut() = StatusCode::NO_CONTENT;
-        reply
+        Reply::new(StatusCode::NO_CONTENT, ResponseBody::empty())
     }
 }
 
+/// What became of a body that wants an answer.
 enum Taken {
-    Reply(Box<Reply>),
+    /// It wanted none after all.
+    Accepted,
+    /// The answer, and nothing before it.
+    Answered(Answer),
+    /// It ended without an answer.
+    Nothing,
+    /// It has to be a stream.
     Streams(Reader),
+}
+
+impl Taken {
+    /// What needs no stream.
+    fn into_reply(self) -> Reply {
+        match self {
+            Self::Accepted => accepted(),
+            Self::Answered(answer) => legacy_answer(answer),
+            Self::Nothing | Self::Streams(_) => stream(ResponseBody::empty()),
+        }
+    }
+}
+
+impl Awaited {
+    fn streams(self) -> Taken {
+        self.reader().map_or(Taken::Nothing, Taken::Streams)
+    }
 }
 
 /// Whether the session's revision wants streams to begin with an id, and with when to come back.
@@ -346,7 +391,9 @@ fn primes(open: &Open) -> bool {
 }
 
 fn unknown_event() -> Reply {
-    let message = "Last-Event-ID: that event is not known (any more)";
+    let message = "Last-Event-ID: that event is not known (any more); what is kept is bounded by \
+                   Config::replay_events, replay_bytes, replay_session_bytes, replay_total_bytes, \
+                   replay_time and max_streams";
     plain(StatusCode::BAD_REQUEST, message)
 }
 
@@ -354,11 +401,12 @@ fn receive(
     session: &Arc<Session>,
     body: OneOrBatch<'_>,
     delivery: Delivery<'_>,
+    route: &Arc<dyn Route>,
     cx: &mut std::task::Context<'_>,
 ) -> Received {
     match body {
-        Some(message) => session.receive(message, None, delivery, cx),
-        None => session.receive_batch(delivery, cx),
+        Some(message) => session.receive(message, None, delivery, route, cx),
+        None => session.receive_batch(delivery, route, cx),
     }
 }
 

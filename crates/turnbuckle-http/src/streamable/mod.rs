@@ -4,6 +4,7 @@ mod endpoint;
 mod events;
 mod legacy;
 mod modern;
+mod replay;
 mod sessions;
 mod stream;
 

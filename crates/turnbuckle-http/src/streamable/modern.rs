@@ -1,13 +1,13 @@
-//! The modern era: a request is an exchange of its own, and nothing is remembered.
+//! A request in an exchange of its own, of which nothing is remembered: all of the modern era.
 //!
 //! Specification: basic/transports/streamable-http (2026-07-28).
 
 use std::future::poll_fn;
-use std::sync::Arc;
+use std::pin::Pin;
 use std::task::Poll;
 
 use http::HeaderMap;
-use turnbuckle_session::{Answer, Method, Opened, Outbox, OutboxLimits, Params, Revision, Route};
+use turnbuckle_session::{Answer, Exchanged, Method, Opened, Params, Revision};
 use turnbuckle_types::{Error, Principal, RequestId};
 use turnbuckle_wire::era::headers::{check, check_params};
 use turnbuckle_wire::era::params::text as text_of;
@@ -15,8 +15,8 @@ use turnbuckle_wire::rpc;
 
 use super::Events;
 use super::endpoint::{Endpoint, Posted, modern_answer};
-use super::events::CancelOnDrop;
 use crate::body::ResponseBody;
+use crate::config::Config;
 use crate::event;
 use crate::head::{Head, values_of};
 use crate::reply::{Reply, stream};
@@ -39,24 +39,26 @@ impl Endpoint {
         {
             return modern_answer(self.exchange.refuse(&request.id, error, revision));
         }
-        let outbox = Arc::new(Outbox::new(OutboxLimits {
-            bytes: self.config.limits.queue_bytes,
-            ..OutboxLimits::default()
-        }));
-        let route: Arc<dyn Route> = outbox.clone();
-        let delivery = posted.delivery(&route);
+        self.exchange(request, revision, posted, modern_answer)
+            .await
+    }
+
+    /// Answers a request in an exchange of its own.
+    pub(super) async fn exchange(
+        &self,
+        request: rpc::Request<'_, Params<'_>>,
+        revision: Revision,
+        posted: Posted<'_>,
+        answered: fn(Answer) -> Reply,
+    ) -> Reply {
         let mut request = Some(request);
         let opened = poll_fn(|cx| {
-            let request = request.take();
-            Poll::Ready(request.map(|request| self.exchange.open(request, revision, delivery, cx)))
+            let open = |request| self.exchange.open(request, revision, posted.delivery(), cx);
+            Poll::Ready(request.take().map(open))
         });
         match opened.await {
-            Some(Opened::Answered(answer)) if outbox.is_empty() => modern_answer(answer),
-            Some(Opened::Answered(answer)) => at_once(&outbox, &answer).await,
-            Some(Opened::Running(signal)) => {
-                self.wait(CancelOnDrop(signal, outbox.clone()), outbox)
-                    .await
-            }
+            Some(Opened::Answered(answer)) => answered(answer),
+            Some(Opened::Going(going)) => self.wait(going, answered).await,
             None => stream(ResponseBody::empty()),
         }
     }
@@ -82,28 +84,45 @@ impl Endpoint {
     }
 
     /// Waits a while for the answer: alone it is JSON, behind anything else or late it is a stream.
-    async fn wait(&self, cancel: CancelOnDrop, outbox: Arc<Outbox>) -> Reply {
-        let first = poll_fn(|cx| outbox.poll_next(cx));
-        let head = match tokio::time::timeout(self.config.json_wait, first).await {
-            Ok(Some(Err(answer))) => return modern_answer(answer),
-            Ok(Some(Ok(frame))) => Some(event::message(&frame).into()),
-            Ok(None) => return stream(ResponseBody::empty()),
-            Err(_) => None,
+    async fn wait(&self, mut going: Exchanged, answered: fn(Answer) -> Reply) -> Reply {
+        let Config {
+            json_wait,
+            keep_alive,
+            ref limits,
+            ..
+        } = *self.config;
+        if limits.handler_deadline <= json_wait {
+            going.detach();
+        }
+        let mut first = poll_fn(|cx| going.poll_next(cx));
+        // What is there already needs no clock.
+        let first = match poll_fn(|cx| Poll::Ready(Pin::new(&mut first).poll(cx))).await {
+            Poll::Ready(first) => Ok(first),
+            Poll::Pending => tokio::time::timeout(json_wait, first).await,
         };
-        let keep_alive = self.config.keep_alive;
+        let mut events = Vec::new();
+        match first {
+            Ok(Some(Err(answer))) => return answered(answer),
+            Ok(Some(Ok(frame))) => event::append_message(&mut events, &frame),
+            Ok(None) => return stream(ResponseBody::empty()),
+            Err(_) => {}
+        }
+        // What is there with it leaves with it.
+        loop {
+            match poll_fn(|cx| Poll::Ready(going.poll_next(cx))).await {
+                Poll::Ready(Some(Ok(frame))) => event::append_message(&mut events, &frame),
+                Poll::Ready(Some(Err(answer))) => {
+                    event::append_message(&mut events, &answer.into_frame());
+                    return stream(ResponseBody::full(events));
+                }
+                Poll::Ready(None) => return stream(ResponseBody::full(events)),
+                Poll::Pending => break,
+            }
+        }
+        going.detach();
+        let head = (!events.is_empty()).then(|| events.into());
         stream(ResponseBody::events(Events::of_exchange(
-            head, outbox, cancel, keep_alive,
+            head, going, keep_alive,
         )))
     }
-}
-
-/// What was said before the answer, and the answer, in one write.
-async fn at_once(outbox: &Outbox, answer: &Answer) -> Reply {
-    let mut events = Vec::with_capacity(answer.frame.len() + 512);
-    outbox.done(None);
-    while let Some(Ok(frame)) = poll_fn(|cx| outbox.poll_next(cx)).await {
-        event::append_message(&mut events, &frame);
-    }
-    event::append_message(&mut events, &answer.frame);
-    stream(ResponseBody::full(events))
 }

@@ -1,13 +1,15 @@
 //! The legacy sessions: id → session and its streams. Nothing stays of a client that vanishes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use turnbuckle_session::{Exchange, Session};
+use turnbuckle_session::{Exchange, QuickHash, Session};
 use turnbuckle_types::Principal;
 
+use super::replay::Replay;
 use super::stream::Stream;
 use crate::config::Config;
 use crate::principal::Owner;
@@ -31,9 +33,18 @@ pub(crate) struct Open {
 
 #[derive(Debug, Default)]
 struct Streams {
-    kept: HashMap<u64, Arc<Stream>>,
+    kept: HashMap<u64, Arc<Stream>, QuickHash>,
+    /// Those of them that had not ended when that was last looked for.
+    running: Vec<u64>,
+    /// The others, those that ended first in front.
+    ended: VecDeque<Ended>,
+    /// Bytes that those keep.
+    bytes: usize,
     last: u64,
 }
+
+/// When a stream ended, which one it is, and how much it keeps.
+type Ended = (Instant, u64, usize);
 
 impl Open {
     fn streams(&self) -> MutexGuard<'_, Streams> {
@@ -45,10 +56,10 @@ impl Open {
     }
 
     /// A stream for one POST. It is kept for replay only once it is [`keep`](Self::keep)t.
-    pub(crate) fn new_stream(&self, config: &Config) -> Arc<Stream> {
+    pub(crate) fn new_stream(&self, replay: &Arc<Replay>) -> Arc<Stream> {
         let mut streams = self.streams();
         streams.last += 1;
-        Stream::new(streams.last, config.replay_events, config.replay_bytes)
+        replay.stream(streams.last)
     }
 
     /// Keeps a stream for replay. Beyond the bounds those that ended first are forgotten; `false`
@@ -58,11 +69,12 @@ impl Open {
         if self.is_over() {
             return false;
         }
-        streams.forget_first(config);
+        streams.forget_first(config, stream.replay());
         if streams.kept.len() >= config.max_streams {
             return false;
         }
         streams.kept.insert(stream.id, stream.clone());
+        streams.running.push(stream.id);
         true
     }
 
@@ -81,9 +93,15 @@ impl Open {
 
     fn forget_ended(&self, now: Instant, replay: Duration) {
         let expired = |ended| now.saturating_duration_since(ended) >= replay;
-        self.streams()
-            .kept
-            .retain(|_, stream| !stream.ended().is_some_and(expired));
+        let mut streams = self.streams();
+        streams.find_ended();
+        while streams.ended.front().is_some_and(|it| expired(it.0)) {
+            streams.forget_one();
+        }
+        slim(&mut streams.kept);
+        if streams.kept.is_empty() {
+            (streams.running, streams.ended) = Default::default();
+        }
     }
 
     fn is_idle(&self, now: Instant, config: &Config) -> bool {
@@ -124,17 +142,44 @@ impl Open {
 
 impl Streams {
     /// Makes room for one more stream, as far as that can be had of those that have ended.
-    fn forget_first(&mut self, config: &Config) {
-        let ended = |stream: &Arc<Stream>| Some((stream.ended()?, stream.id, stream.bytes()));
-        let mut ended: Vec<_> = self.kept.values().filter_map(ended).collect();
-        ended.sort_unstable();
-        let mut bytes: usize = ended.iter().map(|(_, _, bytes)| bytes).sum();
-        for (_, id, size) in ended {
-            if self.kept.len() < config.max_streams && bytes <= config.replay_session_bytes {
+    fn forget_first(&mut self, config: &Config, replay: &Replay) {
+        self.find_ended();
+        while !self.ended.is_empty() {
+            let fits = self.bytes <= config.replay_session_bytes && !replay.is_over();
+            if self.kept.len() < config.max_streams && fits {
                 break;
             }
+            self.forget_one();
+        }
+    }
+
+    /// Forgets what ended first.
+    fn forget_one(&mut self) {
+        if let Some((_, id, size)) = self.ended.pop_front() {
+            self.bytes -= size;
             self.kept.remove(&id);
-            bytes -= size;
+        }
+    }
+
+    /// Finds those that have ended meanwhile.
+    fn find_ended(&mut self) {
+        let known = self.ended.len();
+        let (kept, ended, bytes) = (&self.kept, &mut self.ended, &mut self.bytes);
+        self.running.retain(|id| {
+            let Some(stream) = kept.get(id) else {
+                return false;
+            };
+            let Some(end) = stream.ended() else {
+                return true;
+            };
+            let size = stream.bytes();
+            *bytes += size;
+            ended.push_back((end, *id, size));
+            false
+        });
+        if self.ended.len() > known + 1 {
+            // What was found earlier had ended before.
+            self.ended.make_contiguous()[known..].sort_unstable();
         }
     }
 }
@@ -144,11 +189,12 @@ impl Streams {
 pub(crate) struct Sessions {
     open: Mutex<Table>,
     config: Arc<Config>,
+    replay: Arc<Replay>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    by_id: HashMap<Box<str>, Arc<Open>>,
+    by_id: HashMap<Box<str>, Arc<Open>, QuickHash>,
     /// Whether somebody looks for idle sessions: only while there are any.
     swept: bool,
     /// When that was last done.
@@ -166,8 +212,14 @@ impl Sessions {
     pub(crate) fn new(config: Arc<Config>) -> Arc<Self> {
         Arc::new(Self {
             open: Mutex::default(),
+            replay: Replay::new(&config),
             config,
         })
+    }
+
+    /// What makes streams.
+    pub(crate) fn replay(&self) -> &Arc<Replay> {
+        &self.replay
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -177,14 +229,9 @@ impl Sessions {
     /// A session on which nothing was said yet. It is not in the table before
     /// [`admit`](Self::admit).
     pub(crate) fn prepare(&self, exchange: &Exchange, principal: Option<&Principal>) -> Arc<Open> {
-        let Config {
-            replay_events,
-            replay_bytes,
-            ..
-        } = *self.config;
-        let general = Stream::new(GENERAL, replay_events, replay_bytes);
+        let general = self.replay.stream(GENERAL);
         Arc::new(Open {
-            session: exchange.session(general.clone()),
+            session: exchange.session(general.clone(), principal),
             general,
             streams: Mutex::default(),
             owner: Owner::of(principal),
@@ -239,6 +286,25 @@ impl Sessions {
         removed.inspect(|open| open.end()).is_some()
     }
 
+    /// What the table holds: sessions, their streams, bytes of these, and requests under way.
+    pub(crate) fn held(&self) -> [(&'static str, usize); 4] {
+        let (mut streams, mut bytes, mut requests) = (0, 0, 0);
+        let table = self.table();
+        for open in table.by_id.values() {
+            let kept = &open.streams().kept;
+            streams += kept.len();
+            bytes += kept.values().map(|stream| stream.bytes()).sum::<usize>();
+            bytes += open.general.bytes();
+            requests += open.session.in_flight();
+        }
+        [
+            ("sessions", table.by_id.len()),
+            ("streams", streams),
+            ("replay bytes", bytes),
+            ("session requests", requests),
+        ]
+    }
+
     fn sweep_interval(&self) -> Duration {
         let Config {
             session_idle,
@@ -263,6 +329,7 @@ impl Sessions {
             }
             stays
         });
+        slim(&mut table.by_id);
         drop(table);
         idle.iter().for_each(|open| open.end());
     }
@@ -273,6 +340,13 @@ impl Drop for Sessions {
         for open in self.table().by_id.values() {
             open.end();
         }
+    }
+}
+
+/// Gives back the room of what is gone. A table does not do so by itself.
+fn slim<K: Eq + Hash, V, S: BuildHasher>(table: &mut HashMap<K, V, S>) {
+    if table.is_empty() || table.capacity() / 4 > table.len() {
+        table.shrink_to(table.len() * 2);
     }
 }
 
@@ -352,6 +426,7 @@ mod tests {
         // Nobody ever said that its handshake is over.
         tokio::time::sleep(Duration::from_secs(200)).await;
         assert!(sessions.table().by_id.is_empty());
+        assert_eq!(sessions.table().by_id.capacity(), 0);
         assert!(!sessions.table().swept, "nobody looks any more");
     }
 
@@ -360,7 +435,7 @@ mod tests {
         let (sessions, exchange) = sessions(Config::new());
         let id = open(&sessions, &exchange).unwrap();
         let open = sessions.get(&id, None).unwrap();
-        let stream = open.new_stream(&sessions.config);
+        let stream = open.new_stream(&sessions.replay);
         assert!(open.keep(&stream, &sessions.config));
         assert!(open.stream(stream.id).is_some());
         drop(sessions);
@@ -375,9 +450,9 @@ mod tests {
         let (sessions, exchange) = sessions(config.clone());
         let id = open(&sessions, &exchange).unwrap();
         let open = sessions.get(&id, None).unwrap();
-        let three: Vec<_> = (0..3).map(|_| open.new_stream(&config)).collect();
+        let three: Vec<_> = (0..3).map(|_| open.new_stream(&sessions.replay)).collect();
         assert!(three.iter().all(|stream| open.keep(stream, &config)));
-        let fourth = open.new_stream(&config);
+        let fourth = open.new_stream(&sessions.replay);
         assert!(!open.keep(&fourth, &config), "none has ended");
         three[1].done(None);
         assert!(open.keep(&fourth, &config));
@@ -385,12 +460,13 @@ mod tests {
         // Those that have ended have so many bytes together.
         let large = Answer {
             frame: vec![b'1'; 200],
+            tail: bytes::Bytes::new(),
             failure: None,
         };
         three[0].open(true);
         three[0].done(Some(large));
         three[2].done(None);
-        assert!(open.keep(&open.new_stream(&config), &config));
+        assert!(open.keep(&open.new_stream(&sessions.replay), &config));
         assert!(open.stream(three[0].id).is_none());
         assert!(open.stream(three[2].id).is_some());
     }

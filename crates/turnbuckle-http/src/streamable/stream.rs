@@ -12,17 +12,14 @@ use tokio::sync::futures::Notified;
 use tokio::time::Instant;
 use turnbuckle_session::{Answer, Full, Route};
 
+use super::replay::Replay;
 use crate::event;
-
-/// Connections that one stream may have at a time; the oldest ends when there is one more.
-const MAX_READERS: usize = 8;
 
 /// A stream with its log.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) id: u64,
-    max_events: usize,
-    max_bytes: usize,
+    replay: Arc<Replay>,
     state: Mutex<State>,
     space: Notify,
 }
@@ -38,6 +35,8 @@ struct State {
     next: u64,
     /// Up to where some reader has taken it.
     taken: u64,
+    /// Somebody is about to read it.
+    awaited: bool,
     /// Who is connected. The last one reads; those before it wait for their turn, so that every
     /// event goes to one of them.
     readers: Vec<Attached>,
@@ -76,7 +75,7 @@ pub(crate) enum First {
 }
 
 impl Stream {
-    pub(crate) fn new(id: u64, max_events: usize, max_bytes: usize) -> Arc<Self> {
+    pub(super) fn new(id: u64, replay: Arc<Replay>) -> Arc<Self> {
         let state = State {
             first: 1,
             next: 1,
@@ -85,8 +84,7 @@ impl Stream {
         };
         Arc::new(Self {
             id,
-            max_events,
-            max_bytes,
+            replay,
             state: Mutex::new(state),
             space: Notify::new(),
         })
@@ -100,6 +98,12 @@ impl Stream {
     pub(crate) fn is_silent(&self) -> bool {
         let state = self.state();
         state.log.is_empty() && !state.paused
+    }
+
+    /// Says that somebody is about to read it, for as long as what this gives is there.
+    pub(crate) fn awaited(self: &Arc<Self>) -> Awaited {
+        self.state().awaited = true;
+        Awaited(self.clone())
     }
 
     pub(crate) fn poll_first(&self, cx: &mut Context<'_>) -> Poll<First> {
@@ -121,7 +125,7 @@ impl Stream {
         let mut state = self.state();
         state.streaming = true;
         state.resumable = resumable;
-        let answer = state.answer.take().map(|answer| answer.frame);
+        let answer = state.answer.take().map(Answer::into_frame);
         for frame in std::mem::take(&mut state.parts).into_iter().chain(answer) {
             self.push(&mut state, &frame);
         }
@@ -145,7 +149,7 @@ impl Stream {
         state.taken = next;
         state.newest += 1;
         let number = state.newest;
-        let crowded = state.readers.len() >= MAX_READERS;
+        let crowded = state.readers.len() >= self.replay.readers;
         let oldest = crowded.then(|| state.readers.remove(0));
         state.readers.push(Attached {
             number,
@@ -162,12 +166,17 @@ impl Stream {
 
     /// Whether somebody reads it.
     pub(crate) fn is_attached(&self) -> bool {
-        !self.state().readers.is_empty()
+        self.state().is_read()
     }
 
     /// When it ended, if it has.
     pub(crate) fn ended(&self) -> Option<Instant> {
         self.state().ended
+    }
+
+    /// Who counts what it keeps.
+    pub(super) fn replay(&self) -> &Replay {
+        &self.replay
     }
 
     /// Bytes that are kept for replay.
@@ -192,14 +201,23 @@ impl Stream {
         let event = event::numbered(self.id, state.next, frame);
         state.next += 1;
         state.bytes += event.len();
+        self.replay.keep(event.len());
         state.log.push_back(event);
-        // What was taken may be forgotten; what nobody comes for is forgotten too, at the bound.
-        while state.log.len() > self.max_events || state.bytes > self.max_bytes {
+        self.trim(state);
+    }
+
+    /// Forgets what is over a bound: what was taken, and what nobody comes for.
+    fn trim(&self, state: &mut State) {
+        while state.log.len() > self.replay.events
+            || state.bytes > self.replay.bytes
+            || self.replay.is_over()
+        {
             if state.log.len() == 1 || (state.is_read() && state.first >= state.taken) {
                 break;
             }
             if let Some(oldest) = state.log.pop_front() {
                 state.bytes -= oldest.len();
+                self.replay.forget(oldest.len());
                 state.first += 1;
                 state.taken = state.taken.max(state.first);
             }
@@ -207,9 +225,34 @@ impl Stream {
     }
 }
 
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.replay.forget(state.bytes);
+    }
+}
+
 impl State {
     fn is_read(&self) -> bool {
-        !self.readers.is_empty()
+        self.awaited || !self.readers.is_empty()
+    }
+}
+
+/// Somebody who is about to read a stream.
+#[derive(Debug)]
+pub(crate) struct Awaited(Arc<Stream>);
+
+impl Awaited {
+    /// Reads it, from its beginning.
+    pub(crate) fn reader(self) -> Option<Reader> {
+        self.0.attach(None)
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        self.0.state().awaited = false;
+        self.0.space.notify_waiters();
     }
 }
 
@@ -256,6 +299,9 @@ impl Reader {
             let at = usize::try_from(state.taken - state.first).unwrap_or(usize::MAX);
             let event = state.log.get(at).cloned();
             state.taken += 1;
+            if self.stream.replay.is_over() {
+                self.stream.trim(&mut state);
+            }
             drop(state);
             self.stream.space.notify_waiters();
             return Poll::Ready(event);
@@ -265,6 +311,20 @@ impl Reader {
         }
         state.readers[place].waker = Some(cx.waker().clone());
         Poll::Pending
+    }
+}
+
+impl Reader {
+    /// Takes all that is there. Whether there will be no more.
+    pub(crate) fn take_all(&self, out: &mut Vec<u8>) -> bool {
+        let mut cx = Context::from_waker(Waker::noop());
+        loop {
+            match self.poll_next(&mut cx) {
+                Poll::Ready(Some(event)) => out.extend_from_slice(&event),
+                Poll::Ready(None) => return true,
+                Poll::Pending => return false,
+            }
+        }
     }
 }
 
@@ -288,7 +348,10 @@ impl Route for Stream {
         if state.is_read() {
             let behind = usize::try_from(state.next - state.taken).unwrap_or(usize::MAX);
             let bytes: usize = state.log.iter().rev().take(behind).map(Bytes::len).sum();
-            let fits = behind < self.max_events && bytes + frame.len() <= self.max_bytes;
+            let Replay {
+                events, bytes: max, ..
+            } = *self.replay;
+            let fits = behind < events && bytes + frame.len() <= max;
             if behind > 0 && !fits {
                 return Err(Full(frame));
             }
@@ -308,10 +371,10 @@ impl Route for Stream {
             return Ok(());
         }
         if state.streaming || !state.log.is_empty() {
-            self.push(&mut state, &answer.frame);
+            self.push(&mut state, &answer.into_frame());
             wake(state);
         } else {
-            state.parts.push(answer.frame);
+            state.parts.push(answer.into_frame());
         }
         Ok(())
     }
@@ -323,7 +386,7 @@ impl Route for Stream {
         }
         match answer {
             Some(answer) if state.streaming || !state.log.is_empty() => {
-                self.push(&mut state, &answer.frame);
+                self.push(&mut state, &answer.into_frame());
             }
             answer => state.answer = answer,
         }
@@ -333,6 +396,10 @@ impl Route for Stream {
 
     fn is_heard(&self) -> bool {
         self.is_attached()
+    }
+
+    fn stir(&self) {
+        self.wake();
     }
 
     fn pause(&self) {
@@ -381,6 +448,7 @@ fn array(answers: &mut Vec<Vec<u8>>) -> Option<Answer> {
     answers.clear();
     Some(Answer {
         frame,
+        tail: Bytes::new(),
         failure: None,
     })
 }

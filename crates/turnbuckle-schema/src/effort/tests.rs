@@ -3,8 +3,10 @@ use serde_json::json;
 
 use super::*;
 
+const MAX_WORK: u64 = 10_000_000;
+
 fn of(schema: Value, value: &Value) -> Option<Effort> {
-    effort(&Plan::of(&schema), value)
+    effort(&Plan::of(&schema), value, MAX_WORK)
 }
 
 fn work(schema: Value, value: Value) -> u64 {
@@ -96,7 +98,7 @@ proptest! {
 /// The most repetitions that a value of this kind may have, found by trying.
 fn most(schema: &Value, value: impl Fn(usize) -> Value) -> usize {
     let plan = Plan::of(schema);
-    let fits = |n: usize| effort(&plan, &value(n)).is_some();
+    let fits = |n: usize| effort(&plan, &value(n), MAX_WORK).is_some();
     let (mut low, mut high) = (0, 1 << 20);
     while high - low > 1 {
         let middle = usize::midpoint(low, high);

@@ -5,10 +5,13 @@ use serde_json::{Map, Value, json};
 use super::conjoin::conjoin;
 use super::enums::{exclude_each_other, fold, type_of};
 use super::words::{name_of, note};
-use crate::check::{Checked, Dialect, MAX_EXPANDED, address};
+use crate::check::{Checked, Dialect, address};
 use crate::fault::SchemaFault;
 use crate::keywords::resolve;
 use crate::shorten::shorten;
+
+/// The most subschemas that are written.
+const MOST: usize = 20_000;
 
 type Keywords = Map<String, Value>;
 
@@ -49,7 +52,7 @@ impl<'a> Portable<'a> {
 
     fn make(&mut self, schema: &'a Value) -> Result<Made, SchemaFault> {
         self.written += 1;
-        if self.written > MAX_EXPANDED {
+        if self.written > MOST {
             return Err(SchemaFault::TooLarge);
         }
         let Value::Object(keywords) = schema else {

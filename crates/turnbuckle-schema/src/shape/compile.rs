@@ -10,7 +10,7 @@ use super::node::{Array, Id, Kinds, Member, Node, Object, Pattern, Range, Text};
 use crate::check::{Checked, Dialect, address};
 use crate::fault::SchemaFault;
 use crate::keywords::{is_assertion, resolve};
-use crate::pattern::{ALL_PATTERNS, MAX_PATTERN, states};
+use crate::pattern::states;
 use crate::shorten::shorten;
 
 /// The node that anything fits.
@@ -33,7 +33,7 @@ pub(super) fn compile(checked: &Checked) -> Result<Compiled, SchemaFault> {
     let mut compiler = Compiler {
         root: &checked.schema,
         dialect: checked.dialect,
-        size_of_pattern: (ALL_PATTERNS / checked.patterns.max(1)).min(MAX_PATTERN),
+        size_of_pattern: checked.limits.size_of_pattern(checked.patterns),
         nodes: vec![
             Node::ANYTHING,
             Node {

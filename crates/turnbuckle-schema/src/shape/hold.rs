@@ -16,9 +16,6 @@ use super::told;
 use crate::shorten::shorten;
 use crate::violation::{MAX_VIOLATIONS, Violation};
 
-/// The most work of deciding about one value: about one for each comparison.
-const MAX_WORK: u64 = 4_000_000;
-
 /// The most work of telling what is wrong.
 const MAX_TOLD: u64 = 1_000_000;
 
@@ -49,11 +46,12 @@ pub(super) struct Holder<'s> {
 type End<'v> = Result<Cursor<'v>, Stop>;
 
 impl<'s> Holder<'s> {
-    /// A walk that ends at the first fault.
-    pub(super) fn deciding(nodes: &'s [Node]) -> Self {
+    /// A walk that ends at the first fault, or when that much work was done: about one for each
+    /// comparison.
+    pub(super) fn deciding(nodes: &'s [Node], work: u64) -> Self {
         Self {
             nodes,
-            work: MAX_WORK,
+            work,
             chain: 0,
             told: None,
         }
@@ -62,9 +60,8 @@ impl<'s> Holder<'s> {
     /// What is wrong with a value that does not fit; empty if it is too much work to say.
     pub(super) fn tell(nodes: &'s [Node], root: Id, text: &str) -> Vec<Violation> {
         let mut holder = Self {
-            work: MAX_TOLD,
             told: Some(Vec::new()),
-            ..Self::deciding(nodes)
+            ..Self::deciding(nodes, MAX_TOLD)
         };
         let _ = holder.hold(root, Cursor::new(text), &Place::ROOT);
         holder.told.unwrap_or_default()

@@ -22,9 +22,9 @@ const MAX_STEPS: usize = 100_000;
 const MAX_GROWTH: usize = 16;
 
 /// The mended text of a value, if there is something to mend.
-pub(super) fn repair(nodes: &[Node], root: Id, text: &str) -> Option<String> {
+pub(super) fn repair(nodes: &[Node], root: Id, text: &str, work: u64) -> Option<String> {
     let mut mender = Mender {
-        holder: Holder::deciding(nodes),
+        holder: Holder::deciding(nodes, work),
         steps: MAX_STEPS,
         room: text.len().saturating_mul(MAX_GROWTH) + 4096,
         depth: 0,

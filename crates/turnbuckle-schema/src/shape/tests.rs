@@ -407,3 +407,17 @@ fn the_longest_chain_that_is_followed_fits_the_stack() {
     let violations = shape(inner).check(raw(&text)).unwrap_err();
     assert!(violations.is_too_costly());
 }
+
+#[test]
+fn patterns_are_bounded_by_a_setting() {
+    let schema: Schema = r#"{"pattern":"^(abc){50}$"}"#.parse().unwrap();
+    for (bytes, fits) in [(1 << 20, true), (64, false)] {
+        let limits = SchemaLimits::new().pattern_bytes(bytes);
+        let compiled = Shape::compile_within(&schema, &limits);
+        assert_eq!(compiled.is_ok(), fits, "{bytes}");
+        if let Err(fault) = compiled {
+            let fault = fault.to_string();
+            assert!(fault.contains("(SchemaLimits::pattern_bytes)"), "{fault}");
+        }
+    }
+}

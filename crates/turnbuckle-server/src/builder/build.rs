@@ -20,9 +20,23 @@ use crate::subscription::Hub;
 impl ServerBuilder {
     /// The server.
     ///
+    /// The schemas that types make are not made yet, so that a server with many tools starts at
+    /// once. Only a build with debug assertions makes and checks them here; see [`Server::check`].
+    /// Elsewhere a tool whose schema is none that a tool can have is not listed, its calls are
+    /// answered with an error that says why, and the log tells of it.
+    ///
     /// # Errors
     /// When a definition is not valid, or two of a kind have the same name.
-    pub fn build(mut self) -> Result<Server, BuildError> {
+    pub fn build(self) -> Result<Server, BuildError> {
+        let server = self.assemble()?;
+        if cfg!(debug_assertions) {
+            server.check()?;
+        }
+        Ok(server)
+    }
+
+    /// The server, before a schema of its types is made.
+    pub(crate) fn assemble(mut self) -> Result<Server, BuildError> {
         let common = std::mem::take(&mut self.group.common);
         let scope = Scope::of_server(common, self.schemas, self.max_blocking)?;
         let mut registry = Registry::new();
@@ -68,6 +82,7 @@ impl ServerBuilder {
             page_size: self.page_size,
             list_cache: self.list_cache,
             max_subscriptions: self.max_subscriptions,
+            max_waiting: self.max_waiting,
             roots_changed: self.roots_changed,
             hub: Hub::default(),
             scope,

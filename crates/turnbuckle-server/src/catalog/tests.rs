@@ -12,6 +12,12 @@ impl Item for Named {
     }
 }
 
+impl<T: Item> Catalog<T> {
+    fn insert(&self, item: T) {
+        self.edit(vec![Edit::Put(item)]);
+    }
+}
+
 fn catalog(names: &[&str]) -> Catalog<Named> {
     let catalog = Catalog::new(ListKind::Tools);
     for name in names {
@@ -30,6 +36,17 @@ fn list(catalog: &Catalog<Named>, principal: Option<&Principal>) -> String {
         .page(Revision::NEWEST, None, size, principal, encode)
         .unwrap();
     String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn a_name_is_added_once() {
+    let mut catalog = catalog(&["b", "a"]);
+    let item = |name: &str| Named(name.into(), Access::default());
+    assert!(catalog.add(item("c")).is_ok());
+    assert!(catalog.add(item("a")).is_err_and(|(_, before)| before == 1));
+    assert_eq!(list(&catalog, None), "b,a,c");
+    assert!(place(9) < place(10) && place(255) < place(256));
+    assert_eq!(&*place(0x1_2f0), "0000000012f0");
 }
 
 #[test]

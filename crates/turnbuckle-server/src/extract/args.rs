@@ -30,7 +30,9 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Args<T> {
 
     fn needs(needs: &mut Needs) {
         needs.arguments(derived::<T>);
-        needs.order = fields_of::<T>();
+        let fields = fields_of::<T>();
+        needs.unsure |= fields.is_none();
+        needs.order = fields.unwrap_or_default();
     }
 }
 

@@ -95,12 +95,17 @@ impl Incoming<'_> {
     }
 }
 
+/// Makes the schema of a type.
+pub(crate) type MakeSchema = fn() -> Result<Schema, BuildError>;
+
 /// What handlers need when their server is built.
 #[derive(Debug, Default)]
 pub struct Needs {
-    pub(crate) arguments: Option<fn() -> Result<Schema, BuildError>>,
+    pub(crate) arguments: Option<MakeSchema>,
     /// The names of the arguments as they were declared.
     pub(crate) order: &'static [&'static str],
+    /// Whether only the schema tells that the arguments are an object.
+    pub(crate) unsure: bool,
     pub(crate) states: Vec<(TypeId, &'static str)>,
     pub(crate) asks: bool,
     pub(crate) http: bool,
@@ -109,19 +114,23 @@ pub struct Needs {
 }
 
 impl Needs {
-    pub(crate) fn arguments(&mut self, schema: fn() -> Result<Schema, BuildError>) {
+    pub(crate) fn arguments(&mut self, schema: MakeSchema) {
         self.torn |= self.arguments.replace(schema).is_some();
+    }
+
+    /// What makes the schema of the arguments that the handler takes.
+    pub(crate) fn source(&self) -> Result<MakeSchema, BuildError> {
+        if self.torn {
+            return Err(BuildError::new(
+                "two parameters of the handler take its arguments: put them into one struct",
+            ));
+        }
+        Ok(self.arguments.unwrap_or(derived::<()>))
     }
 
     /// The schema of the arguments that the handler takes.
     pub(crate) fn schema(&self) -> Result<Schema, BuildError> {
-        match self.arguments {
-            _ if self.torn => Err(BuildError::new(
-                "two parameters of the handler take its arguments: put them into one struct",
-            )),
-            Some(schema) => schema(),
-            None => derived::<()>(),
-        }
+        self.source()?()
     }
 }
 

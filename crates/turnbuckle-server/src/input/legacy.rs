@@ -26,8 +26,8 @@ pub(crate) enum NoAnswer {
 
 /// Asks a legacy client all questions of a round.
 pub(crate) async fn ask(call: &Call, requests: &InputRequests) -> Result<Map<Json>, NoAnswer> {
-    let peer = peer(call)?;
     check(requests, call).map_err(NoAnswer::Unable)?;
+    let peer = peer(call)?;
     let mut asked: Vec<(&str, Pending<'_>)> = Vec::with_capacity(requests.len());
     for (key, request) in requests.iter() {
         let request = told(call, request.clone())?;
@@ -43,8 +43,9 @@ pub(crate) async fn ask_one(call: &Call, request: InputRequest) -> Result<Json, 
 }
 
 fn peer(call: &Call) -> Result<Peer, NoAnswer> {
-    call.peer()
-        .ok_or_else(|| NoAnswer::Unable(Error::internal("a modern client takes no requests")))
+    call.peer().ok_or_else(|| {
+        NoAnswer::Unable(Error::internal("there is no session to ask the client in"))
+    })
 }
 
 /// A question in the words of the client's revision.

@@ -39,6 +39,11 @@ pub(crate) struct Round {
 }
 
 impl Round {
+    /// Whether a request brings nothing back from an earlier round.
+    pub(crate) fn is_first(params: &Params<'_>) -> bool {
+        params.input_responses.is_none() && params.request_state.is_none()
+    }
+
     /// The handler may ask in the middle.
     pub(crate) fn asking(&self, legacy: bool) {
         self.asks.store(true, Ordering::Relaxed);
@@ -154,7 +159,7 @@ impl Rounds {
         target: &Target<'_>,
         call: &Call,
     ) -> Result<Option<Round>, Error> {
-        if params.input_responses.is_none() && params.request_state.is_none() {
+        if Round::is_first(params) {
             return Ok(None);
         }
         let mut round = Round {

@@ -5,25 +5,33 @@ use std::sync::OnceLock;
 use serde_json::value::RawValue;
 #[cfg(feature = "validate")]
 use turnbuckle_schema::Validator;
-use turnbuckle_schema::{SchemaFault, Shape, Violations};
+use turnbuckle_schema::{SchemaLimits, Shape, Violations};
 use turnbuckle_types::{Error, Schema};
 
 use crate::error::BuildError;
+use crate::extract::MakeSchema;
 
 /// A schema with what checks values against it.
 ///
 /// One that is written by hand is compiled at once, so that it is known to be good; one that a type
-/// made is taken to be, and compiled when it is first needed: a server starts without waiting for
-/// it.
+/// makes is taken to be, and made and compiled when it is first needed: a server starts without
+/// waiting for it.
 #[derive(Debug)]
 pub(crate) enum Held {
     /// A type made it, and vouches for what it says, but for what attributes add.
     Derived {
-        schema: Schema,
-        shape: OnceLock<Result<Shape, SchemaFault>>,
+        source: Source,
+        shape: OnceLock<Result<Shape, BuildError>>,
     },
     /// Somebody wrote it: every value is checked.
     Written(Written),
+}
+
+/// Where a schema comes from that a type makes.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Made(Schema),
+    Type(MakeSchema),
 }
 
 /// What a schema that was written by hand is enforced with.
@@ -40,9 +48,19 @@ pub(crate) struct Written {
 }
 
 impl Held {
+    /// What a type made.
     pub(crate) fn derived(schema: Schema) -> Self {
+        Self::from_source(Source::Made(schema))
+    }
+
+    /// What a type makes when it is first needed.
+    pub(crate) fn of_type(make: MakeSchema) -> Self {
+        Self::from_source(Source::Type(make))
+    }
+
+    fn from_source(source: Source) -> Self {
         Self::Derived {
-            schema,
+            source,
             shape: OnceLock::new(),
         }
     }
@@ -50,13 +68,18 @@ impl Held {
     /// # Errors
     /// If the schema is not good, or says more than this build of the library can check.
     #[cfg(feature = "validate")]
-    pub(crate) fn written(schema: &Schema, objects: bool) -> Result<Self, BuildError> {
+    pub(crate) fn written(
+        schema: &Schema,
+        objects: bool,
+        limits: &SchemaLimits,
+    ) -> Result<Self, BuildError> {
+        let validator = Validator::compile_within(schema, limits);
         let validator = match objects {
-            true => Validator::compile_object(schema),
-            false => Validator::compile(schema),
+            true => validator.and_then(Validator::of_objects),
+            false => validator,
         };
         Ok(Self::Written(Written {
-            shape: Shape::compile(schema).ok(),
+            shape: Shape::compile_within(schema, limits).ok(),
             validator: validator.map_err(|fault| BuildError::new(fault.to_string()))?,
         }))
     }
@@ -64,10 +87,14 @@ impl Held {
     /// # Errors
     /// If the schema is not good, or says more than this build of the library can check.
     #[cfg(not(feature = "validate"))]
-    pub(crate) fn written(schema: &Schema, objects: bool) -> Result<Self, BuildError> {
+    pub(crate) fn written(
+        schema: &Schema,
+        objects: bool,
+        limits: &SchemaLimits,
+    ) -> Result<Self, BuildError> {
         let shape = match objects {
-            true => Shape::compile_object(schema),
-            false => Shape::compile(schema),
+            true => Shape::compile_object_within(schema, limits),
+            false => Shape::compile_within(schema, limits),
         };
         let shape = shape.map_err(|fault| BuildError::new(fault.to_string()))?;
         if let Some(keyword) = shape.uncovered() {
@@ -85,7 +112,7 @@ impl Held {
     /// If a type made a schema that is not good.
     pub(crate) fn constrains(&self) -> Result<bool, Error> {
         match self {
-            Self::Derived { schema, shape } => Ok(compiled(schema, shape)?.constrains()),
+            Self::Derived { source, shape } => Ok(compiled(source, shape)?.constrains()),
             Self::Written(_) => Ok(true),
         }
     }
@@ -96,7 +123,7 @@ impl Held {
     /// If a type made a schema that is not good.
     pub(crate) fn check(&self, value: &RawValue) -> Result<Result<(), Violations>, Error> {
         match self {
-            Self::Derived { schema, shape } => Ok(compiled(schema, shape)?.check(value)),
+            Self::Derived { source, shape } => Ok(compiled(source, shape)?.check(value)),
             Self::Written(written) => Ok(written.check(value)),
         }
     }
@@ -104,7 +131,7 @@ impl Held {
     /// The value that was meant, if that is another one.
     pub(crate) fn repair(&self, value: &RawValue) -> Option<Box<RawValue>> {
         match self {
-            Self::Derived { schema, shape } => compiled(schema, shape).ok()?.repair(value),
+            Self::Derived { source, shape } => compiled(source, shape).ok()?.repair(value),
             Self::Written(written) => written.repair(value),
         }
     }
@@ -121,19 +148,37 @@ impl Written {
     }
 }
 
+/// What a schema that a type made is checked with.
+///
+/// # Errors
+/// If the schema is not good.
+pub(crate) fn compile(schema: &Schema) -> Result<Shape, BuildError> {
+    Shape::compile(schema).map_err(|fault| BuildError::new(fault.to_string()))
+}
+
 fn compiled<'a>(
-    schema: &Schema,
-    shape: &'a OnceLock<Result<Shape, SchemaFault>>,
+    source: &Source,
+    shape: &'a OnceLock<Result<Shape, BuildError>>,
 ) -> Result<&'a Shape, Error> {
-    shape
-        .get_or_init(|| Shape::compile(schema))
-        .as_ref()
-        .map_err(|fault| Error::internal(format!("a schema of the tool is not valid: {fault}")))
+    let make = || match source {
+        Source::Made(schema) => compile(schema),
+        Source::Type(make) => compile(&make()?),
+    };
+    shape.get_or_init(make).as_ref().map_err(invalid)
+}
+
+/// A type made a schema that is not good.
+pub(crate) fn invalid(fault: &BuildError) -> Error {
+    Error::internal(format!("a schema of the tool is not valid: {fault}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn written(schema: &Schema, objects: bool) -> Result<Held, BuildError> {
+        Held::written(schema, objects, &SchemaLimits::default())
+    }
 
     fn schema(text: &str) -> Schema {
         text.parse().unwrap()
@@ -142,12 +187,12 @@ mod tests {
     #[test]
     fn what_is_written_is_checked_at_once_and_what_a_type_made_later() {
         let bad = schema(r#"{"type":"object","properties":{"a":{"type":5}}}"#);
-        assert!(Held::written(&bad, true).is_err());
+        assert!(written(&bad, true).is_err());
         assert!(Held::derived(bad).constrains().is_err());
 
         let good = schema(r#"{"type":"object","properties":{"a":{"minimum":3}}}"#);
         let two: &RawValue = serde_json::from_str(r#"{"a":2}"#).unwrap();
-        let written = Held::written(&good, true).unwrap();
+        let written = written(&good, true).unwrap();
         assert!(written.check(two).unwrap().is_err());
         let derived = Held::derived(good);
         assert!(derived.constrains().unwrap());
@@ -156,14 +201,14 @@ mod tests {
 
     #[test]
     fn arguments_are_objects() {
-        assert!(Held::written(&schema(r#"{"type":"array"}"#), true).is_err());
-        assert!(Held::written(&schema(r#"{"type":"array"}"#), false).is_ok());
+        assert!(written(&schema(r#"{"type":"array"}"#), true).is_err());
+        assert!(written(&schema(r#"{"type":"array"}"#), false).is_ok());
     }
 
     #[test]
     fn what_cannot_be_checked_is_not_taken() {
         let not = schema(r#"{"type":"object","not":{"required":["a"]}}"#);
-        let held = Held::written(&not, true);
+        let held = written(&not, true);
         if cfg!(feature = "validate") {
             let value: &RawValue = serde_json::from_str(r#"{"a":2}"#).unwrap();
             assert!(held.unwrap().check(value).unwrap().is_err());

@@ -12,6 +12,6 @@ mod place;
 
 pub(crate) use arguments::ArgumentError;
 pub(crate) use derive::{input_schema_of, output_schema_of};
-pub(crate) use held::Held;
+pub(crate) use held::{Held, compile, invalid};
 pub(crate) use intake::Intake;
 pub(crate) use order::{fields_of, in_order};

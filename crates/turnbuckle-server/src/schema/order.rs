@@ -8,9 +8,9 @@ use serde::forward_to_deserialize_any;
 use serde_json::value::RawValue;
 use turnbuckle_types::{Map, Schema};
 
-/// The names of the fields of `T` in their order; nothing, where `T` is no plain struct.
-pub(crate) fn fields_of<T: DeserializeOwned>() -> &'static [&'static str] {
-    let mut fields: &[&str] = &[];
+/// The names of the fields of `T` in their order, where `T` is a plain struct.
+pub(crate) fn fields_of<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
+    let mut fields = None;
     // The answer is the question that the type asks; there is no value to give.
     drop(T::deserialize(Probe(&mut fields)));
     fields
@@ -48,7 +48,7 @@ fn arranged(schema: &Schema, fields: &[&str]) -> Option<Schema> {
     Schema::of(&whole).ok()
 }
 
-struct Probe<'a>(&'a mut &'static [&'static str]);
+struct Probe<'a>(&'a mut Option<&'static [&'static str]>);
 
 impl<'de> Deserializer<'de> for Probe<'_> {
     type Error = Asked;
@@ -63,7 +63,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         fields: &'static [&'static str],
         _: V,
     ) -> Result<V::Value, Asked> {
-        *self.0 = fields;
+        *self.0 = Some(fields);
         Err(Asked)
     }
 
@@ -120,10 +120,11 @@ mod tests {
 
     #[test]
     fn the_order_is_that_of_the_declaration() {
-        assert_eq!(fields_of::<Person>(), ["name", "years", "active"]);
-        assert_eq!(fields_of::<Wrapped>(), ["name", "years", "active"]);
-        assert!(fields_of::<String>().is_empty());
-        assert!(fields_of::<()>().is_empty());
+        let fields: &[&str] = &["name", "years", "active"];
+        assert_eq!(fields_of::<Person>(), Some(fields));
+        assert_eq!(fields_of::<Wrapped>(), Some(fields));
+        assert_eq!(fields_of::<String>(), None);
+        assert_eq!(fields_of::<()>(), None);
     }
 
     #[test]

@@ -152,6 +152,7 @@ impl Conversation {
         let mut waiting = Waiting {
             conversation: self,
             id,
+            answered: false,
             sent: false,
             // What opens a connection is never cancelled, and an exchange of the modern era is by
             // closing it.
@@ -190,6 +191,7 @@ impl Conversation {
             tokio::select! {
                 biased;
                 answer = &mut answer => {
+                    waiting.answered = true;
                     return match answer {
                         Ok(outcome) => outcome,
                         Err(_) => Err(self.why_lost()),
@@ -207,7 +209,9 @@ impl Conversation {
                         waiting.sent = true;
                     }
                     Ok(()) => {
-                        return answer.try_recv().unwrap_or_else(|_| Err(AskError::Link {
+                        let answer = answer.try_recv();
+                        waiting.answered = answer.is_ok();
+                        return answer.unwrap_or_else(|_| Err(AskError::Link {
                             error: LinkError::Violation {
                                 reason: "the exchange ended without an answer to the request"
                                     .into(),
@@ -229,6 +233,8 @@ impl Conversation {
 struct Waiting<'a> {
     conversation: &'a Arc<Conversation>,
     id: RequestId,
+    /// It is not among those that wait any more.
+    answered: bool,
     sent: bool,
     by_message: bool,
     late: Option<Late>,
@@ -236,6 +242,9 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
+        if self.answered {
+            return;
+        }
         let unanswered = self.conversation.kernel().response(Some(&self.id));
         if unanswered.is_none() || !self.sent || !self.by_message || self.conversation.is_lost() {
             return;

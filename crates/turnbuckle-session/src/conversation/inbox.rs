@@ -68,6 +68,9 @@ impl Conversation {
     }
 
     fn message(&self, frame: &Bytes, text: &str, exchange: Option<&RequestId>) {
+        if let Some((id, result)) = rpc::plain_result(text) {
+            return self.deliver(Some(&id), Ok(RawResult::new(frame, result)));
+        }
         match rpc::decode::<Params<'_>>(text) {
             Ok(Message::Response(response)) => {
                 let id = match (&response.id, &response.outcome) {
@@ -79,11 +82,7 @@ impl Conversation {
                     Ok(result) => Ok(RawResult::new(frame, result.get())),
                     Err(error) => Err(AskError::Refused(error)),
                 };
-                let Some(pending) = self.kernel().response(id) else {
-                    tracing::debug!(?id, "an answer to a request that nobody made");
-                    return;
-                };
-                let _ = pending.answered.send(outcome);
+                self.deliver(id, outcome);
             }
             Ok(Message::Notification(notification)) => {
                 self.notification(&notification, text);
@@ -91,6 +90,14 @@ impl Conversation {
             Ok(Message::Request(request)) => self.request(request, text),
             Err(_) => self.skip(text),
         }
+    }
+
+    fn deliver(&self, id: Option<&RequestId>, outcome: Result<RawResult, AskError>) {
+        let Some(pending) = self.kernel().response(id) else {
+            tracing::debug!(?id, "an answer to a request that nobody made");
+            return;
+        };
+        let _ = pending.answered.send(outcome);
     }
 
     fn skip(&self, text: &str) {
@@ -157,7 +164,7 @@ impl Conversation {
     fn request(&self, request: rpc::Request<'_, Params<'_>>, text: &str) {
         let Some(me) = self.me.upgrade() else { return };
         let reply = |features, reply: Reply| {
-            let frame = answer(&request.id, &reply, features, None).frame;
+            let frame = answer(&request.id, &reply, features, None).into_frame();
             me.clone().reply(frame);
         };
         let Some(features) = self.features() else {
@@ -183,10 +190,12 @@ impl Conversation {
                 return;
             }
             let step = kernel.request(&request.id, method, features.era);
-            if matches!(step, Step::Serve) {
-                kernel.begin(request.id.clone(), asked.signal().clone());
+            match step {
+                Step::Serve => kernel
+                    .begin(request.id.clone(), asked.signal().clone())
+                    .map_or_else(Step::Refuse, |()| Step::Serve),
+                step => step,
             }
-            step
         };
         match step {
             Step::Pong => reply(features, Reply::complete(EmptyResult::new())),
@@ -225,7 +234,7 @@ impl Conversation {
         if let Some(reply) = reply.filter(|_| wanted)
             && let Some(_place) = self.place()
         {
-            self.respond(answer(&id, &reply, features, None).frame)
+            self.respond(answer(&id, &reply, features, None).into_frame())
                 .await;
         }
     }
@@ -236,7 +245,9 @@ impl Conversation {
         let place = self.replies.clone().try_acquire_owned();
         place
             .inspect_err(|_| {
-                tracing::debug!("the server does not take its answers: one is dropped")
+                tracing::debug!(
+                    "the server does not take its answers: one is dropped (ConversationLimits::replies)"
+                )
             })
             .ok()
     }
@@ -253,12 +264,14 @@ impl Conversation {
 
     async fn respond(&self, frame: Vec<u8>) {
         let responding = self.carry(frame, ParcelKind::Response, "");
-        match driver::in_time(responding).await {
+        match driver::in_time(self.limits.reply_time, responding).await {
             Some(Ok(())) => {}
             Some(Err(error)) => {
                 tracing::debug!(%error, "an answer to the server could not be sent");
             }
-            None => tracing::debug!("the server did not take an answer"),
+            None => tracing::debug!(
+                "the server did not take an answer in time (ConversationLimits::reply_time)"
+            ),
         }
     }
 

@@ -25,15 +25,12 @@ pub use host::{Host, ServerRequest};
 use inbox::Door;
 
 use crate::driver;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Unasked};
 use crate::link::{Link, LinkError, LinkKind, Parcel, ParcelKind};
 use crate::patience::Heard;
-use crate::{About, Connector, Signal, Speaks};
+use crate::{About, Connector, Rate, Signal, Speaks, setters};
 
-/// Answers that need nobody and wait for a server to take them; more are dropped.
-const MAX_REPLIES: usize = 1024;
-
-/// How much a server may have going at once.
+/// How much a server may have going at once, how fast it may ask, and how long that may take.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConversationLimits {
@@ -46,6 +43,22 @@ pub struct ConversationLimits {
     /// How long answering one request of the server may take, or what it asks inside one result;
     /// users are asked here, so it is long: default ten minutes.
     pub answer_deadline: Duration,
+    /// Answers to the server that may wait for it to take them; more are dropped. Default 1,024.
+    pub replies: usize,
+    /// How long the server may take to take an answer; then it is dropped. Default 60 s.
+    pub reply_time: Duration,
+    /// How often the server may ask for sampling; what comes faster is refused as if the user had.
+    /// Default 10 a second, 100 at once.
+    pub sampling: Rate,
+    /// How often the server may ask the user; what comes faster is refused. Default 10 a second,
+    /// 100 at once.
+    pub elicitation: Rate,
+    /// Questions that one round of a modern request, or one error, may hold. Default 32.
+    pub questions: usize,
+    /// Pages that one list may have; a list that goes on ends in an error. Default 10,000.
+    pub list_pages: usize,
+    /// Items that are collected of one list; longer ones can be read as streams. Default 100,000.
+    pub list_items: usize,
 }
 
 impl Default for ConversationLimits {
@@ -55,7 +68,47 @@ impl Default for ConversationLimits {
             in_flight: 64,
             batch: 100,
             answer_deadline: Duration::from_secs(600),
+            replies: 1024,
+            reply_time: Duration::from_secs(60),
+            sampling: Rate::per_second(10).burst(100),
+            elicitation: Rate::per_second(10).burst(100),
+            questions: 32,
+            list_pages: 10_000,
+            list_items: 100_000,
         }
+    }
+}
+
+impl ConversationLimits {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    setters! {
+        /// Sets how many requests to the server may wait for their answers.
+        outgoing: usize;
+        /// Sets how many requests of the server may be under way.
+        in_flight: usize;
+        /// Sets how many messages a batch may hold.
+        batch: usize;
+        /// Sets how long answering the server may take.
+        answer_deadline: Duration;
+        /// Sets how many answers to the server may wait.
+        replies: usize;
+        /// Sets how long the server may take to take an answer.
+        reply_time: Duration;
+        /// Sets how often the server may ask for sampling.
+        sampling: Rate;
+        /// Sets how often the server may ask the user.
+        elicitation: Rate;
+        /// Sets how many questions may come at once.
+        questions: usize;
+        /// Sets how many pages a list may have.
+        list_pages: usize;
+        /// Sets how many items of a list are collected.
+        list_items: usize;
     }
 }
 
@@ -97,7 +150,11 @@ impl Conversation {
         let conversation = Arc::new_cyclic(|me: &Weak<Self>| Self {
             me: me.clone(),
             host,
-            kernel: Mutex::new(Kernel::new(limits.in_flight, limits.outgoing)),
+            kernel: Mutex::new(
+                Kernel::new(limits.in_flight, limits.outgoing)
+                    .set_by("ConversationLimits::in_flight"),
+            ),
+            replies: Arc::new(Semaphore::new(limits.replies.min(Semaphore::MAX_PERMITS))),
             limits,
             link: OnceLock::new(),
             speaks: OnceLock::new(),
@@ -105,7 +162,6 @@ impl Conversation {
             ended: Signal::new(),
             noise: AtomicU64::new(0),
             answered: Heard::now(),
-            replies: Arc::new(Semaphore::new(MAX_REPLIES)),
         });
         let inbox = Weak::clone(&conversation.me);
         let link = connector.open(Arc::new(Door(inbox))).await?;
@@ -137,9 +193,7 @@ impl Conversation {
     /// this is said when the handshake has been answered, before `initialized` goes out.
     pub fn settle(&self, speaks: Arc<Speaks>) {
         if self.speaks.set(speaks).is_ok() {
-            let mut kernel = self.kernel();
-            kernel.opening();
-            kernel.opened();
+            self.kernel().opened();
         }
     }
 
@@ -211,16 +265,15 @@ impl Conversation {
     }
 
     fn take_up(&self, pending: Pending) -> Result<RequestId, AskError> {
-        let mut kernel = self.kernel();
-        if self.is_lost() {
-            drop(kernel);
-            return Err(AskError::Link {
+        let taken = self.kernel().ask(pending);
+        taken.map_err(|unasked| match unasked {
+            Unasked::Ended => AskError::Link {
                 error: self.cause().unwrap_or(LinkError::Closed),
                 sent: false,
-            });
-        }
-        kernel.ask(pending).map_err(|_| AskError::TooMany {
-            limit: self.limits.outgoing,
+            },
+            Unasked::TooMany => AskError::TooMany {
+                limit: self.limits.outgoing,
+            },
         })
     }
 

@@ -4,11 +4,21 @@
 //! It knows no clock, no task and no byte. `C` is what its owner keeps of a request that it is
 //! answering, `P` what it keeps of one that it waits for.
 
+#[cfg(test)]
+mod explore;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use turnbuckle_types::{Error, ErrorKind, RequestId};
 use turnbuckle_wire::revision::{EraKind, Method};
+
+use crate::hash::QuickHash;
+
+use crate::rate::in_flight;
+
+/// Room for requests that is kept while there are none.
+const KEPT: usize = 28;
 
 /// What is to be done with a request.
 #[derive(Debug)]
@@ -45,17 +55,31 @@ enum Phase {
     Operating,
 }
 
+/// Why a request of ours has no id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unasked {
+    /// Everything has ended.
+    Ended,
+    /// Too many wait already.
+    TooMany,
+}
+
 /// The state of one connection or session.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(crate) struct Kernel<C, P> {
     phase: Phase,
+    /// Nothing is taken up any more.
+    ended: bool,
     /// The requests of the peer whose handlers have not ended; empty for those that were cancelled.
-    answering: HashMap<RequestId, Option<C>>,
+    answering: HashMap<RequestId, Option<C>, QuickHash>,
     cancelled: usize,
-    waiting: HashMap<RequestId, P>,
+    waiting: HashMap<RequestId, P, QuickHash>,
     next_id: i64,
     max_answering: usize,
     max_waiting: usize,
+    /// Where it is set how many are answered at a time.
+    set_by: &'static str,
 }
 
 impl<C, P> Kernel<C, P> {
@@ -65,29 +89,41 @@ impl<C, P> Kernel<C, P> {
     pub(crate) fn new(max_answering: usize, max_waiting: usize) -> Self {
         Self {
             phase: Phase::Fresh,
-            answering: HashMap::new(),
+            ended: false,
+            answering: HashMap::default(),
             cancelled: 0,
-            waiting: HashMap::new(),
+            waiting: HashMap::default(),
             next_id: 1,
             max_answering,
             max_waiting,
+            set_by: "Limits::in_flight",
         }
     }
 
-    /// Judges a request of the peer.
+    /// Names what sets how many requests of the peer may be in flight.
+    pub(crate) fn set_by(self, set_by: &'static str) -> Self {
+        Self { set_by, ..self }
+    }
+
+    /// Judges a request of the peer. A handshake that may be opened is under way from here on.
     ///
     /// Specification: basic/lifecycle (2025-11-25).
     #[must_use]
-    pub(crate) fn request(&self, id: &RequestId, method: Option<Method>, era: EraKind) -> Step {
-        let refuse =
-            |message: &'static str| Step::Refuse(Error::new(ErrorKind::NotAMessage, message));
+    pub(crate) fn request(&mut self, id: &RequestId, method: Option<Method>, era: EraKind) -> Step {
+        let refuse = |message| Step::Refuse(not_a_message(message));
+        if self.ended {
+            return refuse(ENDED);
+        }
         if self.answering.contains_key(id) {
-            return refuse("a request with this id is still in flight");
+            return refuse(IN_FLIGHT);
         }
         if era == EraKind::Legacy {
             match (method, self.phase) {
                 (Some(Method::Ping), _) => return Step::Pong,
-                (Some(Method::Initialize), Phase::Fresh) => return Step::Open,
+                (Some(Method::Initialize), Phase::Fresh) => {
+                    self.phase = Phase::Opening;
+                    return Step::Open;
+                }
                 (Some(Method::Initialize), _) => {
                     return refuse("the session is initialized already");
                 }
@@ -97,18 +133,14 @@ impl<C, P> Kernel<C, P> {
                 (_, Phase::Open | Phase::Operating) => {}
             }
         }
-        if self.answering.len() >= self.max_answering {
-            return Step::Refuse(Error::internal(format!(
-                "too many requests in flight: the limit is {} (Limits::in_flight)",
-                self.max_answering
-            )));
-        }
-        Step::Serve
+        self.room().map_or_else(Step::Refuse, |()| Step::Serve)
     }
 
-    /// The handshake is under way: no other may begin.
-    pub(crate) fn opening(&mut self) {
-        self.phase = Phase::Opening;
+    fn room(&self) -> Result<(), Error> {
+        if self.answering.len() < self.max_answering {
+            return Ok(());
+        }
+        Err(in_flight(self.max_answering, self.set_by))
     }
 
     /// The handshake was answered: requests are served from now on.
@@ -121,14 +153,20 @@ impl<C, P> Kernel<C, P> {
         self.phase = Phase::Fresh;
     }
 
-    /// Notes that a request is being served. `false` when one of that id is already.
-    pub(crate) fn begin(&mut self, id: RequestId, call: C) -> bool {
+    /// Notes that a request is being served.
+    ///
+    /// # Errors
+    /// When others took its id or the last place since it was judged, or everything has ended.
+    pub(crate) fn begin(&mut self, id: RequestId, call: C) -> Result<(), Error> {
+        if self.ended {
+            return Err(not_a_message(ENDED));
+        }
+        let room = self.room();
         match self.answering.entry(id) {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(place) => {
+            Entry::Occupied(_) => Err(not_a_message(IN_FLIGHT)),
+            Entry::Vacant(place) => room.map(|()| {
                 place.insert(Some(call));
-                true
-            }
+            }),
         }
     }
 
@@ -136,6 +174,10 @@ impl<C, P> Kernel<C, P> {
     pub(crate) fn finish(&mut self, id: &RequestId) -> Option<C> {
         let call = self.answering.remove(id)?;
         self.cancelled -= usize::from(call.is_none());
+        if self.answering.is_empty() && self.answering.capacity() > KEPT {
+            // After a burst its room is given back: a table does not do so by itself.
+            self.answering.shrink_to_fit();
+        }
         call
     }
 
@@ -169,10 +211,13 @@ impl<C, P> Kernel<C, P> {
     /// Takes up a request of ours, and gives it an id that was never used here.
     ///
     /// # Errors
-    /// When too many wait already; `waiting` comes back.
-    pub(crate) fn ask(&mut self, waiting: P) -> Result<RequestId, P> {
+    /// When too many wait already, or everything has ended.
+    pub(crate) fn ask(&mut self, waiting: P) -> Result<RequestId, Unasked> {
+        if self.ended {
+            return Err(Unasked::Ended);
+        }
         if self.waiting.len() >= self.max_waiting {
-            return Err(waiting);
+            return Err(Unasked::TooMany);
         }
         let id = RequestId::from(self.next_id);
         self.next_id += 1;
@@ -202,8 +247,9 @@ impl<C, P> Kernel<C, P> {
         self.answering.len() - self.cancelled
     }
 
-    /// Ends everything: what was being answered, and who waits.
+    /// Ends everything: what was being answered, and who waits. Nothing is taken up any more.
     pub(crate) fn end(&mut self) -> (Vec<C>, Vec<P>) {
+        self.ended = true;
         self.cancelled = 0;
         (
             self.answering
@@ -220,6 +266,13 @@ impl<C, P> Kernel<C, P> {
     }
 }
 
+const ENDED: &str = "the session has ended";
+const IN_FLIGHT: &str = "a request with this id is still in flight";
+
+fn not_a_message(message: &'static str) -> Error {
+    Error::new(ErrorKind::NotAMessage, message)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,16 +283,20 @@ mod tests {
         matches!(step, Step::Refuse(error) if *error.kind() == ErrorKind::NotAMessage)
     }
 
+    fn initialize(kernel: &mut Plain, id: i64) -> Step {
+        kernel.request(&id.into(), Some(Method::Initialize), EraKind::Legacy)
+    }
+
     fn open() -> Plain {
         let mut kernel = Plain::new(2, 2);
-        kernel.opening();
+        assert!(matches!(initialize(&mut kernel, 0), Step::Open));
         kernel.opened();
         kernel
     }
 
     #[test]
     fn before_the_handshake_only_ping_and_modern_requests_are_served() {
-        let kernel = Plain::new(2, 2);
+        let mut kernel = Plain::new(2, 2);
         let id = RequestId::from(1);
         assert!(refused(&kernel.request(
             &id,
@@ -261,22 +318,29 @@ mod tests {
     }
 
     #[test]
+    fn a_burst_leaves_no_room_behind() {
+        let mut kernel = Plain::new(2000, 2);
+        for id in 0..2000 {
+            kernel.begin(id.into(), "call").unwrap();
+        }
+        for id in 0..2000 {
+            assert!(kernel.finish(&id.into()).is_some());
+        }
+        assert!(kernel.answering.capacity() <= KEPT);
+    }
+
+    #[test]
     fn a_second_handshake_is_refused() {
         let mut kernel = Plain::new(2, 2);
-        kernel.opening();
-        let second = kernel.request(&1.into(), Some(Method::Initialize), EraKind::Legacy);
-        assert!(refused(&second));
+        assert!(matches!(initialize(&mut kernel, 0), Step::Open));
+        assert!(refused(&initialize(&mut kernel, 1)));
         kernel.opened();
-        assert!(refused(&kernel.request(
-            &2.into(),
-            Some(Method::Initialize),
-            EraKind::Legacy
-        )));
+        assert!(refused(&initialize(&mut kernel, 2)));
     }
 
     #[test]
     fn requests_are_served_before_the_client_says_initialized() {
-        let kernel = open();
+        let mut kernel = open();
         assert!(matches!(
             kernel.request(&1.into(), Some(Method::ListTools), EraKind::Legacy),
             Step::Serve
@@ -286,8 +350,8 @@ mod tests {
     #[test]
     fn an_id_in_flight_is_refused_and_free_again_afterwards() {
         let mut kernel = open();
-        assert!(kernel.begin(1.into(), "one"));
-        assert!(!kernel.begin(1.into(), "again"));
+        assert!(kernel.begin(1.into(), "one").is_ok());
+        assert!(kernel.begin(1.into(), "again").is_err());
         assert!(refused(&kernel.request(&1.into(), None, EraKind::Legacy)));
         assert!(matches!(
             kernel.request(&"1".into(), None, EraKind::Legacy),
@@ -303,8 +367,8 @@ mod tests {
     #[test]
     fn requests_over_the_cap_are_refused_by_name_and_ping_is_not() {
         let mut kernel = open();
-        kernel.begin(1.into(), "one");
-        kernel.begin(2.into(), "two");
+        kernel.begin(1.into(), "one").unwrap();
+        kernel.begin(2.into(), "two").unwrap();
         match kernel.request(&3.into(), None, EraKind::Legacy) {
             Step::Refuse(error) => assert!(error.message().contains("in_flight")),
             other => panic!("{other:?}"),
@@ -318,7 +382,7 @@ mod tests {
     #[test]
     fn a_cancelled_request_gets_no_answer_and_only_once() {
         let mut kernel = open();
-        kernel.begin(1.into(), "one");
+        kernel.begin(1.into(), "one").unwrap();
         let id = RequestId::from(1);
         assert!(matches!(
             kernel.notification(Some(Method::Cancelled), Some(&id)),
@@ -339,8 +403,8 @@ mod tests {
     #[test]
     fn a_cancelled_request_keeps_its_place_until_its_handler_ends() {
         let mut kernel = open();
-        kernel.begin(1.into(), "one");
-        kernel.begin(2.into(), "two");
+        kernel.begin(1.into(), "one").unwrap();
+        kernel.begin(2.into(), "two").unwrap();
         let id = RequestId::from(1);
         kernel.notification(Some(Method::Cancelled), Some(&id));
         assert_eq!(kernel.calls().collect::<Vec<_>>(), [&"two"]);
@@ -363,7 +427,7 @@ mod tests {
             kernel.notification(Some(Method::Initialized), None),
             Heard::Ignored
         ));
-        kernel.opening();
+        assert!(matches!(initialize(&mut kernel, 0), Step::Open));
         kernel.opened();
         assert!(matches!(
             kernel.notification(Some(Method::Initialized), None),
@@ -385,15 +449,17 @@ mod tests {
         let second = kernel.ask("b").unwrap();
         assert_ne!(first, second);
         kernel.ask("c").unwrap();
-        assert_eq!(kernel.ask("d"), Err("d"));
+        assert_eq!(kernel.ask("d"), Err(Unasked::TooMany));
     }
 
     #[test]
     fn the_end_leaves_nothing() {
         let mut kernel = open();
-        kernel.begin(1.into(), "one");
+        kernel.begin(1.into(), "one").unwrap();
         kernel.ask("a").unwrap();
         assert_eq!(kernel.end(), (vec!["one"], vec!["a"]));
         assert_eq!((kernel.in_flight(), kernel.end()), (0, (vec![], vec![])));
+        assert!(kernel.begin(1.into(), "late").is_err());
+        assert_eq!(kernel.ask("late"), Err(Unasked::Ended));
     }
 }

@@ -40,6 +40,7 @@ pub struct Command {
     pub(super) stderr: StderrTo,
     pub(super) times: ShutdownTimes,
     pub(super) max_line: usize,
+    pub(super) max_queue: usize,
 }
 
 impl Command {
@@ -54,6 +55,7 @@ impl Command {
             stderr: StderrTo::default(),
             times: ShutdownTimes::default(),
             max_line: 16 << 20,
+            max_queue: 16 << 20,
         }
     }
 
@@ -130,6 +132,14 @@ impl Command {
         self
     }
 
+    /// Bytes that may wait for a server that reads slowly; who sends more has to wait. Default
+    /// 16 MiB.
+    #[must_use]
+    pub fn max_queue(mut self, bytes: usize) -> Self {
+        self.max_queue = bytes;
+        self
+    }
+
     /// The command as the operating system is given it, apart from the streams.
     pub(super) fn to_std(&self) -> std::process::Command {
         let mut command = std::process::Command::new(&self.program);
@@ -157,6 +167,7 @@ impl fmt::Debug for Command {
             .field("stderr", &self.stderr)
             .field("times", &self.times)
             .field("max_line", &self.max_line)
+            .field("max_queue", &self.max_queue)
             .finish()
     }
 }

@@ -28,9 +28,6 @@ use system::{Group, Process};
 pub use command::{Command, ShutdownTimes};
 pub use stderr::StderrTo;
 
-/// Bytes that may wait for a server that reads slowly; who sends more has to wait.
-const MAX_QUEUE: usize = 16 << 20;
-
 /// Runs the command, once for every link. It is known to be a server only when it answers.
 impl Connector for Command {
     fn open(&self, inbox: Arc<dyn Inbox>) -> Opening<'_> {
@@ -71,7 +68,7 @@ impl Command {
         let (output, inherited) = Output::new(stdout);
         let transport = StreamTransport::new(output, stdin, self.max_line);
         let (tap, lost) = Tap::new(inbox.clone());
-        let pump = Pump::start(transport, Arc::new(tap), MAX_QUEUE);
+        let pump = Pump::start(transport, Arc::new(tap), self.max_queue);
         let (fate, told) = watch::channel(None);
         let leash = Leash {
             signal: Signal::new(),

@@ -39,8 +39,9 @@ struct Opened {
 /// Serves the client that started this process, on standard input and output.
 ///
 /// It returns when the input has ended and what was read was answered, for as long as the limits'
-/// `drain` says, and at once on SIGTERM, SIGINT or the options' `stop`; a handler that blocks the
-/// thread it is polled on delays both. Nothing of its own keeps the process alive then. Blocking
+/// `drain` says, and at once on SIGTERM, SIGINT or the options' `stop`: then only what was answered
+/// already is still written, for a fifth of a second if the client does not read it. A handler that
+/// blocks the thread it is polled on delays both. Nothing of its own keeps the process alive then. Blocking
 /// tasks that handlers spawned do if the runtime is dropped, and do not if it is ended by
 /// `shutdown_background`. The signals stay caught from the first call on, also when no server
 /// runs.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use turnbuckle_session::{
     Call, Context, Dispatch, Encoded, Handling, Identity, Method, ParamHeader, Reply, params,
 };
@@ -56,9 +55,9 @@ impl Dispatch for Small {
                 Reply::complete(CallToolResult::text("later"))
             })),
             "never" => Handling::Pending(Box::pin(std::future::pending())),
-            "lines" => Reply::Complete(Box::new(Encoded(Bytes::from_static(
-                b"{\n\"resultType\":\"complete\",\r\n\"content\":[]\n}",
-            ))))
+            "lines" => Reply::Complete(Box::new(Encoded::object(
+                "{\n\"resultType\":\"complete\",\r\n\"content\":[]\n}",
+            )))
             .into(),
             _ => Reply::from(Error::invalid_params("there is no such tool")).into(),
         }

@@ -17,6 +17,30 @@ fn content_is_told_apart_by_its_type_wherever_it_stands() {
 }
 
 #[test]
+fn it_does_not_matter_which_member_comes_first() {
+    let members = [
+        r#""type":"text""#,
+        r#""text":"a \"b\"\n""#,
+        r#""_meta":{"type":"image","n":1.50}"#,
+        r#""x":[1,{"type":"audio"}]"#,
+    ];
+    let block = |first: usize| {
+        let mut members = members.to_vec();
+        members.rotate_left(first);
+        decode::<ContentBlock>(&format!("{{{}}}", members.join(",")))
+    };
+    let expected = block(0);
+    assert_eq!(expected.as_text(), Some("a \"b\"\n"));
+    for first in 1..members.len() {
+        assert_eq!(block(first), expected);
+    }
+    // Without a borrow of the text, too.
+    let text = format!("{{{}}}", members.join(","));
+    let read: ContentBlock = serde_json::from_reader(text.as_bytes()).unwrap();
+    assert_eq!(read, expected);
+}
+
+#[test]
 fn unknown_content_is_kept() {
     let text = r#"{"type":"hologram","z":1.10,"a":{}}"#;
     let block: ContentBlock = survives(text);

@@ -43,6 +43,6 @@ pub use reply::{Body, Encoded, Target, write_reply};
 #[doc(hidden)]
 pub use request::{Added, Envelope, write_request};
 #[doc(hidden)]
-pub use result::{ResultType, result_type};
+pub use result::{RESULT_TYPE, ResultType, is_complete, result_type};
 #[doc(hidden)]
 pub use structured::{Plain, Structured};

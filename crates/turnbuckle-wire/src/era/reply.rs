@@ -23,6 +23,12 @@ pub trait Body: Send {
     fn is_error(&self) -> bool {
         false
     }
+
+    /// The object and the brace that ends its response, if they are encoded already for whoever
+    /// reads them.
+    fn encoded(&self) -> Option<&Bytes> {
+        None
+    }
 }
 
 /// For whom a body is written.
@@ -60,6 +66,16 @@ impl Reply {
         Self::Complete(Box::new(Projected(result)))
     }
 
+    /// What follows the head of its response, if that is encoded already.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn encoded(&self) -> Option<&Bytes> {
+        match self {
+            Self::Complete(body) => body.encoded(),
+            _ => None,
+        }
+    }
+
     /// Whether it is an error, or a result that says so.
     #[must_use]
     pub fn is_error(&self) -> bool {
@@ -89,14 +105,20 @@ impl From<Error> for Reply {
     }
 }
 
-/// A body that was encoded before, envelope and all, for the very revision it now goes to.
+/// A body that was encoded before, envelope and all, for the very revision it now goes to, and
+/// behind it the brace that ends its response: many responses share the bytes.
 #[derive(Debug, Clone)]
 pub struct Encoded(pub Bytes);
 
 impl Body for Encoded {
     fn write(&self, _: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
-        out.extend_from_slice(&self.0);
+        let object = self.0.strip_suffix(b"}").unwrap_or_default();
+        out.extend_from_slice(object);
         Ok(())
+    }
+
+    fn encoded(&self) -> Option<&Bytes> {
+        Some(&self.0)
     }
 }
 
@@ -168,6 +190,12 @@ pub(crate) fn with_envelope<T>(
 }
 
 impl Encoded {
+    /// A JSON object as it is.
+    #[must_use]
+    pub fn object(json: &str) -> Self {
+        Self([json, "}"].concat().into())
+    }
+
     /// Encodes a complete result for every peer of one revision.
     ///
     /// # Errors
@@ -190,6 +218,7 @@ impl Encoded {
                 &mut out,
             )
         })?;
+        out.push(b'}');
         Ok(Self(out.into()))
     }
 }
@@ -207,5 +236,36 @@ pub(crate) fn write_value<T: Serialize + ?Sized>(
         json::write_object(out, value, target.additions)
     } else {
         json::write(out, value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use turnbuckle_types::ListToolsResult;
+
+    use super::*;
+    use crate::revision::Revision;
+
+    #[test]
+    fn what_is_encoded_already_follows_the_head_as_it_is() {
+        let info = br#"{"name":"s","version":"1"}"#;
+        for revision in Revision::ALL {
+            let features = revision.features();
+            let list = || ListToolsResult::new(vec![]).ttl_ms(1u64);
+            let mut whole = Vec::new();
+            let reply = Reply::complete(list());
+            write_reply(&mut whole, &"a".into(), &reply, features, Some(info));
+
+            let encoded = Encoded::complete(list(), features, Some(info)).unwrap();
+            let reply = Reply::Complete(Box::new(encoded));
+            let mut parts = Vec::new();
+            rpc::result_head(&mut parts, &"a".into());
+            parts.extend_from_slice(reply.encoded().unwrap());
+            assert_eq!(parts, whole, "{revision}");
+
+            let mut at_once = Vec::new();
+            write_reply(&mut at_once, &"a".into(), &reply, features, Some(info));
+            assert_eq!(at_once, whole, "{revision}");
+        }
     }
 }

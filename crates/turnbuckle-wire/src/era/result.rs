@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use turnbuckle_types::Json;
+
 use crate::revision::Features;
 
 /// The type of a result.
@@ -18,6 +20,16 @@ pub enum ResultType {
     InputRequired,
     /// It is something else, by this name.
     Other(String),
+}
+
+/// The member of a result that names its type.
+pub const RESULT_TYPE: &str = "resultType";
+
+/// Whether a result whose member of that name is `said` is the answer, to a peer that knows
+/// `features`.
+#[must_use]
+pub fn is_complete(said: Option<&Json>, features: &Features) -> bool {
+    !features.result_envelope || said.is_none_or(|said| said.as_str() == "\"complete\"")
 }
 
 /// The longest name of a type that is told on.
@@ -48,7 +60,7 @@ impl<'de> Visitor<'de> for Type {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ResultType, A::Error> {
         let mut found = ResultType::Complete;
         while let Some(key) = map.next_key::<Cow<'_, str>>()? {
-            if key != "resultType" {
+            if key != RESULT_TYPE {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }

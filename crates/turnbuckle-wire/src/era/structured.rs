@@ -40,7 +40,7 @@ impl Structured {
 impl Body for Structured {
     fn write(&self, target: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
         let features = target.features;
-        out.reserve(self.json.len() * 2 + 128);
+        out.reserve(self.json.len() * 2 + self.json.len() / 4 + 192);
         out.extend_from_slice(br#"{"content":[{"type":"text","text":""#);
         json::write_escaped(out, &self.json);
         out.extend_from_slice(br#""}]"#);
@@ -71,7 +71,7 @@ pub struct Plain(pub String);
 
 impl Body for Plain {
     fn write(&self, target: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
-        out.reserve(self.0.len() + 128);
+        out.reserve(self.0.len() + self.0.len() / 16 + 192);
         out.extend_from_slice(br#"{"content":[{"type":"text","text":""#);
         json::write_escaped(out, self.0.as_bytes());
         out.extend_from_slice(br#""}]"#);

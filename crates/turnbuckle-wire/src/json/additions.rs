@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use super::write_str;
-
 /// What is added to the outermost object while it is written, unless the object says it itself.
+/// Names are written as they are: none has anything to escape.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Additions<'a> {
     /// Members as `"key":value`, each added when the object has no member of that name.
@@ -56,9 +55,7 @@ impl<'a> Outer<'a> {
                 if out.len() > value_at + 1 {
                     out.push(b',');
                 }
-                write_str(out, name);
-                out.push(b':');
-                out.extend_from_slice(value);
+                write_member(out, name, value);
                 out.push(b'}');
             }
         } else if let Some(at) = self
@@ -73,32 +70,41 @@ impl<'a> Outer<'a> {
 
     /// The object says no more. `empty` tells whether it said anything.
     pub(super) fn add_missing(&self, out: &mut Vec<u8>, mut empty: bool) {
-        let mut member = |out: &mut Vec<u8>, name: &str| {
+        let mut comma = |out: &mut Vec<u8>| {
             if !std::mem::replace(&mut empty, false) {
                 out.push(b',');
             }
-            write_str(out, name);
-            out.push(b':');
         };
         for (at, (name, value)) in self.additions.members.iter().enumerate() {
             if self.said & (1 << at) == 0 {
-                member(out, name);
-                out.extend_from_slice(value);
+                comma(out);
+                write_member(out, name, value);
             }
         }
         if !self.meta_said && !self.additions.meta.is_empty() {
-            member(out, "_meta");
+            comma(out);
+            out.extend_from_slice(b"\"_meta\":");
             let mut before = b'{';
             for (name, value) in self.additions.meta {
                 out.push(before);
                 before = b',';
-                write_str(out, name);
-                out.push(b':');
-                out.extend_from_slice(value);
+                write_member(out, name, value);
             }
             out.push(b'}');
         }
     }
+}
+
+fn write_member(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    debug_assert!(
+        name.bytes()
+            .all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
+    );
+    out.reserve(name.len() + value.len() + 3);
+    out.push(b'"');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
+    out.extend_from_slice(value);
 }
 
 /// Whether the JSON object in `json` has a member of that name at its own level.

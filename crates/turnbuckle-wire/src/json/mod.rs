@@ -4,12 +4,14 @@
 mod additions;
 mod escape;
 mod serializer;
+mod span;
 mod text;
 
 pub use additions::Additions;
 pub(crate) use escape::write_escaped;
 pub use escape::write_str;
 pub use serializer::{Unwritable, to_vec, write, write_object};
+pub(crate) use span::value_len;
 
 /// Appends raw JSON text on one line: a line break in it can only be white space between tokens.
 pub(crate) fn write_raw(out: &mut Vec<u8>, json: &str) {

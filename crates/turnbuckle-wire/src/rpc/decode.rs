@@ -98,7 +98,7 @@ pub fn elements(text: &str, limit: usize) -> Result<Vec<&str>, Refusal> {
         Ok(None) => Err(Refusal {
             kind: RefusalKind::NotAMessage,
             id: None,
-            message: format!("a batch may hold at most {limit} messages").into(),
+            message: format!("a batch may hold at most {limit} messages (Limits::batch)").into(),
         }),
         Err(error) => Err(malformed(&error)),
     }

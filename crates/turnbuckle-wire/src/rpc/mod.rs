@@ -5,10 +5,12 @@
 //!
 //! Specification: basic/index, "Messages" (2026-07-28).
 
+mod answer;
 mod decode;
 mod encode;
 mod message;
 
+pub use answer::plain_result;
 pub use decode::{Refusal, RefusalKind, decode, elements, is_batch};
 pub use encode::{error, error_without_id, notification, request, result_head};
 pub(crate) use encode::{request_head, text_of};

@@ -1,15 +1,17 @@
 //! The cells of the table: a revision and a transport each, with a server of their own.
 
+use std::any::type_name;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::resume_unwind;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::timeout;
 use turnbuckle::Client;
+use turnbuckle_it::wires::{Script, Wires, seeds};
 
 use crate::connections::{Connection, connect, connect_as};
 use crate::readers::{READERS, Reader};
@@ -17,6 +19,10 @@ use crate::user::{Heard, User};
 
 /// How long a feature may take in a cell.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Seeds of what connections do to what they carry, each tried in every cell; `TURNBUCKLE_SEEDS`
+/// has more of them.
+const SEEDS: u64 = 1;
 
 /// How messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +35,9 @@ pub(crate) enum Transport {
 pub(crate) struct Cell {
     pub(crate) reader: &'static Reader,
     pub(crate) transport: Transport,
+    /// What its connections do to what they carry; with them, both ends are in this process and
+    /// its clock is paused.
+    pub(crate) wires: Option<Wires>,
     /// What its client heard beside results.
     pub(crate) heard: Arc<Heard>,
     /// The client that all features share, one after the other.
@@ -41,19 +50,31 @@ impl fmt::Display for Cell {
     }
 }
 
+impl Cell {
+    fn new(reader: &'static Reader, transport: Transport, wires: Option<Wires>) -> Self {
+        Self {
+            reader,
+            transport,
+            wires,
+            heard: Arc::default(),
+            client: Arc::default(),
+        }
+    }
+
+    /// Whether its servers are processes of their own.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.transport == Transport::Stdio && self.wires.is_none()
+    }
+}
+
 /// Connections outlive the test that opened them.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
 static CELLS: LazyLock<Vec<Cell>> = LazyLock::new(|| {
     let transports = [Transport::Memory, Transport::Stdio, Transport::Http];
-    let cells = READERS.iter().flat_map(|reader| {
-        transports.map(|transport| Cell {
-            reader,
-            transport,
-            heard: Arc::default(),
-            client: Arc::default(),
-        })
-    });
+    let cells = READERS
+        .iter()
+        .flat_map(|reader| transports.map(|transport| Cell::new(reader, transport, None)));
     cells.collect()
 });
 
@@ -96,7 +117,7 @@ impl Deref for At {
     }
 }
 
-/// Tries a feature in every cell.
+/// Tries a feature in every cell, and there again under every seed.
 ///
 /// # Panics
 /// Where it fails: the panics name their cells.
@@ -105,7 +126,7 @@ where
     F: Fn(At) -> Fut + Copy + Send + Sync + 'static,
     Fut: Future<Output = ()> + Send + 'static,
 {
-    let failures = RUNTIME.block_on(async {
+    let mut failures = RUNTIME.block_on(async {
         // The turn of a feature may come late; its time begins then.
         let run = |cell| async move {
             let at = At::of(cell).await;
@@ -123,7 +144,46 @@ where
         }
         failures
     });
+    for seed in seeds(SEEDS) {
+        for cell in CELLS.iter() {
+            failures.extend(shaken(feature, cell, seed).err());
+        }
+    }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+/// Tries a feature in a cell like that one whose connections bring everything late and in pieces.
+fn shaken<F, Fut>(feature: F, cell: &Cell, seed: u64) -> Result<(), String>
+where
+    F: Fn(At) -> Fut + Copy + Send + Sync + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    let place = format!("{} in {cell}", type_name::<F>());
+    let script = Script::harmless(seed, &place);
+    let wires = Wires::new(script.clone());
+    let trace = wires.trace().clone();
+    // A process has few of them, and features hold theirs for as long as they run.
+    let cell: &'static Cell = Box::leak(Box::new(Cell::new(
+        cell.reader,
+        cell.transport,
+        Some(wires),
+    )));
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build();
+    // The delays count: they are on this clock.
+    let run = async move { timeout(10 * PATIENCE, feature(At::of(cell).await)).await };
+    let ended = runtime.unwrap().block_on(async { tokio::spawn(run).await });
+    let why = match ended {
+        Ok(Ok(())) if trace.wires().is_empty() => "nothing went over its wires".to_owned(),
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(_)) => "it takes too long".to_owned(),
+        Err(error) => told(error),
+    };
+    Err(format!(
+        "{place}: {why}\nTURNBUCKLE_SEED={seed}: {script:?}"
+    ))
 }
 
 /// What a panic said.

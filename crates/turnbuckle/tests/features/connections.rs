@@ -12,6 +12,7 @@ use turnbuckle::stdio::{Command, StdioOptions};
 use turnbuckle::testing::{self, TestClient};
 use turnbuckle::types::Principal;
 use turnbuckle::{Client, ClientBuilder};
+use turnbuckle_it::wires::Wires;
 
 use crate::cells::{Cell, Transport};
 use crate::readers::Web;
@@ -40,6 +41,9 @@ impl Deref for Connection {
 pub(crate) async fn connect(cell: &Cell, user: User) -> Connection {
     let heard = cell.heard.clone();
     let builder = builder(cell, user);
+    if let Some(wires) = &cell.wires {
+        return Connection::Plain(connect_over(cell, wires, builder).await);
+    }
     let connected = match cell.transport {
         Transport::Memory => {
             let client = testing::client(server())
@@ -56,6 +60,31 @@ pub(crate) async fn connect(cell: &Cell, user: User) -> Connection {
         },
     };
     Connection::Plain(connected.unwrap())
+}
+
+/// A client of a new server over those connections.
+async fn connect_over(cell: &Cell, wires: &Wires, builder: ClientBuilder) -> Client {
+    let (server, config) = (server(), Config::new());
+    let at = |url| flavoured(HttpConnector::new(url).unwrap());
+    let connected = match (cell.transport, cell.reader.http) {
+        (Transport::Memory, _) => builder.connect(wires.memory(server)).await,
+        (Transport::Stdio, _) => builder.connect(wires.lines(server)).await,
+        (Transport::Http, Web::Sse) => {
+            let way = at("http://localhost/sse").http(wires.web(HttpSse::new(server, config)));
+            builder.connect(SseConnector::new(way)).await
+        }
+        (Transport::Http, Web::Streamable) => {
+            let service = StreamableHttp::new(server, config);
+            let way = at("http://localhost/mcp").http(wires.web(service));
+            builder.connect(way).await
+        }
+    };
+    connected.unwrap()
+}
+
+/// With the header that a feature looks for.
+fn flavoured(connector: HttpConnector) -> HttpConnector {
+    connector.header("x-flavour", "sweet").unwrap()
 }
 
 fn builder(cell: &Cell, user: User) -> ClientBuilder {
@@ -91,10 +120,7 @@ async fn posted() -> (HttpConnector, HttpConnector) {
     let config = Config::new().http_sse(true);
     let bound = HttpServer::bind(server(), "127.0.0.1:0", config).await;
     let bound = bound.unwrap();
-    let to = |url: &str| {
-        let connector = HttpConnector::new(url).unwrap();
-        connector.header("x-flavour", "sweet").unwrap()
-    };
+    let to = |url: &str| flavoured(HttpConnector::new(url).unwrap());
     let ways = (to(&bound.sse_url().unwrap()), to(&bound.url()));
     tokio::spawn(bound.serve());
     ways

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 use turnbuckle_client::Client;
-use turnbuckle_session::{Revision, pair};
+use turnbuckle_session::{Joined, Revision, pair};
 
 use super::converse::runtime;
 use super::hostile::Hostile;
@@ -42,7 +42,7 @@ pub fn client(input: &[u8]) {
 async fn act(input: &[u8], revision: Option<Revision>) {
     let (server, transport) = pair();
     let mut server = Hostile::new(server);
-    let mut user = User::connect(transport, revision);
+    let mut user = User::connect(Joined::new(transport), revision);
     server.settle().await;
     if let Some(revision) = revision {
         server.open(revision).await;

@@ -6,6 +6,7 @@ use std::task::Poll;
 
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
+use turnbuckle_server::Server;
 use turnbuckle_session::{
     Closed, Frame, Limits, Revision, Signal, Transport, TransportContext, pair, serve,
 };
@@ -21,6 +22,14 @@ pub(super) fn runtime() -> Runtime {
 
 /// Sends the frames, ends the input, and gives everything that came back.
 pub(super) fn converse<'a>(frames: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+    converse_with(server(), frames)
+}
+
+/// The same with another server.
+pub(super) fn converse_with<'a>(
+    server: &Server,
+    frames: impl IntoIterator<Item = &'a [u8]>,
+) -> Vec<String> {
     let (mut client, transport) = pair();
     for frame in frames {
         client.queue(frame);
@@ -29,7 +38,7 @@ pub(super) fn converse<'a>(frames: impl IntoIterator<Item = &'a [u8]>) -> Vec<St
     let closed = runtime().block_on(async {
         let context = TransportContext::default();
         let serve = serve(
-            server().clone(),
+            server.clone(),
             transport,
             Limits::default(),
             context,

@@ -1,18 +1,19 @@
 //! HTTP: whatever the heads and bodies of some requests are, each is answered as HTTP allows, and
-//! the endpoint lives.
+//! the endpoint lives. Every input goes to the endpoint of both eras, to one without sessions, and
+//! to those of HTTP+SSE.
 
 use std::future::poll_fn;
 use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE, HOST};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HOST};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::Full;
 use serde::de::IgnoredAny;
 use tokio::time::timeout;
-use turnbuckle_http::{Config, ResponseBody, StreamableHttp};
+use turnbuckle_http::{Config, HttpSse, ResponseBody, StreamableHttp};
 use turnbuckle_session::Revision;
 use turnbuckle_wire::era::headers::{METHOD, PROTOCOL_VERSION, SESSION_ID};
 
@@ -42,16 +43,33 @@ const MAX_PIECES: usize = 64;
 const STATUSES: [u16; 10] = [200, 202, 204, 400, 403, 404, 405, 406, 413, 415];
 
 /// The input: requests with `--` between them; see `Written`. The first session is open before
-/// them; `$` in place of a session's id is its own. Without a `Host` there is a good one.
+/// them; `$` in place of a session's id, and at the end of a target, is its own. Without a `Host`
+/// there is a good one.
 pub fn http(input: &[u8]) {
     for stateless in [false, true] {
         runtime().block_on(serve(input, stateless));
+    }
+    runtime().block_on(serve_sse(input));
+}
+
+/// What is asked.
+enum Service {
+    Streamable(StreamableHttp),
+    Sse(HttpSse),
+}
+
+impl Service {
+    async fn answer(&self, request: Request<Full<Bytes>>) -> Response<ResponseBody> {
+        match self {
+            Self::Streamable(service) => service.answer(request).await,
+            Self::Sse(service) => service.answer(request).await,
+        }
     }
 }
 
 async fn serve(input: &[u8], stateless: bool) {
     let config = Config::new().max_body(MAX_BODY).stateless(stateless);
-    let service = StreamableHttp::new(server().clone(), config);
+    let service = Service::Streamable(StreamableHttp::new(server().clone(), config));
     let ours = if stateless {
         None
     } else {
@@ -66,7 +84,39 @@ async fn serve(input: &[u8], stateless: bool) {
     assert_eq!(status, StatusCode::OK, "the endpoint is dead");
 }
 
-fn requests(input: &[u8]) -> impl Iterator<Item = Written<'_>> {
+async fn serve_sse(input: &[u8]) {
+    let config = Config::new().max_body(MAX_BODY);
+    let service = Service::Sse(HttpSse::new(server().clone(), config));
+    let (ours, stream) = connect(&service).await;
+    let initialize = post_to(&ours, initialize(Revision::NEWEST_LEGACY));
+    assert_eq!(ask(&service, initialize).await.0, StatusCode::ACCEPTED);
+    for written in requests(input) {
+        if let Some(request) = read(&written, Some(&ours)) {
+            ask(&service, request).await;
+        }
+    }
+    let said = text_of(stream).await;
+    events(&said);
+    assert!(said.contains("\"serverInfo\""), "{said:?}");
+    drop(connect(&service).await);
+}
+
+/// Opens a connection of HTTP+SSE: its id, and the stream after the event that names it.
+async fn connect(service: &Service) -> (HeaderValue, ResponseBody) {
+    let builder = Request::get("/sse").header(HOST, "localhost");
+    let request = builder.header(ACCEPT, "text/event-stream");
+    let request = request.body(Full::default()).expect("a request");
+    let (parts, mut stream) = service.answer(request).await.into_parts();
+    assert_eq!(parts.status, StatusCode::OK, "the endpoint is dead");
+    let first = poll_fn(|cx| pin!(&mut stream).poll_frame(cx)).await;
+    let first = first.expect("an event").expect("a body does not fail");
+    let first = first.into_data().expect("no trailers");
+    let id = std::str::from_utf8(&first).expect("an event is text");
+    let (_, id) = id.trim_end().split_once("sessionId=").expect("an id");
+    (id.try_into().expect("an id is visible"), stream)
+}
+
+pub(super) fn requests(input: &[u8]) -> impl Iterator<Item = Written<'_>> {
     let mut rest = input;
     let next = move || {
         let all = rest;
@@ -104,7 +154,11 @@ fn read(written: &Written<'_>, ours: Option<&HeaderValue>) -> Option<Request<Ful
     }
     let mut request = Request::new(Full::new(Bytes::copy_from_slice(written.body)));
     *request.method_mut() = Method::from_bytes(method).ok()?;
-    *request.uri_mut() = target.try_into().ok()?;
+    *request.uri_mut() = match (ours, target.strip_suffix(OURS)) {
+        (Some(ours), Some(target)) => [target, ours.as_bytes()].concat().as_slice().try_into(),
+        _ => target.try_into(),
+    }
+    .ok()?;
     *request.headers_mut() = headers;
     Some(request)
 }
@@ -117,6 +171,15 @@ fn post(body: impl Into<Bytes>, revision: Revision) -> Request<Full<Bytes>> {
     builder.body(Full::new(body.into())).expect("a request")
 }
 
+/// A POST of a body to a connection.
+fn post_to(id: &HeaderValue, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+    let mut request = post(body, Revision::NEWEST_LEGACY);
+    let id = id.to_str().expect("an id is visible");
+    let uri = format!("/messages?sessionId={id}");
+    *request.uri_mut() = uri.try_into().expect("a URI");
+    request
+}
+
 fn modern(method: &'static str) -> Request<Full<Bytes>> {
     let mut request = post(request(0, method, ""), Revision::NEWEST);
     let value = HeaderValue::from_static(method);
@@ -124,15 +187,18 @@ fn modern(method: &'static str) -> Request<Full<Bytes>> {
     request
 }
 
-/// Opens a session.
-async fn open(service: &StreamableHttp) -> HeaderValue {
-    let revision = Revision::NEWEST_LEGACY;
-    let initialize = format!(
+fn initialize(revision: Revision) -> String {
+    format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{
         "protocolVersion":"{revision}","capabilities":{{"elicitation":{{}}}},
         "clientInfo":{{"name":"fuzz","version":"1"}}}}}}"#
-    );
-    let (status, headers) = ask(service, post(initialize, revision)).await;
+    )
+}
+
+/// Opens a session.
+async fn open(service: &Service) -> HeaderValue {
+    let revision = Revision::NEWEST_LEGACY;
+    let (status, headers) = ask(service, post(initialize(revision), revision)).await;
     assert_eq!(status, StatusCode::OK);
     let id = headers.get(SESSION_ID).expect("a session's id").clone();
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -143,7 +209,7 @@ async fn open(service: &StreamableHttp) -> HeaderValue {
 }
 
 /// Sends a request, and reads its answer for a while.
-async fn ask(service: &StreamableHttp, request: Request<Full<Bytes>>) -> (StatusCode, HeaderMap) {
+async fn ask(service: &Service, request: Request<Full<Bytes>>) -> (StatusCode, HeaderMap) {
     let answer = timeout(PATIENCE, service.answer(request)).await;
     let (parts, body) = answer.expect("an answer in time").into_parts();
     assert!(
@@ -180,9 +246,14 @@ async fn text_of(body: ResponseBody) -> String {
     String::from_utf8(text).expect("a body is text")
 }
 
-/// Whole events, each of whose data is nothing or a message.
+/// Whole events, each of whose data is nothing or a message; the first may name an endpoint.
 fn events(text: &str) {
     assert!(text.is_empty() || text.ends_with("\n\n"), "{text:?}");
+    let endpoint = "event: endpoint\ndata: /messages?sessionId=";
+    let text = match text.strip_prefix(endpoint) {
+        Some(rest) => rest.split_once('\n').expect("an event has an end").1,
+        None => text,
+    };
     for line in text.lines().filter(|line| !line.is_empty()) {
         let (field, value) = line.split_once(':').expect("a field");
         match field {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use turnbuckle_server::{
-    Args, Context, Failure, Key, KeyRing, NeedsInput, Prompt, Reading, Resource, Server, Tool,
+    Args, Ask, Context, Failure, Key, KeyRing, NeedsInput, Prompt, Reading, Resource, Server, Tool,
     Typing,
 };
 use turnbuckle_types::{ElicitFormParams, ElicitationSchema, StringSchema};
@@ -20,12 +20,21 @@ const LIFETIME: u64 = 1_000_000_000;
 /// The tool that asks before it answers.
 pub(super) const ASKING: &str = "ask";
 
+/// The tool that awaits what it asks.
+pub(super) const AWAITING: &str = "await";
+
 #[derive(Deserialize, JsonSchema)]
 struct Sum {
     /// The first summand.
     a: i64,
     /// The second summand.
     b: Option<i64>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Named {
+    name: String,
+    nights: u8,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -53,6 +62,7 @@ pub(super) fn server() -> &'static Server {
                 }),
             )
             .tool(Tool::builder(ASKING).handler(async |(), context: Context| ask(&context)))
+            .tool(Tool::builder(AWAITING).handler(wait))
             .tool(Tool::builder("none").handler(async |(), _: Context| String::new()))
             .prompt(
                 Prompt::builder("greet")
@@ -93,4 +103,16 @@ fn ask(context: &Context) -> Result<String, Failure> {
         }
     }
     Ok(count.to_string())
+}
+
+/// Two forms, and something that is done once between them.
+async fn wait(ask: Ask) -> Result<String, Failure> {
+    let first = ask.form::<Named>("Who?").await?;
+    let length = first.name.chars().count();
+    let once = ask.once("length", async { Ok(length) }).await?;
+    let second = ask.form::<Named>("And who?").await?;
+    Ok(format!(
+        "{once} {}",
+        u16::from(first.nights) + u16::from(second.nights)
+    ))
 }

@@ -1,26 +1,37 @@
-//! Request states: any text and any JSON in place of one, with any answers, goes on or is refused.
+//! Request states: any text and any JSON in place of one, with any answers, goes on or is refused;
+//! one of the server's own goes on, and none that was changed does.
 
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use turnbuckle_wire::rpc::code;
 
 use super::converse::{answer, converse, request};
-use super::server::ASKING;
+use super::server::{ASKING, AWAITING};
 use super::written::cut;
 
 /// The input, in two lines: a state as text, or any JSON in its place; the input responses as
-/// JSON, none if it is no JSON.
+/// JSON, none if it is no JSON. A state that begins with `@` stands for one of the server's own, in
+/// which the following pairs of bytes change something: where, and to what.
 pub fn state(input: &[u8]) {
     let (state, responses) = cut(input, b'\n');
-    let (Ok(state), Ok(responses)) = (std::str::from_utf8(state), std::str::from_utf8(responses))
-    else {
+    let Ok(responses) = std::str::from_utf8(responses) else {
         return;
     };
-    ask(
-        &serde_json::to_string(state).expect("a text has a JSON form"),
-        responses,
-    );
-    if is_json(state) {
-        ask(state, responses);
+    if let Some(changes) = state.strip_prefix(b"@") {
+        for tool in [ASKING, AWAITING] {
+            own(tool, changes, responses);
+        }
+        return;
+    }
+    let Ok(state) = std::str::from_utf8(state) else {
+        return;
+    };
+    for tool in [ASKING, AWAITING] {
+        let text = serde_json::to_string(state).expect("a text has a JSON form");
+        ask(tool, &text, responses);
+        if is_json(state) {
+            ask(tool, state, responses);
+        }
     }
 }
 
@@ -28,8 +39,45 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-fn ask(state: &str, responses: &str) {
-    let mut params = format!(r#""name":"{ASKING}","requestState":{state},"#);
+/// A state that the server gave, as it is and changed.
+fn own(tool: &str, changes: &[u8], responses: &str) {
+    let mut given = first(tool);
+    for _ in 0..2 {
+        let mut changed = given.clone().into_bytes();
+        for change in changes.chunks_exact(2) {
+            let at = usize::from(change[0]) * changed.len() / 256;
+            changed[at] = change[1];
+        }
+        let Ok(changed) = String::from_utf8(changed) else {
+            return;
+        };
+        let text = serde_json::to_string(&changed).expect("a text has a JSON form");
+        let went_on = ask(tool, &text, responses);
+        if changed != given {
+            assert!(went_on.is_none(), "a state that was changed is taken");
+        } else if !is_json(responses) {
+            assert!(went_on.is_some(), "a state that was given is refused");
+        }
+        // The next round, if there is one.
+        match went_on.as_ref().and_then(|it| it["requestState"].as_str()) {
+            Some(next) => next.clone_into(&mut given),
+            None => return,
+        }
+    }
+}
+
+/// The state that comes with the first question.
+fn first(tool: &str) -> String {
+    let request = request(0, "tools/call", &format!(r#""name":"{tool}","#));
+    let answers = converse([request.as_slice()]);
+    let result = answer(&answers, 0).expect("a question");
+    let state = result["requestState"].as_str();
+    state.expect("a question has a state").to_owned()
+}
+
+/// What comes of a state and responses, if they are not refused.
+fn ask(tool: &str, state: &str, responses: &str) -> Option<Value> {
+    let mut params = format!(r#""name":"{tool}","requestState":{state},"#);
     if is_json(responses) {
         params.push_str(&format!(r#""inputResponses":{responses},"#));
     }
@@ -38,8 +86,15 @@ fn ask(state: &str, responses: &str) {
     match answer(&answers, 0) {
         Ok(result) if result["resultType"] == "input_required" => {
             assert!(result["requestState"].is_string());
+            Some(result)
         }
-        Ok(result) => assert!(result["content"].is_array(), "{result}"),
-        Err(failure) => assert_eq!(failure, code::INVALID_PARAMS),
+        Ok(result) => {
+            assert!(result["content"].is_array(), "{result}");
+            Some(result)
+        }
+        Err(failure) => {
+            assert_eq!(failure, code::INVALID_PARAMS);
+            None
+        }
     }
 }

@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 use turnbuckle_client::{
     Client, ClientBuilder, Consent, Era, Error, Form, Interest, Question, Roots, UrlRequest,
 };
-use turnbuckle_session::{Joined, MemoryTransport, Revision};
+use turnbuckle_session::{Connector, Revision};
 use turnbuckle_types::{
     CreateMessageParams, CreateMessageResult, LogLevel, MessageRole, PromptReference, Root,
 };
@@ -32,9 +32,9 @@ pub(super) struct User {
 
 impl User {
     /// Begins to connect, in that revision or in any.
-    pub(super) fn connect(transport: MemoryTransport, revision: Option<Revision>) -> Self {
+    pub(super) fn connect(connector: impl Connector, revision: Option<Revision>) -> Self {
         let era = revision.map_or(Era::Auto, Era::Only);
-        let connecting = builder().era(era).connect(Joined::new(transport));
+        let connecting = builder().era(era).connect(connector);
         Self {
             connecting: Some(tokio::spawn(connecting)),
             client: None,

@@ -96,7 +96,12 @@ fn silence_ends_at_the_deadline_and_a_server_that_will_not_go_is_killed() {
         let patience = Duration::from_millis(300);
         let error = fault("trap '' TERM; sleep 60 & wait; sleep 60", patience).await;
         assert!(error.is_timeout(), "{error:?}");
-        assert_eq!(error.to_string(), "no answer within 300ms of silence");
+        assert!(
+            error
+                .to_string()
+                .starts_with("no answer within 300ms of silence"),
+            "{error}"
+        );
     });
 }
 

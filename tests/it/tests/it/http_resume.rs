@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use turnbuckle_http::Config;
 use turnbuckle_it::web::{Event, Session, Web, sessions};
-use turnbuckle_session::Revision;
+use turnbuckle_session::{Limits, Rate, Revision};
 
 use crate::http::{busy, step_of};
 use crate::servers::everything;
@@ -258,7 +258,8 @@ async fn a_stream_that_cannot_be_kept_is_not_closed_early() {
 /// A client that reads nothing holds its handler up, and not more than the bound is kept for it.
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_loses_nothing() {
-    let config = Config::new().replay_events(8);
+    let limits = Limits::new().progress(Rate::UNLIMITED);
+    let config = Config::new().replay_events(8).limits(limits);
     for revision in sessions() {
         let session = Web::with(&busy(), config.clone()).open(revision).await;
         let events = session.call(1, "count", &json!({"to": 300})).events().await;

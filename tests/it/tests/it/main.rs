@@ -8,6 +8,7 @@
 
 mod ask;
 mod asking;
+mod bounds;
 mod caching;
 mod cancellation;
 mod capabilities;
@@ -40,6 +41,7 @@ mod http_sessions;
 mod http_sse;
 mod http_stateless;
 mod icons;
+mod interleavings;
 mod lifecycle;
 mod logging;
 mod meta;
@@ -68,3 +70,4 @@ mod tools;
 mod traced;
 mod transports;
 mod versioning;
+mod wire_faults;

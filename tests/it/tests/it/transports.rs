@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Args, Context, Server, Tool};
-use turnbuckle_session::{Closed, Limits};
+use turnbuckle_session::{Closed, Limits, Rate};
 
 use crate::servers::{Text, echo, echo_builder, everything};
 
@@ -111,8 +111,7 @@ async fn a_handler_waits_for_a_slow_reader() {
         .into_iter()
         .filter(|case| case.revision.features().progress_message)
     {
-        let mut limits = Limits::default();
-        limits.queue_bytes = 10_000;
+        let limits = Limits::new().queue_bytes(10_000).progress(Rate::UNLIMITED);
         let options = ClientOptions::new().limits(limits).progress_tokens();
         let mut client = Client::connect_with(case, &server, options).await;
         let call = json!({"name": "flood", "arguments": {"text": "x".repeat(1000)}});

@@ -6,6 +6,8 @@ use tokio::time::{sleep, timeout};
 
 use super::*;
 
+const TURNS: usize = 64;
+
 const BRIEFLY: Duration = Duration::from_secs(1);
 
 fn after(time: Duration) -> Ending {
@@ -42,7 +44,7 @@ async fn an_inbox_has_room_for_so_many_and_so_much() {
         (4096, &[b' '; 100_000], 1),
         (0, b"{}", 1),
     ] {
-        let (inbox, _, mut lanes) = lanes(capacity, never(), never());
+        let (inbox, _, mut lanes) = lanes(capacity, TURNS, never(), never());
         assert_eq!(fill(&inbox, frame).await, fits);
         for _ in 0..fits {
             assert_eq!(next(&mut lanes).await.unwrap(), frame);
@@ -53,7 +55,7 @@ async fn an_inbox_has_room_for_so_many_and_so_much() {
 
 #[tokio::test(start_paused = true)]
 async fn so_many_bodies_are_brought_at_a_time() {
-    let (inbox, _, lanes) = lanes(1024, never(), never());
+    let (inbox, _, lanes) = lanes(1024, TURNS, never(), never());
     let mut turns = Vec::new();
     while let Ok(turn) = timeout(BRIEFLY, inbox.turn()).await {
         turns.push(turn.unwrap());
@@ -67,7 +69,7 @@ async fn so_many_bodies_are_brought_at_a_time() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_waits_hears_of_the_end() {
-    let (inbox, _, lanes) = lanes(1024, never(), never());
+    let (inbox, _, lanes) = lanes(1024, TURNS, never(), never());
     inbox.put(Bytes::from_static(b"1")).await.unwrap();
     let waiting = inbox.put(Bytes::from_static(b"2"));
     let end = async {
@@ -81,12 +83,12 @@ async fn whoever_waits_hears_of_the_end() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_says_nothing_is_not_waited_for() {
     let begin = tokio::time::Instant::now();
-    let (inbox, _, mut silent) = lanes(1024, after(BRIEFLY), never());
+    let (inbox, _, mut silent) = lanes(1024, TURNS, after(BRIEFLY), never());
     assert_eq!(next(&mut silent).await, None);
     assert_eq!(begin.elapsed(), BRIEFLY);
     assert_eq!(inbox.put(Bytes::from_static(b"1")).await, Err(Gone));
 
-    let (inbox, _, mut heard) = lanes(1024, after(BRIEFLY), never());
+    let (inbox, _, mut heard) = lanes(1024, TURNS, after(BRIEFLY), never());
     inbox.put(Bytes::from_static(b"1")).await.unwrap();
     assert_eq!(next(&mut heard).await.unwrap(), "1");
     assert!(timeout(BRIEFLY * 100, next(&mut heard)).await.is_err());
@@ -94,7 +96,7 @@ async fn a_client_that_says_nothing_is_not_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_there_at_the_end_is_still_taken() {
-    let (inbox, _, mut lanes) = lanes(4096, never(), after(BRIEFLY));
+    let (inbox, _, mut lanes) = lanes(4096, TURNS, never(), after(BRIEFLY));
     for frame in [&b"1"[..], b"2"] {
         inbox.put(Bytes::from_static(frame)).await.unwrap();
     }
@@ -107,7 +109,7 @@ async fn what_is_there_at_the_end_is_still_taken() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_queued_is_sent_when_the_page_is_taken() {
-    let (_inbox, page, mut lanes) = lanes(1024, never(), never());
+    let (_inbox, page, mut lanes) = lanes(1024, TURNS, never(), never());
     let mut cx = Context::from_waker(Waker::noop());
     assert!(lanes.poll_flush(&mut cx).is_ready());
     assert_eq!(page.take(), None);

@@ -1,4 +1,12 @@
 use super::*;
+use crate::config::Config;
+
+const READERS: usize = 8;
+
+fn stream_of(id: u64, events: usize, bytes: usize) -> Arc<Stream> {
+    let config = Config::new().replay_events(events).replay_bytes(bytes);
+    Replay::new(&config.max_readers(READERS)).stream(id)
+}
 
 fn cx() -> Context<'static> {
     Context::from_waker(Waker::noop())
@@ -7,6 +15,7 @@ fn cx() -> Context<'static> {
 fn answer() -> Answer {
     Answer {
         frame: b"{}".to_vec(),
+        tail: Bytes::new(),
         failure: None,
     }
 }
@@ -32,7 +41,7 @@ fn is_over(reader: &Reader) -> bool {
 
 #[test]
 fn what_was_said_can_be_heard_again_from_any_point() {
-    let stream = Stream::new(4, 10, 1000);
+    let stream = stream_of(4, 10, 1000);
     let first = stream.attach(None).unwrap();
     assert!((0..3).all(|_| say(&stream)));
     assert_eq!(ids(&first), ["4-1", "4-2", "4-3"]);
@@ -47,7 +56,7 @@ fn what_was_said_can_be_heard_again_from_any_point() {
 
 #[test]
 fn of_several_readers_the_newest_reads_and_the_one_before_takes_over() {
-    let stream = Stream::new(0, 10, 1000);
+    let stream = stream_of(0, 10, 1000);
     let one = stream.attach(None).unwrap();
     let two = stream.attach(None).unwrap();
     say(&stream);
@@ -57,28 +66,28 @@ fn of_several_readers_the_newest_reads_and_the_one_before_takes_over() {
     say(&stream);
     assert!(one.has_turn());
     assert_eq!(ids(&one), ["0-2"]);
-    let more: Vec<_> = (0..MAX_READERS).map(|_| stream.attach(None)).collect();
+    let more: Vec<_> = (0..READERS).map(|_| stream.attach(None)).collect();
     assert!(is_over(&one), "there is no place for it any more");
     assert!(!is_over(more[0].as_ref().unwrap()));
 }
 
 #[test]
 fn the_log_is_bounded_and_says_when_it_forgot() {
-    let stream = Stream::new(1, 3, 1000);
+    let stream = stream_of(1, 3, 1000);
     assert!((0..10).all(|_| say(&stream)));
     assert!(stream.attach(Some(1)).is_none());
     assert_eq!(
         ids(&stream.attach(Some(7)).unwrap()),
         ["1-8", "1-9", "1-10"]
     );
-    let small = Stream::new(1, 100, 100);
+    let small = stream_of(1, 100, 100);
     assert!((0..10).all(|_| say(&small)));
     assert!(small.bytes() <= 100, "{}", small.bytes());
 }
 
 #[test]
 fn a_slow_reader_holds_its_sender_up_and_one_that_leaves_does_not() {
-    let stream = Stream::new(1, 3, 1000);
+    let stream = stream_of(1, 3, 1000);
     let reader = stream.attach(None).unwrap();
     assert!((0..3).all(|_| say(&stream)));
     assert!(!say(&stream));
@@ -89,7 +98,7 @@ fn a_slow_reader_holds_its_sender_up_and_one_that_leaves_does_not() {
 
 #[test]
 fn what_nobody_has_read_is_kept_while_somebody_could() {
-    let stream = Stream::new(1, 3, 1000);
+    let stream = stream_of(1, 3, 1000);
     let reader = stream.attach(None).unwrap();
     assert!((0..3).all(|_| say(&stream)));
     stream.done(Some(answer()));
@@ -99,12 +108,12 @@ fn what_nobody_has_read_is_kept_while_somebody_could() {
 
 #[test]
 fn an_answer_alone_is_no_stream_and_one_after_messages_is() {
-    let silent = Stream::new(1, 3, 1000);
+    let silent = stream_of(1, 3, 1000);
     silent.done(Some(answer()));
     let first = silent.poll_first(&mut cx());
     assert!(matches!(first, Poll::Ready(First::Answer(_))));
 
-    let telling = Stream::new(1, 3, 1000);
+    let telling = stream_of(1, 3, 1000);
     let reader = telling.attach(None).unwrap();
     say(&telling);
     let first = telling.poll_first(&mut cx());
@@ -114,7 +123,7 @@ fn an_answer_alone_is_no_stream_and_one_after_messages_is() {
     assert_eq!(ids(&reader), ["1-1", "1-2"]);
     assert!(is_over(&reader));
 
-    let cancelled = Stream::new(1, 3, 1000);
+    let cancelled = stream_of(1, 3, 1000);
     cancelled.done(None);
     let first = cancelled.poll_first(&mut cx());
     assert!(matches!(first, Poll::Ready(First::Nothing)));
@@ -122,7 +131,7 @@ fn an_answer_alone_is_no_stream_and_one_after_messages_is() {
 
 #[test]
 fn the_answers_of_a_batch_are_one_array_or_an_event_each() {
-    let together = Stream::new(1, 9, 1000);
+    let together = stream_of(1, 9, 1000);
     together.part(answer()).unwrap();
     together.part(answer()).unwrap();
     together.done(None);
@@ -131,7 +140,7 @@ fn the_answers_of_a_batch_are_one_array_or_an_event_each() {
         _ => panic!("no answer"),
     }
 
-    let apart = Stream::new(1, 9, 1000);
+    let apart = stream_of(1, 9, 1000);
     let reader = apart.attach(None).unwrap();
     apart.part(answer()).unwrap();
     apart.open(false);
@@ -144,7 +153,7 @@ fn the_answers_of_a_batch_are_one_array_or_an_event_each() {
 
 #[test]
 fn a_pause_ends_the_connection_and_not_the_stream() {
-    let stream = Stream::new(1, 3, 1000);
+    let stream = stream_of(1, 3, 1000);
     let reader = stream.attach(None).unwrap();
     stream.open(true);
     stream.pause();
@@ -158,7 +167,7 @@ fn a_pause_ends_the_connection_and_not_the_stream() {
 #[test]
 fn a_pause_before_there_is_a_stream_makes_one_and_ends_its_connection() {
     for resumable in [true, false] {
-        let stream = Stream::new(1, 3, 1000);
+        let stream = stream_of(1, 3, 1000);
         let reader = stream.attach(None).unwrap();
         stream.pause();
         let first = stream.poll_first(&mut cx());
@@ -170,7 +179,7 @@ fn a_pause_before_there_is_a_stream_makes_one_and_ends_its_connection() {
 
 #[test]
 fn a_stream_that_nobody_could_resume_is_not_paused() {
-    let stream = Stream::new(1, 3, 1000);
+    let stream = stream_of(1, 3, 1000);
     let reader = stream.attach(None).unwrap();
     stream.open(false);
     stream.pause();
@@ -180,7 +189,7 @@ fn a_stream_that_nobody_could_resume_is_not_paused() {
 
 #[test]
 fn an_ended_stream_takes_nothing_more() {
-    let stream = Stream::new(1, 3, 1000);
+    let stream = stream_of(1, 3, 1000);
     let reader = stream.attach(None).unwrap();
     stream.end();
     assert!(say(&stream) && stream.part(answer()).is_ok());

@@ -17,7 +17,7 @@ use crate::schema::fields_of;
 /// The form that asks for a `T`.
 pub(super) fn schema_of<T: DeserializeOwned + JsonSchema>() -> Result<ElicitationSchema, AskError> {
     let schema = derived::<T>();
-    form(&schema, fields_of::<T>()).map_err(|fault| {
+    form(&schema, fields_of::<T>().unwrap_or_default()).map_err(|fault| {
         let name = T::schema_name();
         AskError::Failed(Error::internal(format!("{name} cannot be a form: {fault}")).into())
     })

@@ -22,6 +22,7 @@ use serde::Serialize;
 use turnbuckle_types::{Error, Extra, Map, Meta, meta};
 
 use super::reply::write_value;
+use super::result::RESULT_TYPE;
 use super::{Body, Target};
 use crate::json::{Additions, Unwritable};
 use crate::revision::Features;
@@ -205,8 +206,6 @@ impl Project for Extra {
         }
     }
 }
-
-const RESULT_TYPE: &str = "resultType";
 
 /// `_meta` of a message, which every revision has; of its keys only the later ones are removed.
 impl Project for Meta {

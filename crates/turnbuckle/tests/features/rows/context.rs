@@ -105,7 +105,7 @@ fn a_process_is_the_server_of_standard_input_and_output() {
     each(|at| async move {
         let process = said(&at, "process", json!({})).await;
         let is_ours = process == std::process::id().to_string();
-        assert_eq!(is_ours, at.cell.transport != Transport::Stdio);
+        assert_eq!(is_ours, !at.cell.is_apart());
     });
 }
 

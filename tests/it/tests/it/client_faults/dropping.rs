@@ -204,7 +204,7 @@ async fn more_calls_than_may_wait_are_refused_by_name() {
         assert!(matches!(error, Error::TooMany { limit: 1024 }), "{error}");
         assert_eq!(
             error.to_string(),
-            "more than 1024 requests wait for the server"
+            "more than 1024 requests wait for the server (ConversationLimits::outgoing)"
         );
         for call in &calls {
             call.abort();

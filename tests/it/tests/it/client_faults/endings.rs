@@ -181,8 +181,8 @@ async fn a_server_that_keeps_dying_is_given_up() {
         );
         assert_eq!(
             error.to_string(),
-            "given up after 5 connections within 60s; the last one: the connection broke: the \
-             server closed its output"
+            "given up after 5 connections within 60s (ClientBuilder::reconnects); the last one: the \
+             connection broke: the server closed its output"
         );
     }
     assert_eq!(peer.opened(), 6);

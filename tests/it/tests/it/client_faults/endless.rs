@@ -44,7 +44,7 @@ async fn rounds_of_input_without_end_are_left() {
             );
             assert_eq!(
                 error.to_string(),
-                "the server asked for input more than 16 times"
+                "the server asked for input more than 16 times (ClientBuilder::max_rounds)"
             );
             let told = peer.told_of("tools/call");
             assert_eq!(
@@ -102,7 +102,7 @@ async fn a_list_that_leads_back_into_itself_is_left() {
             assert!(matches!(&error, Error::EndlessList { .. }), "{error}");
             assert_eq!(
                 error.to_string(),
-                "the list of tools/list does not come to an end"
+                "the list of tools/list does not come to an end (ConversationLimits::list_pages, list_items)"
             );
             assert_eq!(began.elapsed(), Duration::ZERO);
             assert!(peer.told_of("tools/list").len() <= 4);

@@ -191,7 +191,7 @@ async fn the_time_that_a_call_may_take_in_all_holds_over_every_round_of_it() {
             matches!(error, Error::TimedOut(Late::InAll(_))),
             "{error:?}"
         );
-        assert_eq!(error.to_string(), "no answer within 10s");
+        assert_eq!(error.to_string(), "no answer within 10s (Patience::total)");
         assert_eq!(began.elapsed(), Duration::from_secs(10));
         assert_eq!(client.in_flight(), (0, 0));
     }

@@ -195,8 +195,8 @@ async fn too_many_waiting_calls_are_refused_and_cancelled_ones_leave_the_queue()
         ids.push(client.start("tools/call", params.clone()).await);
     }
     let refused = client.request("tools/call", params.clone()).await;
-    let says =
-        "the server is busy: 1 calls run and 1024 wait (Tool::max_concurrent); try again later";
+    let says = "the server is busy: 1 calls run and 1024 wait (Tool::max_concurrent, \
+                ServerBuilder::max_waiting); try again later";
     assert_eq!(told(&refused), says);
     for id in ids.drain(1..) {
         client.cancel(id).await;
@@ -206,4 +206,29 @@ async fn too_many_waiting_calls_are_refused_and_cancelled_ones_leave_the_queue()
     assert_eq!(text(&client.request("tools/call", params).await), "done");
     assert!(next.elapsed() <= 2 * SECOND, "nobody else was waiting");
     assert_eq!(busy.most(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_many_may_wait_is_settable() {
+    let busy = Busy::new();
+    let server = Server::new("s", "1")
+        .max_waiting(2)
+        .tool(busy.tool("t").max_concurrent(1))
+        .build()
+        .unwrap();
+    let case = Case::pipe(turnbuckle_session::Revision::NEWEST);
+    let mut client = Client::connect(case, &server).await;
+    let params = json!({"name": "t", "arguments": {}});
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(client.start("tools/call", params.clone()).await);
+    }
+    let refused = client.request("tools/call", params).await;
+    assert!(
+        told(&refused).contains("1 calls run and 2 wait"),
+        "{refused}"
+    );
+    for id in ids {
+        assert_eq!(text(&client.response(id).await), "done");
+    }
 }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout};
 use turnbuckle_http::Config;
 use turnbuckle_it::web::Web;
 use turnbuckle_server::{Context, Tool};
-use turnbuckle_session::Limits;
+use turnbuckle_session::{Limits, Rate};
 
 use super::Line;
 use crate::servers::{echo, echo_builder};
@@ -87,8 +87,7 @@ async fn a_slow_reader_is_waited_for() {
         .tool(Tool::builder("flood").handler(flood))
         .build()
         .unwrap();
-    let mut limits = Limits::default();
-    limits.queue_bytes = 4096;
+    let limits = Limits::new().queue_bytes(4096).progress(Rate::UNLIMITED);
     let body_time = Duration::from_secs(10);
     let config = Config::new().limits(limits).body_time(body_time);
     let mut line = Line::open_able(&server, config, json!({})).await;

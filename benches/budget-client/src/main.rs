@@ -1,0 +1,68 @@
+//! Clients of ours, as their users write them, for `cargo xtask budget` to run under valgrind: they
+//! connect, call the tool `echo` so many times, one at a time, and leave.
+//!
+//! A program of its own: what a client needs is not to be found in the servers that are measured.
+//! The servers that it calls are those of `benches/budget`.
+
+use std::error::Error;
+
+use serde::{Deserialize, Serialize};
+use turnbuckle::Client;
+use turnbuckle::client::Era;
+use turnbuckle::http::HttpConnector;
+use turnbuckle::session::Connector;
+use turnbuckle::stdio::Command;
+
+type Ended = Result<(), Box<dyn Error>>;
+
+#[derive(Serialize)]
+struct Echo {
+    message: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Echoed {
+    message: String,
+}
+
+/// `http ERA PORT N`, or `stdio ERA PROGRAM N`.
+fn main() -> Ended {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [binding, era, server, times] = &words[..] else {
+        return Err("four words: http or stdio, the era, the server, how many calls".into());
+    };
+    let era = match era.as_str() {
+        "modern" => Era::Modern,
+        "legacy" => Era::Legacy,
+        _ => return Err("there are two eras: modern, legacy".into()),
+    };
+    let times = times.parse()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    match binding.as_str() {
+        "http" => {
+            let url = format!("http://127.0.0.1:{server}/mcp");
+            runtime.block_on(call(HttpConnector::new(&url)?, era, times))
+        }
+        "stdio" => {
+            let server = Command::new(server).args(["paced-stdio", "echo"]);
+            runtime.block_on(call(server, era, times))
+        }
+        _ => Err("there are two bindings: http, stdio".into()),
+    }
+}
+
+async fn call(server: impl Connector, era: Era, times: u64) -> Ended {
+    let client = Client::builder("budget", "1").era(era);
+    let client = client.connect(server).await?;
+    let echo = Echo { message: "hello" };
+    for _ in 0..times {
+        let echoed: Echoed = client.call("echo", &echo).structured().await?;
+        if echoed.message != echo.message {
+            return Err("not an echo".into());
+        }
+    }
+    client.close().await;
+    Ok(())
+}

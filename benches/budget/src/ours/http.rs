@@ -1,0 +1,78 @@
+//! The endpoint of both eras.
+
+use std::thread;
+use std::time::Duration;
+
+use axum::Router;
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use turnbuckle::http::{Config, HttpServer, StreamableHttp};
+use turnbuckle::session::Signal;
+
+use super::offers::server;
+use crate::{Ended, at_end_of_input, on_one_thread, tell_port, word};
+
+/// How long a stream is kept for replay where what is left is measured.
+const REPLAY: Duration = Duration::from_secs(2);
+
+/// `http OFFER`: on a server of our own.
+pub(crate) fn serve(words: &[String]) -> Ended {
+    listen(words, config(), Signal::close)
+}
+
+/// `http-stateless OFFER`: the same without legacy sessions.
+pub(crate) fn serve_stateless(words: &[String]) -> Ended {
+    listen(words, config().stateless(true), Signal::close)
+}
+
+/// `http-left OFFER`: ends in the middle, when replay times have passed, and leaves on the heap
+/// what is there.
+pub(crate) fn leave(words: &[String]) -> Ended {
+    #[allow(clippy::exit, reason = "nothing may be given back before")]
+    listen(words, config().replay_time(REPLAY), |_| {
+        thread::sleep(2 * REPLAY);
+        std::process::exit(0);
+    })
+}
+
+/// `axum OFFER`: mounted in a server of axum's.
+pub(crate) fn serve_in_axum(words: &[String]) -> Ended {
+    let endpoint = StreamableHttp::new(server(word(words, 0)?)?, config());
+    on_one_thread(in_axum(Router::new().route_service("/mcp", endpoint)))?
+}
+
+/// Serves on a loopback port until the input ends.
+pub(crate) async fn in_axum(router: Router) -> Ended {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    tell_port(listener.local_addr()?.port())?;
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    let over = Signal::new();
+    let until = over.clone();
+    at_end_of_input(move || over.close());
+    let until = async move { until.closing().await };
+    Ok(axum::serve(listener, router)
+        .with_graceful_shutdown(until)
+        .await?)
+}
+
+/// Room for what is opened before the measurement, nothing that the clock does in the middle of it,
+/// and no waiting after it.
+fn config() -> Config {
+    Config::new()
+        .max_sessions(20_000)
+        .keep_alive(Duration::from_secs(3_600))
+        .shutdown_time(Duration::from_millis(1))
+}
+
+fn listen(words: &[String], config: Config, end: impl FnOnce(&Signal) + Send + 'static) -> Ended {
+    let server = server(word(words, 0)?)?;
+    on_one_thread(async {
+        let http = HttpServer::bind(server, "127.0.0.1:0", config).await?;
+        tell_port(http.local_addr().port())?;
+        let shutdown = http.shutdown();
+        at_end_of_input(move || end(&shutdown));
+        Ok(http.serve().await?)
+    })?
+}

@@ -1,0 +1,141 @@
+//! What the servers offer.
+
+use std::error::Error;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, OnceLock};
+
+use turnbuckle::prelude::*;
+
+use crate::texts;
+
+/// What came in.
+#[data]
+pub(crate) struct Echoed {
+    pub(crate) message: String,
+}
+
+/// Say it again.
+#[tool]
+fn echo(message: String) -> Echoed {
+    Echoed { message }
+}
+
+/// `echo`: that tool alone; `bulk`: large answers; `busy`: handlers that wait, tell, and never end;
+/// a number: so many tools, all on one page of their list.
+pub(crate) fn server(offer: &str) -> Result<Server, Box<dyn Error>> {
+    let server = Server::new("budget", "1.0.0").tool(echo);
+    Ok(match offer {
+        "echo" => server.build()?,
+        "bulk" => server
+            .tool(prose)
+            .tool(escapes)
+            .tool(length)
+            .resource(document)
+            .build()?,
+        "busy" => busy()?,
+        number => {
+            let tools: NonZeroUsize = number.parse()?;
+            let more = (1..tools.get()).map(filler);
+            more.fold(server.page_size(tools), |server, tool| server.tool(tool))
+                .build()?
+        }
+    })
+}
+
+/// A long text.
+#[tool]
+fn prose() -> String {
+    texts::prose()
+}
+
+/// A text that has to be escaped.
+#[tool]
+fn escapes() -> String {
+    texts::escapes()
+}
+
+/// How long a text is.
+#[tool]
+fn length(text: String) -> usize {
+    text.len()
+}
+
+/// A file.
+#[resource("text://document", mime = "text/plain")]
+fn document() -> String {
+    texts::document()
+}
+
+/// Where a server is found by its own handlers.
+#[derive(Clone, Default)]
+struct This(Arc<OnceLock<Server>>);
+
+fn busy() -> Result<Server, Box<dyn Error>> {
+    let this = This::default();
+    let server = Server::new("budget", "1.0.0")
+        .state(this.clone())
+        .tool(echo)
+        .tool(wait)
+        .tool(report)
+        .tool(touch)
+        .tool(hang)
+        .resource(file)
+        .build()?;
+    let _ = this.0.set(server.clone());
+    Ok(server)
+}
+
+/// Say it again, a moment later.
+#[tool]
+async fn wait(message: String) -> Echoed {
+    tokio::task::yield_now().await;
+    Echoed { message }
+}
+
+/// Say it again, and how far that is before.
+#[tool]
+async fn report(message: String, progress: Progress) -> Echoed {
+    progress.report_of(1, 2).await;
+    Echoed { message }
+}
+
+/// Say that a file has changed.
+#[tool]
+fn touch(message: String, this: State<This>) -> Echoed {
+    if let Some(server) = this.0.0.get() {
+        server.resource_updated("file:///touched");
+    }
+    Echoed { message }
+}
+
+/// Never end.
+#[tool]
+async fn hang() {
+    std::future::pending().await
+}
+
+/// A file.
+#[resource("file:///{name}")]
+fn file(name: String) -> String {
+    name
+}
+
+/// What a filler is given.
+#[data]
+struct Order {
+    /// The city that it goes to.
+    city: String,
+    /// How many there are.
+    count: u32,
+    /// Whether there is any hurry.
+    urgent: Option<bool>,
+}
+
+fn filler(number: usize) -> Tool {
+    Tool::builder(format!("order_{number}"))
+        .description("Order something, and have it sent to a city")
+        .handler(|Args(order): Args<Order>| {
+            let hurry = order.urgent.unwrap_or(false);
+            format!("{} to {}, {hurry}", order.count, order.city)
+        })
+}

@@ -1,0 +1,118 @@
+//! Servers for a client that is measured. An answer that came before the client sleeps would
+//! sometimes be found without going to sleep, and the count would depend on who is faster: so they
+//! answer when it sleeps, as /proc tells it.
+
+use std::fs;
+use std::io::{self, BufRead, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use turnbuckle::http::{Config, HttpServer};
+
+use crate::ours::offers::server;
+use crate::{Ended, on_one_thread, tell_port, word};
+
+/// How long a client may take to go to sleep.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often one looks.
+const GLANCE: Duration = Duration::from_micros(50);
+
+/// `paced-stdio OFFER`: our server on stdio, for the process that started this one.
+pub(crate) fn stdio(words: &[String]) -> Ended {
+    let client = std::os::unix::process::parent_id();
+    let mut server = Command::new(std::env::current_exe()?)
+        .args(["stdio", word(words, 0)?])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let (input, output) = (server.stdin.take(), server.stdout.take());
+    let (Some(mut input), Some(output)) = (input, output) else {
+        return Err("the server was started without pipes".into());
+    };
+    let asked = thread::spawn(move || io::copy(&mut io::stdin(), &mut input));
+    pace(output, io::stdout(), client)?;
+    let _ = asked.join();
+    server.wait()?;
+    Ok(())
+}
+
+/// `paced-http OFFER`: our server on HTTP, for the process whose number is the first line of the
+/// input. Ends with the input.
+pub(crate) fn http(words: &[String]) -> Ended {
+    let server = server(word(words, 0)?)?;
+    on_one_thread(async {
+        let http = HttpServer::bind(server, "127.0.0.1:0", Config::new()).await?;
+        let behind = http.local_addr();
+        let before = TcpListener::bind(("127.0.0.1", 0))?;
+        tell_port(before.local_addr()?.port())?;
+        let shutdown = http.shutdown();
+        thread::spawn(move || {
+            let mut number = String::new();
+            let _ = io::stdin().lock().read_line(&mut number);
+            if let Ok(client) = number.trim().parse() {
+                thread::spawn(move || {
+                    for stream in before.incoming().map_while(Result::ok) {
+                        let server = TcpStream::connect(behind);
+                        let _ = server.and_then(|server| relay(stream, server, client));
+                    }
+                });
+            }
+            let _ = io::stdin().read_to_end(&mut Vec::new());
+            shutdown.close();
+        });
+        Ok(http.serve().await?)
+    })?
+}
+
+/// Passes on what is said on one connection, both ways.
+fn relay(client: TcpStream, server: TcpStream, process: u32) -> io::Result<()> {
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    let (mut asking, mut asked) = (client.try_clone()?, server.try_clone()?);
+    thread::spawn(move || {
+        let _ = io::copy(&mut asking, &mut asked);
+        let _ = asked.shutdown(Shutdown::Write);
+    });
+    thread::spawn(move || pace(server, client, process));
+    Ok(())
+}
+
+/// Passes on what comes, each piece when `process` sleeps.
+fn pace(mut from: impl Read, mut to: impl Write, process: u32) -> io::Result<()> {
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        let length = from.read(&mut piece)?;
+        if length == 0 {
+            return Ok(());
+        }
+        wait_until_asleep(process)?;
+        to.write_all(&piece[..length])?;
+        to.flush()?;
+    }
+}
+
+fn wait_until_asleep(process: u32) -> io::Result<()> {
+    let began = Instant::now();
+    while !asleep(process)? {
+        if began.elapsed() > PATIENCE {
+            return Err(io::Error::other("the client does not come to rest"));
+        }
+        thread::sleep(GLANCE);
+    }
+    Ok(())
+}
+
+fn asleep(process: u32) -> io::Result<bool> {
+    for task in fs::read_dir(format!("/proc/{process}/task"))? {
+        let stat = fs::read_to_string(task?.path().join("stat"))?;
+        // The state is the first field after the name, which is in brackets and may hold any.
+        let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+        if !state.is_some_and(|state| state.starts_with('S')) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,16 @@
+//! Over HTTP; the port is the first line of stdout. `echo-http stateless` has no sessions.
+
+use std::io::Write;
+
+use turnbuckle::http::{Config, HttpServer};
+
+#[tokio::main]
+async fn main() -> turnbuckle::Result {
+    let stateless = std::env::args().any(|argument| argument == "stateless");
+    let config = Config::new()
+        .limits(turnbuckle_echo::limits())
+        .stateless(stateless);
+    let server = HttpServer::bind(turnbuckle_echo::server()?, "127.0.0.1:0", config).await?;
+    writeln!(std::io::stdout(), "{}", server.local_addr().port())?;
+    Ok(server.serve().await?)
+}

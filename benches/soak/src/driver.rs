@@ -1,0 +1,236 @@
+//! The soak itself: a warm-up, the load, and the look at what is left.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::Problem;
+use crate::bad;
+use crate::counts::{Counts, Table};
+use crate::good::{self, Shared};
+use crate::random::Random;
+use crate::role::runtime;
+use crate::server::{OVER, process};
+use crate::started::Started;
+use crate::volume::volume;
+
+/// Clients that behave badly at a time.
+const CROWD: usize = 300;
+
+/// How long one of them may take, in all.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Clients that behave, for each way.
+const GOOD: usize = 2;
+
+/// From how long on a soak counts the sessions and requests of the long form, too.
+const LONG: Duration = Duration::from_secs(10 * 60);
+
+/// From how long on the load comes in four parts instead of two.
+const IN_PARTS: Duration = Duration::from_secs(60);
+
+/// Problems that are told.
+const TOLD: usize = 20;
+
+/// What is to be done.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// How long the load lasts.
+    pub(crate) time: Duration,
+    pub(crate) seed: u64,
+}
+
+pub(crate) fn run(plan: &Plan) -> Result<(), Problem> {
+    println!("soak: {:?}, --seed {}", plan.time, plan.seed);
+    runtime()?.block_on(async {
+        soak(plan).await?;
+        match plan.time >= LONG {
+            true => volume().await,
+            false => Ok(()),
+        }
+    })
+}
+
+async fn soak(plan: &Plan) -> Result<(), Problem> {
+    let server = Started::frugal().await?;
+    let mut problems = Vec::new();
+    let mut load = Load::of(&server, plan.seed);
+    // The first part warms up: what is held after it is where the others start.
+    let parts = if plan.time < IN_PARTS { 2 } else { 4 };
+    let part = plan.time / parts;
+    load.run(part, None, &mut problems).await;
+    let mut server_table = Table::new(server.settled().await?);
+    let mut own_table = Table::new(own());
+    for number in 2..=parts {
+        println!(
+            "part {} of {parts}: {} KiB resident",
+            number - 1,
+            server_table.resident()
+        );
+        load.run(part, Some(&mut server_table), &mut problems).await;
+        let deadline = Instant::now() + 4 * OVER;
+        loop {
+            sleep(Duration::from_millis(500)).await;
+            server_table.sample(server.counts().await?);
+            own_table.sample(own());
+            let nothing_left = server_table.left().is_empty() && own_table.left().is_empty();
+            if nothing_left || Instant::now() > deadline {
+                break;
+            }
+        }
+    }
+    let told = load.to_string();
+    server.end().await?;
+
+    println!("{told}\nthe server\n{server_table}\nthe clients\n{own_table}");
+    let left = |who: &str, table: &Table| {
+        let left = table.left().into_iter();
+        left.map(|it| format!("{who} hold {it}"))
+            .collect::<Vec<_>>()
+    };
+    problems.extend(left("the server's tables", &server_table));
+    problems.extend(left("the clients", &own_table));
+    problems.truncate(TOLD);
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(format!("--seed {}:\n{}", plan.seed, problems.join("\n"))),
+    }
+}
+
+fn own() -> Counts {
+    let counts = process().into_iter();
+    // The memory of the clients is not what is looked at.
+    let counts = counts.filter(|(name, _)| *name != "resident KiB");
+    counts
+        .map(|(name, count)| (name.to_owned(), count))
+        .collect()
+}
+
+/// Everybody who asks.
+struct Load<'a> {
+    server: &'a Started,
+    seed: u64,
+    /// The number of the next client.
+    next: u64,
+    /// How often each way was taken, and how many answers of good clients were checked.
+    done: BTreeMap<&'static str, u64>,
+    checked: u64,
+}
+
+impl fmt::Display for Load<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: u64 = self.done.values().sum();
+        let checked = self.checked;
+        writeln!(
+            f,
+            "{all} bad clients, {checked} answers checked of good ones"
+        )?;
+        for (name, count) in &self.done {
+            writeln!(f, "{count:>8} {name}")?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Load<'a> {
+    fn of(server: &'a Started, seed: u64) -> Self {
+        Self {
+            server,
+            seed,
+            next: 0,
+            done: BTreeMap::new(),
+            checked: 0,
+        }
+    }
+
+    fn random(&mut self) -> Random {
+        self.next += 1;
+        Random::new(self.seed, self.next)
+    }
+
+    /// Lets everybody come for that time, and leave.
+    async fn run(
+        &mut self,
+        time: Duration,
+        mut table: Option<&mut Table>,
+        problems: &mut Vec<Problem>,
+    ) {
+        let until = Instant::now() + time;
+        let shared = Arc::new(Shared::default());
+        let mut good = JoinSet::new();
+        for way in good::WAYS.into_iter().cycle().take(GOOD * good::WAYS.len()) {
+            let (urls, random) = (self.server.urls.clone(), self.random());
+            let shared = shared.clone();
+            good.spawn(async move {
+                let behaved = good::behave(way, urls, random, shared).await;
+                behaved.map_err(|problem| format!("a good client ({way:?}): {problem}"))
+            });
+        }
+        let places = Arc::new(Semaphore::new(CROWD));
+        let mut bad = JoinSet::new();
+        let mut look = Instant::now();
+        while Instant::now() < until {
+            let Ok(place) = places.clone().acquire_owned().await else {
+                break;
+            };
+            let mut random = self.random();
+            let way = bad::any(&mut random);
+            *self.done.entry(way.name).or_default() += 1;
+            let (at, number) = (self.server.place, self.next);
+            bad.spawn(async move {
+                let _place = place;
+                let acted = timeout(PATIENCE, (way.act)(at, random)).await;
+                let acted = acted.unwrap_or_else(|_| Err("it takes for ever".to_owned()));
+                acted.map_err(|problem| format!("{} ({number}): {problem}", way.name))
+            });
+            keep(problems, std::iter::from_fn(|| bad.try_join_next()));
+            keep(problems, std::iter::from_fn(|| good.try_join_next()));
+            if let Some(table) = table.as_deref_mut()
+                && look.elapsed() > Duration::from_secs(1)
+            {
+                look = Instant::now();
+                match self.server.counts().await {
+                    Ok(counts) => table.sample(counts),
+                    Err(problem) => problems.push(problem),
+                }
+            }
+        }
+        keep(problems, all(&mut bad).await);
+        shared.over.store(true, Ordering::Relaxed);
+        keep(problems, all(&mut good).await);
+        self.checked += shared.checked.load(Ordering::Relaxed);
+    }
+}
+
+/// Keeps what went wrong, up to a point.
+fn keep(problems: &mut Vec<Problem>, ended: impl IntoIterator<Item = Ended>) {
+    for ended in ended {
+        let problem = match ended {
+            Ok(Ok(())) => continue,
+            Ok(Err(problem)) => problem,
+            Err(panicked) => panicked.to_string(),
+        };
+        if problems.len() < TOLD {
+            eprintln!("{problem}");
+            problems.push(problem);
+        }
+    }
+}
+
+/// How a client ended.
+type Ended = Result<Result<(), Problem>, JoinError>;
+
+/// Waits for all of them.
+async fn all(clients: &mut JoinSet<Result<(), Problem>>) -> Vec<Ended> {
+    let mut ended = Vec::new();
+    while let Some(one) = clients.join_next().await {
+        ended.push(one);
+    }
+    ended
+}

@@ -1,0 +1,73 @@
+//! A soak: a server in a process of its own, over HTTP in both eras and over HTTP+SSE, and servers
+//! on pipes; thousands of clients that behave badly; and among them some that do not, all of whose
+//! answers are checked. Then everybody leaves, and what the server holds is what it held before.
+//!
+//! `turnbuckle-soak [--minutes N] [--seconds N] [--seed S]`; `cargo xtask soak` builds and runs it.
+//! The other words are what it starts itself with: `http`, `stdio`, `run`, `client` and `volume` (see `role`).
+#![allow(clippy::print_stdout, reason = "the table is what it is for")]
+
+mod bad;
+mod counts;
+mod driver;
+mod good;
+mod random;
+mod raw;
+mod role;
+mod server;
+mod started;
+mod volume;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use driver::Plan;
+
+const USAGE: &str = "usage: turnbuckle-soak [--minutes N | --seconds N] [--seed S]";
+
+/// How long a soak is unless told otherwise.
+const LONG: Duration = Duration::from_secs(30 * 60);
+
+/// Why something is not as it should be, for people.
+type Problem = String;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(role) = arguments.first().filter(|word| !word.starts_with('-')) {
+        return told(role::play(role, &arguments[1..]));
+    }
+    match plan(&arguments) {
+        Some(plan) => told(driver::run(&plan)),
+        None => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn told(outcome: Result<(), Problem>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("turnbuckle-soak: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn plan(arguments: &[String]) -> Option<Plan> {
+    let mut plan = Plan {
+        time: LONG,
+        seed: random::fresh(),
+    };
+    for pair in arguments.chunks(2) {
+        let [name, value] = pair else { return None };
+        let number: u64 = value.parse().ok()?;
+        match name.as_str() {
+            "--minutes" => plan.time = Duration::from_secs(number.checked_mul(60)?),
+            "--seconds" => plan.time = Duration::from_secs(number),
+            "--seed" => plan.seed = number,
+            _ => return None,
+        }
+    }
+    Some(plan)
+}

@@ -1,0 +1,174 @@
+//! The server that everybody asks: a tool for each thing that a client can spoil.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::sleep;
+use turnbuckle::http::Config;
+use turnbuckle::prelude::*;
+use turnbuckle::session::Limits;
+use turnbuckle::{BuildError, Server};
+
+/// The resource that is subscribed to.
+pub(crate) const WATCHED: &str = "soak://watched";
+
+/// Bytes of a message that are taken over HTTP.
+pub(crate) const MAX_BODY: usize = 1 << 20;
+
+/// How long a client may take to send the head of a request.
+pub(crate) const HEADER_TIME: Duration = Duration::from_secs(5);
+
+/// How long a client may take to send the body of a request.
+pub(crate) const BODY_TIME: Duration = Duration::from_secs(3);
+
+/// By when everything is over that nobody takes care of: the longest of the times below, and the
+/// rest between two looks at the tables.
+pub(crate) const OVER: Duration = Duration::from_secs(10);
+
+/// The times of an endpoint, made short: nothing is waited for that is over.
+pub(crate) fn config() -> Config {
+    let mut limits = Limits::default();
+    limits.cancel_grace = Duration::from_millis(200);
+    limits.answer_timeout = Duration::from_secs(5);
+    limits.handler_deadline = Duration::from_secs(8);
+    Config::new()
+        .http_sse(true)
+        .max_body(MAX_BODY)
+        .json_wait(Duration::from_millis(200))
+        .keep_alive(Duration::from_millis(500))
+        .handshake_time(Duration::from_secs(6))
+        .session_idle(Duration::from_secs(6))
+        .replay_time(Duration::from_secs(1))
+        .header_time(HEADER_TIME)
+        .body_time(BODY_TIME)
+        .limits(limits)
+}
+
+/// What the tables of its endpoints hold, where it has any.
+pub(crate) type Tables = Box<dyn Fn() -> Vec<(&'static str, usize)> + Send + Sync>;
+
+pub(crate) static TABLES: OnceLock<Tables> = OnceLock::new();
+
+pub(crate) fn server() -> Result<Server, BuildError> {
+    Server::new("soak", "1.0.0")
+        .tool(echo)
+        .tool(slow)
+        .tool(flood)
+        .tool(big)
+        .tool(form)
+        .tool(touch)
+        .tool(held)
+        .resource(watched)
+        .resource(note)
+        .prompt(greet)
+        .build()
+}
+
+/// What came in.
+#[data]
+struct Echoed {
+    message: String,
+    number: u64,
+}
+
+/// Says it again
+#[tool]
+fn echo(message: String, number: u64) -> Echoed {
+    Echoed { message, number }
+}
+
+/// Takes its time
+#[tool]
+async fn slow(ms: u64) -> String {
+    sleep(Duration::from_millis(ms.min(60_000))).await;
+    format!("{ms} ms")
+}
+
+/// Says very much on the way to its answer
+#[tool]
+async fn flood(messages: u64, progress: Progress, log: Log) -> String {
+    let text = "x".repeat(1000);
+    for number in 0..messages {
+        log.info(text.as_str()).await;
+        progress.report(number).await;
+    }
+    format!("{messages} messages")
+}
+
+/// A large answer
+#[tool]
+fn big(bytes: usize) -> String {
+    "b".repeat(bytes.min(MAX_BODY))
+}
+
+#[data]
+struct Name {
+    name: String,
+}
+
+/// Asks who is there
+#[tool]
+async fn form(ask: Ask) -> Result<String> {
+    let name = ask.form::<Name>("Who is there?").await?;
+    Ok(name.name)
+}
+
+/// Tells everybody that the watched resource has changed
+#[tool]
+fn touch(context: Context) -> &'static str {
+    context.server().resource_updated(WATCHED);
+    context.server().tools_changed();
+    "They were told."
+}
+
+#[resource("soak://watched")]
+fn watched() -> &'static str {
+    "watched"
+}
+
+#[resource("soak://note/{id}")]
+fn note(id: String) -> String {
+    format!("note {id}")
+}
+
+/// Greets
+#[prompt]
+fn greet(name: String) -> String {
+    format!("Hello, {name}")
+}
+
+/// What this process holds
+#[tool]
+fn held(context: Context) -> String {
+    let mut counts = process();
+    counts.insert("subscriptions", context.server().subscriptions());
+    counts.extend(TABLES.get().map(|tables| tables()).into_iter().flatten());
+    serde_json::to_string(&counts).unwrap_or_default()
+}
+
+/// What any process of ours holds.
+pub(crate) fn process() -> BTreeMap<&'static str, usize> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let number = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let word = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        word.unwrap_or_default()
+    };
+    let open: Vec<_> = fs::read_dir("/proc/self/fd")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| fs::read_link(entry.path()).unwrap_or_default())
+        .collect();
+    let is_socket = |path: &&std::path::PathBuf| path.to_string_lossy().starts_with("socket:");
+    BTreeMap::from([
+        ("tasks", Handle::current().metrics().num_alive_tasks()),
+        ("threads", number("Threads:")),
+        ("files", open.len()),
+        ("sockets", open.iter().filter(is_socket).count()),
+        ("resident KiB", number("VmRSS:")),
+    ])
+}

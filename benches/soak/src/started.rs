@@ -1,0 +1,118 @@
+//! The server, in a process of its own.
+
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::Problem;
+use crate::bad::Place;
+use crate::counts::Counts;
+use crate::raw::{Raw, SOON, call};
+use crate::role::{itself, said};
+use crate::server::OVER;
+
+/// Where its endpoints are.
+#[derive(Debug, Clone)]
+pub(crate) struct Urls {
+    pub(crate) mcp: String,
+    pub(crate) sse: String,
+}
+
+/// What is empty when nobody is there.
+const TABLES: [&str; 4] = ["sessions", "streams", "sse connections", "subscriptions"];
+
+/// The process. It ends when its input does, and so with this one.
+pub(crate) struct Started {
+    child: Child,
+    pub(crate) urls: Urls,
+    pub(crate) place: Place,
+}
+
+impl Started {
+    /// Starts one whose resident set is what it holds: glibc else keeps pages that are free, as
+    /// many as the sizes that it has seen let it expect to be of use.
+    pub(crate) async fn frugal() -> Result<Self, Problem> {
+        Self::start_with(&[
+            ("MALLOC_MMAP_THRESHOLD_", "65536"),
+            ("MALLOC_TRIM_THRESHOLD_", "65536"),
+        ])
+        .await
+    }
+
+    /// Starts one as any user does.
+    pub(crate) async fn start() -> Result<Self, Problem> {
+        Self::start_with(&[]).await
+    }
+
+    async fn start_with(settings: &[(&str, &str)]) -> Result<Self, Problem> {
+        let mut command = Command::new(itself()?);
+        let command = command.arg("http").kill_on_drop(true);
+        command.envs(settings.iter().copied());
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = piped.spawn().map_err(said)?;
+        let output = child.stdout.take().ok_or("a process without an output")?;
+        let mut lines = BufReader::new(output).lines();
+        let line = timeout(SOON, lines.next_line()).await;
+        let line = line.map_err(|_| "the server does not start".to_owned())?;
+        let line = line.map_err(said)?.unwrap_or_default();
+        let (mcp, sse) = line.split_once(' ').ok_or("the server names no URL")?;
+        let address = mcp.split('/').nth(2).unwrap_or_default();
+        let address: SocketAddr = address.parse().map_err(said)?;
+        Ok(Self {
+            child,
+            urls: Urls {
+                mcp: mcp.to_owned(),
+                sse: sse.to_owned(),
+            },
+            place: Place { address },
+        })
+    }
+
+    /// What it holds, told over a connection of its own.
+    pub(crate) async fn counts(&self) -> Result<Counts, Problem> {
+        let mut raw = Raw::connect(self.place.address).await?;
+        raw.modern("tools/call", call("held", &json!({}))).await;
+        let (_, body) = raw.answer().await?;
+        let answer: Value = serde_json::from_slice(&body).map_err(said)?;
+        let text = answer["result"]["content"][0]["text"].as_str();
+        serde_json::from_str(text.unwrap_or_default())
+            .map_err(|_| format!("the server does not tell what it holds: {answer}"))
+    }
+
+    /// What it holds when everybody has gone and everything is over.
+    pub(crate) async fn settled(&self) -> Result<Counts, Problem> {
+        let deadline = Instant::now() + 4 * OVER;
+        loop {
+            sleep(Duration::from_millis(500)).await;
+            let counts = self.counts().await?;
+            let is_empty = |table: &&str| counts.get(*table).is_none_or(|count| *count == 0);
+            // The look itself is a task.
+            let is_quiet = counts.get("tasks").is_some_and(|tasks| *tasks <= 1);
+            if is_quiet && TABLES.iter().all(is_empty) {
+                return Ok(counts);
+            }
+            if Instant::now() > deadline {
+                return Err(format!(
+                    "after the warm-up the server still holds {counts:?}"
+                ));
+            }
+        }
+    }
+
+    /// Lets it end, which it has to by itself.
+    pub(crate) async fn end(mut self) -> Result<(), Problem> {
+        drop(self.child.stdin.take());
+        let ended = timeout(SOON, self.child.wait()).await;
+        let ended = ended.map_err(|_| "the server does not end".to_owned())?;
+        let status = ended.map_err(said)?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(format!("the server ended with {status}")),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! One JSON value, passed over.
+
+use super::escape::needs_escape;
+
+/// Levels that are passed over: a bit for each tells what it is.
+const DEPTH: u32 = 127;
+
+/// The length of the JSON value that `text` begins with. `None` where it begins with none, and where
+/// that is deeper than 127 levels.
+pub(crate) fn value_len(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    // Whether the levels around are objects, the innermost one last.
+    let (mut objects, mut depth) = (0u128, 0);
+    let mut at = 0;
+    loop {
+        at = past_space(bytes, at);
+        match *bytes.get(at)? {
+            b'"' => at = past_string(bytes, at + 1)?,
+            open @ (b'{' | b'[') => {
+                let is_object = open == b'{';
+                let inside = past_space(bytes, at + 1);
+                let close = if is_object { b'}' } else { b']' };
+                if *bytes.get(inside)? == close {
+                    at = inside + 1;
+                } else if depth == DEPTH {
+                    return None;
+                } else {
+                    depth += 1;
+                    objects = objects << 1 | u128::from(is_object);
+                    at = if is_object {
+                        past_name(bytes, inside)?
+                    } else {
+                        inside
+                    };
+                    continue;
+                }
+            }
+            b't' => at = past_word(bytes, at, b"true")?,
+            b'f' => at = past_word(bytes, at, b"false")?,
+            b'n' => at = past_word(bytes, at, b"null")?,
+            _ => at = past_number(bytes, at)?,
+        }
+        loop {
+            if depth == 0 {
+                return Some(at);
+            }
+            at = past_space(bytes, at);
+            let in_object = objects & 1 == 1;
+            match *bytes.get(at)? {
+                b',' => {
+                    at = if in_object {
+                        past_name(bytes, past_space(bytes, at + 1))?
+                    } else {
+                        at + 1
+                    };
+                    break;
+                }
+                b'}' if in_object => {}
+                b']' if !in_object => {}
+                _ => return None,
+            }
+            at += 1;
+            depth -= 1;
+            objects >>= 1;
+        }
+    }
+}
+
+#[inline]
+fn past_space(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
+fn past_word(bytes: &[u8], at: usize, word: &[u8]) -> Option<usize> {
+    bytes.get(at..)?.starts_with(word).then(|| at + word.len())
+}
+
+/// A member's name and the colon behind it.
+#[inline]
+fn past_name(bytes: &[u8], at: usize) -> Option<usize> {
+    if *bytes.get(at)? != b'"' {
+        return None;
+    }
+    let colon = past_space(bytes, past_string(bytes, at + 1)?);
+    (*bytes.get(colon)? == b':').then(|| colon + 1)
+}
+
+/// The rest of a string behind its first quote.
+#[inline]
+fn past_string(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        while let Some(word) = bytes.get(at..)?.first_chunk() {
+            let marks = needs_escape(u64::from_le_bytes(*word));
+            if marks != 0 {
+                at += marks.trailing_zeros() as usize / 8;
+                break;
+            }
+            at += 8;
+        }
+        match *bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => match *bytes.get(at + 1)? {
+                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => at += 2,
+                b'u' => {
+                    let digits = bytes.get(at + 2..at + 6)?;
+                    if !digits.iter().all(u8::is_ascii_hexdigit) {
+                        return None;
+                    }
+                    at += 6;
+                }
+                _ => return None,
+            },
+            0..0x20 => return None,
+            _ => at += 1,
+        }
+    }
+}
+
+fn past_number(bytes: &[u8], mut at: usize) -> Option<usize> {
+    let digits = |from: usize| {
+        let count = bytes.get(from..)?.iter();
+        let count = count.take_while(|byte| byte.is_ascii_digit()).count();
+        (count > 0).then(|| from + count)
+    };
+    at += usize::from(bytes.get(at) == Some(&b'-'));
+    at = match bytes.get(at)? {
+        b'0' => at + 1,
+        _ => digits(at)?,
+    };
+    if bytes.get(at) == Some(&b'.') {
+        at = digits(at + 1)?;
+    }
+    if let Some(b'e' | b'E') = bytes.get(at) {
+        at += 1;
+        at += usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+        at = digits(at)?;
+    }
+    Some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde::de::IgnoredAny;
+
+    use super::*;
+
+    /// The same by serde_json, of a text that is a value and what cannot belong to it.
+    fn is_value(text: &str) -> bool {
+        serde_json::from_str::<IgnoredAny>(text).is_ok()
+    }
+
+    #[test]
+    fn what_is_no_value_is_none() {
+        for text in [
+            "",
+            " ",
+            "{",
+            "[",
+            "]",
+            "}",
+            "[}",
+            "{]",
+            "{1:2}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{,}",
+            "[,]",
+            "[1,]",
+            "{\"a\":1,}",
+            "tru",
+            "nul",
+            "-",
+            "01",
+            "1.",
+            "1e",
+            "1e+",
+            ".5",
+            "+1",
+            "\"",
+            "\"\\",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\u12g4\"",
+            "\"\n\"",
+            "\"a",
+            "'a'",
+            "[1 2]",
+            "{\"a\" 1}",
+            "NaN",
+        ] {
+            assert!(!is_value(text), "{text}");
+            assert!(value_len(text).is_none_or(|len| len < text.len()), "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_has_an_end() {
+        let nested = |depth| "[".repeat(depth) + &"]".repeat(depth);
+        assert_eq!(value_len(&nested(128)), Some(256));
+        assert_eq!(value_len(&nested(129)), None);
+        let mixed = "{\"a\":[".repeat(60) + &"]}".repeat(60);
+        assert_eq!(value_len(&mixed), Some(mixed.len()));
+    }
+
+    fn json() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            Just("null".to_owned()),
+            any::<bool>().prop_map(|it| it.to_string()),
+            any::<i64>().prop_map(|it| it.to_string()),
+            any::<f32>().prop_map(|it| serde_json::to_string(&it).unwrap()),
+            "\\PC{0,20}|[\"\\\\\u{0}-\u{1f}a]{0,9}"
+                .prop_map(|it| serde_json::to_string(&it).unwrap()),
+        ];
+        leaf.prop_recursive(5, 40, 5, |inner| {
+            let list = proptest::collection::vec(inner, 0..5);
+            (list, any::<bool>(), "[ \n\r\t]{0,2}").prop_map(|(items, is_object, space)| {
+                let comma = format!("{space},{space}");
+                match is_object {
+                    true => {
+                        let named = items.iter().map(|it| format!("\"a\"{space}:{space}{it}"));
+                        let named: Vec<_> = named.collect();
+                        format!("{{{space}{}{space}}}", named.join(&comma))
+                    }
+                    false => format!("[{space}{}{space}]", items.join(&comma)),
+                }
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_ends_where_it_ends(value in json(), behind in "|[ ,}\\]]x?") {
+            prop_assert!(is_value(&value));
+            prop_assert_eq!(value_len(&format!("{value}{behind}")), Some(value.len()));
+        }
+
+        #[test]
+        fn what_is_passed_over_is_a_value(
+            mut text in json().prop_map(String::into_bytes),
+            at: prop::sample::Index,
+            byte in prop::sample::select(b"{}[]\",:\\u0e-. ntx\n".to_vec()),
+        ) {
+            let at = at.index(text.len());
+            text[at] = byte;
+            if let Ok(text) = std::str::from_utf8(&text)
+                && let Some(len) = value_len(text)
+            {
+                prop_assert!(is_value(&text[..len]), "{}", &text[..len]);
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Arguments against schemas: the small checker decides as the general one does, what it mends it
+//! mends only where something did not fit, and a typed handler sees what was sent, what was meant,
+//! or nothing.
+
+use std::num::NonZeroU8;
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+use turnbuckle_schema::{Shape, Validator, Violations};
+use turnbuckle_server::{Args, Context, Server, Tool};
+use turnbuckle_types::Schema;
+
+use super::converse::{answer, converse_with, request};
+
+/// The most values of an input.
+const MAX_VALUES: usize = 8;
+
+/// The most violations that are told.
+const MAX_VIOLATIONS: usize = 8;
+
+/// The input: lines, a schema and then values. The values are arguments of a typed tool, too.
+pub fn arguments(input: &[u8]) {
+    let Ok(input) = std::str::from_utf8(input) else {
+        return;
+    };
+    let mut lines = input.split('\n');
+    let schema = lines.next().unwrap_or_default().parse::<Schema>();
+    let values: Vec<&RawValue> = lines
+        .take(MAX_VALUES)
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    if let Ok(schema) = schema {
+        shaped(&schema, &values);
+    }
+    typed(&values);
+}
+
+fn shaped(schema: &Schema, values: &[&RawValue]) {
+    let shape = match Shape::compile(schema) {
+        Ok(shape) => shape,
+        Err(fault) => return assert!(!fault.to_string().is_empty()),
+    };
+    // The two differ about what a class of a pattern holds.
+    let comparable = shape.uncovered().is_none() && !schema.as_str().contains("attern");
+    let validator = Validator::compile(schema).ok().filter(|_| comparable);
+    for value in values {
+        let outcome = shape.check(value);
+        assert_eq!(shape.check(value), outcome, "a shape has a memory");
+        if let Err(violations) = &outcome {
+            told(violations);
+        }
+        // A text of JSON has members that come twice; a value has not.
+        let plain = serde_json::from_str::<Value>(value.get());
+        if let (Some(validator), Ok(plain)) = (&validator, plain) {
+            let plain = to_raw_value(&plain).expect("JSON has a JSON form");
+            agree(&shape.check(&plain), &validator.validate(&plain), &plain);
+        }
+        let Some(mended) = shape.repair(value) else {
+            continue;
+        };
+        assert!(outcome.is_err(), "{value} fits and was touched");
+        assert_ne!(mended.get(), value.get());
+        if shape.check(&mended).is_ok() {
+            let again = shape.repair(&mended);
+            assert!(again.is_none(), "{mended} fits and was touched");
+        }
+    }
+}
+
+/// Both take a value, or neither does; unless it was too much for one of them.
+fn agree(ours: &Result<(), Violations>, general: &Result<(), Violations>, value: &RawValue) {
+    let costly = |it: &Result<(), Violations>| it.as_ref().is_err_and(Violations::is_too_costly);
+    if !costly(ours) && !costly(general) {
+        assert_eq!(
+            ours.is_ok(),
+            general.is_ok(),
+            "{value}: {ours:?} {general:?}"
+        );
+    }
+}
+
+fn told(violations: &Violations) {
+    let told = violations.iter().len();
+    assert!((1..=MAX_VIOLATIONS).contains(&told), "{told} violations");
+    let whole = violations.describe("arguments").to_string();
+    let control = |char: char| char.is_control() && char != '\n';
+    assert!(!whole.is_empty() && !whole.contains(control), "{whole:?}");
+}
+
+/// What a handler may take: whatever attributes add to types is in it.
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct Order {
+    city: String,
+    #[schemars(range(min = 1, max = 9))]
+    days: u8,
+    #[serde(default)]
+    at: Option<f64>,
+    #[serde(default)]
+    tags: Vec<Tag>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rooms: Option<NonZeroU8>,
+    #[serde(default, rename = "paysNow")]
+    pays: bool,
+    #[serde(default)]
+    next: Option<Box<Self>>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Tag {
+    Plain { text: String },
+    Weighted { text: String, weight: i16 },
+}
+
+/// A server that says which arguments its handler saw.
+static TYPED: LazyLock<Server> = LazyLock::new(|| {
+    let order = async |Args(order): Args<Order>, _: Context| {
+        serde_json::to_string(&order).unwrap_or_default()
+    };
+    let built = Server::new("typed", "1").tool(Tool::builder("order").handler(order));
+    built.build().expect("a valid server")
+});
+
+/// The same schema as the tool's.
+static ORDER: LazyLock<Shape> = LazyLock::new(|| {
+    let shape = shape_of::<Order>();
+    assert!(shape.constrains(), "days are in a range");
+    shape
+});
+
+/// A shape for which what decodes fits.
+static TAG: LazyLock<Shape> = LazyLock::new(|| {
+    let shape = shape_of::<Tag>();
+    assert!(!shape.constrains(), "a type says it all");
+    shape
+});
+
+fn shape_of<T: JsonSchema>() -> Shape {
+    let derived = SchemaSettings::draft2020_12().for_deserialize();
+    let derived = derived.into_generator().into_root_schema_for::<T>();
+    let schema = Schema::of(&derived).expect("a schema is JSON");
+    Shape::compile(&schema).expect("a schema of a type")
+}
+
+/// A handler sees what was sent if that decodes and fits, else what was meant if that does, and
+/// else nothing; and then the model is told why.
+fn typed(values: &[&RawValue]) {
+    let calls = values.iter().enumerate().map(|(id, value)| {
+        let params = format!(r#""name":"order","arguments":{value},"#);
+        request(id, "tools/call", &params)
+    });
+    let calls: Vec<_> = calls.collect();
+    let answers = converse_with(&TYPED, calls.iter().map(Vec::as_slice));
+    for (id, value) in values.iter().enumerate() {
+        let Ok(result) = answer(&answers, id) else {
+            // Arguments that are no object are no request.
+            assert!(!value.get().starts_with('{'), "{value}");
+            continue;
+        };
+        let text = result["content"][0]["text"].as_str().expect("a text");
+        if serde_json::from_str::<Tag>(value.get()).is_ok() {
+            assert_eq!(TAG.check(value), Ok(()), "{value}");
+        }
+        let mended = ORDER.repair(value);
+        let seen = fitting(value).or_else(|| mended.as_deref().and_then(fitting));
+        match seen {
+            Some(order) => {
+                assert_eq!(
+                    result.get("isError").unwrap_or(&json!(false)),
+                    false,
+                    "{value}: {text}"
+                );
+                let seen = serde_json::to_string(&order).expect("an order is JSON");
+                assert_eq!(text, seen, "{value}");
+            }
+            None => {
+                assert_eq!(result["isError"], true, "{value}: {text}");
+                assert!(text.contains("arguments"), "{value}: {text}");
+            }
+        }
+    }
+}
+
+/// The arguments that a value is, if it fits its schema, too.
+fn fitting(value: &RawValue) -> Option<Order> {
+    let order = serde_json::from_str(value.get()).ok()?;
+    ORDER.check(value).is_ok().then_some(order)
+}

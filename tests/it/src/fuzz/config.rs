@@ -1,0 +1,165 @@
+//! Files that name servers: whatever stands in one, it is read as its dialects say, or refused in
+//! words; and no variable is left in what comes of it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use self::expand::{Variables, env_file};
+use self::servers::Reached;
+
+// The command is no library; its files are read here as they are.
+#[path = "../../../../crates/turnbuckle-cli/src/config/expand.rs"]
+mod expand;
+#[path = "../../../../crates/turnbuckle-cli/src/config/jsonc.rs"]
+mod jsonc;
+#[path = "../../../../crates/turnbuckle-cli/src/config/servers.rs"]
+mod servers;
+
+/// The input: the text of a file, of servers or of variables.
+pub fn config(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else {
+        return;
+    };
+    comments(text);
+    named(text);
+    variables(text);
+    lines(text);
+}
+
+fn value(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok()
+}
+
+/// What is no comment and no trailing comma stays, byte for byte where it was.
+fn comments(text: &str) {
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let plain = jsonc::plain(text);
+    assert_eq!(plain.len(), body.len(), "{plain:?}");
+    for (at, (new, old)) in plain.bytes().zip(body.bytes()).enumerate() {
+        assert!(new == old || new == b' ', "byte {at} of {plain:?}");
+        assert_eq!(new == b'\n', old == b'\n', "byte {at} of {plain:?}");
+    }
+    assert_eq!(value(&plain), value(&model(body)), "{plain:?}");
+    if value(body).is_some() {
+        assert_eq!(plain, body, "JSON is left as it is");
+    }
+}
+
+/// The same by pieces: strings, comments, and everything else one character at a time.
+fn model(text: &str) -> String {
+    let mut pieces: Vec<&str> = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '"' => string(rest),
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => {
+                let end = rest[2..].find("*/");
+                end.map_or(rest.len(), |end| end + 4)
+            }
+            _ => first.len_utf8(),
+        };
+        let (piece, later) = rest.split_at(length);
+        rest = later;
+        let is_comment = piece.starts_with("//") || piece.starts_with("/*");
+        pieces.push(if is_comment { " " } else { piece });
+    }
+    let blank = |piece: &&&str| !piece.trim().is_empty();
+    let mut kept = String::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let next = pieces[at + 1..].iter().find(blank);
+        let trailing = *piece == "," && matches!(next, Some(&"}" | &"]"));
+        kept.push_str(if trailing { " " } else { piece });
+    }
+    kept
+}
+
+/// The length of the string that the text begins with.
+fn string(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, char) in text.char_indices().skip(1) {
+        match char {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Every server of a file is reached or says why not, and no variable of the file is left.
+fn named(text: &str) {
+    let parsed = servers::parse(text);
+    let servers = match parsed {
+        Ok(servers) => servers,
+        Err(why) => return assert!(!why.is_empty()),
+    };
+    let file = value(&jsonc::plain(text));
+    assert!(file.is_some_and(|file| file.is_object() || file.is_array()));
+    for entry in servers.values() {
+        let said = match entry.reached(&environment()) {
+            Ok(Reached::Command {
+                program,
+                args,
+                env,
+                env_file,
+                cwd,
+            }) => {
+                let mut said = vec![program];
+                said.extend(args.into_iter().chain(env.into_values()));
+                said.extend(env_file.into_iter().chain(cwd));
+                said
+            }
+            Ok(Reached::Url { url, headers, .. }) => {
+                let mut said = vec![url];
+                said.extend(headers.into_values());
+                said
+            }
+            Err(why) => vec![why].into_iter().filter(|why| why.is_empty()).collect(),
+        };
+        // A `$` may stand before what a variable brought along.
+        let text = text.replace("\\u", "");
+        if !text.contains("$$") && !text.contains(":-") && !text.contains("$\\") {
+            assert!(!said.iter().any(|it| it.contains("${")), "{said:?}");
+        }
+    }
+}
+
+fn environment() -> Variables<'static> {
+    Variables {
+        env: &|name| match name {
+            "SET" | "HOME" => Some("/value".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        },
+        workspace: Path::new("/code/project"),
+    }
+}
+
+/// A text without a reference stays; two texts are put together as they are apart.
+fn variables(text: &str) {
+    let variables = environment();
+    let whole = variables.expand(text);
+    if !text.contains("${") {
+        assert_eq!(whole.as_deref(), Ok(text));
+    }
+    let (one, other) = text.split_at(text.find('\n').map_or(0, |at| at + 1));
+    if let (Ok(one), Ok(other)) = (variables.expand(one), variables.expand(other)) {
+        assert_eq!(whole, Ok(one + &other));
+    }
+}
+
+/// The variables of a file, written down again, are the same.
+fn lines(text: &str) {
+    let variables = match env_file(text) {
+        Ok(variables) => variables,
+        Err(why) => return assert!(why.starts_with("line "), "{why}"),
+    };
+    let write = |(name, value): (&String, &String)| format!("export {name}='{value}'\n");
+    let written: String = variables.iter().map(write).collect();
+    let again: BTreeMap<String, String> = env_file(&written).expect("what was written");
+    assert_eq!(again, variables, "{written:?}");
+}

@@ -1,0 +1,68 @@
+//! What travels between a client and a server goes wrong, as a script says that is made from a
+//! seed: it comes late, in pieces, twice, cut off, or not at all.
+//!
+//! Both ends are in this process and on a paused clock: the same script does the same each time.
+//! Streams carry lines ([`Wires::lines`]) or HTTP/1.1 with hyper at both ends ([`Wires::web`]);
+//! [`Wires::memory`] carries whole messages.
+
+mod connect;
+mod frames;
+mod rng;
+mod script;
+mod stream;
+mod trace;
+mod web;
+
+use std::sync::Arc;
+
+use turnbuckle_session::Dispatch;
+
+pub use connect::Joint;
+pub use rng::Rng;
+pub use script::{Harm, Script, Toward, seeds};
+pub use trace::{Passed, Trace};
+pub use web::OverWire;
+
+use connect::Kind;
+
+/// All connections of one client to one server, under one script. Clones are the same ones.
+#[derive(Debug, Clone)]
+pub struct Wires {
+    script: Arc<Script>,
+    trace: Trace,
+}
+
+impl Wires {
+    /// Connections to which that happens.
+    #[must_use]
+    pub fn new(script: Script) -> Self {
+        Self {
+            script: Arc::new(script),
+            trace: Trace::default(),
+        }
+    }
+
+    /// What went over them so far.
+    #[must_use]
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// The way to a server over lines, as of standard input and output.
+    #[must_use]
+    pub fn lines(&self, server: impl Into<Arc<dyn Dispatch>>) -> Joint {
+        Joint::new(self, Kind::Lines, server.into())
+    }
+
+    /// The way to a server over queues in memory.
+    #[must_use]
+    pub fn memory(&self, server: impl Into<Arc<dyn Dispatch>>) -> Joint {
+        Joint::new(self, Kind::Memory, server.into())
+    }
+
+    /// What an HTTP connector asks, to reach an endpoint in this process.
+    #[must_use]
+    pub fn web<S>(&self, endpoint: S) -> OverWire<S> {
+        OverWire::new(self, endpoint)
+    }
+}

@@ -1,0 +1,182 @@
+//! HTTP/1.1 over wires, with hyper at both ends.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::header::HOST;
+use http::{HeaderValue, Request, Response, Uri};
+use http_body::{Body, Frame};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tower_service::Service;
+use turnbuckle_http::{HttpFailure, RequestBody};
+
+use super::stream::Carries;
+use super::{Toward, Wires};
+
+/// An endpoint that is reached over a new connection for each request.
+#[derive(Clone)]
+pub struct OverWire<S> {
+    wires: Wires,
+    endpoint: S,
+}
+
+impl<S> OverWire<S> {
+    pub(super) fn new(wires: &Wires, endpoint: S) -> Self {
+        Self {
+            wires: wires.clone(),
+            endpoint,
+        }
+    }
+}
+
+impl<S> fmt::Debug for OverWire<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OverWire").finish_non_exhaustive()
+    }
+}
+
+type Asking = Pin<Box<dyn Future<Output = Result<Response<Incoming>, HttpFailure>> + Send>>;
+
+impl<S, B> Service<Request<RequestBody>> for OverWire<S>
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+    S: Clone + Send + 'static,
+    S::Future: Send,
+    B: Body<Data = Bytes> + Unpin + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Response = Response<Incoming>;
+    type Error = HttpFailure;
+    type Future = Asking;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpFailure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Asking {
+        let wire = self.wires.trace.next();
+        let (lost, twice) = self.wires.script.of_frame((wire, Toward::Server, 0));
+        if lost {
+            self.wires.trace.open();
+            let lost = HttpFailure::broken("the request was lost");
+            return Box::pin(std::future::ready(Err(lost)));
+        }
+        let first = twice.then(|| self.ask(request.clone()));
+        let asking = self.ask(request);
+        Box::pin(async move {
+            // The answer to the first of both reaches nobody.
+            if let Some(first) = first {
+                drop(first.await);
+            }
+            asking.await
+        })
+    }
+}
+
+impl<S> OverWire<S> {
+    fn ask<B>(&self, mut request: Request<RequestBody>) -> Asking
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+        S: Clone + Send + 'static,
+        S::Future: Send,
+        B: Body<Data = Bytes> + Unpin + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (client, server, wire) = self.wires.stream(Carries::Bytes);
+        let (endpoint, wires) = (self.endpoint.clone(), self.wires.clone());
+        let answer = service_fn(move |request| {
+            let answering = endpoint.clone().call(request);
+            let wires = wires.clone();
+            async move {
+                let answer = answering.await;
+                answer.map(|answer| answer.map(|body| Events::new(body, wires, wire)))
+            }
+        });
+        let mut serving = hyper::server::conn::http1::Builder::new();
+        let serving = serving.timer(TokioTimer::new());
+        tokio::spawn(serving.serve_connection(TokioIo::new(server), answer));
+        Box::pin(async move {
+            to_origin_form(&mut request);
+            let broken = |error: hyper::Error| HttpFailure::broken(error.to_string());
+            let io = TokioIo::new(client);
+            let (mut sender, connection) = hyper::client::conn::http1::handshake(io)
+                .await
+                .map_err(broken)?;
+            tokio::spawn(connection);
+            sender.send_request(request).await.map_err(broken)
+        })
+    }
+}
+
+/// As it is asked of a server: the path alone, with the host beside it.
+fn to_origin_form<B>(request: &mut Request<B>) {
+    let uri = request.uri().clone();
+    let authority = uri.authority().map(|authority| authority.as_str());
+    let host = HeaderValue::from_str(authority.unwrap_or_default()).expect("an authority");
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    *request.uri_mut() = path.parse::<Uri>().expect("a path");
+    request.headers_mut().entry(HOST).or_insert(host);
+}
+
+/// A body of which pieces are lost or come twice.
+struct Events<B> {
+    body: B,
+    wires: Wires,
+    wire: usize,
+    frame: usize,
+    again: Option<Bytes>,
+}
+
+impl<B> Events<B> {
+    fn new(body: B, wires: Wires, wire: usize) -> Self {
+        Self {
+            body,
+            wires,
+            wire,
+            frame: 0,
+            again: None,
+        }
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for Events<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        if let Some(again) = self.again.take() {
+            return Poll::Ready(Some(Ok(Frame::data(again))));
+        }
+        loop {
+            let polled = ready!(Pin::new(&mut self.body).poll_frame(cx));
+            let Some(data) = polled
+                .as_ref()
+                .and_then(|frame| frame.as_ref().ok()?.data_ref())
+            else {
+                return Poll::Ready(polled);
+            };
+            let at = (self.wire, Toward::Client, self.frame);
+            let (lost, twice) = self.wires.script.of_frame(at);
+            let data = data.clone();
+            self.frame += 1;
+            if twice {
+                self.again = Some(data);
+            }
+            if !lost {
+                return Poll::Ready(polled);
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.again.is_none() && self.body.is_end_stream()
+    }
+}

@@ -1,0 +1,155 @@
+//! How fast a server may ask our client, and how much.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use turnbuckle_client::{ClientBuilder, Error, Form, FormAnswer, Question};
+use turnbuckle_it::coupled::Coupled;
+use turnbuckle_it::harness::Case;
+use turnbuckle_session::{ConversationLimits, Rate};
+use turnbuckle_types::{CreateMessageParams, CreateMessageResult, MessageRole};
+
+use crate::asking;
+use crate::client_support::{everything, plain};
+
+/// A client that answers forms and asks its model.
+fn able(limits: ConversationLimits) -> ClientBuilder {
+    plain()
+        .limits(limits)
+        .on_form(async |_: Form, _: Question| FormAnswer::accept([("name", "Ada")]))
+        .on_sampling(async |_: CreateMessageParams, _: Question| {
+            Ok(CreateMessageResult::new(MessageRole::Assistant, "yes", "m"))
+        })
+}
+
+fn twice() -> Rate {
+    Rate::per_second(1).burst(2)
+}
+
+/// The refusal of the last question: what the client says in the modern era, where there is no way
+/// to answer a question with an error, and what it answers before.
+fn refusal(client: &Coupled, case: Case, called: Result<Value, Error>) -> (Option<i64>, String) {
+    if case.is_modern() {
+        let error = called.expect_err("it is not answered");
+        assert!(matches!(error, Error::Unanswered { .. }), "{case}: {error}");
+        return (None, error.to_string());
+    }
+    let answers = client.tap().answers();
+    let error = &answers.last().expect("an answer")["error"];
+    let message = error["message"].as_str().expect("an error").to_owned();
+    (error["code"].as_i64(), message)
+}
+
+async fn ask(client: &Coupled, kind: &str) -> Result<Value, Error> {
+    let called = client.call("ask", &json!({"kinds": kind})).await?;
+    Ok(serde_json::to_value(&called).expect("JSON"))
+}
+
+/// Whether a question was answered.
+fn is_answered(called: &Result<Value, Error>) -> bool {
+    called
+        .as_ref()
+        .is_ok_and(|result| result["isError"] != true)
+}
+
+// requirement: 8d15be1d8655
+#[tokio::test(start_paused = true)]
+async fn sampling_that_is_asked_for_too_fast_is_refused_with_the_pages_code() {
+    for case in Case::all() {
+        let limits = ConversationLimits::new().sampling(twice());
+        let client = Coupled::connect(case, &asking::server(), able(limits)).await;
+        for _ in 0..2 {
+            let called = ask(&client, "sample").await;
+            assert!(is_answered(&called), "{case}: {called:?}");
+        }
+        let refused = ask(&client, "sample").await;
+        let (code, message) = refusal(&client, case, refused);
+        assert!(code.is_none_or(|code| code == -1), "{case}: {code:?}");
+        assert!(
+            message.contains("(ConversationLimits::sampling)"),
+            "{case}: {message}"
+        );
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let called = ask(&client, "sample").await;
+        assert!(is_answered(&called), "{case}: {called:?}");
+    }
+}
+
+// requirement: 8d15be1d8655
+#[tokio::test(start_paused = true)]
+async fn users_who_are_asked_too_often_are_not_asked() {
+    let asks = Case::all()
+        .into_iter()
+        .filter(|case| case.revision.features().elicitation);
+    for case in asks {
+        let limits = ConversationLimits::new()
+            .elicitation(twice())
+            .sampling(Rate::per_second(0));
+        let client = Coupled::connect(case, &asking::server(), able(limits)).await;
+        for _ in 0..2 {
+            let called = ask(&client, "form").await;
+            assert!(is_answered(&called), "{case}: {called:?}");
+        }
+        let refused = ask(&client, "form").await;
+        let (code, message) = refusal(&client, case, refused);
+        assert!(code.is_none_or(|code| code == -32603), "{case}: {code:?}");
+        assert!(
+            message.contains("(ConversationLimits::elicitation)"),
+            "{case}: {message}"
+        );
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let called = ask(&client, "form").await;
+        assert!(is_answered(&called), "{case}: {called:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_questions_come_at_once() {
+    for case in Case::modern() {
+        for (most, passes) in [(2, true), (1, false)] {
+            let limits = ConversationLimits::new().questions(most);
+            let client = Coupled::connect(case, &asking::server(), able(limits)).await;
+            let called = ask(&client, "form,sample").await;
+            assert_eq!(is_answered(&called), passes, "{case}: {called:?}");
+            if let Err(error) = called {
+                let told = error.to_string();
+                assert!(
+                    told.contains("(ConversationLimits::questions)"),
+                    "{case}: {told}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_has_so_many_pages_and_items() {
+    let server = everything();
+    for case in Case::all() {
+        let client = Coupled::connect(case, &server, plain()).await;
+        let items = client.list_tools().all().await.unwrap().len();
+        // Its pages hold two items.
+        let pages = items.div_ceil(2);
+        for (limits, passes) in [
+            (
+                ConversationLimits::new()
+                    .list_pages(pages)
+                    .list_items(items),
+                true,
+            ),
+            (ConversationLimits::new().list_pages(pages - 1), false),
+            (ConversationLimits::new().list_items(items - 1), false),
+        ] {
+            let client = Coupled::connect(case, &server, plain().limits(limits)).await;
+            let listed = client.list_tools().all().await;
+            assert_eq!(listed.is_ok(), passes, "{case}: {listed:?}");
+            if let Err(error) = listed {
+                let told = error.to_string();
+                assert!(
+                    told.contains("ConversationLimits::list_pages"),
+                    "{case}: {told}"
+                );
+            }
+        }
+    }
+}

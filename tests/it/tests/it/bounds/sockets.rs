@@ -1,0 +1,136 @@
+//! What a server of our own takes on its sockets. Nothing here depends on how fast anything is.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use turnbuckle_http::{Config, HttpServer};
+use turnbuckle_session::{Limits, Rate, Signal};
+
+use crate::servers::echo;
+
+/// Long enough for anything that happens at all.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn start(config: Config) -> (String, Signal) {
+    let server = HttpServer::bind(echo(), "127.0.0.1:0", config);
+    let server = server.await.expect("a free port");
+    let (address, shutdown) = (server.local_addr(), server.shutdown());
+    tokio::spawn(server.serve());
+    (address.to_string(), shutdown)
+}
+
+/// A request whose head has so many bytes and headers more than it needs.
+fn request(padding: usize, headers: usize) -> String {
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#;
+    let more: String = (0..headers).map(|n| format!("x-{n}: 1\r\n")).collect();
+    format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\nx-padding: {}\r\n{more}\r\n{body}",
+        body.len(),
+        "x".repeat(padding),
+    )
+}
+
+/// The status of the next response on a connection, read to the end of its body.
+async fn status(stream: &mut TcpStream) -> u16 {
+    let mut text = String::new();
+    let mut piece = [0; 1024];
+    loop {
+        let read = timeout(PATIENCE, stream.read(&mut piece)).await;
+        let size = read.expect("a response").expect("no error");
+        text.push_str(&String::from_utf8_lossy(&piece[..size]));
+        if size == 0 || text.ends_with('}') || text.contains("content-length: 0") {
+            break;
+        }
+    }
+    let status = text.split(' ').nth(1).unwrap_or_else(|| panic!("{text:?}"));
+    status.parse().expect("a status")
+}
+
+async fn ask(address: &str, request: &str) -> (TcpStream, u16) {
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    stream.write_all(request.as_bytes()).await.expect("room");
+    let status = status(&mut stream).await;
+    (stream, status)
+}
+
+#[tokio::test]
+async fn the_head_of_a_request_has_so_many_bytes() {
+    let (address, shutdown) = start(Config::new().max_head(16 << 10)).await;
+    // It is no request of the protocol, but it was read.
+    assert_eq!(ask(&address, &request(15 << 10, 0)).await.1, 400);
+    assert_eq!(ask(&address, &request(17 << 10, 0)).await.1, 431);
+    shutdown.close();
+}
+
+#[tokio::test]
+async fn a_request_has_so_many_headers() {
+    // Four are its own.
+    for most in [30, 100, 200] {
+        let (address, shutdown) = start(Config::new().max_headers(most)).await;
+        assert_eq!(ask(&address, &request(1, most - 4)).await.1, 400, "{most}");
+        for over in [most - 3, most, 2 * most] {
+            assert_eq!(
+                ask(&address, &request(1, over)).await.1,
+                431,
+                "{most} {over}"
+            );
+        }
+        shutdown.close();
+    }
+}
+
+#[tokio::test]
+async fn so_many_connections_are_open_and_further_ones_wait() {
+    let (address, shutdown) = start(Config::new().max_connections(2)).await;
+    let (first, _) = ask(&address, &request(1, 0)).await;
+    let _second = ask(&address, &request(1, 0)).await;
+    let mut third = TcpStream::connect(&address)
+        .await
+        .expect("a place in the line");
+    third
+        .write_all(request(1, 0).as_bytes())
+        .await
+        .expect("room");
+    let mut byte = [0];
+    let silent = timeout(Duration::from_millis(200), third.read(&mut byte)).await;
+    assert!(silent.is_err(), "there is no place for it");
+    drop(first);
+    assert_eq!(status(&mut third).await, 400);
+    shutdown.close();
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_is_not_waited_for() {
+    let config = Config::new().header_time(Duration::from_millis(50));
+    let (address, shutdown) = start(config).await;
+    let mut stream = TcpStream::connect(&address).await.expect("a connection");
+    stream.write_all(b"POST /mcp HT").await.expect("room");
+    let mut rest = Vec::new();
+    let ended = timeout(PATIENCE, stream.read_to_end(&mut rest)).await;
+    assert!(ended.is_ok(), "the connection ends");
+    shutdown.close();
+}
+
+#[tokio::test]
+async fn each_connection_has_a_rate_of_its_own() {
+    let limits = Limits::new().calls(Rate::per_second(0).burst(2));
+    let (address, shutdown) = start(Config::new().limits(limits)).await;
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         mcp-protocol-version: 2026-07-28\r\nmcp-method: server/discover\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len(),
+    );
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(&address).await.expect("a connection");
+        for expected in [200, 200, 429] {
+            stream.write_all(request.as_bytes()).await.expect("room");
+            assert_eq!(status(&mut stream).await, expected);
+        }
+    }
+    shutdown.close();
+}

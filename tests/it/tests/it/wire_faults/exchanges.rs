@@ -1,0 +1,322 @@
+//! Small conversations, and what must hold of each whatever happens on its way.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::runtime::{Builder, Handle};
+use tokio::time::{sleep, timeout};
+use turnbuckle_client::{Client, Era, Error, FormAnswer, Interest, Question};
+use turnbuckle_http::{Config, HttpConnector, HttpSse, SseConnector, StreamableHttp};
+use turnbuckle_it::harness::{Bind, Case};
+use turnbuckle_it::wires::{Passed, Script, Wires};
+use turnbuckle_server::{Context, Failure, NeedsInput, Server, Tool};
+use turnbuckle_session::{Connector, Revision};
+use turnbuckle_types::{CallToolResult, CreateMessageParams, CreateMessageResult, MessageRole};
+
+use crate::asking;
+
+/// How long anything may take: longer than every deadline of either side.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// When nothing may be left: sessions that nobody uses have been ended.
+const REST: Duration = Duration::from_secs(2 * 3600);
+
+/// Sessions that a server may have.
+const SESSIONS: usize = 2;
+
+/// What is said after the handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exchange {
+    /// A call that is answered at once.
+    Call,
+    /// A call that tells how it gets on; over HTTP on a stream.
+    Progress,
+    /// A call that asks its client for a model's words, and for a form where there are forms.
+    Asking,
+    /// A subscription, and a change.
+    Listening,
+}
+
+/// A conversation: which, in which revision, over which binding.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) exchange: Exchange,
+    pub(super) case: Case,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} in {}", self.exchange, self.case)
+    }
+}
+
+/// Whether there is time for more than what differs: the environment asks for seeds.
+pub(super) fn at_length() -> bool {
+    std::env::var_os("TURNBUCKLE_SEEDS").is_some()
+}
+
+/// All conversations over that binding. HTTP+SSE is tried in the revision that it belongs to; the
+/// others speak over it as over any other connection.
+pub(super) fn places(binding: Bind) -> Vec<Place> {
+    use Exchange::{Asking, Call, Listening, Progress};
+    let cases = Case::all().into_iter().filter(|case| {
+        let own = binding != Bind::Sse || case.revision == Revision::ALL[0];
+        case.binding == binding && (own || at_length())
+    });
+    let places = cases.flat_map(|case| {
+        [Call, Progress, Asking, Listening].map(|exchange| Place { exchange, case })
+    });
+    places.collect()
+}
+
+/// How a conversation went.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    /// What each request ended in.
+    pub(super) ends: Vec<Result<String, String>>,
+    /// What each connection carried.
+    pub(super) wires: Vec<[Passed; 2]>,
+}
+
+/// Has the conversation under a script, on a clock of its own.
+///
+/// # Errors
+/// When something does not hold: what, and under which script.
+pub(super) fn converse(place: Place, script: &Script) -> Result<Run, String> {
+    let clock = Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build();
+    let run = clock.expect("a runtime").block_on(async {
+        let ran = tokio::spawn(run(place, script.clone()));
+        ran.await
+            .map_err(|error| match error.into_panic().downcast() {
+                Ok(told) => *told,
+                Err(other) => other.downcast_ref::<&str>().map_or("?", |it| it).to_owned(),
+            })
+    });
+    run.map_err(|why| format!("{place}: {why}\n{script:?}"))
+}
+
+/// What can be connected to again and again.
+enum Served {
+    Duplex(Server, Bind),
+    Http(StreamableHttp),
+    Sse(HttpSse),
+}
+
+impl Served {
+    fn new(server: Server, binding: Bind) -> Self {
+        let config = || {
+            Config::new()
+                .max_sessions(SESSIONS)
+                .max_sse_connections(SESSIONS)
+        };
+        match binding {
+            Bind::Pipe | Bind::Stream => Self::Duplex(server, binding),
+            Bind::Http => Self::Http(StreamableHttp::new(server, config())),
+            Bind::Sse => Self::Sse(HttpSse::new(server, config())),
+        }
+    }
+
+    fn connector(&self, wires: &Wires) -> Arc<dyn Connector> {
+        let at = |url| HttpConnector::new(url).expect("a URL");
+        match self {
+            Self::Duplex(server, Bind::Pipe) => Arc::new(wires.memory(server.clone())),
+            Self::Duplex(server, _) => Arc::new(wires.lines(server.clone())),
+            Self::Http(service) => {
+                Arc::new(at("http://localhost/mcp").http(wires.web(service.clone())))
+            }
+            Self::Sse(service) => {
+                let way = at("http://localhost/sse").http(wires.web(service.clone()));
+                Arc::new(SseConnector::new(way))
+            }
+        }
+    }
+
+    async fn connect(&self, place: Place, wires: &Wires) -> Result<Client, Error> {
+        let builder = Client::builder("tester", "1.0.0")
+            .on_form(async |_, _: Question| FormAnswer::accept([("name", "Ada")]))
+            .on_sampling(async |_: CreateMessageParams, _: Question| {
+                let words = "something";
+                Ok(CreateMessageResult::new(MessageRole::Assistant, words, "m"))
+            })
+            .era(Era::Only(place.case.revision));
+        in_time(builder.connect(self.connector(wires))).await
+    }
+}
+
+/// It ends, and long before nobody waits any more.
+async fn in_time<T>(work: impl Future<Output = T>) -> T {
+    timeout(PATIENCE, work).await.expect("it hangs")
+}
+
+/// A server whose handlers hold `running` while they run; it asks what that revision has.
+fn server(running: &Arc<()>, revision: Revision) -> Server {
+    let held = running.clone();
+    let steps = move |(): (), context: Context| {
+        let running = held.clone();
+        async move {
+            for step in 1..=2 {
+                sleep(Duration::from_millis(900)).await;
+                context.progress(step, Some(2.into())).await;
+            }
+            drop(running);
+            "done"
+        }
+    };
+    let held = running.clone();
+    let kinds: &[_] = match revision.features().elicitation {
+        true => &["form", "sample"],
+        false => &["sample"],
+    };
+    let ask = move |(): (), context: Context| {
+        let running = held.clone();
+        async move {
+            let _running = running;
+            let answers = kinds.iter().map(|kind| context.raw_answer(kind));
+            let answers: Option<Vec<_>> = answers.map(|it| Some(it?.to_string())).collect();
+            if let Some(answers) = answers {
+                return Ok(answers.join(" "));
+            }
+            let asking = |needs: NeedsInput, kind: &&str| needs.ask(kind, asking::question(kind));
+            let needed = kinds.iter().fold(NeedsInput::new(), asking);
+            Err::<String, Failure>(needed.into())
+        }
+    };
+    let touch = async |(): (), context: Context| {
+        context.server().tools_changed();
+        "touched"
+    };
+    Server::new("wired", "1.0.0")
+        .dynamic_tools()
+        .tool(Tool::builder("plain").handler(async |(): (), _: Context| "plain"))
+        .tool(Tool::builder("steps").handler(steps))
+        .tool(Tool::builder("ask").handler(ask))
+        .tool(Tool::builder("touch").handler(touch))
+        .build()
+        .expect("a server")
+}
+
+async fn run(place: Place, script: Script) -> Run {
+    let running = Arc::new(());
+    let served = Served::new(server(&running, place.case.revision), place.case.binding);
+    let wires = Wires::new(script);
+    let mut ends = Vec::new();
+    match served.connect(place, &wires).await {
+        Ok(client) => {
+            ends.extend(talk(place.exchange, &client).await);
+            // Whatever becomes of these.
+            ends.push(call(&client, "plain").await);
+            ends.push(call(&client, "plain").await);
+            assert_eq!(client.in_flight(), (0, 0), "requests are left");
+            in_time(client.close()).await;
+            assert_eq!(client.in_flight(), (0, 0));
+        }
+        Err(error) => ends.push(Err(error.to_string())),
+    }
+    assert!(ends.iter().flatten_err().all(|error| !error.is_empty()));
+    // At once, there is room for others.
+    let fresh = Wires::new(Script::plain());
+    sound(place, &served, &fresh).await;
+    // In the end nothing is left.
+    sleep(REST).await;
+    assert_eq!(Arc::strong_count(&running), 3, "handlers are left");
+    if matches!(place.case.binding, Bind::Http | Bind::Sse) {
+        // As many sessions as there may be.
+        let one = || sound(place, &served, &fresh);
+        tokio::join!(one(), one());
+    }
+    let wires = wires.trace().wires();
+    for wire in &wires {
+        wire.iter().for_each(|passed| whole_lines(place, passed));
+    }
+    drop(served);
+    sleep(REST).await;
+    // This one is a task, too.
+    assert_eq!(
+        Handle::current().metrics().num_alive_tasks(),
+        1,
+        "tasks are left"
+    );
+    Run { ends, wires }
+}
+
+/// A new client is served.
+async fn sound(place: Place, served: &Served, wires: &Wires) {
+    let client = served
+        .connect(place, wires)
+        .await
+        .expect("a new connection");
+    assert_eq!(call(&client, "plain").await.as_deref(), Ok("plain"));
+    in_time(client.close()).await;
+}
+
+/// What a side has sent is whole messages; only the last may be cut off.
+fn whole_lines(place: Place, passed: &Passed) {
+    if place.case.binding == Bind::Stream {
+        for line in passed.bytes.split_inclusive(|byte| *byte == b'\n') {
+            let whole = serde_json::from_slice::<Value>(line).is_ok();
+            let last = !line.ends_with(b"\n");
+            assert!(whole || last, "{}", String::from_utf8_lossy(line));
+        }
+    }
+}
+
+async fn call(client: &Client, tool: &str) -> Result<String, String> {
+    told(in_time(client.call(tool, &()).send()).await)
+}
+
+fn told(result: Result<CallToolResult, Error>) -> Result<String, String> {
+    let result = result.map_err(|error| error.to_string())?;
+    Ok(result
+        .content
+        .iter()
+        .filter_map(|block| block.as_text())
+        .collect())
+}
+
+/// What the requests of an exchange end in.
+async fn talk(exchange: Exchange, client: &Client) -> Vec<Result<String, String>> {
+    match exchange {
+        Exchange::Call => vec![call(client, "plain").await],
+        Exchange::Asking => vec![call(client, "ask").await],
+        Exchange::Progress => {
+            let heard = Arc::new(Mutex::new(0.0));
+            let hears = heard.clone();
+            let call = client.call("steps", &()).on_progress(move |told| {
+                let mut last = hears.lock().expect("no panic");
+                assert!(told.progress.as_f64() >= *last, "it goes backwards");
+                *last = told.progress.as_f64();
+            });
+            vec![told(in_time(call.send()).await)]
+        }
+        Exchange::Listening => {
+            let interest = Interest::new().tools();
+            let mut heard = match in_time(client.subscribe(interest)).await {
+                Ok(heard) => heard,
+                Err(error) => return vec![Err(error.to_string())],
+            };
+            let touched = call(client, "touch").await;
+            // A lost notice is not told again; whoever listens goes on to wait.
+            let change = match timeout(Duration::from_secs(600), heard.next()).await {
+                Ok(change) => Ok(json!(format!("{change:?}")).to_string()),
+                Err(_) => Err("nothing was heard".to_owned()),
+            };
+            vec![touched, change]
+        }
+    }
+}
+
+/// The errors among results.
+trait FlattenErr<'a> {
+    fn flatten_err(self) -> impl Iterator<Item = &'a String>;
+}
+
+impl<'a, I: Iterator<Item = &'a Result<String, String>>> FlattenErr<'a> for I {
+    fn flatten_err(self) -> impl Iterator<Item = &'a String> {
+        self.filter_map(|it| it.as_ref().err())
+    }
+}
