@@ -1,5 +1,5 @@
 //! The proofs that need other people's software, all of it on Node: the official conformance suite,
-//! and the matrices of clients and servers. They try the release build of our server.
+//! and the matrices of clients and servers. They try our server as it is given to people.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -44,15 +44,16 @@ pub(crate) fn interop(arguments: &[String]) -> Result<(), String> {
         .current_dir(root()))
 }
 
-/// The release build of our server.
+/// Our server as it is given to people.
 fn server() -> Result<PathBuf, String> {
     run(&mut cargo([
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--package",
         "turnbuckle-cli",
     ]))?;
-    Ok(target().join("release/turnbuckle"))
+    Ok(target().join("dist/turnbuckle"))
 }
 
 fn script(script: &str, arguments: &[String]) -> Result<(), String> {

@@ -30,7 +30,7 @@ pub(super) enum Work {
 
 /// So many requests make the shorter run: of a mode that has much beside it, of an ordinary one, and
 /// of one with large messages.
-const MOST: u64 = 500;
+const MOST: u64 = 1_000;
 const MANY: u64 = 200;
 const FEW: u64 = 25;
 

@@ -38,17 +38,18 @@ fn hello(name: &str, features: &[&str]) -> Result<PathBuf, String> {
     }
 }
 
-/// The tool in this workspace's release profile.
+/// The tool as it is given to people.
 fn tool() -> Result<PathBuf, String> {
     let package = [
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--quiet",
         "--package",
         "turnbuckle-cli",
     ];
     run(&mut cargo(package))?;
-    Ok(target().join("release/turnbuckle"))
+    Ok(target().join("dist/turnbuckle"))
 }
 
 fn size(program: &Path) -> Result<u64, String> {

@@ -22,8 +22,9 @@ impl ServerBuilder {
     ///
     /// The schemas that types make are not made yet, so that a server with many tools starts at
     /// once. Only a build with debug assertions makes and checks them here; see [`Server::check`].
-    /// Elsewhere a tool whose schema is none that a tool can have is not listed, its calls are
-    /// answered with an error that says why, and the log tells of it.
+    /// Elsewhere the calls of a tool whose schema is none that a tool can have are answered with an
+    /// error that says why, and the log tells of it; unless only a pattern in it cannot be compiled,
+    /// it is not listed either.
     ///
     /// # Errors
     /// When a definition is not valid, or two of a kind have the same name.
