@@ -66,6 +66,9 @@ async fn soak(plan: &Plan) -> Result<(), Problem> {
     let part = plan.time / parts;
     load.run(part, None, &mut problems).await;
     let mut server_table = Table::new(server.settled().await?);
+    if plan.time < IN_PARTS {
+        server_table = server_table.counts_only();
+    }
     let mut own_table = Table::new(own());
     for number in 2..=parts {
         println!(
