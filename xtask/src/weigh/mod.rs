@@ -32,9 +32,14 @@ impl Peer {
     }
 }
 
-/// `cargo xtask weigh`: the crates, the CPU seconds; fails where we are the heavier. And the sizes.
+/// `cargo xtask weigh`: the crates, the CPU seconds; fails where we are the heavier. With `--sizes`
+/// also what the programs weigh, whose builds take minutes.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    let Options { runs, accept } = parse(arguments)?;
+    let Options {
+        runs,
+        sizes,
+        accept,
+    } = parse(arguments)?;
     within_limits()?;
     for peer in [OURS, THEIRS] {
         run_to_end(peer.cargo("fetch").arg("--quiet"))?;
@@ -52,6 +57,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         return Err(format!("{ours:.1} s are not below {theirs:.1} s"));
     }
     shown_code()?;
+    if !sizes {
+        return Ok(());
+    }
     let sizes = sizes::stripped()?;
     for (name, bytes) in sizes {
         println!("{name:<12} {:.2} MB", bytes as f64 / 1e6);
@@ -70,22 +78,26 @@ fn shown_code() -> Result<(), String> {
 struct Options {
     /// How often each first build is timed.
     runs: usize,
-    /// Whether the sizes become the budget's.
+    /// Whether the programs are built and weighed.
+    sizes: bool,
+    /// Whether their sizes become the budget's.
     accept: bool,
 }
 
 fn parse(arguments: &[String]) -> Result<Options, String> {
     let mut options = Options {
         runs: 1,
+        sizes: false,
         accept: false,
     };
     let mut words = arguments.iter().map(String::as_str);
     while let Some(word) = words.next() {
         let number = || words.next()?.parse().ok().filter(|runs| *runs > 0);
         match word {
-            "--accept" => options.accept = true,
+            "--sizes" => options.sizes = true,
+            "--accept" => (options.sizes, options.accept) = (true, true),
             "--runs" => options.runs = { number }().ok_or("--runs takes a number above 0")?,
-            _ => return Err("the options are --runs N and --accept".to_owned()),
+            _ => return Err("the options are --runs N, --sizes and --accept".to_owned()),
         }
     }
     Ok(options)
@@ -101,10 +113,17 @@ mod tests {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             parse(&words)
         };
-        let options = |runs, accept| Ok(Options { runs, accept });
-        assert_eq!(parse(&[]), options(1, false));
-        assert_eq!(parse(&["--runs", "3"]), options(3, false));
-        assert_eq!(parse(&["--accept", "--runs", "2"]), options(2, true));
+        let options = |runs, sizes, accept| {
+            Ok(Options {
+                runs,
+                sizes,
+                accept,
+            })
+        };
+        assert_eq!(parse(&[]), options(1, false, false));
+        assert_eq!(parse(&["--runs", "3"]), options(3, false, false));
+        assert_eq!(parse(&["--sizes"]), options(1, true, false));
+        assert_eq!(parse(&["--accept", "--runs", "2"]), options(2, true, true));
         for wrong in [&["3"][..], &["--runs"], &["--runs", "0"], &["--runs", "x"]] {
             assert!(parse(wrong).is_err(), "{wrong:?}");
         }
