@@ -5,8 +5,8 @@ use turnbuckle_types::RequestId;
 use crate::json::value_len;
 
 /// The id and the result of a response that is spelled as we would: no space, the members in the
-/// usual order, a number as its id. `None` for every other message, which `decode`
-/// reads.
+/// usual order, a number as its id. `None` for every other message, which
+/// `decode` reads.
 #[must_use]
 pub fn plain_result(text: &str) -> Option<(RequestId, &str)> {
     let text = text.strip_prefix("{\"jsonrpc\":\"2.0\",\"id\":")?;
