@@ -159,3 +159,62 @@ where
     };
     serve(dispatch, transport, options.limits, context, options.stop).await
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{Empty, empty};
+
+    use super::*;
+
+    fn transport() -> StreamTransport<Empty, Vec<u8>> {
+        StreamTransport::new(empty(), Vec::new(), 100)
+    }
+
+    /// What was written when all is flushed.
+    fn written(mut transport: StreamTransport<Empty, Vec<u8>>) -> String {
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        assert!(matches!(transport.poll_flush(&mut cx), Poll::Ready(Ok(()))));
+        assert_eq!(transport.queued(), 0);
+        String::from_utf8(transport.writer).unwrap()
+    }
+
+    #[test]
+    fn a_message_in_parts_is_the_line_that_the_whole_is() {
+        for (head, tail) in [
+            ("{}", ""),
+            ("", "{}"),
+            ("{\"result\":", "{\"tools\":[]}}"),
+            ("{\n\"result\":", "{}}"),
+            ("{\"result\":", "{\r\n}}"),
+            ("{\r", "\n}"),
+        ] {
+            let (mut parts, mut whole) = (transport(), transport());
+            parts.queue_parts(head.as_bytes(), tail.as_bytes());
+            whole.queue([head, tail].concat().as_bytes());
+            assert_eq!(parts.queued(), head.len() + tail.len() + 1);
+            let line = written(parts);
+            assert_eq!(line, written(whole));
+            let without_breaks = [head, tail].concat().replace(['\n', '\r'], " ");
+            assert_eq!(line, without_breaks + "\n");
+        }
+    }
+
+    #[test]
+    fn messages_leave_in_the_order_in_which_they_were_queued() {
+        let mut transport = transport();
+        transport.queue(b"1");
+        transport.queue_parts(b"[2,", b"3]");
+        transport.queue_parts(b"[4,\n", b"5]");
+        assert_eq!(written(transport), "1\n[2,3]\n[4, 5]\n");
+    }
+
+    #[test]
+    fn what_the_writer_took_already_is_given_back() {
+        let mut transport = transport();
+        transport.queue(b"12345");
+        transport.sent = 5;
+        transport.queue_parts(b"6", b"7");
+        assert_eq!(transport.queued(), 4);
+        assert_eq!(written(transport), "\n67\n");
+    }
+}

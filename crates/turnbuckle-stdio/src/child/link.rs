@@ -22,6 +22,10 @@ impl Link for ChildLink {
         LinkKind::Duplex
     }
 
+    fn take(&self, parcel: Parcel) -> Result<(), Parcel> {
+        self.pump.take(parcel)
+    }
+
     fn carry(&self, parcel: Parcel) -> Carrying {
         let carrying = self.pump.carry(parcel);
         let (mut fate, leash) = (self.fate.clone(), self.leash.signal.clone());

@@ -1,5 +1,7 @@
 //! The process's own standard streams, taken over for as long as a server runs on them.
 
+#[cfg(unix)]
+mod driver;
 #[cfg(not(unix))]
 #[path = "other.rs"]
 mod system;
@@ -15,12 +17,11 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 use turnbuckle_session::{Closed, Dispatch};
 
 use crate::{StdioOptions, serve_stream};
-use system::{Endings, Streams};
+use system::{Driver, Endings, Streams};
 
 /// How long a thread's last write may hold up an end on request.
 const AT_ONCE: Duration = Duration::from_millis(100);
@@ -51,6 +52,9 @@ struct Opened {
 /// socket or file; what they read from standard input is empty. Elsewhere a handler must not
 /// print. At the end the streams are put back.
 ///
+/// On Unix the server has a thread of its own, which also polls a handler until it first has to
+/// wait for long; what is spawned runs on the runtime that this is called in.
+///
 /// Pipes and sockets are used without blocking, which other processes that share them would
 /// notice; their mode is put back too. Terminals, files and other systems are read and written
 /// from a thread of their own each, which cannot hold up the exit.
@@ -68,15 +72,14 @@ pub async fn run(dispatch: impl Into<Arc<dyn Dispatch>>, options: StdioOptions) 
     let _claim = Claim::new()?;
     let mut endings = Endings::new()?;
     let streams = Streams::take()?;
+    let mut driver = Driver::new()?;
     let Opened {
         input,
         output,
         written,
-    } = streams.open()?;
+    } = streams.open(&mut driver)?;
     let (stop, mut patience) = (options.stop.clone(), options.limits.drain);
-    // A task, since on some runtimes the future that is blocked on is woken more slowly.
-    let mut server = JoinSet::new();
-    server.spawn(serve_stream(dispatch, input, output, options));
+    let mut server = driver.start(serve_stream(dispatch, input, output, options))?;
     let asked_to_end = async {
         tokio::select! {
             () = endings.next() => stop.cancel(),
@@ -84,10 +87,10 @@ pub async fn run(dispatch: impl Into<Arc<dyn Dispatch>>, options: StdioOptions) 
         }
     };
     let closed = tokio::select! {
-        closed = server.join_next() => closed,
+        closed = server.ended() => closed,
         () = asked_to_end => {
             patience = AT_ONCE;
-            server.join_next().await
+            server.ended().await
         }
     };
     drop(server);
@@ -98,9 +101,9 @@ pub async fn run(dispatch: impl Into<Arc<dyn Dispatch>>, options: StdioOptions) 
         return Err(error);
     }
     match closed {
-        Some(Ok(Closed::Broken(error))) if !is_gone(&error) => Err(error),
-        Some(Err(error)) => Err(io::Error::other(error)),
-        Some(Ok(_)) | None => Ok(()),
+        Ok(Closed::Broken(error)) if !is_gone(&error) => Err(error),
+        Ok(_) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use tokio::task::JoinSet;
+
 use super::{Opened, thread};
 
 /// The standard streams. They stay where they are.
@@ -12,13 +14,48 @@ impl Streams {
         Ok(Self)
     }
 
-    pub(super) fn open(&self) -> io::Result<Opened> {
+    pub(super) fn open(&self, _: &mut Driver) -> io::Result<Opened> {
         let (output, written) = thread::writer(io::stdout())?;
         Ok(Opened {
             input: Box::new(thread::reader(io::stdin())?),
             output: Box::new(output),
             written: Some(written),
         })
+    }
+}
+
+/// Starts a server on the runtime.
+pub(super) struct Driver;
+
+impl Driver {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// Runs `future` as a task of the runtime that this is called in.
+    pub(super) fn start<F>(self, future: F) -> io::Result<Running<F::Output>>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let mut task = JoinSet::new();
+        task.spawn(future);
+        Ok(Running(task))
+    }
+}
+
+/// What runs. Dropping it gives that up.
+pub(super) struct Running<T>(JoinSet<T>);
+
+impl<T: 'static> Running<T> {
+    /// Waits for it to end.
+    ///
+    /// # Errors
+    /// When it panicked.
+    pub(super) async fn ended(&mut self) -> io::Result<T> {
+        match self.0.join_next().await {
+            Some(ended) => ended.map_err(io::Error::other),
+            None => Err(io::Error::other("the server has ended already")),
+        }
     }
 }
 

@@ -3,13 +3,12 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::process;
 
 use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
-use tokio::process::{ChildStdin, ChildStdout};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+pub(super) use super::driver::Driver;
 use super::{Opened, thread};
 
 /// The standard streams. Dropping it puts them back.
@@ -37,24 +36,15 @@ impl Streams {
     }
 
     /// Opens them, each in the way that its kind allows.
-    ///
-    /// What can be polled is what a child's streams are to Tokio: it reads one and writes the
-    /// other, and asks only that they be a pipe or a socket.
-    pub(super) fn open(&self) -> io::Result<Opened> {
+    pub(super) fn open(&self, driver: &mut Driver) -> io::Result<Opened> {
         let mut written = None;
         Ok(Opened {
             input: match self.input.kind {
-                Kind::Polled => {
-                    let input = process::ChildStdout::from(self.input.again()?);
-                    Box::new(ChildStdout::from_std(input)?)
-                }
+                Kind::Polled => Box::new(driver.input(self.input.polled()?)),
                 Kind::Other => Box::new(thread::reader(self.input.blocking()?)?),
             },
             output: match self.output.kind {
-                Kind::Polled => {
-                    let output = process::ChildStdin::from(self.output.again()?);
-                    Box::new(ChildStdin::from_std(output)?)
-                }
+                Kind::Polled => Box::new(driver.output(self.output.polled()?)),
                 Kind::Other => {
                     let (output, done) = thread::writer(self.output.blocking()?)?;
                     written = Some(done);
@@ -79,7 +69,7 @@ impl Drop for Streams {
 
 /// How a stream can be used.
 enum Kind {
-    /// By the runtime: pipes and sockets.
+    /// Without blocking: pipes and sockets.
     Polled,
     /// By blocking calls only: files and terminals, and whatever standard error shares, since a
     /// log line must not fail for want of room.
@@ -119,9 +109,10 @@ impl Stream {
         })
     }
 
-    /// Another duplicate, to be polled.
-    fn again(&self) -> io::Result<OwnedFd> {
-        self.fd.try_clone()
+    /// Another duplicate, which does not block.
+    fn polled(&self) -> io::Result<File> {
+        fcntl_setfl(&self.fd, self.flags.union(OFlags::NONBLOCK))?;
+        self.fd.try_clone().map(File::from)
     }
 
     /// Another duplicate, to be used by blocking calls, whatever its mode was.
@@ -129,7 +120,7 @@ impl Stream {
         if self.flags.contains(OFlags::NONBLOCK) {
             fcntl_setfl(&self.fd, self.flags.difference(OFlags::NONBLOCK))?;
         }
-        self.again().map(File::from)
+        self.fd.try_clone().map(File::from)
     }
 
     fn restore(&self) {

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 use turnbuckle_session::{Connector, Frame, Inbox, Link, LinkError, Parcel, ParcelKind};
@@ -57,7 +56,7 @@ impl Client {
 
     pub(crate) async fn carry(&self, text: &str) -> Result<(), LinkError> {
         let parcel = Parcel {
-            frame: Bytes::copy_from_slice(text.as_bytes()),
+            frame: text.into(),
             kind: ParcelKind::Notification,
             headers: Vec::new(),
         };
