@@ -6,6 +6,7 @@
 //! input; one on stdio talks on stdin and stdout. Everything runs on the process's first thread,
 //! so that all of it is seen and counts repeat.
 
+mod asleep;
 mod floor;
 mod ours;
 mod paced;

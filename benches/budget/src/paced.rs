@@ -1,24 +1,15 @@
-//! Servers for a client that is measured. An answer that came before the client sleeps would
-//! sometimes be found without going to sleep, and the count would depend on who is faster: so they
-//! answer when it sleeps, as /proc tells it.
+//! Servers for a client that is measured: they answer when it sleeps.
 
-use std::fs;
 use std::io::{self, BufRead, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use turnbuckle::http::{Config, HttpServer};
 
+use crate::asleep::wait_until_asleep;
 use crate::ours::offers::server;
 use crate::{Ended, on_one_thread, tell_port, word};
-
-/// How long a client may take to go to sleep.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// How often one looks.
-const GLANCE: Duration = Duration::from_micros(50);
 
 /// `paced-stdio OFFER`: our server on stdio, for the process that started this one.
 pub(crate) fn stdio(words: &[String]) -> Ended {
@@ -92,27 +83,4 @@ fn pace(mut from: impl Read, mut to: impl Write, process: u32) -> io::Result<()>
         to.write_all(&piece[..length])?;
         to.flush()?;
     }
-}
-
-fn wait_until_asleep(process: u32) -> io::Result<()> {
-    let began = Instant::now();
-    while !asleep(process)? {
-        if began.elapsed() > PATIENCE {
-            return Err(io::Error::other("the client does not come to rest"));
-        }
-        thread::sleep(GLANCE);
-    }
-    Ok(())
-}
-
-fn asleep(process: u32) -> io::Result<bool> {
-    for task in fs::read_dir(format!("/proc/{process}/task"))? {
-        let stat = fs::read_to_string(task?.path().join("stat"))?;
-        // The state is the first field after the name, which is in brackets and may hold any.
-        let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
-        if !state.is_some_and(|state| state.starts_with('S')) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }

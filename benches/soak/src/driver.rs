@@ -18,7 +18,8 @@ use crate::random::Random;
 use crate::role::runtime;
 use crate::server::{OVER, process};
 use crate::started::Started;
-use crate::volume::volume;
+use crate::still::Still;
+use crate::volume;
 
 /// Clients that behave badly at a time.
 const CROWD: usize = 300;
@@ -29,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Clients that behave, for each way.
 const GOOD: usize = 2;
 
-/// From how long on a soak counts the sessions and requests of the long form, too.
+/// From how long on very many sound sessions and requests come beside the others, too.
 const LONG: Duration = Duration::from_secs(10 * 60);
 
 /// From how long on the load comes in four parts instead of two.
@@ -48,17 +49,12 @@ pub(crate) struct Plan {
 
 pub(crate) fn run(plan: &Plan) -> Result<(), Problem> {
     println!("soak: {:?}, --seed {}", plan.time, plan.seed);
-    runtime()?.block_on(async {
-        soak(plan).await?;
-        match plan.time >= LONG {
-            true => volume().await,
-            false => Ok(()),
-        }
-    })
+    runtime()?.block_on(soak(plan))
 }
 
 async fn soak(plan: &Plan) -> Result<(), Problem> {
     let server = Started::frugal().await?;
+    let still = Still::watch();
     let mut problems = Vec::new();
     let mut load = Load::of(&server, plan.seed);
     // The first part warms up: what is held after it is where the others start.
@@ -70,6 +66,9 @@ async fn soak(plan: &Plan) -> Result<(), Problem> {
         server_table = server_table.counts_only();
     }
     let mut own_table = Table::new(own());
+    if plan.time >= LONG {
+        load.sessions = volume::SESSIONS.div_ceil(u64::from(parts - 1));
+    }
     for number in 2..=parts {
         println!(
             "part {} of {parts}: {} KiB resident",
@@ -91,7 +90,7 @@ async fn soak(plan: &Plan) -> Result<(), Problem> {
     let told = load.to_string();
     server.end().await?;
 
-    println!("{told}\nthe server\n{server_table}\nthe clients\n{own_table}");
+    println!("{told}\nthe server\n{server_table}\nthe clients\n{own_table}{still}");
     let left = |who: &str, table: &Table| {
         let left = table.left().into_iter();
         left.map(|it| format!("{who} hold {it}"))
@@ -124,6 +123,10 @@ struct Load<'a> {
     /// How often each way was taken, and how many answers of good clients were checked.
     done: BTreeMap<&'static str, u64>,
     checked: u64,
+    /// Sound sessions in each part, and how many there were, with their requests.
+    sessions: u64,
+    opened: u64,
+    requests: u64,
 }
 
 impl fmt::Display for Load<'_> {
@@ -134,6 +137,10 @@ impl fmt::Display for Load<'_> {
             f,
             "{all} bad clients, {checked} answers checked of good ones"
         )?;
+        if self.opened > 0 {
+            let (opened, requests) = (self.opened, self.requests);
+            writeln!(f, "{opened} sessions and {requests} requests beside them")?;
+        }
         for (name, count) in &self.done {
             writeln!(f, "{count:>8} {name}")?;
         }
@@ -149,6 +156,9 @@ impl<'a> Load<'a> {
             next: 0,
             done: BTreeMap::new(),
             checked: 0,
+            sessions: 0,
+            opened: 0,
+            requests: 0,
         }
     }
 
@@ -175,6 +185,9 @@ impl<'a> Load<'a> {
                 behaved.map_err(|problem| format!("a good client ({way:?}): {problem}"))
             });
         }
+        // Done before the others are, so that they are not waited for.
+        let very_many = volume::load(self.server.place, self.sessions, time * 9 / 10);
+        let very_many = tokio::spawn(very_many);
         let places = Arc::new(Semaphore::new(CROWD));
         let mut bad = JoinSet::new();
         let mut look = Instant::now();
@@ -205,6 +218,13 @@ impl<'a> Load<'a> {
             }
         }
         keep(problems, all(&mut bad).await);
+        match very_many.await {
+            Ok(Ok(requests)) => {
+                self.opened += self.sessions;
+                self.requests += requests;
+            }
+            other => keep(problems, [other.map(|failed| failed.map(drop))]),
+        }
         shared.over.store(true, Ordering::Relaxed);
         keep(problems, all(&mut good).await);
         self.checked += shared.checked.load(Ordering::Relaxed);

@@ -15,6 +15,7 @@ mod raw;
 mod role;
 mod server;
 mod started;
+mod still;
 mod volume;
 
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::Problem;
 use crate::role::said;
@@ -25,10 +25,17 @@ pub(crate) const MODERN: &str = "2026-07-28";
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{},"roots":{}},"clientInfo":{"name":"bad","version":"1"}}}"#;
 pub(crate) const GREETED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
+/// How long a connection may have rested that is used again. The server ends those that rest for
+/// long; every client has to allow for that.
+const REST: Duration = Duration::from_secs(2);
+
 /// A connection.
 pub(crate) struct Raw {
     pub(crate) stream: TcpStream,
+    address: SocketAddr,
     read: Vec<u8>,
+    /// Since when all that was asked is answered.
+    rests: Option<Instant>,
 }
 
 /// What an answer begins with.
@@ -54,8 +61,19 @@ impl Raw {
         let stream = stream.map_err(|_| "no connection in time".to_owned())?;
         Ok(Self {
             stream: stream.map_err(said)?,
+            address,
             read: Vec::new(),
+            rests: None,
         })
+    }
+
+    /// Writes a request, on another connection if this one has rested for long.
+    async fn request(&mut self, text: String) {
+        let rested = self.rests.take().is_some_and(|it| it.elapsed() > REST);
+        if rested && let Ok(other) = Self::connect(self.address).await {
+            *self = other;
+        }
+        self.write(text).await;
     }
 
     /// Writes bytes; that the server has gone away is not this side's problem.
@@ -70,7 +88,7 @@ impl Raw {
              accept: application/json, text/event-stream\r\n{headers}content-length: {}\r\n\r\n",
             body.len()
         );
-        self.write(head + body).await;
+        self.request(head + body).await;
     }
 
     /// A modern request.
@@ -106,7 +124,7 @@ impl Raw {
     /// Asks without a body, with headers, each with its end.
     pub(crate) async fn ask(&mut self, method: &str, path: &str, headers: &str) {
         let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
-        self.write(head).await;
+        self.request(head).await;
     }
 
     /// The head of the next answer; an error at the end of the connection, or when none comes.
@@ -125,6 +143,12 @@ impl Raw {
 
     /// The next whole answer.
     pub(crate) async fn answer(&mut self) -> Result<(Head, Vec<u8>), Problem> {
+        let answer = self.whole_answer().await?;
+        self.rests = Some(Instant::now());
+        Ok(answer)
+    }
+
+    async fn whole_answer(&mut self) -> Result<(Head, Vec<u8>), Problem> {
         let head = self.head().await?;
         if head.header("transfer-encoding") == Some("chunked") {
             let mut body = Vec::new();

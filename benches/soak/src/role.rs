@@ -25,7 +25,7 @@ const AT_ONCE: u64 = 16;
 /// - `stdio`: the server on its input and output.
 /// - `run [--http ADDRESS]`: the server as a user's program is one.
 /// - `client`: a client of `stdio`, which it starts, under load.
-/// - `volume`: nothing but what the long form ends with.
+/// - `volume`: nothing but the sound sessions and requests of the long form.
 pub(crate) fn play(role: &str, _: &[String]) -> Result<(), Problem> {
     let runtime = runtime()?;
     match role {

@@ -32,7 +32,7 @@ pub(crate) const OVER: Duration = Duration::from_secs(10);
 pub(crate) fn config() -> Config {
     let mut limits = Limits::default();
     limits.cancel_grace = Duration::from_millis(200);
-    limits.answer_timeout = Duration::from_secs(5);
+    limits.answer_timeout = Duration::from_secs(7);
     limits.handler_deadline = Duration::from_secs(8);
     Config::new()
         .http_sse(true)

@@ -37,22 +37,12 @@ impl Started {
     /// Starts one whose resident set is what it holds: glibc else keeps pages that are free, as
     /// many as the sizes that it has seen let it expect to be of use.
     pub(crate) async fn frugal() -> Result<Self, Problem> {
-        Self::start_with(&[
-            ("MALLOC_MMAP_THRESHOLD_", "65536"),
-            ("MALLOC_TRIM_THRESHOLD_", "65536"),
-        ])
-        .await
-    }
-
-    /// Starts one as any user does.
-    pub(crate) async fn start() -> Result<Self, Problem> {
-        Self::start_with(&[]).await
-    }
-
-    async fn start_with(settings: &[(&str, &str)]) -> Result<Self, Problem> {
         let mut command = Command::new(itself()?);
         let command = command.arg("http").kill_on_drop(true);
-        command.envs(settings.iter().copied());
+        command.envs([
+            ("MALLOC_MMAP_THRESHOLD_", "65536"),
+            ("MALLOC_TRIM_THRESHOLD_", "65536"),
+        ]);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = piped.spawn().map_err(said)?;
         let output = child.stdout.take().ok_or("a process without an output")?;

@@ -1,5 +1,5 @@
 //! Very many sessions and very many requests, all of them sound: what a server needs for them it
-//! gives back.
+//! gives back. They come beside the clients that behave badly, or alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::Problem;
+use crate::bad::Place;
 use crate::counts::Table;
 use crate::raw::{Raw, call, of_session, request};
 use crate::role::said;
@@ -17,7 +18,7 @@ use crate::server::OVER;
 use crate::started::Started;
 
 /// Sessions that are opened, and requests that are made.
-const SESSIONS: u64 = 10_000;
+pub(crate) const SESSIONS: u64 = 10_000;
 const REQUESTS: u64 = 1_000_000;
 
 /// Of each a part that comes before the first look.
@@ -32,11 +33,11 @@ const IN_SESSION: u64 = REQUESTS / 2 / SESSIONS;
 /// Opens the sessions and makes the requests, half of them in sessions and half in the modern era,
 /// and looks at what is left.
 pub(crate) async fn volume() -> Result<(), Problem> {
-    let server = Started::start().await?;
-    load(&server, SESSIONS / WARM_UP).await?;
+    let server = Started::frugal().await?;
+    load(server.place, SESSIONS / WARM_UP, Duration::ZERO).await?;
     let mut table = Table::new(server.settled().await?);
     let began = Instant::now();
-    let requests = load(&server, SESSIONS).await?;
+    let requests = load(server.place, SESSIONS, Duration::ZERO).await?;
     let took = began.elapsed();
     let deadline = Instant::now() + 4 * OVER;
     while Instant::now() < deadline {
@@ -54,9 +55,11 @@ pub(crate) async fn volume() -> Result<(), Problem> {
     }
 }
 
-/// So many sessions, and the requests that belong to them.
-async fn load(server: &Started, sessions: u64) -> Result<u64, Problem> {
-    let place = server.place;
+/// So many sessions, begun one after the other over that time, and the requests that belong to them.
+/// How many requests that were.
+pub(crate) async fn load(place: Place, sessions: u64, over: Duration) -> Result<u64, Problem> {
+    let began = Instant::now();
+    let gap = over / u32::try_from(sessions.max(1)).unwrap_or(u32::MAX);
     let next = Arc::new(AtomicU64::new(0));
     let made = Arc::new(AtomicU64::new(0));
     let mut connections = JoinSet::new();
@@ -69,6 +72,7 @@ async fn load(server: &Started, sessions: u64) -> Result<u64, Problem> {
                 if number >= sessions {
                     return Ok::<(), Problem>(());
                 }
+                sleep_until(began + gap * u32::try_from(number).unwrap_or(u32::MAX)).await;
                 session(&mut raw, number).await?;
                 made.fetch_add(2 * IN_SESSION, Ordering::Relaxed);
             }

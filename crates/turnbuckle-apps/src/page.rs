@@ -62,7 +62,7 @@ impl Page {
     /// beside its text, where it is read.
     pub fn resource(&self) -> Resource {
         let page = self.0.clone();
-        Resource::builder(&*self.0.uri, &*self.0.name)
+        Resource::builder(self.0.uri.clone(), self.0.name.clone())
             .mime_type(MIME_TYPE)
             .meta(self.0.meta.clone())
             .handler(move || vec![page.contents()])

@@ -7,15 +7,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 use turnbuckle_session::{
     About, Ask, AskError, EraKind, Late, LinkError, Patience, Progressing, Project, RawResult,
     ResultType, code, is_complete, result_type,
 };
 use turnbuckle_types::method::CallTool;
-use turnbuckle_types::{InputRequired, InputResponses, LogLevel, ProgressParams, Request};
+use turnbuckle_types::{
+    InputRequired, InputResponses, LogLevel, ProgressParams, Request, undecoded,
+};
 
 use crate::Error;
 use crate::client::Shared;
+use crate::clock::Clock;
 use crate::live::Live;
 use crate::method::{ServerMethod, declared, settle};
 use crate::progress::Progress;
@@ -213,24 +217,23 @@ impl Shared {
         params: &M::Params,
         options: &Options,
     ) -> Result<M::Result, Error> {
-        let attempts = Box::pin(self.attempts::<M>(params, options));
-        match options.patience.unwrap_or(self.patience).total {
-            Some(total) => match tokio::time::timeout(total, attempts).await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(Error::TimedOut(Late::InAll(total))),
-            },
-            None => attempts.await,
-        }
+        let clock = Clock::start(options.patience.unwrap_or(self.patience));
+        self.attempts::<M>(params, options, clock).await
     }
 
     /// A connection, within the time that a server may be silent.
-    async fn live_within(&self, patience: Patience) -> Result<Arc<Live>, Error> {
-        match patience.silence {
-            Some(silence) => match tokio::time::timeout(silence, self.lifeline.live()).await {
+    async fn live(&self, clock: Clock) -> Result<Arc<Live>, Error> {
+        if let Some(live) = self.lifeline.alive() {
+            return Ok(live);
+        }
+        // Boxed, as is whatever is done now and then: a call is no larger for it.
+        let opened = Box::pin(self.lifeline.live());
+        match clock.patience.silence {
+            Some(silence) => match clock.within(timeout(silence, opened)).await? {
                 Ok(live) => live,
                 Err(_) => Err(Error::TimedOut(Late::Silent(silence))),
             },
-            None => self.lifeline.live().await,
+            None => clock.within(opened).await?,
         }
     }
 
@@ -239,6 +242,7 @@ impl Shared {
         self: &Arc<Self>,
         params: &M::Params,
         options: &Options,
+        clock: Clock,
     ) -> Result<M::Result, Error> {
         let mut place = self.cache.place::<M>(params);
         if !options.fresh
@@ -250,13 +254,11 @@ impl Shared {
         let mut repeated = false;
         let mut corrected = false;
         loop {
-            let live = self
-                .live_within(options.patience.unwrap_or(self.patience))
-                .await?;
-            let outcome = self.rounds::<M>(&live, params, options).await;
+            let live = self.live(clock).await?;
+            let outcome = self.rounds::<M>(&live, params, options, clock).await;
             let error = match outcome {
                 Ok((mut result, size)) => {
-                    self.settled::<M>(&live, params, &mut result, options)
+                    self.settled::<M>(&live, params, &mut result, options, clock)
                         .await?;
                     if let (Some(place), Some(size)) = (place.take(), size) {
                         self.cache.keep::<M>(&live, place, &result, size);
@@ -284,13 +286,13 @@ impl Shared {
                         && !corrected =>
                 {
                     corrected = true;
-                    self.learn_tools(options).await?;
+                    clock.within(self.learn_tools(options)).await??;
                 }
                 Error::Refused(refusal) if refusal.code == code::URL_REQUIRED && !corrected => {
                     corrected = true;
-                    let visiting = self.router.answers().visit_first(refusal);
+                    let visiting = Box::pin(self.router.answers().visit_first(refusal));
                     let deadline = live.conversation.limits().answer_deadline;
-                    let agreed = tokio::time::timeout(deadline, visiting).await;
+                    let agreed = clock.within(timeout(deadline, visiting)).await?;
                     if !agreed.unwrap_or_default() {
                         return Err(error);
                     }
@@ -315,12 +317,13 @@ impl Shared {
         params: &M::Params,
         result: &mut M::Result,
         options: &Options,
+        clock: Clock,
     ) -> Result<(), Error> {
         let error = match settle::<M>(self, live, params, result) {
             Err(error) if self.tools.is_outdated(live, M::about(params).name) => error,
             outcome => return outcome,
         };
-        match self.learn_tools(options).await {
+        match clock.within(self.learn_tools(options)).await? {
             Ok(()) => settle::<M>(self, live, params, result),
             Err(_) => Err(error),
         }
@@ -333,6 +336,7 @@ impl Shared {
         live: &Arc<Live>,
         params: &M::Params,
         options: &Options,
+        clock: Clock,
     ) -> Result<(M::Result, Option<usize>), Error> {
         let unsupported = |reason| Error::Unsupported {
             method: M::METHOD.to_owned(),
@@ -346,7 +350,7 @@ impl Shared {
         let mut retried: Option<M::Params> = None;
         for round in 0..=self.max_rounds {
             let params = retried.as_ref().unwrap_or(params);
-            let raw = self.ask::<M>(live, params, options).await?;
+            let raw = self.ask::<M>(live, params, options, clock).await?;
             let invalid = |reason: String| Error::InvalidResult {
                 method: M::METHOD.to_owned(),
                 reason,
@@ -362,12 +366,12 @@ impl Shared {
             };
             match result_type(text, features) {
                 Some(ResultType::Complete) => {
-                    let result = decoded.map_err(|error| invalid(error.to_string()))?;
+                    let result = decoded.map_err(|error| invalid(undecoded(&error)))?;
                     return Ok((result, size));
                 }
                 Some(ResultType::InputRequired) => {
                     let required: InputRequired =
-                        serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;
+                        serde_json::from_str(text).map_err(|error| invalid(undecoded(&error)))?;
                     let mut next = params.clone();
                     let Some((responses, state)) = M::input(&mut next) else {
                         return Err(invalid("it must not ask for input".into()));
@@ -378,7 +382,8 @@ impl Shared {
                     if round == self.max_rounds {
                         break;
                     }
-                    *responses = self.fulfil(live, &required, round).await?;
+                    let fulfilled = Box::pin(self.fulfil(live, &required, round));
+                    *responses = clock.within(fulfilled).await??;
                     *state = required.request_state;
                     retried = Some(next);
                 }
@@ -427,6 +432,7 @@ impl Shared {
         live: &Arc<Live>,
         params: &M::Params,
         options: &Options,
+        clock: Clock,
     ) -> Result<RawResult, Error> {
         let mirrored = match M::METHOD == CallTool::METHOD {
             true => M::about(params)
@@ -439,7 +445,8 @@ impl Shared {
             mirrored: mirrored.as_deref().unwrap_or_default(),
             ..M::about(params)
         };
-        ask.patience = options.patience.unwrap_or(self.patience);
+        ask.patience = clock.patience;
+        ask.since = Some(clock.began);
         // A call may take long: progress keeps it alive, whoever listens.
         ask.progress = M::METHOD == CallTool::METHOD;
         ask.listener = options.listener.clone();

@@ -1,6 +1,7 @@
 //! A client, and what its user asks of the server.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use turnbuckle_types::method::{
 use turnbuckle_types::{
     CallToolParams, CompleteParams, CompletionArgument, GetPromptParams, Json, LogLevel,
     PaginatedParams, RawObject, ReadResourceParams, Reference, Request, RequestParams,
-    SetLevelParams,
+    SetLevelParams, undecoded,
 };
 
 use crate::cache::Cache;
@@ -172,7 +173,7 @@ impl Client {
         let raw = self.shared.asked(&live, ask).await?;
         serde_json::from_str(raw.as_str()).map_err(|error| Error::InvalidResult {
             method: method.to_owned(),
-            reason: error.to_string(),
+            reason: undecoded(&error),
         })
     }
 
@@ -197,6 +198,9 @@ impl Client {
     }
 }
 
+/// Listing tools is a request, which may be due while one is made.
+type Learning = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
+
 impl Shared {
     /// Whether a tool may be called again when it is not known whether the server acted.
     pub(crate) fn is_safe<M: ServerMethod>(&self, params: &M::Params) -> bool {
@@ -208,7 +212,7 @@ impl Shared {
     }
 
     /// Lists every tool anew, for what their definitions say.
-    pub(crate) async fn learn_tools(self: &Arc<Self>, options: &Options) -> Result<(), Error> {
+    pub(crate) fn learn_tools(self: &Arc<Self>, options: &Options) -> Learning {
         let options = Options {
             fresh: true,
             patience: options.patience,
@@ -216,7 +220,7 @@ impl Shared {
         };
         let call = Call::<ListTools>::new(self.clone(), PaginatedParams::new());
         let list = List::of(call.with_options(options));
-        list.all().await.map(drop)
+        Box::pin(async move { list.all().await.map(drop) })
     }
 }
 

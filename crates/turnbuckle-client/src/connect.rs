@@ -16,7 +16,7 @@ use turnbuckle_types::DiscoverResult;
 use turnbuckle_types::method::{Initialize, Initialized};
 use turnbuckle_types::{
     ClientCapabilities, Implementation, InitializeParams, InitializeResult, Notification,
-    NotificationParams, Request,
+    NotificationParams, Request, undecoded,
 };
 
 use crate::Error;
@@ -285,7 +285,7 @@ fn may_be_older(conversation: &Conversation, error: &AskError) -> bool {
 fn decode<M: Request>(raw: &RawResult) -> Result<M::Result, Error> {
     serde_json::from_str(raw.as_str()).map_err(|error| Error::InvalidResult {
         method: M::METHOD.to_owned(),
-        reason: error.to_string(),
+        reason: undecoded(&error),
     })
 }
 

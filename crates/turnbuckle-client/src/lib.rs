@@ -53,6 +53,7 @@ mod builder;
 mod cache;
 mod call;
 mod client;
+mod clock;
 mod connect;
 mod error;
 mod listening;

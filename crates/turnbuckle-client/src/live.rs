@@ -160,7 +160,8 @@ impl Lifeline {
         }
     }
 
-    fn alive(&self) -> Option<Arc<Live>> {
+    /// The connection there is, if it is alive.
+    pub(crate) fn alive(&self) -> Option<Arc<Live>> {
         self.current()
             .filter(|live| !live.conversation.is_lost())
             .filter(|_| !self.closed.is_cancelled())

@@ -103,14 +103,6 @@ impl ResponseBody {
         Self(Kind::Full([head.into(), tail]))
     }
 
-    /// All of it, if it is a message.
-    pub(crate) fn message(&self) -> Option<Vec<u8>> {
-        match &self.0 {
-            Kind::Full(parts) => Some(parts.concat()),
-            Kind::Events(_) | Kind::Connection(_) => None,
-        }
-    }
-
     pub(crate) fn events(events: Events) -> Self {
         Self(Kind::Events(Box::pin(events)))
     }

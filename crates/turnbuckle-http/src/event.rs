@@ -19,11 +19,28 @@ pub(crate) fn message(frame: &[u8]) -> Vec<u8> {
     out
 }
 
+/// The beginning and the end of an event that carries a message.
+const MESSAGE: &[u8] = b"event: message\ndata: ";
+const END: &[u8] = b"\n\n";
+
 /// Appends an event that carries a message and has no id.
 pub(crate) fn append_message(out: &mut Vec<u8>, frame: &[u8]) {
-    out.extend_from_slice(b"event: message\ndata: ");
+    out.extend_from_slice(MESSAGE);
     append_line(out, frame);
-    out.extend_from_slice(b"\n\n");
+    out.extend_from_slice(END);
+}
+
+/// Makes the same of an answer in two pieces, where the first has its room.
+pub(crate) fn of_answer(mut frame: Vec<u8>, tail: &[u8]) -> Vec<u8> {
+    let length = frame.len();
+    frame.reserve(MESSAGE.len() + tail.len() + END.len());
+    frame.resize(length + MESSAGE.len(), 0);
+    frame.copy_within(..length, MESSAGE.len());
+    frame[..MESSAGE.len()].copy_from_slice(MESSAGE);
+    frame.extend_from_slice(tail);
+    join_lines(&mut frame[MESSAGE.len()..]);
+    frame.extend_from_slice(END);
+    frame
 }
 
 /// The name of a connection's id in the query of the URI that messages for it are posted to.
@@ -122,8 +139,12 @@ impl Digits {
 fn append_line(out: &mut Vec<u8>, frame: &[u8]) {
     let start = out.len();
     out.extend_from_slice(frame);
-    for byte in &mut out[start..] {
-        // A line break in JSON text can only be white space.
+    join_lines(&mut out[start..]);
+}
+
+/// A line break in JSON text can only be white space.
+fn join_lines(text: &mut [u8]) {
+    for byte in text {
         if matches!(*byte, b'\n' | b'\r') {
             *byte = b' ';
         }
@@ -144,6 +165,18 @@ mod tests {
             &numbered(3, 7, b"{}")[..],
             b"id: 3-7\nevent: message\ndata: {}\n\n"
         );
+    }
+
+    #[test]
+    fn an_answer_in_pieces_is_the_event_that_the_whole_is() {
+        for (frame, tail) in [("", ""), ("{}", ""), ("{\"a\":\r\n", "1\n}"), ("{", "\r}")] {
+            let whole = message([frame, tail].concat().as_bytes());
+            assert_eq!(of_answer(frame.into(), tail.as_bytes()), whole);
+        }
+        let roomy = Vec::with_capacity(100);
+        let at = roomy.as_ptr();
+        let event = of_answer(roomy, b"{}");
+        assert_eq!(event.as_ptr(), at, "nothing was moved");
     }
 
     #[test]

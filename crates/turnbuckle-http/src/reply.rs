@@ -24,16 +24,16 @@ const NO: HeaderValue = HeaderValue::from_static("no");
 /// What a request is answered with.
 pub(crate) struct Reply {
     code: StatusCode,
-    body: ResponseBody,
-    media_type: Option<MediaType>,
+    content: Content,
     more: Option<Box<More>>,
 }
 
 /// What a body is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum MediaType {
-    Json,
-    Events,
+enum Content {
+    Nothing,
+    /// A message: its beginning, and the rest, if there is one.
+    Json(Vec<u8>, Bytes),
+    Events(ResponseBody),
 }
 
 /// What few replies have.
@@ -44,13 +44,17 @@ struct More {
 }
 
 impl Reply {
-    pub(crate) fn new(code: StatusCode, body: ResponseBody) -> Self {
+    fn new(code: StatusCode, content: Content) -> Self {
         Self {
             code,
-            body,
-            media_type: None,
+            content,
             more: None,
         }
+    }
+
+    /// One without a body.
+    pub(crate) fn empty(code: StatusCode) -> Self {
+        Self::new(code, Content::Nothing)
     }
 
     pub(crate) fn headers_mut(&mut self) -> &mut HeaderMap {
@@ -63,12 +67,12 @@ impl Reply {
 
     /// An answer for a client that accepts nothing but streams: one that has it as its only event.
     pub(crate) fn into_event(mut self) -> Self {
-        let is_answer = self.code == StatusCode::OK && self.media_type == Some(MediaType::Json);
-        if let Some(answer) = self.body.message().filter(|_| is_answer) {
-            let told = stream(ResponseBody::full(event::message(&answer)));
-            self.body = told.body;
-            self.media_type = told.media_type;
-        }
+        self.content = match self.content {
+            Content::Json(frame, tail) if self.code == StatusCode::OK => {
+                Content::Events(ResponseBody::full(event::of_answer(frame, &tail)))
+            }
+            content => content,
+        };
         self
     }
 
@@ -76,18 +80,20 @@ impl Reply {
     /// does so with one map.
     pub(crate) fn into_response(self, mut headers: HeaderMap) -> Response<ResponseBody> {
         headers.clear();
-        match self.media_type {
-            None => {}
-            Some(MediaType::Json) => {
+        let body = match self.content {
+            Content::Nothing => ResponseBody::empty(),
+            Content::Json(frame, tail) => {
                 headers.insert(header::CONTENT_TYPE, JSON);
+                ResponseBody::parts(frame, tail)
             }
-            Some(MediaType::Events) => {
+            Content::Events(body) => {
                 headers.insert(header::CONTENT_TYPE, EVENTS);
                 headers.insert(header::CACHE_CONTROL, UNTOUCHED);
                 headers.insert(X_ACCEL_BUFFERING, NO);
+                body
             }
-        }
-        let mut response = Response::new(self.body);
+        };
+        let mut response = Response::new(body);
         *response.status_mut() = self.code;
         if let Some(more) = self.more {
             headers.extend(more.headers);
@@ -122,23 +128,17 @@ pub(crate) fn plain(code: StatusCode, message: &str) -> Reply {
 
 /// A message as the body: its beginning, and the rest, if there is one.
 pub(crate) fn json(code: StatusCode, frame: Vec<u8>, tail: Bytes) -> Reply {
-    Reply {
-        media_type: Some(MediaType::Json),
-        ..Reply::new(code, ResponseBody::parts(frame, tail))
-    }
+    Reply::new(code, Content::Json(frame, tail))
 }
 
 /// The answer to a message that wants none.
 pub(crate) fn accepted() -> Reply {
-    Reply::new(StatusCode::ACCEPTED, ResponseBody::empty())
+    Reply::empty(StatusCode::ACCEPTED)
 }
 
 /// A response that is a stream.
 pub(crate) fn stream(body: ResponseBody) -> Reply {
-    Reply {
-        media_type: Some(MediaType::Events),
-        ..Reply::new(StatusCode::OK, body)
-    }
+    Reply::new(StatusCode::OK, Content::Events(body))
 }
 
 /// Lets a page of an allowed origin read the response.
@@ -153,7 +153,7 @@ pub(crate) fn share_with(headers: &mut HeaderMap, origin: HeaderValue) {
 
 /// Lets a page of an allowed origin ask.
 pub(crate) fn preflight(map: &HeaderMap, methods: HeaderValue) -> Reply {
-    let mut reply = Reply::new(StatusCode::NO_CONTENT, ResponseBody::empty());
+    let mut reply = Reply::empty(StatusCode::NO_CONTENT);
     let headers = reply.headers_mut();
     headers.insert(header::ALLOW, methods.clone());
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);

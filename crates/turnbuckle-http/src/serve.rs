@@ -4,9 +4,11 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
+use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -232,17 +234,22 @@ impl Routes {
     /// Answers a request of a connection with that account.
     async fn answer(
         &self,
-        request: Request<Incoming>,
+        parts: &mut Parts,
+        body: &mut Incoming,
         account: &Arc<Account>,
     ) -> Response<ResponseBody> {
-        let path = request.uri().path();
+        let path = parts.uri.path();
         if path == &*self.path {
-            return self.streamable.answer_on(account, request).await;
+            let body = Pin::new(body);
+            return self.streamable.answer_on(account, parts, body).await;
         }
         if let Some(sse) = &self.sse
             && (path == &*sse.path || path == &*sse.messages)
         {
-            return sse.service.answer(request).await;
+            let parts = std::mem::replace(parts, Request::new(()).into_parts().0);
+            let request = Request::from_parts(parts, body);
+            // Few requests are for it, and all others would have to have room for it.
+            return Box::pin(sse.service.answer(request)).await;
         }
         let mut reply = Response::new(ResponseBody::full("there is nothing at this path\n"));
         *reply.status_mut() = StatusCode::NOT_FOUND;
@@ -279,11 +286,13 @@ async fn connection(
     // An answer leaves in one write, and nobody has to wait for the next to get it.
     let _ = stream.set_nodelay(true);
     let routes = Arc::new((routes, Account::new(&config.limits)));
-    let answer = service_fn(move |request| {
+    let answer = service_fn(move |request: Request<Incoming>| {
         let routes = routes.clone();
+        // Taken apart here and borrowed from here on: what is under way is small.
+        let (mut parts, mut body) = request.into_parts();
         async move {
             let (routes, account) = &*routes;
-            Ok::<_, Infallible>(routes.answer(request, account).await)
+            Ok::<_, Infallible>(routes.answer(&mut parts, &mut body, account).await)
         }
     });
     let mut builder = http1::Builder::new();

@@ -2,11 +2,12 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Buf;
+use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
@@ -61,19 +62,21 @@ impl StreamableHttp {
     where
         B: Body<Data: Buf>,
     {
-        self.endpoint.answer(request, None).await
+        let (mut parts, body) = request.into_parts();
+        self.endpoint.answer(&mut parts, pin!(body), None).await
     }
 
     /// Answers a request of the connection with that account.
-    pub(crate) async fn answer_on<B>(
+    pub(crate) fn answer_on<B>(
         &self,
         account: &Arc<Account>,
-        request: Request<B>,
-    ) -> Response<ResponseBody>
+        parts: &mut Parts,
+        body: Pin<&mut B>,
+    ) -> impl Future<Output = Response<ResponseBody>>
     where
         B: Body<Data: Buf>,
     {
-        self.endpoint.answer(request, Some(account)).await
+        self.endpoint.answer(parts, body, Some(account))
     }
 }
 
@@ -91,7 +94,8 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let endpoint = self.endpoint.clone();
-        Box::pin(async move { Ok(endpoint.answer(request, None).await) })
+        let (mut parts, body) = request.into_parts();
+        Box::pin(async move { Ok(endpoint.answer(&mut parts, pin!(body), None).await) })
     }
 }
 
@@ -100,3 +104,6 @@ impl fmt::Debug for StreamableHttp {
         f.debug_struct("StreamableHttp").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

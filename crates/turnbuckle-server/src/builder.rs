@@ -28,6 +28,12 @@ use crate::tool::Tool;
 /// for (`dynamic_tools()` and its like).
 #[must_use]
 pub struct ServerBuilder {
+    /// Apart, so that it is handed on cheaply from setter to setter.
+    draft: Box<Draft>,
+}
+
+/// What is said of a server.
+struct Draft {
     info: Implementation,
     instructions: Option<String>,
     group: Group,
@@ -67,7 +73,7 @@ impl Server {
 
 impl ServerBuilder {
     fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self {
+        let draft = Draft {
             info: Implementation::new(name, version),
             instructions: None,
             group: Group::new(),
@@ -90,52 +96,55 @@ impl ServerBuilder {
             max_blocking: 64,
             max_waiting: 1024,
             roots_changed: None,
+        };
+        Self {
+            draft: Box::new(draft),
         }
     }
 
     /// A name for people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.info.title = Some(title.into());
+        self.draft.info.title = Some(title.into());
         self
     }
 
     /// What the server is.
     pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.info.description = Some(description.into());
+        self.draft.info.description = Some(description.into());
         self
     }
 
     /// Where to read about it.
     pub fn website(mut self, url: impl Into<String>) -> Self {
-        self.info.website_url = Some(url.into());
+        self.draft.info.website_url = Some(url.into());
         self
     }
 
     /// An icon.
     pub fn icon(mut self, icon: Icon) -> Self {
-        self.info.icons.get_or_insert_default().push(icon);
+        self.draft.info.icons.get_or_insert_default().push(icon);
         self
     }
 
     /// How to use the server, for a model.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.instructions = Some(instructions.into());
+        self.draft.instructions = Some(instructions.into());
         self
     }
 
-    group_setters!("ServerBuilder", self => self.group);
+    group_setters!("ServerBuilder", self => self.draft.group);
 
     /// How the argument schemas that types made are told to clients. Default
     /// [`Profile::Portable`]: what every known client and model takes. Schemas that are written by
     /// hand are sent as they are.
     pub fn schema_profile(mut self, profile: Profile) -> Self {
-        self.schemas.profile = profile;
+        self.draft.schemas.profile = profile;
         self
     }
 
     /// The bounds of schemas that are written by hand, and of the work that values make with them.
     pub fn schema_limits(mut self, limits: SchemaLimits) -> Self {
-        self.schemas.limits = limits;
+        self.draft.schemas.limits = limits;
         self
     }
 
@@ -143,61 +152,61 @@ impl ServerBuilder {
     /// an integer, a string that holds JSON for an object or array, and `null` for an optional
     /// argument that is absent, each only where the schema demands it.
     pub fn strict_arguments(mut self) -> Self {
-        self.schemas.lenient = false;
+        self.draft.schemas.lenient = false;
         self
     }
 
     /// Offers an extension.
     pub fn extension(mut self, extension: Extension) -> Self {
-        self.extensions.push(extension);
+        self.draft.extensions.push(extension);
         self
     }
 
     /// Declares an experimental capability.
     pub fn experimental(mut self, name: impl Into<String>, settings: Json) -> Self {
-        self.experimental.push((name.into(), settings));
+        self.draft.experimental.push((name.into(), settings));
         self
     }
 
     /// Declares tools even though there may be none yet.
     pub fn dynamic_tools(mut self) -> Self {
-        self.dynamic_tools = true;
+        self.draft.dynamic_tools = true;
         self
     }
 
     /// Declares prompts even though there may be none yet.
     pub fn dynamic_prompts(mut self) -> Self {
-        self.dynamic_prompts = true;
+        self.draft.dynamic_prompts = true;
         self
     }
 
     /// Declares resources even though there may be none yet.
     pub fn dynamic_resources(mut self) -> Self {
-        self.dynamic_resources = true;
+        self.draft.dynamic_resources = true;
         self
     }
 
     /// Declares completions even though nothing may have any yet.
     pub fn dynamic_completions(mut self) -> Self {
-        self.dynamic_completions = true;
+        self.draft.dynamic_completions = true;
         self
     }
 
     /// Declares that handlers send log messages to clients; without it none is sent.
     pub fn logging(mut self) -> Self {
-        self.logging = true;
+        self.draft.logging = true;
         self
     }
 
     /// Leaves out of modern results who answers.
     pub fn anonymous_results(mut self) -> Self {
-        self.identify = false;
+        self.draft.identify = false;
         self
     }
 
     /// How many items a page of a list holds. Default 100.
     pub fn page_size(mut self, size: NonZeroUsize) -> Self {
-        self.page_size = size;
+        self.draft.page_size = size;
         self
     }
 
@@ -205,38 +214,38 @@ impl ServerBuilder {
     /// between users. Default: not at all. Lists of which different principals see different parts
     /// are never shared.
     pub fn list_cache(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
-        self.list_cache = Cache { ttl_ms, scope };
+        self.draft.list_cache = Cache { ttl_ms, scope };
         self
     }
 
     /// The same for what discovery says.
     pub fn discovery_cache(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
-        self.discovery_cache = Cache { ttl_ms, scope };
+        self.draft.discovery_cache = Cache { ttl_ms, scope };
         self
     }
 
     /// The keys under which the state of requests that ask for input is sealed: shared by all
     /// instances of a server. Default: a key of its own, for as long as it runs.
     pub fn state_keys(mut self, keys: KeyRing) -> Self {
-        self.keys = Some(keys);
+        self.draft.keys = Some(keys);
         self
     }
 
     /// How long a client may take to answer questions, in seconds. Default ten minutes.
     pub fn input_lifetime(mut self, seconds: u64) -> Self {
-        self.input_lifetime = seconds;
+        self.draft.input_lifetime = seconds;
         self
     }
 
     /// How many rounds of questions one request of a legacy client may have. Default 16.
     pub fn max_rounds(mut self, rounds: usize) -> Self {
-        self.max_rounds = rounds;
+        self.draft.max_rounds = rounds;
         self
     }
 
     /// How many resources one subscriber may follow. Default 1,024.
     pub fn max_subscriptions(mut self, resources: usize) -> Self {
-        self.max_subscriptions = resources;
+        self.draft.max_subscriptions = resources;
         self
     }
 
@@ -244,14 +253,14 @@ impl ServerBuilder {
     /// its like) run at once. Further calls wait, up to [`max_waiting`](Self::max_waiting) of them.
     /// Default 64, and at least one; the threads are those of the runtime, which may have less.
     pub fn max_blocking(mut self, handlers: usize) -> Self {
-        self.max_blocking = handlers;
+        self.draft.max_blocking = handlers;
         self
     }
 
     /// How many calls may wait for one turn, where `max_concurrent` or
     /// [`max_blocking`](Self::max_blocking) let only so many run; one more is refused. Default 1,024.
     pub fn max_waiting(mut self, calls: usize) -> Self {
-        self.max_waiting = calls;
+        self.draft.max_waiting = calls;
         self
     }
 
@@ -262,7 +271,7 @@ impl ServerBuilder {
         F: Fn(Peer) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        self.roots_changed = Some(Arc::new(move |peer| Box::pin(hook(peer))));
+        self.draft.roots_changed = Some(Arc::new(move |peer| Box::pin(hook(peer))));
         self
     }
 }
@@ -270,8 +279,8 @@ impl ServerBuilder {
 impl fmt::Debug for ServerBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerBuilder")
-            .field("info", &self.info)
-            .field("group", &self.group)
+            .field("info", &self.draft.info)
+            .field("group", &self.draft.group)
             .finish_non_exhaustive()
     }
 }
@@ -280,6 +289,6 @@ impl fmt::Debug for ServerBuilder {
 /// server too.
 impl IntoItem<Group> for ServerBuilder {
     fn into_item(self) -> Group {
-        self.group
+        self.draft.group
     }
 }

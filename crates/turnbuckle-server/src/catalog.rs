@@ -1,16 +1,18 @@
 //! The items of one kind: found by name, listed in the order in which they came, and each page of
 //! a list encoded once for everybody who sees the same.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Borrow;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use bytes::Bytes;
-use turnbuckle_session::{QuickHash, Revision};
+use turnbuckle_session::{Encoded, QuickHash, Revision};
 use turnbuckle_types::{Error, Principal};
 
 use crate::access::Access;
-use crate::page::{ListKind, page};
+use crate::page::{ListKind, Place, page};
 
 /// Encoded pages that are kept; with more, all are dropped and made again.
 const KEPT_PAGES: usize = 256;
@@ -27,27 +29,46 @@ pub(crate) trait Item: Send + Sync + 'static {
 pub(crate) struct Catalog<T> {
     kind: ListKind,
     items: RwLock<Items<T>>,
-    encoded: Mutex<HashMap<PageKey, Bytes>>,
+    encoded: Mutex<HashMap<PageKey, Encoded>>,
 }
 
-#[derive(Debug)]
 struct Items<T> {
-    by_name: HashMap<Box<str>, Slot<T>, QuickHash>,
-    /// Those that are enabled, by a key that grows with every item: an item keeps its place while
-    /// others come and go.
-    in_order: BTreeMap<Box<str>, Arc<T>>,
-    next: u64,
+    by_name: HashSet<Slot<T>, QuickHash>,
+    /// Those that are enabled, in the order of their places. A new one comes last.
+    in_order: Vec<(Place, Arc<T>)>,
+    /// How many came, of which some may be gone.
+    came: Place,
     restricted: usize,
     /// Counts changes, so that a page of what has changed meanwhile is not kept.
     version: u64,
 }
 
-#[derive(Debug)]
+/// An item, found by its name.
 struct Slot<T> {
-    place: Box<str>,
     item: Arc<T>,
+    place: Place,
     enabled: bool,
 }
+
+impl<T: Item> Borrow<str> for Slot<T> {
+    fn borrow(&self) -> &str {
+        self.item.key()
+    }
+}
+
+impl<T: Item> Hash for Slot<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.item.key().hash(state);
+    }
+}
+
+impl<T: Item> PartialEq for Slot<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.item.key() == other.item.key()
+    }
+}
+
+impl<T: Item> Eq for Slot<T> {}
 
 /// A change of what a catalog offers.
 #[derive(Debug)]
@@ -77,69 +98,105 @@ pub(crate) struct Listed<T> {
 }
 
 impl<T: Item> Items<T> {
+    /// Takes in an item under a name that is new; else gives it back, with the place of the one that
+    /// has the name.
+    fn add(&mut self, item: T) -> Result<(), (Arc<T>, Place)> {
+        let slot = Slot {
+            item: Arc::new(item),
+            place: self.came + 1,
+            enabled: true,
+        };
+        let item = slot.item.clone();
+        if !self.by_name.insert(slot) {
+            let before = self.by_name.get(item.key());
+            let place = before.map_or(0, |before| before.place);
+            return Err((item, place));
+        }
+        self.came += 1;
+        self.show(self.came, item);
+        Ok(())
+    }
+
     fn put(&mut self, item: Arc<T>) -> bool {
-        let before = self.by_name.remove(item.key());
+        let before = self.by_name.take(item.key());
         let (place, enabled) = match before {
             Some(slot) => {
                 self.hide(&slot);
                 (slot.place, slot.enabled)
             }
             None => {
-                self.next += 1;
-                (place(self.next), true)
+                self.came += 1;
+                (self.came, true)
             }
         };
-        let slot = Slot {
-            place,
-            item,
-            enabled,
-        };
         if enabled {
-            self.show(&slot);
+            self.show(place, item.clone());
         }
-        self.by_name.insert(slot.item.key().into(), slot);
+        self.by_name.insert(Slot {
+            item,
+            place,
+            enabled,
+        });
         enabled
     }
 
     fn remove(&mut self, name: &str) -> bool {
-        let removed = self.by_name.remove(name);
+        let removed = self.by_name.take(name);
         removed.is_some_and(|slot| self.hide(&slot))
     }
 
     fn enable(&mut self, name: &str, enabled: bool) -> bool {
-        let Some(mut slot) = self.by_name.remove(name) else {
+        let Some(mut slot) = self.by_name.take(name) else {
             return false;
         };
         let changed = slot.enabled != enabled;
         if enabled && changed {
-            self.show(&slot);
+            self.show(slot.place, slot.item.clone());
         } else if changed {
             self.hide(&slot);
         }
         slot.enabled = enabled;
-        self.by_name.insert(name.into(), slot);
+        self.by_name.insert(slot);
         changed
     }
 
-    fn show(&mut self, slot: &Slot<T>) {
-        self.restricted += usize::from(slot.item.access().is_restricted());
-        self.in_order.insert(slot.place.clone(), slot.item.clone());
+    fn show(&mut self, place: Place, item: Arc<T>) {
+        self.restricted += usize::from(item.access().is_restricted());
+        let at = match self.in_order.last() {
+            Some((last, _)) if *last > place => self.at(place),
+            _ => self.in_order.len(),
+        };
+        self.in_order.insert(at, (place, item));
     }
 
     /// Whether it was shown.
     fn hide(&mut self, slot: &Slot<T>) -> bool {
         if slot.enabled {
-            self.in_order.remove(&slot.place);
+            self.in_order.remove(self.at(slot.place));
             self.restricted -= usize::from(slot.item.access().is_restricted());
         }
         slot.enabled
     }
+
+    /// The index of a place in the order.
+    fn at(&self, place: Place) -> usize {
+        self.in_order.partition_point(|(other, _)| *other < place)
+    }
+
+    /// What is shown.
+    fn shown(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.in_order.iter().map(|(_, item)| item)
+    }
 }
 
-/// A number as text that sorts as numbers do.
-fn place(number: u64) -> Box<str> {
-    let digit = |at: u32| b"0123456789abcdef"[(number >> (4 * at)) as usize & 15] as char;
-    (0..12).rev().map(digit).collect::<String>().into()
+impl<T> fmt::Debug for Items<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Items")
+            .field("offered", &self.by_name.len())
+            .field("shown", &self.in_order.len())
+            .field("restricted", &self.restricted)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<T: Item> Catalog<T> {
@@ -147,9 +204,9 @@ impl<T: Item> Catalog<T> {
         Self {
             kind,
             items: RwLock::new(Items {
-                by_name: HashMap::default(),
-                in_order: BTreeMap::new(),
-                next: 0,
+                by_name: HashSet::default(),
+                in_order: Vec::new(),
+                came: 0,
                 restricted: 0,
                 version: 0,
             }),
@@ -157,7 +214,7 @@ impl<T: Item> Catalog<T> {
         }
     }
 
-    fn encoded(&self) -> MutexGuard<'_, HashMap<PageKey, Bytes>> {
+    fn encoded(&self) -> MutexGuard<'_, HashMap<PageKey, Encoded>> {
         self.encoded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -166,17 +223,18 @@ impl<T: Item> Catalog<T> {
         items.by_name.is_empty()
     }
 
-    /// Adds an item under a name that is new; else gives it back, with how many came before the one
-    /// that has the name.
-    pub(crate) fn add(&mut self, item: T) -> Result<(), (T, usize)> {
+    /// Makes room for so many more.
+    pub(crate) fn reserve(&mut self, more: usize) {
         let items = self.items.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if items.by_name.contains_key(item.key()) {
-            let before = items.in_order.values();
-            let before = before.take_while(|it| it.key() != item.key()).count();
-            return Err((item, before));
-        }
-        items.put(Arc::new(item));
-        Ok(())
+        items.by_name.reserve(more);
+        items.in_order.reserve(more);
+    }
+
+    /// Adds an item under a name that is new; else gives it back, with the place of the one that has
+    /// the name: that many had come, itself among them.
+    pub(crate) fn add(&mut self, item: T) -> Result<(), (Arc<T>, Place)> {
+        let items = self.items.get_mut().unwrap_or_else(PoisonError::into_inner);
+        items.add(item)
     }
 
     /// The first of these changes that is about something that is not there.
@@ -193,7 +251,7 @@ impl<T: Item> Catalog<T> {
                 Edit::Enable(name, _) => (name, true),
             };
             let before = meanwhile.insert(name, stays);
-            let known = before.unwrap_or_else(|| items.by_name.contains_key(name.as_str()));
+            let known = before.unwrap_or_else(|| items.by_name.contains(name.as_str()));
             (!known).then_some(name.as_str())
         })
     }
@@ -229,7 +287,7 @@ impl<T: Item> Catalog<T> {
     /// All items that are enabled, in order.
     pub(crate) fn all(&self) -> Vec<Arc<T>> {
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
-        items.in_order.values().cloned().collect()
+        items.shown().cloned().collect()
     }
 
     /// The first item, in order, for which `pick` finds something and that this principal sees.
@@ -239,7 +297,7 @@ impl<T: Item> Catalog<T> {
         mut pick: impl FnMut(&T) -> Option<V>,
     ) -> Option<(Arc<T>, V)> {
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
-        items.in_order.values().find_map(|item| {
+        items.shown().find_map(|item| {
             let found = pick(item)?;
             item.access()
                 .shows_to(principal)
@@ -254,12 +312,12 @@ impl<T: Item> Catalog<T> {
         cursor: Option<&str>,
         size: NonZeroUsize,
         principal: Option<&Principal>,
-        encode: impl FnOnce(Listed<T>) -> Result<Bytes, Error>,
-    ) -> Result<Bytes, Error> {
+        encode: impl FnOnce(Listed<T>) -> Result<Encoded, Error>,
+    ) -> Result<Encoded, Error> {
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
         let restricted = items.restricted > 0;
         let seen = if restricted {
-            let rules = items.in_order.values().map(|item| item.access());
+            let rules = items.shown().map(|item| item.access());
             rules
                 .filter(|access| access.is_restricted())
                 .map(|a| a.shows_to(principal))

@@ -10,7 +10,7 @@ use turnbuckle_types::{CompleteResult, Completion, Map, Number};
 
 use crate::context::Context;
 use crate::error::BuildError;
-use crate::extract::Needs;
+use crate::extract::{Declare, Needs};
 use crate::failure::{Failure, Kind as Kinds, Result};
 use crate::handler::{Callable, Handler, Kind, Maker, Request, Returns, maker};
 use crate::schema::Intake;
@@ -43,7 +43,7 @@ impl Typing {
 /// Specification: server/utilities/completion (2026-07-28).
 pub struct Completer {
     make: Maker<Self>,
-    needs: Needs,
+    needs: Declare,
 }
 
 impl Kind for Completer {
@@ -88,10 +88,11 @@ impl Completers {
         H: Handler<Completer, M>,
         M: 'static,
     {
-        let mut needs = Needs::default();
-        H::needs(&mut needs);
-        let make = maker(completer, needs.asks);
-        self.0.insert(argument, Completer { make, needs });
+        let completer = Completer {
+            make: maker(completer),
+            needs: H::needs,
+        };
+        self.0.insert(argument, completer);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -108,14 +109,14 @@ impl Completers {
 
     pub(crate) fn register(self, scope: &Scope) -> Result<CompleterEntries, BuildError> {
         let entries = self.0.into_iter().map(|(argument, completer)| {
-            let Completer { make, needs } = completer;
+            let needs = Needs::of(completer.needs);
             scope.provide(&needs)?;
             if needs.asks {
                 return Err(BuildError::new(format!(
                     "the completer of {argument:?} takes an Ask, but completing cannot ask"
                 )));
             }
-            let call = make((), Intake::of_nothing(), scope);
+            let call = (completer.make)((), Intake::of_nothing(), scope, false);
             Ok((argument, call))
         });
         entries.collect::<Result<_, _>>().map(CompleterEntries)

@@ -130,6 +130,7 @@ impl Group {
 
     /// Registers what is in it. `scope` is its own already.
     pub(crate) fn register(self, scope: &Scope, registry: &mut Registry) -> Result<(), BuildError> {
+        registry.reserve(self.tools.len(), self.prompts.len(), self.resources.len());
         for tool in self.tools {
             registry.add_tool(tool.register(scope)?, scope)?;
         }

@@ -1,5 +1,9 @@
 //! What every kind of item has in common for its author.
 
+use std::borrow::Cow;
+
+use turnbuckle_types::{Icon, Meta};
+
 /// Something that a server can be given as a `T`.
 ///
 /// A `T` is one; so is a function with the attribute for it (`#[tool]`, `#[prompt]`,
@@ -21,34 +25,57 @@ impl<T> IntoItem<T> for T {
     }
 }
 
+/// What its author says of an item, whatever kind it is: kept as it was said, and made into a
+/// definition when somebody asks for a list.
+#[derive(Debug, Default)]
+pub(crate) struct About {
+    pub(crate) title: Option<Cow<'static, str>>,
+    pub(crate) description: Option<Cow<'static, str>>,
+    pub(crate) icons: Option<Vec<Icon>>,
+    pub(crate) meta: Meta,
+}
+
+/// A definition, with what its author says of the item.
+macro_rules! told {
+    ($definition:expr, $about:expr) => {{
+        let (mut definition, about): (_, &crate::item::About) = ($definition, &$about);
+        definition.title = about.title.as_deref().map(str::to_owned);
+        definition.description = about.description.as_deref().map(str::to_owned);
+        definition.icons.clone_from(&about.icons);
+        definition.meta.clone_from(&about.meta);
+        definition
+    }};
+}
+pub(crate) use told;
+
 /// The setters of a definition's common members, of its access rules and of its policy.
 macro_rules! item_setters {
     ($set_by:literal) => {
         /// A name for people.
-        pub fn title(mut self, title: impl Into<String>) -> Self {
-            self.draft.definition.title = Some(title.into());
+        pub fn title(mut self, title: impl Into<std::borrow::Cow<'static, str>>) -> Self {
+            self.draft.about.title = Some(title.into());
             self
         }
 
         /// What it is or does, for a person or a model that has to choose.
-        pub fn description(mut self, description: impl Into<String>) -> Self {
-            self.draft.definition.description = Some(description.into());
+        pub fn description(
+            mut self,
+            description: impl Into<std::borrow::Cow<'static, str>>,
+        ) -> Self {
+            self.draft.about.description = Some(description.into());
             self
         }
 
         /// An icon; may be called again for another size or theme.
         pub fn icon(mut self, icon: turnbuckle_types::Icon) -> Self {
-            self.draft
-                .definition
-                .icons
-                .get_or_insert_default()
-                .push(icon);
+            let icons = &mut self.draft.about.icons;
+            icons.get_or_insert_default().push(icon);
             self
         }
 
         /// Metadata.
         pub fn meta(mut self, meta: turnbuckle_types::Meta) -> Self {
-            self.draft.definition.meta = meta;
+            self.draft.about.meta = meta;
             self
         }
 

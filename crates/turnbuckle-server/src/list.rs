@@ -54,9 +54,9 @@ macro_rules! listable {
 
 listable! {
     ToolEntry => ListToolsResult, |tool| tool.told();
-    PromptEntry => ListPromptsResult, |prompt| Some(prompt.definition.clone());
-    ResourceEntry => ListResourcesResult, |resource| Some(resource.definition.clone());
-    TemplateEntry => ListResourceTemplatesResult, |template| Some(template.definition.clone());
+    PromptEntry => ListPromptsResult, |prompt| Some(prompt.told());
+    ResourceEntry => ListResourcesResult, |resource| Some(resource.told());
+    TemplateEntry => ListResourceTemplatesResult, |template| Some(template.told());
 }
 
 impl Server {
@@ -87,10 +87,9 @@ impl Server {
                 let cache = (self.0.list_cache.ttl_ms, scope);
                 let result = T::page(&listed.items, listed.next_cursor, cache);
                 Encoded::complete(result, features, self.0.server_info.as_deref())
-                    .map(|encoded| encoded.0)
                     .map_err(|error| Error::internal(format!("the list has no JSON form: {error}")))
             },
         )?;
-        Ok(Reply::Complete(Box::new(Encoded(page))).into())
+        Ok(Reply::Complete(Box::new(page)).into())
     }
 }

@@ -75,15 +75,26 @@ impl std::error::Error for NameError {}
 /// # Errors
 /// If the name is empty, too long or has another character.
 pub(crate) fn check_tool_name(name: &str) -> Result<(), NameError> {
-    within(
-        name,
-        name.chars().take(MAX_TOOL_NAME + 1).count(),
-        MAX_TOOL_NAME,
-    )?;
-    only(name, |c| {
-        c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
-    })
+    let allowed = |byte: u8| IN_TOOL_NAMES[usize::from(byte)];
+    if (1..=MAX_TOOL_NAME).contains(&name.len()) && name.bytes().all(allowed) {
+        return Ok(());
+    }
+    let length = name.chars().take(MAX_TOOL_NAME + 1).count();
+    within(name, length, MAX_TOOL_NAME)?;
+    only(name, |c| u8::try_from(c).is_ok_and(allowed))
 }
+
+/// Which bytes the name of a tool may have: a server with a thousand tools looks at many.
+static IN_TOOL_NAMES: [bool; 256] = {
+    let mut allowed = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let at = byte as usize;
+        allowed[at] = u8::is_ascii_alphanumeric(&byte) || matches!(byte, b'_' | b'-' | b'.');
+        byte += 1;
+    }
+    allowed
+};
 
 /// Whether a legal tool name is so long that some model providers refuse it.
 #[must_use]

@@ -4,6 +4,7 @@
 
 mod output;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,12 +18,12 @@ use crate::catalog::Item;
 use crate::completion::{Completer, CompleterEntries, Completers};
 use crate::context::Context;
 use crate::error::BuildError;
-use crate::extract::Needs;
+use crate::extract::{Declare, Needs};
 use crate::failure::Result;
 use crate::handler::{
     Callable, Handler, InPlace, Kind, Maker, Request, Returns, blocking_maker, maker,
 };
-use crate::item::item_setters;
+use crate::item::{About, item_setters, told};
 use crate::name::check_prompt_name;
 use crate::policy::Policy;
 use crate::schema::{Held, Intake, in_order};
@@ -48,9 +49,9 @@ pub use output::PromptOutput;
 /// Specification: server/prompts (2026-07-28).
 #[must_use]
 pub struct Prompt {
-    pub(crate) draft: Draft,
+    pub(crate) draft: Box<Draft>,
     make: Maker<Self>,
-    needs: Needs,
+    needs: Declare,
 }
 
 /// A prompt that has no function yet; see [`Prompt::builder`].
@@ -58,12 +59,14 @@ pub struct Prompt {
 /// Specification: server/prompts (2026-07-28).
 #[must_use]
 pub struct PromptBuilder {
-    draft: Draft,
+    /// Apart, so that a prompt is handed on cheaply.
+    draft: Box<Draft>,
 }
 
 /// What is said of a prompt.
 pub(crate) struct Draft {
-    pub(crate) definition: turnbuckle_types::Prompt,
+    name: Cow<'static, str>,
+    pub(crate) about: About,
     pub(crate) access: Access,
     pub(crate) policy: Policy,
     pub(crate) completers: Completers,
@@ -98,12 +101,10 @@ impl PromptBuilder {
         H: Handler<Prompt, M>,
         M: 'static,
     {
-        let mut needs = Needs::default();
-        H::needs(&mut needs);
         Prompt {
             draft: self.draft,
-            make: maker(handler, needs.asks),
-            needs,
+            make: maker(handler),
+            needs: H::needs,
         }
     }
 
@@ -118,12 +119,10 @@ impl PromptBuilder {
         H: Handler<Prompt, InPlace<E>>,
         E: 'static,
     {
-        let mut needs = Needs::default();
-        H::needs(&mut needs);
         Prompt {
             draft: self.draft,
-            make: blocking_maker(handler, needs.asks),
-            needs,
+            make: blocking_maker(handler),
+            needs: H::needs,
         }
     }
 }
@@ -184,63 +183,72 @@ fn arguments_of(schema: &Schema) -> Result<Vec<PromptArgument>, String> {
 
 impl Prompt {
     /// Begins a prompt of that name.
-    pub fn builder(name: impl Into<String>) -> PromptBuilder {
+    pub fn builder(name: impl Into<Cow<'static, str>>) -> PromptBuilder {
         PromptBuilder {
-            draft: Draft {
-                definition: turnbuckle_types::Prompt::new(name),
+            draft: Box::new(Draft {
+                name: name.into(),
+                about: About::default(),
                 access: Access::default(),
                 policy: Policy::default(),
                 completers: Completers::default(),
-            },
+            }),
         }
     }
 
     prompt_setters!();
 
     pub(crate) fn register(mut self, scope: &Scope) -> Result<PromptEntry, BuildError> {
-        let name = scope.name_of(&self.draft.definition.name);
-        self.draft.definition.name.clone_from(&name);
+        let name = scope.name_of(self.draft.name);
+        self.draft.name = name.clone();
         self.finish(scope)
             .map_err(|error| BuildError::new(format!("prompt {name:?}: {error}")))
     }
 
     fn finish(self, scope: &Scope) -> Result<PromptEntry, BuildError> {
         let Draft {
-            mut definition,
+            name,
+            about,
             access,
             policy,
             completers,
-        } = self.draft;
-        check_prompt_name(&definition.name).map_err(|error| BuildError::new(error.to_string()))?;
-        scope.provide(&self.needs)?;
-        let source = self.needs.source()?;
-        let arguments =
-            arguments_of(&in_order(source()?, self.needs.order)).map_err(BuildError::new)?;
-        let unread = self.needs.arguments.is_none();
-        let intake = Intake::new(Held::of_type(source), true, unread);
+        } = *self.draft;
+        check_prompt_name(&name).map_err(|error| BuildError::new(error.to_string()))?;
+        let needs = Needs::of(self.needs);
+        scope.provide(&needs)?;
+        let source = needs.source()?;
+        let arguments = arguments_of(&in_order(source()?, needs.order)).map_err(BuildError::new)?;
+        let intake = Intake::new(Held::of_type(source), true, needs.arguments.is_none());
         let known = |name: &str| arguments.iter().any(|argument| argument.name == name);
         if let Some(unknown) = completers.other_than(known) {
             return Err(BuildError::new(format!(
                 "it completes {unknown:?}, which is no argument of it"
             )));
         }
-        if !arguments.is_empty() {
-            definition.arguments = Some(arguments);
-        }
-        let call = (self.make)((), intake, scope);
+        let call = (self.make)((), intake, scope, needs.asks);
         Ok(PromptEntry {
-            call: scope.guard::<Self>(call, &definition.name, &policy),
+            call: scope.guard::<Self>(call, &name, &policy),
             access: scope.access(access),
             completers: completers.register(scope)?,
-            definition,
+            name,
+            about,
+            arguments,
         })
+    }
+}
+
+impl fmt::Debug for Draft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Draft")
+            .field("name", &self.name)
+            .field("about", &self.about)
+            .finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for Prompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Prompt")
-            .field("definition", &self.draft.definition)
+            .field("draft", &self.draft)
             .finish_non_exhaustive()
     }
 }
@@ -248,7 +256,7 @@ impl fmt::Debug for Prompt {
 impl fmt::Debug for PromptBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PromptBuilder")
-            .field("definition", &self.draft.definition)
+            .field("draft", &self.draft)
             .finish_non_exhaustive()
     }
 }
@@ -269,7 +277,9 @@ impl<T: PromptOutput> Returns<Prompt> for T {
 
 /// A registered prompt.
 pub(crate) struct PromptEntry {
-    pub(crate) definition: turnbuckle_types::Prompt,
+    name: Cow<'static, str>,
+    about: About,
+    arguments: Vec<PromptArgument>,
     access: Access,
     pub(crate) completers: CompleterEntries,
     call: Arc<dyn Callable>,
@@ -277,7 +287,7 @@ pub(crate) struct PromptEntry {
 
 impl Item for PromptEntry {
     fn key(&self) -> &str {
-        &self.definition.name
+        &self.name
     }
 
     fn access(&self) -> &Access {
@@ -286,12 +296,19 @@ impl Item for PromptEntry {
 }
 
 impl PromptEntry {
+    /// Its definition as clients are told it.
+    pub(crate) fn told(&self) -> turnbuckle_types::Prompt {
+        let definition = turnbuckle_types::Prompt::new(&*self.name);
+        let mut definition = told!(definition, self.about);
+        definition.arguments = (!self.arguments.is_empty()).then(|| self.arguments.clone());
+        definition
+    }
+
     pub(crate) fn get(&self, arguments: Option<&RawValue>, context: Context) -> Handling {
         self.call.clone().call(Request::new(context, arguments))
     }
 
     pub(crate) fn has_argument(&self, name: &str) -> bool {
-        let arguments = self.definition.arguments.as_deref().unwrap_or_default();
-        arguments.iter().any(|argument| argument.name == name)
+        self.arguments.iter().any(|argument| argument.name == name)
     }
 }

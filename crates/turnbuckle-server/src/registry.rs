@@ -45,6 +45,14 @@ impl Registry {
         }
     }
 
+    /// Makes room for so many more of each.
+    pub(crate) fn reserve(&mut self, tools: usize, prompts: usize, resources: usize) {
+        self.tools.reserve(tools);
+        self.prompts.reserve(prompts);
+        self.resources.reserve(resources);
+        self.origins.tools.reserve(tools);
+    }
+
     pub(crate) fn add_tool(&mut self, tool: ToolEntry, scope: &Scope) -> Result<(), BuildError> {
         add(
             "tools",
@@ -98,7 +106,11 @@ fn add<T: Item>(
         return Ok(());
     };
     let mut reason = format!("there are two {kind} {:?}", item.key());
-    let (before, now) = (origins.get(place).cloned().flatten(), &scope.origin);
+    let before = usize::try_from(place)
+        .ok()
+        .and_then(|came| came.checked_sub(1));
+    let before = before.and_then(|at| origins.get(at)?.clone());
+    let now = &scope.origin;
     if before.is_some() || now.is_some() {
         let told = |origin: Option<&str>| match origin {
             Some(prefix) => format!("mounted as {prefix:?}"),

@@ -1,11 +1,11 @@
 //! What surrounds the items of a server when they are registered: the server itself, and the groups
 //! that they are in.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use turnbuckle_schema::{Profile, SchemaFault, SchemaLimits};
-use turnbuckle_types::Schema;
+use turnbuckle_schema::{Profile, SchemaLimits};
 
 use crate::access::Access;
 use crate::error::BuildError;
@@ -52,18 +52,6 @@ impl Default for Schemas {
             profile: Profile::default(),
             lenient: true,
             limits: SchemaLimits::default(),
-        }
-    }
-}
-
-impl Schemas {
-    /// The schema that clients are told instead of this one. One that would become too large is
-    /// told as it is.
-    pub(crate) fn told(&self, derived: &Schema) -> Result<Schema, BuildError> {
-        match self.profile.apply(derived) {
-            Ok(told) => Ok(told),
-            Err(SchemaFault::TooLarge) => Ok(derived.clone()),
-            Err(fault) => Err(BuildError::new(fault.to_string())),
         }
     }
 }
@@ -127,11 +115,14 @@ impl Scope {
     }
 
     /// What a tool is named here.
-    pub(crate) fn name_of_tool(&self, name: String) -> Result<String, BuildError> {
+    pub(crate) fn name_of_tool(
+        &self,
+        name: Cow<'static, str>,
+    ) -> Result<Cow<'static, str>, BuildError> {
         if self.prefix.is_empty() {
             return Ok(name);
         }
-        let full = self.name_of(&name);
+        let full = format!("{}{name}", self.prefix);
         if is_long_tool_name(&full) {
             let length = full.chars().count();
             return Err(BuildError::new(format!(
@@ -139,12 +130,15 @@ impl Scope {
                  some clients refuse more than 64; choose a shorter prefix"
             )));
         }
-        Ok(full)
+        Ok(full.into())
     }
 
     /// What a prompt is named here.
-    pub(crate) fn name_of(&self, name: &str) -> String {
-        format!("{}{name}", self.prefix)
+    pub(crate) fn name_of(&self, name: Cow<'static, str>) -> Cow<'static, str> {
+        match self.prefix.is_empty() {
+            true => name,
+            false => format!("{}{name}", self.prefix).into(),
+        }
     }
 
     /// Who may see and use an item here.

@@ -3,8 +3,7 @@
 //! Specification: basic/patterns/subscriptions (2026-07-28); server/resources, "Subscriptions"
 //! (2025-11-25).
 
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use turnbuckle_session::{Binding, Change, Feed, Method, Reply};
@@ -23,9 +22,9 @@ struct Subscribers {
     tools: Feeds,
     prompts: Feeds,
     resources: Feeds,
-    by_uri: HashMap<Arc<str>, Feeds>,
+    by_uri: BTreeMap<Arc<str>, Feeds>,
     /// How many resources each feed follows, by its address.
-    followed: HashMap<usize, (Weak<Feed>, usize)>,
+    followed: BTreeMap<usize, (Weak<Feed>, usize)>,
     /// Subscriptions made, or left behind, since those that ended were last cleared away.
     made: usize,
     /// How many there were then.
@@ -33,8 +32,12 @@ struct Subscribers {
 }
 
 /// Feeds by their addresses: what is kept of one here keeps that from being used again.
+///
+/// They are in a tree, as everything here is: it grows and shrinks by small blocks, beside the feeds
+/// that these are for. A hash table of many is one large block, and of its successors the last would
+/// lie above all that was given back, and keep the allocator from giving it to the system.
 #[derive(Debug, Default)]
-struct Feeds(HashMap<usize, Weak<Feed>>);
+struct Feeds(BTreeMap<usize, Weak<Feed>>);
 
 impl Feeds {
     /// Whether it was not there yet.
@@ -48,7 +51,7 @@ impl Feeds {
     /// Whether it was there.
     fn remove(&mut self, feed: &Arc<Feed>) -> bool {
         let removed = self.0.remove(&address(feed)).is_some();
-        slim(&mut self.0);
+        release(&mut self.0);
         removed
     }
 
@@ -64,14 +67,14 @@ impl Feeds {
 
     fn clear_ended(&mut self) {
         self.0.retain(|_, feed| open(feed).is_some());
-        slim(&mut self.0);
+        release(&mut self.0);
     }
 }
 
-/// Gives back the room of what is gone. A table does not do so by itself.
-fn slim<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
-    if table.capacity() > 64 && table.capacity() / 4 > table.len() {
-        table.shrink_to(table.len() * 2);
+/// Gives back the last block of what has become empty.
+fn release<K, V>(tree: &mut BTreeMap<K, V>) {
+    if tree.is_empty() {
+        *tree = BTreeMap::new();
     }
 }
 
@@ -127,7 +130,7 @@ impl Hub {
             feeds.remove(feed);
         }
         if let Some((_, count)) = subscribers.followed.remove(&address(feed)) {
-            slim(&mut subscribers.followed);
+            release(&mut subscribers.followed);
             subscribers.count(count);
         }
     }
@@ -141,6 +144,7 @@ impl Hub {
         let removed = feeds.remove(feed);
         if feeds.0.is_empty() {
             subscribers.by_uri.remove(uri);
+            release(&mut subscribers.by_uri);
         }
         if let Some((_, count)) = subscribers.followed.get_mut(&address(feed)) {
             *count = count.saturating_sub(usize::from(removed));
@@ -188,8 +192,8 @@ impl Subscribers {
         self.by_uri.values_mut().for_each(Feeds::clear_ended);
         self.by_uri.retain(|_, feeds| !feeds.0.is_empty());
         self.followed.retain(|_, (feed, _)| open(feed).is_some());
-        slim(&mut self.by_uri);
-        slim(&mut self.followed);
+        release(&mut self.by_uri);
+        release(&mut self.followed);
         let lists = self.lists().map(|feeds| feeds.0.len());
         let by_uri = self.by_uri.values().map(|feeds| feeds.0.len());
         self.live = lists.into_iter().chain(by_uri).sum();
@@ -331,7 +335,8 @@ mod tests {
         assert_eq!(hub.open(), 0);
         assert!(feeds.iter().all(|feed| Arc::weak_count(feed) == 0));
         let subscribers = hub.subscribers();
-        assert!(subscribers.tools.0.capacity() <= 64 && subscribers.followed.capacity() <= 64);
+        assert!(subscribers.tools.0.is_empty() && subscribers.followed.is_empty());
+        assert!(subscribers.by_uri.is_empty());
         assert!(subscribers.by_uri.is_empty());
     }
 }

@@ -6,6 +6,7 @@ mod entry;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use turnbuckle_session::{Method, Reply};
@@ -13,15 +14,15 @@ use turnbuckle_types::{Schema, ToolAnnotations};
 
 use crate::access::Access;
 use crate::error::BuildError;
-use crate::extract::Needs;
+use crate::extract::{Declare, Needs};
 use crate::failure::Result;
 use crate::handler::{Handler, InPlace, Kind, Maker, Returns, blocking_maker, maker};
-use crate::item::item_setters;
+use crate::item::{About, item_setters};
 use crate::name::{check_tool_name, is_long_tool_name};
 use crate::output::ToolOutput;
 use crate::policy::Policy;
 use crate::schema::{Held, Intake};
-use crate::scope::Scope;
+use crate::scope::{Schemas, Scope};
 
 pub(crate) use entry::ToolEntry;
 use entry::{MakeOutput, Outgoing, Recipe};
@@ -45,9 +46,9 @@ use entry::{MakeOutput, Outgoing, Recipe};
 /// Specification: server/tools (2026-07-28).
 #[must_use]
 pub struct Tool {
-    pub(crate) draft: Draft,
+    pub(crate) draft: Box<Draft>,
     make: Maker<Self>,
-    needs: Needs,
+    needs: Declare,
     output: MakeOutput,
 }
 
@@ -56,33 +57,29 @@ pub struct Tool {
 /// Specification: server/tools (2026-07-28).
 #[must_use]
 pub struct ToolBuilder {
-    draft: Draft,
+    /// Apart, so that a tool is handed on cheaply.
+    draft: Box<Draft>,
 }
 
-/// What is said of a tool. Its schemas are written by hand, or come from its function.
+/// What is said of a tool. A schema that is not written by hand comes from its function's types:
+/// what they carry fits, but for keywords that a type does not enforce.
 pub(crate) struct Draft {
-    /// Apart, so that a tool is handed on cheaply.
-    pub(crate) definition: Box<turnbuckle_types::Tool>,
+    name: Cow<'static, str>,
+    pub(crate) about: About,
+    annotations: Option<ToolAnnotations>,
+    /// Written by hand: it is checked itself, and values against it.
+    input: Option<Schema>,
+    /// The same.
+    output: Option<Schema>,
     pub(crate) access: Access,
     pub(crate) policy: Policy,
-    input: Origin,
-    output: Origin,
-}
-
-/// Where a schema comes from, and so what has to be checked of values.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    /// From the Rust types: what they carry fits, but for keywords that a type does not enforce.
-    Derived,
-    /// Written by hand: it is checked itself, and values against it.
-    Written,
 }
 
 macro_rules! tool_setters {
     () => {
         /// Hints at how it behaves.
         pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
-            self.draft.definition.annotations = Some(annotations);
+            self.draft.annotations = Some(annotations);
             self
         }
 
@@ -92,16 +89,14 @@ macro_rules! tool_setters {
         /// JSON Schema 2020-12 (the default) and draft-07 are understood; another `$schema`, or a
         /// `$ref` to somewhere else, is an error when the server is built.
         pub fn input_schema(mut self, schema: Schema) -> Self {
-            self.draft.definition.input_schema = schema;
-            self.draft.input = Origin::Written;
+            self.draft.input = Some(schema);
             self
         }
 
         /// A schema for its structured output that is written by hand. Every result is held
         /// against it: one that does not conform is an internal error.
         pub fn output_schema(mut self, schema: Schema) -> Self {
-            self.draft.definition.output_schema = Some(schema);
-            self.draft.output = Origin::Written;
+            self.draft.output = Some(schema);
             self
         }
 
@@ -122,12 +117,10 @@ impl ToolBuilder {
         H: Handler<Tool, M, Output: ToolOutput>,
         M: 'static,
     {
-        let mut needs = Needs::default();
-        H::needs(&mut needs);
         Tool {
             draft: self.draft,
-            make: maker(handler, needs.asks),
-            needs,
+            make: maker(handler),
+            needs: H::needs,
             output: H::Output::output_schema,
         }
     }
@@ -143,12 +136,10 @@ impl ToolBuilder {
         H: Handler<Tool, InPlace<E>, Output: ToolOutput>,
         E: 'static,
     {
-        let mut needs = Needs::default();
-        H::needs(&mut needs);
         Tool {
             draft: self.draft,
-            make: blocking_maker(handler, needs.asks),
-            needs,
+            make: blocking_maker(handler),
+            needs: H::needs,
             output: H::Output::output_schema,
         }
     }
@@ -156,82 +147,103 @@ impl ToolBuilder {
 
 impl Tool {
     /// Begins a tool of that name: 1 to 128 of the characters `A-Z a-z 0-9 _ - .`
-    pub fn builder(name: impl Into<String>) -> ToolBuilder {
+    pub fn builder(name: impl Into<Cow<'static, str>>) -> ToolBuilder {
         ToolBuilder {
-            draft: Draft {
-                definition: Box::new(turnbuckle_types::Tool::new(name, Schema::object())),
+            draft: Box::new(Draft {
+                name: name.into(),
+                about: About::default(),
+                annotations: None,
+                input: None,
+                output: None,
                 access: Access::default(),
                 policy: Policy::default(),
-                input: Origin::Derived,
-                output: Origin::Derived,
-            },
+            }),
         }
     }
 
     tool_setters!();
 
     /// Checks what can be checked without a schema that a type makes.
-    pub(crate) fn register(mut self, scope: &Scope) -> Result<ToolEntry, BuildError> {
-        let name = std::mem::take(&mut self.draft.definition.name);
-        self.draft.definition.name = scope.name_of_tool(name)?;
-        let checks = self.checks(scope);
-        let (intake, outgoing, recipe) = checks.map_err(|error| {
-            let name = &self.draft.definition.name;
-            BuildError::new(format!("tool {name:?}: {error}"))
-        })?;
-        let sure = recipe.input.is_some() && !self.needs.unsure;
-        let Draft {
-            definition,
-            access,
-            policy,
-            ..
-        } = self.draft;
-        let call = (self.make)(outgoing, intake, scope);
-        let call = scope.guard::<Self>(call, &definition.name, &policy);
-        let entry = ToolEntry::new(definition, scope.access(access), call, recipe);
+    pub(crate) fn register(self, scope: &Scope) -> Result<ToolEntry, BuildError> {
+        let Self {
+            mut draft,
+            make,
+            needs,
+            output,
+        } = self;
+        draft.name = scope.name_of_tool(draft.name)?;
+        let needs = Needs::of(needs);
+        let checks = draft.checks(&needs, output, scope);
+        let (intake, outgoing, recipe) = checks.map_err(|error| draft.named(&error))?;
+        draft.access = scope.access(std::mem::take(&mut draft.access));
+        let call = make(outgoing, intake, scope, needs.asks);
+        let call = scope.guard::<Self>(call, &draft.name, &draft.policy);
+        let sure = recipe.input.is_some() && !needs.unsure;
+        let entry = ToolEntry::new(draft, call, recipe);
         if !sure {
             entry.finish()?;
         }
         Ok(entry)
     }
+}
 
-    fn checks(&self, scope: &Scope) -> Result<(Intake, Outgoing, Recipe), BuildError> {
-        let definition = &self.draft.definition;
-        check_tool_name(&definition.name).map_err(|error| BuildError::new(error.to_string()))?;
-        if is_long_tool_name(&definition.name) {
+impl Draft {
+    fn checks(
+        &self,
+        needs: &Needs,
+        output: MakeOutput,
+        scope: &Scope,
+    ) -> Result<(Intake, Outgoing, Recipe), BuildError> {
+        check_tool_name(&self.name).map_err(|error| BuildError::new(error.to_string()))?;
+        if is_long_tool_name(&self.name) {
             tracing::warn!(
-                tool = definition.name,
+                tool = &*self.name,
                 "some clients refuse tool names of more than 64 characters"
             );
         }
-        scope.provide(&self.needs)?;
-        let source = self.needs.source()?;
-        let mut recipe = Recipe {
-            input: Some(source),
-            output: Some(self.output),
-            order: self.needs.order,
-            schemas: scope.schemas,
+        scope.provide(needs)?;
+        let source = needs.source()?;
+        let Schemas {
+            profile,
+            lenient,
+            ref limits,
+        } = scope.schemas;
+        let held = match &self.input {
+            None => Held::of_type(source),
+            Some(schema) => Held::written(schema, true, limits)?,
         };
-        let mut held = Held::of_type(source);
-        if self.draft.input == Origin::Written {
-            recipe.input = None;
-            held = Held::written(&definition.input_schema, true, &scope.schemas.limits)?;
-        }
-        let mut outgoing = Outgoing::of_type(self.output);
-        if let (Origin::Written, Some(schema)) = (self.draft.output, &definition.output_schema) {
-            recipe.output = None;
-            outgoing = Outgoing::written(Held::written(schema, false, &scope.schemas.limits)?);
-        }
-        let unread = self.needs.arguments.is_none();
-        let intake = Intake::new(held, scope.schemas.lenient, unread);
+        let outgoing = match &self.output {
+            None => Outgoing::of_type(output),
+            Some(schema) => Outgoing::written(Held::written(schema, false, limits)?),
+        };
+        let recipe = Recipe {
+            input: self.input.is_none().then_some(source),
+            output: self.output.is_none().then_some(output),
+            order: needs.order,
+            profile,
+        };
+        let intake = Intake::new(held, lenient, needs.arguments.is_none());
         Ok((intake, outgoing, recipe))
+    }
+
+    fn named(&self, error: &BuildError) -> BuildError {
+        BuildError::new(format!("tool {:?}: {error}", self.name))
+    }
+}
+
+impl fmt::Debug for Draft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Draft")
+            .field("name", &self.name)
+            .field("about", &self.about)
+            .finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tool")
-            .field("definition", &self.draft.definition)
+            .field("draft", &self.draft)
             .finish_non_exhaustive()
     }
 }
@@ -239,7 +251,7 @@ impl fmt::Debug for Tool {
 impl fmt::Debug for ToolBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolBuilder")
-            .field("definition", &self.draft.definition)
+            .field("draft", &self.draft)
             .finish_non_exhaustive()
     }
 }

@@ -9,6 +9,7 @@ use std::task::{self, Poll};
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 use turnbuckle_types::{Error, Principal, RequestParams};
 use turnbuckle_wire::era::{ParamHeader, Reply};
 use turnbuckle_wire::revision::Method;
@@ -22,11 +23,14 @@ use crate::{
 /// A handler under way.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
-/// A handler after its first poll.
+/// How often a handler is polled when it starts.
+pub(crate) const POLLED: u8 = 2;
+
+/// A handler after it was first polled.
 pub(crate) enum Started {
     /// It is done.
     Ready(Reply),
-    /// It waits for something.
+    /// It waits for something. It was polled [`POLLED`] times.
     Pending(Running),
 }
 
@@ -40,7 +44,7 @@ pub(crate) fn start(
     let handling = catch_unwind(AssertUnwindSafe(|| dispatch.call(call, context.clone())));
     let reply = match handling {
         Ok(Handling::Ready(reply)) => reply,
-        Ok(Handling::Pending(mut running)) => match poll_guarded(&mut running, cx) {
+        Ok(Handling::Pending(mut running)) => match poll_first(&mut running, cx) {
             Poll::Ready(reply) => reply,
             Poll::Pending => return Started::Pending(running),
         },
@@ -49,6 +53,15 @@ pub(crate) fn start(
     context.catch_up();
     context.cancel();
     Started::Ready(reply)
+}
+
+/// Polls a handler that was never polled. One that did no more than let others go first is ready the
+/// second time, which costs less than to come back for it.
+fn poll_first(running: &mut Running, cx: &mut task::Context<'_>) -> Poll<Reply> {
+    match poll_guarded(running, cx) {
+        Poll::Pending => poll_guarded(running, cx),
+        ready => ready,
+    }
 }
 
 /// How long a handler may run before its deadline, if it has one.
@@ -73,11 +86,13 @@ pub(crate) fn detach(handler: Handler) {
             end,
             ..
         } = handler;
-        let deadline = deadline.map(|deadline| deadline.saturating_sub(since.elapsed()));
+        let waited = since.map(|since| Instant::from_std(since).elapsed());
+        let deadline = deadline.map(|it| it.saturating_sub(waited.unwrap_or_default()));
         let reply = run(running, &context, deadline, grace).await;
         context.catch_up();
         context.cancel();
-        end.reached(&context, reply);
+        let answer = end.answer(&context, reply);
+        context.route().done(answer);
     });
 }
 

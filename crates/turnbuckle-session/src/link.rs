@@ -8,7 +8,6 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::revision::Features;
 
@@ -99,6 +98,14 @@ pub trait Link: Send + Sync + 'static {
     /// before gives the exchange up.
     fn carry(&self, parcel: Parcel) -> Carrying;
 
+    /// Takes a message that is carried at once, without waiting for anything.
+    ///
+    /// # Errors
+    /// Gives it back to be [carried](Self::carry): always, unless a link says otherwise.
+    fn take(&self, parcel: Parcel) -> Result<(), Parcel> {
+        Err(parcel)
+    }
+
     /// Whether the server may have a message whose carrying was given up: a pipe never sends what it
     /// has not taken, a request of HTTP may be on its way.
     fn may_have_sent(&self) -> bool {
@@ -118,16 +125,19 @@ pub trait Link: Send + Sync + 'static {
     fn close(&self) -> Settling;
 }
 
+/// A header: a name in lower case, and a value that is ready to be sent.
+pub(crate) type Header = (Cow<'static, str>, Cow<'static, str>);
+
 /// One message on its way to the server.
 #[derive(Debug, Clone)]
 pub struct Parcel {
     /// The message.
-    pub frame: Bytes,
+    pub frame: Vec<u8>,
     /// What it is.
     pub kind: ParcelKind,
     /// What a binding with headers shows of it: names in lower case, values ready to be sent.
     /// Empty for links that have none.
-    pub headers: Vec<(Cow<'static, str>, String)>,
+    pub headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
 }
 
 /// What a parcel holds.

@@ -73,6 +73,14 @@ impl Outgoing {
         self.space.notify_waiters();
     }
 
+    /// Has the driver look around.
+    pub(crate) fn wake_driver(&self) {
+        let driver = self.state().driver.take();
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+
     fn push(&self, mut state: MutexGuard<'_, Queue>, frame: Vec<u8>) {
         if state.closed {
             return;
@@ -104,13 +112,8 @@ impl Route for Outgoing {
     fn done(&self, answer: Option<Answer>) {
         match answer {
             Some(answer) => self.push(self.state(), answer.into_frame()),
-            None => {
-                // The driver counts what is in flight.
-                let driver = self.state().driver.take();
-                if let Some(driver) = driver {
-                    driver.wake();
-                }
-            }
+            // The driver counts what is in flight.
+            None => self.wake_driver(),
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::{
 const LAST: Duration = Duration::from_millis(200);
 
 /// Frames that are taken before what they caused is sent.
-const BURST: usize = 64;
+const BURST: usize = 16;
 
 /// How a connection ended.
 #[derive(Debug)]

@@ -55,10 +55,21 @@ impl Link for Pump {
         LinkKind::Duplex
     }
 
+    fn take(&self, mut parcel: Parcel) -> Result<(), Parcel> {
+        if self.outgoing.state().closed {
+            return Err(parcel);
+        }
+        let frame = std::mem::take(&mut parcel.frame);
+        self.outgoing.send(frame).map_err(|Full(frame)| {
+            parcel.frame = frame;
+            parcel
+        })
+    }
+
     fn carry(&self, parcel: Parcel) -> Carrying {
         let outgoing = self.outgoing.clone();
         Box::pin(async move {
-            let mut frame = Vec::from(parcel.frame);
+            let mut frame = parcel.frame;
             loop {
                 let mut space = std::pin::pin!(outgoing.space());
                 space.as_mut().enable();
@@ -76,6 +87,7 @@ impl Link for Pump {
 
     fn close(&self) -> Settling {
         self.stop.close();
+        self.outgoing.wake_driver();
         let gone = self.gone.clone();
         Box::pin(async move { gone.cancelled().await })
     }
@@ -84,6 +96,7 @@ impl Link for Pump {
 impl Drop for Pump {
     fn drop(&mut self) {
         self.stop.cancel();
+        self.outgoing.wake_driver();
     }
 }
 
@@ -101,15 +114,15 @@ struct Run<T> {
 
 impl<T: Transport> Run<T> {
     async fn run(mut self, stop: Signal, gone: Signal) {
-        let ended = {
-            let mut stopped = std::pin::pin!(stop.closing());
-            poll_fn(|cx| match stopped.as_mut().poll(cx) {
-                Poll::Ready(()) => Poll::Ready(None),
-                Poll::Pending => self.poll(cx).map(Some),
-            })
-            .await
-        };
-        match ended {
+        // Whoever stops it wakes it too, once it can be woken.
+        let ended = poll_fn(|cx| match stop.is_closing() {
+            true => Poll::Ready(None),
+            false => match self.poll(cx) {
+                Poll::Pending if stop.is_closing() => Poll::Ready(None),
+                moved => moved.map(Some),
+            },
+        });
+        match ended.await {
             Some(why) => {
                 // Told first: whoever finds the way closed knows why.
                 self.inbox.lost(why);
@@ -123,32 +136,37 @@ impl<T: Transport> Run<T> {
     }
 
     fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<LinkError> {
+        let mut rests = false;
         for _ in 0..BURST {
-            self.outgoing.drain_into(&mut self.transport, cx);
-            let broken = match self.transport.poll_flush(cx) {
-                Poll::Ready(Err(error)) => Some(error),
-                Poll::Ready(Ok(())) | Poll::Pending => None,
-            };
             match self.transport.poll_frame(cx) {
-                // What the server said before it stopped reading is still heard.
                 Poll::Ready(Some(frame)) => self.inbox.receive(frame, None),
                 Poll::Ready(None) => {
+                    // It may still read.
+                    self.outgoing.drain_into(&mut self.transport, cx);
+                    let _ = self.transport.poll_flush(cx);
                     return Poll::Ready(LinkError::Broken {
                         reason: "the server closed its output".into(),
                     });
                 }
-                Poll::Pending => match broken {
-                    Some(error) => {
-                        return Poll::Ready(LinkError::Broken {
-                            reason: format!("the server no longer reads: {error}"),
-                        });
-                    }
-                    None => return Poll::Pending,
-                },
+                Poll::Pending => {
+                    rests = true;
+                    break;
+                }
             }
         }
-        cx.waker().wake_by_ref();
-        Poll::Pending
+        self.outgoing.drain_into(&mut self.transport, cx);
+        match self.transport.poll_flush(cx) {
+            // What the server said before it stopped reading is still heard.
+            Poll::Ready(Err(error)) if rests => Poll::Ready(LinkError::Broken {
+                reason: format!("the server no longer reads: {error}"),
+            }),
+            _ => {
+                if !rests {
+                    cx.waker().wake_by_ref();
+                }
+                Poll::Pending
+            }
+        }
     }
 
     /// Gives what is queued a while to leave.

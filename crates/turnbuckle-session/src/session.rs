@@ -345,18 +345,15 @@ impl Session {
         }
     }
 
-    /// A handler that was not ready at once has ended.
+    /// A handler that was not ready at once has ended: the answer, if that is still wanted.
     pub(crate) fn finish(
         &self,
         context: &Context,
         reply: Option<Reply>,
         features: &'static Features,
-    ) {
-        let wanted = self.kernel().finish(context.id()).is_some();
-        let answer = reply
-            .filter(|_| wanted)
-            .map(|reply| self.home.answer(context.id(), &reply, features));
-        context.route().done(answer);
+    ) -> Option<Answer> {
+        self.kernel().finish(context.id())?;
+        reply.map(|reply| self.home.answer(context.id(), &reply, features))
     }
 
     fn notification(

@@ -116,3 +116,55 @@ impl LazySignal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn what_was_given_before_anybody_asked_is_seen_by_whoever_asks() {
+        let lazy = LazySignal::default();
+        lazy.close();
+        assert!(lazy.made.get().is_none(), "nobody has asked for it");
+        assert!(!lazy.is_cancelled());
+        let signal = lazy.get().clone();
+        assert!(signal.is_closing() && !signal.is_cancelled());
+        lazy.cancel();
+        lazy.close();
+        assert!(
+            signal.is_cancelled() && lazy.is_cancelled(),
+            "it never goes back"
+        );
+    }
+
+    #[test]
+    fn whoever_waits_is_woken() {
+        let lazy = LazySignal::default();
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut closing = pin!(lazy.get().closing());
+        let mut cancelled = pin!(lazy.get().cancelled());
+        assert!(closing.as_mut().poll(&mut cx).is_pending());
+        assert!(cancelled.as_mut().poll(&mut cx).is_pending());
+        lazy.close();
+        assert!(closing.poll(&mut cx).is_ready());
+        assert!(cancelled.as_mut().poll(&mut cx).is_pending());
+        lazy.cancel();
+        assert!(cancelled.poll(&mut cx).is_ready());
+    }
+
+    #[test]
+    fn one_that_is_made_while_it_is_given_is_given() {
+        for _ in 0..500 {
+            let lazy = Arc::new(LazySignal::default());
+            let giver = lazy.clone();
+            let giving = thread::spawn(move || giver.cancel());
+            let signal = lazy.get().clone();
+            giving.join().unwrap();
+            assert!(signal.is_cancelled());
+        }
+    }
+}

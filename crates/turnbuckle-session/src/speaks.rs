@@ -1,6 +1,5 @@
 //! How a client speaks to its server: the revision, and what every request of it says.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::ser::{Error as _, Serialize, Serializer};
@@ -10,6 +9,8 @@ use turnbuckle_wire::era::headers::{self, mirror_params};
 use turnbuckle_wire::era::{Envelope, ParamHeader, Project};
 use turnbuckle_wire::json::Unwritable;
 use turnbuckle_wire::revision::{Features, Method, Party, Revision};
+
+use crate::link::Header;
 
 /// The revision in which requests are made, and the envelope of those of the modern era.
 #[derive(Debug, Clone)]
@@ -91,12 +92,8 @@ impl Speaks {
     }
 
     /// The headers that a binding with headers shows of a message.
-    pub(crate) fn headers(
-        &self,
-        method: &str,
-        about: About<'_>,
-    ) -> Result<Vec<(Cow<'static, str>, String)>, Error> {
-        let version = self.features.revision.as_str().to_owned();
+    pub(crate) fn headers(&self, method: &str, about: About<'_>) -> Result<Vec<Header>, Error> {
+        let version = self.features.revision.as_str().into();
         if self.envelope.is_none() {
             // A handshake negotiates the revision: before it there is none to name.
             let opens = method == Method::Initialize.as_str();
@@ -107,15 +104,17 @@ impl Speaks {
         }
         let mut out = Vec::with_capacity(3 + about.mirrored.len());
         out.push((headers::PROTOCOL_VERSION.into(), version));
-        out.push((headers::METHOD.into(), method.to_owned()));
+        let method = match Method::parse(method) {
+            Some(method) => method.as_str().into(),
+            None => method.to_owned().into(),
+        };
+        out.push((headers::METHOD.into(), method));
         if let Some(name) = about.name {
-            out.push((
-                headers::NAME.into(),
-                headers::encode_value(name).into_owned(),
-            ));
+            let name = headers::encode_value(name).into_owned();
+            out.push((headers::NAME.into(), name.into()));
         }
         for (name, value) in mirror_params(about.mirrored, about.arguments)? {
-            out.push((name.to_owned().into(), value));
+            out.push((name.to_owned().into(), value.into()));
         }
         Ok(out)
     }

@@ -1,10 +1,9 @@
 //! A handler that was not ready at once, still in the hands of whoever took its request up.
 
 use std::sync::Arc;
-use std::task::{Context as Task, Poll};
-use std::time::Duration;
+use std::task::{Context as Task, Poll, ready};
+use std::time::{Duration, Instant};
 
-use tokio::time::Instant;
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Features;
 
@@ -27,7 +26,8 @@ pub(crate) struct Handler {
     pub(crate) context: Context,
     /// How long it may take, from when it first waited.
     pub(crate) deadline: Option<Duration>,
-    pub(crate) since: Instant,
+    /// When that was, where it is known: it is now otherwise.
+    pub(crate) since: Option<Instant>,
     pub(crate) grace: Duration,
     pub(crate) end: End,
     polls: u8,
@@ -42,7 +42,7 @@ pub(crate) enum End {
 }
 
 impl Underway {
-    /// Takes over a handler that has just been polled for the first time.
+    /// Takes over a handler that has just been started.
     pub(crate) fn new(
         running: Running,
         context: Context,
@@ -55,10 +55,10 @@ impl Underway {
             running,
             context,
             deadline,
-            since: Instant::now(),
+            since: None,
             grace,
             end,
-            polls: 0,
+            polls: driver::POLLED,
         }));
         if has_deadline {
             underway.detach();
@@ -66,26 +66,32 @@ impl Underway {
         underway
     }
 
-    /// Polls the handler, if it is still here. Its reply goes where it belongs. The first time has
-    /// to be in the task that took the request up, which the handler knows already.
-    pub fn poll(&mut self, cx: &mut Task<'_>) {
-        let Some(handler) = &mut self.0 else { return };
+    /// Polls the handler, if it is still here. Ready when it has ended: with its answer, or with
+    /// none, because that is not wanted any more. One that ends in a task answers by its route.
+    pub fn poll(&mut self, cx: &mut Task<'_>) -> Poll<Option<Answer>> {
+        let Some(handler) = &mut self.0 else {
+            return Poll::Pending;
+        };
         if handler.polls == POLLS || handler.context.is_cancelled() {
-            return self.detach();
+            self.detach();
+            return Poll::Pending;
         }
         handler.polls += 1;
-        // Whoever took the request up has just polled it.
-        if handler.polls == 1 {
-            return;
-        }
-        if let Poll::Ready(reply) = driver::poll_guarded(&mut handler.running, cx)
-            && let Some(handler) = self.0.take()
-        {
-            let context = handler.context;
-            context.catch_up();
-            let wanted = !context.is_cancelled();
-            context.cancel();
-            handler.end.reached(&context, wanted.then_some(reply));
+        let reply = ready!(driver::poll_guarded(&mut handler.running, cx));
+        let Some(Handler { context, end, .. }) = self.0.take() else {
+            return Poll::Pending;
+        };
+        context.catch_up();
+        let wanted = !context.is_cancelled();
+        context.cancel();
+        Poll::Ready(end.answer(&context, wanted.then_some(reply)))
+    }
+
+    /// Says since when it waits: its deadline counts from there, and else from when it moves to a
+    /// task.
+    pub fn waits_since(&mut self, since: Instant) {
+        if let Some(handler) = &mut self.0 {
+            handler.since = Some(since);
         }
     }
 
@@ -104,14 +110,13 @@ impl Drop for Underway {
 }
 
 impl End {
-    /// The handler has ended: with a reply, or given up.
-    pub(crate) fn reached(self, context: &Context, reply: Option<Reply>) {
+    /// What the request is answered with when its handler has ended: with a reply, or given up.
+    pub(crate) fn answer(self, context: &Context, reply: Option<Reply>) -> Option<Answer> {
         let features: &'static Features = context.features();
         match self {
             Self::Exchange { home, run } => {
                 drop(run);
-                let answer = reply.map(|reply| home.answer(context.id(), &reply, features));
-                context.route().done(answer);
+                reply.map(|reply| home.answer(context.id(), &reply, features))
             }
             Self::Session(session) => session.finish(context, reply, features),
         }
@@ -132,11 +137,17 @@ impl std::fmt::Debug for Handler {
 pub struct Exchanged {
     underway: Underway,
     context: Context,
+    /// Nothing more is said, and all was heard.
+    is_over: bool,
 }
 
 impl Exchanged {
     pub(crate) fn running(underway: Underway, context: Context) -> Self {
-        Self { underway, context }
+        Self {
+            underway,
+            context,
+            is_over: false,
+        }
     }
 
     /// One whose handler was ready at once, but said something before.
@@ -145,16 +156,29 @@ impl Exchanged {
         Self {
             underway: Underway(None),
             context,
+            is_over: false,
         }
     }
 
     /// The next message. The answer comes last; `None` is the end without one, or after it.
     pub fn poll_next(&mut self, cx: &mut Task<'_>) -> Poll<Option<Result<Vec<u8>, Answer>>> {
-        self.underway.poll(cx);
-        match self.context.outbox() {
-            Some(outbox) => outbox.poll_next(cx),
-            None => Poll::Ready(None),
+        let Some(outbox) = self.context.outbox().filter(|_| !self.is_over) else {
+            return Poll::Ready(None);
+        };
+        if let Poll::Ready(answer) = self.underway.poll(cx) {
+            // Nobody has to be woken for an answer that has nothing before it.
+            if outbox.is_empty() {
+                self.is_over = true;
+                return Poll::Ready(answer.map(Err));
+            }
+            outbox.done(answer);
         }
+        outbox.poll_next(cx)
+    }
+
+    /// Says since when its handler waits; see [`Underway::waits_since`].
+    pub fn waits_since(&mut self, since: Instant) {
+        self.underway.waits_since(since);
     }
 
     /// Moves the handler to a task of its own.
@@ -165,9 +189,15 @@ impl Exchanged {
 
 impl Drop for Exchanged {
     fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
         self.context.cancel();
         if let Some(outbox) = self.context.outbox() {
             outbox.close();
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

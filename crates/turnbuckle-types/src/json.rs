@@ -10,7 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 /// One JSON value as the text it arrived in: no number is rounded, no member reordered.
 ///
 /// Two values are equal if their texts are. The depth of the text is not limited here; `decode`
-/// applies serde_json's limit of 128 levels.
+/// applies serde_json's limit of 127 levels.
 #[derive(Clone)]
 pub struct Json(Box<RawValue>);
 
@@ -66,6 +66,18 @@ impl Json {
     pub fn is_null(&self) -> bool {
         self.0.get() == "null"
     }
+}
+
+/// Why a text was not decoded, as serde_json tells it; of one that is nested too deep, how deep it
+/// may be.
+#[doc(hidden)]
+#[must_use]
+pub fn undecoded(error: &impl fmt::Display) -> String {
+    let told = error.to_string();
+    told.replace(
+        "recursion limit exceeded",
+        "it is nested deeper than 127 levels",
+    )
 }
 
 /// Raw JSON from a literal of this crate.

@@ -4,6 +4,11 @@
 //! are decoded once, straight into their field, without a buffering station. A known name that stands
 //! twice is an error, because two readers could then see two different messages.
 
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+
 /// Writes a struct with public fields, its constructor, chainable setters and both halves of serde.
 ///
 /// Each field is `kind name: Type = "wireName"`, where the kind says how presence is treated:
@@ -16,6 +21,7 @@
 /// | `raw`    | `Option<T>` | `None`           | a value          | if `Some`         | yes    |
 /// | `map`    | `T`         | empty            | empty            | unless empty      | yes    |
 /// | `always` | `T`         | default          | default          | always            | yes    |
+/// | `few`    | `Vec<T>`    | empty            | empty            | always            | yes    |
 /// | `ttl`    | `Option<u64>` | `None`         | `None`           | if `Some`         | yes    |
 ///
 /// `as name` renames the constructor, and `as pub(crate) name` keeps it here; `tagged "type" = "text"` adds a constant member that is written
@@ -129,6 +135,7 @@ macro_rules! object {
     (@type req $ty:ty) => { $ty };
     (@type map $ty:ty) => { $ty };
     (@type always $ty:ty) => { $ty };
+    (@type few $ty:ty) => { $ty };
     (@type $kind:ident $ty:ty) => { Option<$ty> };
 
     (@slot req $ty:ty) => { Option<$ty> };
@@ -138,6 +145,9 @@ macro_rules! object {
     (@read $map:ident, raw $ty:ty) => { Some($map.next_value::<$ty>()?) };
     (@read $map:ident, ttl $ty:ty) => {
         $map.next_value::<Option<$crate::cache::Millis>>()?.map(|millis| millis.0)
+    };
+    (@read $map:ident, few $ty:ty) => {
+        $map.next_value::<Option<$crate::object::Few<_>>>()?.map(|few| few.0)
     };
     (@read $map:ident, $kind:ident $ty:ty) => { $map.next_value::<Option<$ty>>()? };
 
@@ -149,12 +159,16 @@ macro_rules! object {
     };
     (@finish map $field:ident, $key:literal) => { $field.flatten().unwrap_or_default() };
     (@finish always $field:ident, $key:literal) => { $field.flatten().unwrap_or_default() };
+    (@finish few $field:ident, $key:literal) => { $field.flatten().unwrap_or_default() };
     (@finish $kind:ident $field:ident, $key:literal) => { $field.flatten() };
 
     (@write $map:ident, req $self:ident.$field:ident, $key:literal) => {
         $map.serialize_entry($key, &$self.$field)?;
     };
     (@write $map:ident, always $self:ident.$field:ident, $key:literal) => {
+        $map.serialize_entry($key, &$self.$field)?;
+    };
+    (@write $map:ident, few $self:ident.$field:ident, $key:literal) => {
         $map.serialize_entry($key, &$self.$field)?;
     };
     (@write $map:ident, map $self:ident.$field:ident, $key:literal) => {
@@ -179,6 +193,9 @@ macro_rules! object {
         }
     };
     (@setter always $field:ident: $ty:ty, $key:literal) => {
+        $crate::object::object!(@setter map $field: $ty, $key);
+    };
+    (@setter few $field:ident: $ty:ty, $key:literal) => {
         $crate::object::object!(@setter map $field: $ty, $key);
     };
     (@setter $kind:ident $field:ident: $ty:ty, $key:literal) => {
@@ -232,6 +249,32 @@ macro_rules! object {
     };
 }
 pub(crate) use object;
+
+/// A list that nearly always holds one thing: it has no room for others until there are some.
+pub(crate) struct Few<T>(pub(crate) Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct List<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for List<T> {
+            type Value = Few<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sequence")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Few<T>, A::Error> {
+                let Some(first) = items.next_element()? else {
+                    return Ok(Few(Vec::new()));
+                };
+                let mut list = vec![first];
+                while let Some(item) = items.next_element()? {
+                    list.push(item);
+                }
+                Ok(Few(list))
+            }
+        }
+        deserializer.deserialize_seq(List(PhantomData))
+    }
+}
 
 /// Checks the constant member of a tagged object while its members go by.
 pub(crate) struct Tag {

@@ -51,7 +51,7 @@ object! {
         /// The id of the use that this answers.
         req tool_use_id: String = "toolUseId",
         /// What the tool says, for the model.
-        always content: Vec<ContentBlock> = "content",
+        few content: Vec<ContentBlock> = "content",
         /// What the tool says, for programs: any JSON value.
         raw structured_content: Json = "structuredContent",
         /// The tool failed.

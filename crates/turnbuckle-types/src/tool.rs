@@ -63,7 +63,7 @@ object! {
     /// Result of `tools/call`.
     pub struct CallToolResult {
         /// What the tool says, for the model.
-        always content: Vec<ContentBlock> = "content",
+        few content: Vec<ContentBlock> = "content",
         /// What the tool says, for programs: any JSON value, in the shape of the tool's output
         /// schema.
         raw structured_content: Json = "structuredContent",

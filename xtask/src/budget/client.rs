@@ -1,21 +1,18 @@
 //! The client's side of a run: opens what has to be there, sends the load, waits for each answer,
 //! checks it.
 
-use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::asleep::wait_until_asleep;
 use super::connection::{Connection, header};
 use super::load::{Before, Binding, Era, INITIALIZE, INITIALIZED, Load, Request};
 
 /// How long an answer, or the server's end, may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
-
-/// How often one looks whether the server sleeps.
-const GLANCE: Duration = Duration::from_micros(50);
 
 /// When every answer that is not there yet has become a stream (`Config::json_wait`).
 const STREAMING: Duration = Duration::from_secs(2);
@@ -38,8 +35,7 @@ impl Held {
 
 /// Sends `requests` requests to a server that was just started.
 ///
-/// Each is sent when the server sleeps. If it came earlier, a server would sometimes find it
-/// without going to sleep, and the count would depend on who is faster.
+/// Each is sent when the server sleeps.
 pub(super) fn drive(server: &mut Child, load: &Load, requests: u64) -> io::Result<Held> {
     let process = server.id();
     let input = server.stdin.take().ok_or_else(no_pipe)?;
@@ -137,7 +133,7 @@ fn drive_http(
         thread::sleep(STREAMING);
     }
     // Opened now: a connection on which nothing comes for long is closed.
-    let mut connection = Connection::open(port)?;
+    let mut connection = Connection::open(port)?.accepting(load.request.accepts);
     for id in FIRST_ID..FIRST_ID + requests {
         let message = load.request.message(load.era, id);
         wait_until_asleep(process)?;
@@ -177,30 +173,6 @@ impl Lines {
     pub(super) fn next(&self) -> io::Result<String> {
         self.0.recv_timeout(PATIENCE).map_err(io::Error::other)
     }
-}
-
-/// Waits until no thread of the process runs, as /proc tells it.
-fn wait_until_asleep(process: u32) -> io::Result<()> {
-    let began = Instant::now();
-    while !asleep(process)? {
-        if began.elapsed() > PATIENCE {
-            return Err(io::Error::other("the server does not come to rest"));
-        }
-        thread::sleep(GLANCE);
-    }
-    Ok(())
-}
-
-fn asleep(process: u32) -> io::Result<bool> {
-    for task in fs::read_dir(format!("/proc/{process}/task"))? {
-        let stat = fs::read_to_string(task?.path().join("stat"))?;
-        // The state is the first field after the name, which is in brackets and may hold any.
-        let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
-        if !state.is_some_and(|state| state.starts_with('S')) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Waits for the end of a process whose peer is gone; one that stays is killed.

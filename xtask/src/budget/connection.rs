@@ -4,9 +4,11 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
 use super::client::PATIENCE;
+use super::load::EITHER;
 
 pub(super) struct Connection {
     stream: BufReader<TcpStream>,
+    accepts: &'static str,
 }
 
 impl Connection {
@@ -16,7 +18,14 @@ impl Connection {
         stream.set_read_timeout(Some(PATIENCE))?;
         Ok(Self {
             stream: BufReader::new(stream),
+            accepts: EITHER,
         })
+    }
+
+    /// Sets what the answers to POSTs may be.
+    pub(super) fn accepting(mut self, accepts: &'static str) -> Self {
+        self.accepts = accepts;
+        self
     }
 
     /// The head and the body of the answer to a POST.
@@ -38,7 +47,8 @@ impl Connection {
     pub(super) fn begin_post(&mut self, headers: &str, body: &str) -> io::Result<()> {
         let request = format!(
             "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+             Accept: {}\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+            self.accepts,
             body.len()
         );
         // In one write: a request in two pieces may wake the server twice.

@@ -49,11 +49,17 @@ pub(super) struct Request {
     pub(super) target: Option<&'static str>,
     /// The members of its params.
     pub(super) params: String,
+    /// The media types of an answer that its sender takes.
+    pub(super) accepts: &'static str,
     /// What stands in every good answer.
     pub(super) answer_holds: &'static str,
     /// How long every good answer is, at least.
     pub(super) answer_bytes: usize,
 }
+
+/// What a client accepts: an answer alone or a stream, as it has to, or streams alone.
+pub(super) const EITHER: &str = "application/json, text/event-stream";
+const EVENTS: &str = "text/event-stream";
 
 /// What opens a legacy session.
 pub(super) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"budget","version":"1"}}}"#;
@@ -70,6 +76,7 @@ impl Request {
             method: "tools/call",
             target: Some(tool),
             params: format!(r#""name":"{tool}","arguments":{arguments}"#),
+            accepts: EITHER,
             answer_holds: answer,
             answer_bytes: 0,
         }
@@ -85,6 +92,7 @@ impl Request {
             method: "tools/list",
             target: None,
             params: String::new(),
+            accepts: EITHER,
             answer_holds: "\"tools\"",
             answer_bytes,
         }
@@ -95,6 +103,7 @@ impl Request {
             method: "resources/read",
             target: Some(uri),
             params: format!(r#""uri":"{uri}""#),
+            accepts: EITHER,
             answer_holds: "\"contents\"",
             answer_bytes,
         }
@@ -106,9 +115,16 @@ impl Request {
             method: "subscriptions/listen",
             target: None,
             params: format!(r#""notifications":{{"resourceSubscriptions":["file:///{number}"]}}"#),
+            accepts: EITHER,
             answer_holds: "",
             answer_bytes: 0,
         }
+    }
+
+    /// The same, by a client that takes nothing but streams.
+    pub(super) fn streamed(mut self) -> Self {
+        self.accepts = EVENTS;
+        self
     }
 
     pub(super) fn answer_bytes(mut self, bytes: usize) -> Self {

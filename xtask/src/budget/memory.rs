@@ -42,25 +42,13 @@ pub(super) const RESTS: &[Rest] = &[
         name: "resident-idle-session",
         count: 10_000,
         measure: Measured::Resident,
-        what: |sessions| {
-            let before = Before {
-                sessions,
-                ..Before::default()
-            };
-            (before, 0)
-        },
+        what: sessions,
     },
     Rest {
         name: "left-by-idle-session",
         count: 2_000,
         measure: Measured::Heap,
-        what: |sessions| {
-            let before = Before {
-                sessions,
-                ..Before::default()
-            };
-            (before, 0)
-        },
+        what: sessions,
     },
     Rest {
         name: "left-by-open-stream",
@@ -81,6 +69,15 @@ pub(super) const RESTS: &[Rest] = &[
         what: |requests| (Before::default(), 500 + requests),
     },
 ];
+
+/// So many sessions, and nothing that is asked on them.
+fn sessions(sessions: u64) -> (Before, u64) {
+    let before = Before {
+        sessions,
+        ..Before::default()
+    };
+    (before, 0)
+}
 
 impl Rest {
     /// The bytes that one of them keeps.

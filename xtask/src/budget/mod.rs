@@ -6,6 +6,8 @@
 //! request, free of start-up. Instructions are the process's own in user space: the kernel's are
 //! not counted. The figures repeat, so a change shows however small it is.
 
+#[path = "../../../benches/budget/src/asleep.rs"]
+mod asleep;
 mod client;
 mod compare;
 mod connection;

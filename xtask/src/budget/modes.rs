@@ -129,6 +129,13 @@ fn echoes() -> Vec<Mode> {
         )
         .above("floor-http"),
         serves("ours-http-session", &["http", "echo"], SESSION, echo()).above("floor-http"),
+        serves(
+            "ours-http-session-sse",
+            &["http", "echo"],
+            SESSION,
+            echo().streamed(),
+        )
+        .above("floor-http"),
         serves("floor-axum", &["floor-axum"], STATELESS, echo()),
         serves("ours-axum-modern", &["axum", "echo"], MODERN, echo()).above("floor-axum"),
         serves("floor-stdio", &["floor-stdio"], PIPE_BARE, echo()),

@@ -8,26 +8,47 @@ use std::process::Command;
 use super::OURS;
 use crate::process::{cargo, run, target};
 
+/// How a hello world is built.
+#[derive(Clone, Copy)]
+enum Profile {
+    /// In cargo's release profile as it comes.
+    AsItComes,
+    /// In a release profile of two lines, which the guide shows.
+    Whole,
+}
+
+/// The lines: all crates are optimized as one, and what nobody calls goes.
+const WHOLE: [(&str, &str); 2] = [
+    ("CARGO_PROFILE_RELEASE_LTO", "true"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
+];
+
 /// The bytes of each, stripped, by its name in the budget.
-pub(super) fn stripped() -> Result<[(&'static str, u64); 3], String> {
+pub(super) fn stripped() -> Result<[(&'static str, u64); 5], String> {
+    use Profile::{AsItComes, Whole};
+    let (stdio, http): (&[_], &[_]) = (&[], &["--features", "http"]);
     Ok([
-        ("stdio-hello", size(&hello("stdio", &[])?)?),
-        (
-            "http-hello",
-            size(&hello("http", &["--features", "http"])?)?,
-        ),
+        ("stdio-hello", size(&hello("stdio", AsItComes, stdio)?)?),
+        ("stdio-hello-lto", size(&hello("stdio-lto", Whole, stdio)?)?),
+        ("http-hello", size(&hello("http", AsItComes, http)?)?),
+        ("http-hello-lto", size(&hello("http-lto", Whole, http)?)?),
         ("tool", size(&tool()?)?),
     ])
 }
 
-/// A hello world in cargo's release profile as it comes.
-fn hello(name: &str, features: &[&str]) -> Result<PathBuf, String> {
+fn hello(name: &str, profile: Profile, features: &[&str]) -> Result<PathBuf, String> {
     let folder = target().join("weigh/release");
     let mut build = OURS.cargo("build");
     build
         .args(["--release", "--quiet", "--target-dir"])
         .arg(&folder)
         .args(features);
+    match profile {
+        Profile::AsItComes => {}
+        Profile::Whole => {
+            build.envs(WHOLE);
+        }
+    }
     run(&mut build)?;
     // The next build writes it again.
     let program = folder.join(name);

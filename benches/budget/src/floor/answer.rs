@@ -6,6 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Error as JsonError;
 
+use super::echo;
 use crate::texts;
 
 /// Appends the answer to a message.
@@ -14,7 +15,7 @@ pub(super) type Answer = fn(&[u8], &mut Vec<u8>) -> Result<(), JsonError>;
 /// The answer of that name; without one, the echo.
 pub(super) fn named(words: &[String]) -> Result<Answer, Box<dyn Error>> {
     Ok(match words.first().map_or("echo", String::as_str) {
-        "echo" => echo,
+        "echo" => echo::answer,
         "prose" => |message, out| text(message, "prose", texts::prose(), out),
         "escapes" => |message, out| text(message, "escapes", texts::escapes(), out),
         "document" => document,
@@ -51,12 +52,8 @@ impl<R: Serialize> Response<R> {
 #[derive(Deserialize)]
 struct Call<'a, A> {
     name: &'a str,
+    #[allow(dead_code, reason = "decoded for its own sake")]
     arguments: A,
-}
-
-#[derive(Deserialize)]
-struct Echo<'a> {
-    message: &'a str,
 }
 
 #[derive(Deserialize)]
@@ -83,12 +80,6 @@ fn outcome(text: &str) -> Outcome<'_> {
 fn unless(fits: bool) -> Result<(), JsonError> {
     let wrong = || JsonError::custom("that is not served here");
     fits.then_some(()).ok_or_else(wrong)
-}
-
-fn echo(message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
-    let request: Request<'_, Call<'_, Echo<'_>>> = serde_json::from_slice(message)?;
-    unless(request.method == "tools/call" && request.params.name == "echo")?;
-    Response::write(request.id, outcome(request.params.arguments.message), out)
 }
 
 fn text(message: &[u8], tool: &str, text: String, out: &mut Vec<u8>) -> Result<(), JsonError> {

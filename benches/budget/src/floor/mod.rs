@@ -4,5 +4,8 @@
 mod answer;
 pub(crate) mod axum;
 pub(crate) mod decode;
+// As `cargo xtask bench` has it.
+#[path = "../../../floors/src/echo.rs"]
+mod echo;
 pub(crate) mod http;
 pub(crate) mod stdio;

@@ -131,8 +131,43 @@ struct Order {
     urgent: Option<bool>,
 }
 
+/// How many fillers have a name of their own: as many as any row needs.
+const NAMES: usize = 10_000;
+
+/// The bytes of a name.
+const NAME: usize = b"order_0000".len();
+
+/// The names, one after the other: made when this is compiled, as the names of tools are that stand
+/// in a program.
+static FILLERS: &str = {
+    static BYTES: [u8; NAMES * NAME] = {
+        let mut names = [0; NAMES * NAME];
+        let mut at = 0;
+        while at < names.len() {
+            let number = at / NAME;
+            let digits = [
+                number / 1_000,
+                number / 100 % 10,
+                number / 10 % 10,
+                number % 10,
+            ];
+            names[at] = match at % NAME {
+                place @ 0..6 => b"order_"[place],
+                place => b'0' + digits[place - 6] as u8,
+            };
+            at += 1;
+        }
+        names
+    };
+    match std::str::from_utf8(&BYTES) {
+        Ok(names) => names,
+        Err(_) => "",
+    }
+};
+
 fn filler(number: usize) -> Tool {
-    Tool::builder(format!("order_{number}"))
+    let at = number % NAMES * NAME;
+    Tool::builder(FILLERS.get(at..at + NAME).unwrap_or_default())
         .description("Order something, and have it sent to a city")
         .handler(|Args(order): Args<Order>| {
             let hurry = order.urgent.unwrap_or(false);

@@ -27,7 +27,7 @@ use turnbuckle_types::method::{CreateMessage, Elicit, ListRoots};
 use turnbuckle_types::{
     ClientCapabilities, ElicitParams, ElicitationCapability, Error, ErrorObject, InputRequest,
     InputRequests, InputResponses, Json, Map, Request, RootsCapability, SamplingCapability,
-    Settings, UrlElicitationData,
+    Settings, UrlElicitationData, undecoded,
 };
 
 pub use form::{Form, FormAnswer};
@@ -226,7 +226,7 @@ fn known(method: &str) -> Option<&'static str> {
 /// Reads the question out of a legacy request.
 fn decode(method: &str, message: &str) -> Result<InputRequest, Error> {
     let params = raw_params(message).map(|raw| raw.get());
-    let malformed = |error: serde_json::Error| Error::invalid_params(shorten(&error.to_string()));
+    let malformed = |error: serde_json::Error| Error::invalid_params(shorten(&undecoded(&error)));
     let needed = || params.ok_or_else(|| Error::invalid_params("\"params\" is missing"));
     Ok(match method {
         CreateMessage::METHOD => {

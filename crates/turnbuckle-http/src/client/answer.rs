@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
+use http_body::Body as _;
 use turnbuckle_session::LinkError;
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::rpc::{self, Message};
@@ -37,14 +38,14 @@ impl Media {
         let Some(value) = headers.get(CONTENT_TYPE) else {
             return Self::None;
         };
-        let value = String::from_utf8_lossy(value.as_bytes());
-        let kind = value.split(';').next().unwrap_or_default().trim();
-        if kind.eq_ignore_ascii_case("application/json") {
+        let kind = value.as_bytes().split(|&byte| byte == b';').next();
+        let kind = kind.unwrap_or_default().trim_ascii();
+        if kind.eq_ignore_ascii_case(b"application/json") {
             Self::Json
-        } else if kind.eq_ignore_ascii_case("text/event-stream") {
+        } else if kind.eq_ignore_ascii_case(b"text/event-stream") {
             Self::Events
         } else {
-            Self::Other(excerpt(kind.as_bytes()))
+            Self::Other(excerpt(kind))
         }
     }
 
@@ -133,7 +134,7 @@ pub(crate) async fn read(body: &mut AnswerBody, max: usize) -> Result<Read, Http
             rest.extend_from_slice(&std::mem::take(&mut first));
             rest.extend_from_slice(&piece);
         }
-        if !whole {
+        if !whole || body.is_end_stream() {
             break;
         }
     }

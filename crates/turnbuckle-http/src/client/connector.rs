@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use tower_layer::Layer;
@@ -159,9 +159,15 @@ impl HttpConnector {
             };
             Ok(self.wraps.iter().fold(bottom, |inner, wrap| wrap(inner)))
         });
+        let mut headers = self.headers.clone();
+        headers.entry(HOST).or_insert_with(|| self.target.host());
+        if self.bottom.is_none() {
+            let agent = HeaderValue::from_static(socket::AGENT);
+            headers.entry(USER_AGENT).or_insert(agent);
+        }
         Ok(Remote {
             http: made.clone()?,
-            headers: self.headers.clone(),
+            headers,
             options: self.options.clone(),
         })
     }

@@ -1,11 +1,12 @@
 //! What every part of a link over Streamable HTTP shares.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
-use turnbuckle_session::{EraKind, Features, Inbox, LinkError, Parcel, ParcelKind, Signal};
+use turnbuckle_session::{EraKind, Features, Inbox, LinkError, ParcelKind, Signal};
 use turnbuckle_wire::era::headers::{LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID};
 
 use super::answer::{Media, refusal};
@@ -18,12 +19,20 @@ pub(crate) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stre
 pub(crate) const EITHER: HeaderValue =
     HeaderValue::from_static("application/json, text/event-stream");
 
+const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
+const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
+const LAST_EVENT: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
+
+/// Headers that there is room for beside the user's.
+const ROOM: usize = 10;
+
 /// One link: the server, whom to tell, and what the handshake left behind.
 pub(crate) struct Core {
     pub(crate) remote: Remote,
     pub(crate) target: Target,
     pub(crate) inbox: Arc<dyn Inbox>,
     pub(crate) closing: Signal,
+    posting: HeaderMap,
     session: Mutex<Option<HeaderValue>>,
     features: OnceLock<&'static Features>,
 }
@@ -40,6 +49,7 @@ pub(crate) enum NoStream {
 impl Core {
     pub(crate) fn new(remote: Remote, target: Target, inbox: Arc<dyn Inbox>) -> Self {
         Self {
+            posting: posting(&remote),
             remote,
             target,
             inbox,
@@ -67,7 +77,7 @@ impl Core {
 
     /// Takes the session's id from the answer to the request that opens it.
     pub(crate) fn open_session(&self, headers: &HeaderMap) -> Result<(), LinkError> {
-        let mut values = headers.get_all(SESSION_ID).iter();
+        let mut values = headers.get_all(SESSION).iter();
         let id = values.next().cloned();
         let visible = |id: &HeaderValue| {
             !id.is_empty() && id.as_bytes().iter().all(|byte| matches!(byte, 0x21..=0x7E))
@@ -93,18 +103,20 @@ impl Core {
     /// POSTs a message. The request that opens a session belongs to none.
     pub(crate) async fn post(
         &self,
-        parcel: &Parcel,
+        frame: Vec<u8>,
+        shown: &[Shown],
         session: Option<&HeaderValue>,
     ) -> Result<Response<AnswerBody>, LinkError> {
         let headers = || {
-            let mut headers = posted(parcel)?;
+            let mut headers = posted(&self.posting, shown)?;
             if let Some(session) = session {
-                headers.insert(SESSION_ID, session.clone());
+                headers.insert(SESSION, session.clone());
             }
             Ok(headers)
         };
-        let body = parcel.frame.clone();
-        let asked = self.remote.ask(&Method::POST, &self.target, headers, body);
+        let asked = self
+            .remote
+            .ask(&Method::POST, &self.target, headers, frame.into());
         asked.await.map(|(answer, _)| answer)
     }
 
@@ -113,9 +125,9 @@ impl Core {
         let mut headers = self.of_session();
         headers.insert(ACCEPT, EVENTS);
         if let Some(last) = last {
-            headers.insert(LAST_EVENT_ID, last.clone());
+            headers.insert(LAST_EVENT, last.clone());
         }
-        let has_session = headers.contains_key(SESSION_ID);
+        let has_session = headers.contains_key(SESSION);
         let asked = self
             .remote
             .ask(
@@ -163,31 +175,47 @@ impl Core {
 
     /// What a request shows that carries no message.
     fn of_session(&self) -> HeaderMap {
-        let mut headers = HeaderMap::new();
+        let mut headers = self.remote.headers.clone();
         if let Some(session) = self.session() {
-            headers.insert(SESSION_ID, session);
+            headers.insert(SESSION, session);
         }
         if let Some(features) = self.features.get() {
             let version = HeaderValue::from_static(features.revision.as_str());
-            headers.insert(PROTOCOL_VERSION, version);
+            headers.insert(VERSION, version);
         }
         headers
     }
 }
 
-/// The headers of a message that is POSTed: what it shows of itself, and which types go and come.
-pub(crate) fn posted(parcel: &Parcel) -> Result<HeaderMap, LinkError> {
-    let mut headers = HeaderMap::with_capacity(parcel.headers.len() + 5);
+/// What a message shows of itself.
+type Shown = (Cow<'static, str>, Cow<'static, str>);
+
+/// The headers of every message that is POSTed to a server: which types go and come.
+pub(crate) fn posting(remote: &Remote) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(remote.headers.len() + ROOM);
+    headers.extend(remote.headers.clone());
     headers.insert(CONTENT_TYPE, JSON);
     headers.insert(ACCEPT, EITHER);
-    for (name, value) in &parcel.headers {
+    headers
+}
+
+/// The same of one message.
+pub(crate) fn posted(posting: &HeaderMap, shown: &[Shown]) -> Result<HeaderMap, LinkError> {
+    let mut headers = posting.clone();
+    for (name, value) in shown {
         let header = match &**name {
-            PROTOCOL_VERSION => Ok(HeaderName::from_static(PROTOCOL_VERSION)),
-            METHOD => Ok(HeaderName::from_static(METHOD)),
-            NAME => Ok(HeaderName::from_static(NAME)),
+            PROTOCOL_VERSION => Ok(VERSION),
+            METHOD => Ok(const { HeaderName::from_static(METHOD) }),
+            NAME => Ok(const { HeaderName::from_static(NAME) }),
             name => HeaderName::from_bytes(name.as_bytes()),
         };
-        let pair = header.ok().zip(HeaderValue::from_str(value).ok());
+        let value = match value {
+            Cow::Borrowed(value) => {
+                HeaderValue::from_maybe_shared(Bytes::from_static(value.as_bytes()))
+            }
+            Cow::Owned(value) => HeaderValue::from_str(value),
+        };
+        let pair = header.ok().zip(value.ok());
         let (header, value) = pair.ok_or_else(|| LinkError::Unreachable {
             reason: format!("the header {name} cannot be sent"),
         })?;

@@ -1,6 +1,9 @@
 //! One message and its exchange: POSTed, answered, and taken up again where that is possible.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -25,24 +28,37 @@ const REST_TIME: Duration = Duration::from_millis(100);
 
 /// Carries a message until its exchange has ended, or the link is closed.
 pub(crate) async fn carry(core: Arc<Core>, parcel: Parcel) -> Result<(), LinkError> {
-    tokio::select! {
-        biased;
-        () = core.closing.closing() => Err(LinkError::Closed),
-        carried = exchange(&core, parcel) => carried,
-    }
+    let mut closing = pin!(core.closing.closing());
+    let mut exchange = pin!(exchange(&core, parcel));
+    poll_fn(|cx| {
+        if core.closing.is_closing() {
+            return Poll::Ready(Err(LinkError::Closed));
+        }
+        match exchange.as_mut().poll(cx) {
+            // Only now somebody has to be told.
+            Poll::Pending => closing.as_mut().poll(cx).map(|()| Err(LinkError::Closed)),
+            carried => carried,
+        }
+    })
+    .await
 }
 
 async fn exchange(core: &Core, parcel: Parcel) -> Result<(), LinkError> {
-    let session = session_of(core, &parcel.kind);
-    let answer = core.post(&parcel, session.as_ref()).await?;
-    let id = parcel.kind.request_id();
+    let Parcel {
+        frame,
+        kind,
+        headers,
+    } = parcel;
+    let session = session_of(core, &kind);
+    let answer = core.post(frame, &headers, session.as_ref()).await?;
+    let id = kind.request_id();
     if !answer.status().is_success() {
         return match (answer::refusal(answer, session.is_some()).await, id) {
             (Refusal::Error { frame, status }, Some(id)) => told(core, id, frame, status),
             (refusal, _) => Err(refusal.error()),
         };
     }
-    if matches!(parcel.kind, ParcelKind::Initialize(_)) {
+    if matches!(kind, ParcelKind::Initialize(_)) {
         core.open_session(answer.headers())?;
     }
     let status = answer.status().as_u16();

@@ -16,6 +16,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 use tower_service::Service;
 use turnbuckle_session::LinkError;
 
+use super::wire::{Plain, WireBody};
+
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// What asking resolves to.
@@ -51,11 +53,19 @@ impl HttpClient {
         }))
     }
 
-    pub(crate) async fn ask(
-        &self,
-        request: Request<RequestBody>,
-    ) -> Result<Response<AnswerBody>, HttpFailure> {
-        (self.0)(request).await
+    /// Over bare sockets.
+    pub(crate) fn plain(plain: Plain) -> Self {
+        Self(Arc::new(move |request| {
+            let plain = plain.clone();
+            Box::pin(async move {
+                let answer = plain.ask(request).await?;
+                Ok(answer.map(|body| AnswerBody(Coming::Wire(body))))
+            })
+        }))
+    }
+
+    pub(crate) fn ask(&self, request: Request<RequestBody>) -> Asking {
+        (self.0)(request)
     }
 }
 
@@ -126,7 +136,12 @@ impl Body for RequestBody {
 }
 
 /// The body of an answer, as it comes.
-pub struct AnswerBody(UnsyncBoxBody<Bytes, HttpFailure>);
+pub struct AnswerBody(Coming);
+
+enum Coming {
+    Wire(WireBody),
+    Any(UnsyncBoxBody<Bytes, HttpFailure>),
+}
 
 impl AnswerBody {
     /// Takes any body.
@@ -135,16 +150,14 @@ impl AnswerBody {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        Self(
-            body.map_err(|error| HttpFailure::of(error.into()))
-                .boxed_unsync(),
-        )
+        let body = body.map_err(|error| HttpFailure::of(error.into()));
+        Self(Coming::Any(body.boxed_unsync()))
     }
 
     /// The next piece of its data; `None` at its end.
     pub(crate) async fn piece(&mut self) -> Option<Result<Bytes, HttpFailure>> {
         loop {
-            match self.0.frame().await?.map(Frame::into_data) {
+            match self.frame().await?.map(Frame::into_data) {
                 Ok(Ok(data)) => return Some(Ok(data)),
                 Ok(Err(_trailers)) => {}
                 Err(failure) => return Some(Err(failure)),
@@ -161,15 +174,24 @@ impl Body for AnswerBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, HttpFailure>>> {
-        Pin::new(&mut self.0).poll_frame(cx)
+        match &mut self.0 {
+            Coming::Wire(body) => Pin::new(body).poll_frame(cx),
+            Coming::Any(body) => Pin::new(body).poll_frame(cx),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
+        match &self.0 {
+            Coming::Wire(body) => body.is_end_stream(),
+            Coming::Any(body) => body.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.size_hint()
+        match &self.0 {
+            Coming::Wire(body) => body.size_hint(),
+            Coming::Any(body) => body.size_hint(),
+        }
     }
 }
 

@@ -5,7 +5,8 @@
 //! ([`events`](self::events)). In the legacy era a stream that ends early is taken up again
 //! ([`resume`](self::resume)), and a stream of its own carries what belongs to no request
 //! ([`standalone`](self::standalone)). Below all that is any HTTP client
-//! ([`HttpClient`](self::http::HttpClient)).
+//! ([`HttpClient`](self::http::HttpClient)): bare sockets ([`wire`](self::wire)), unless something
+//! is secured or stands in between ([`socket`](self::socket)).
 
 mod answer;
 mod connector;
@@ -16,12 +17,14 @@ mod exchange;
 mod http;
 mod link;
 mod options;
+mod pool;
 mod remote;
 mod resume;
 mod socket;
 mod sse;
 mod standalone;
 mod target;
+mod wire;
 
 pub use connector::HttpConnector;
 pub use decode::decode_all;

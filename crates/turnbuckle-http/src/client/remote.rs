@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::header::{HOST, LOCATION};
+use http::header::LOCATION;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use turnbuckle_session::LinkError;
 
@@ -15,14 +15,15 @@ use super::target::Target;
 #[derive(Debug, Clone)]
 pub(crate) struct Remote {
     pub(crate) http: HttpClient,
-    /// What the user wants on every request.
+    /// What is on every request, unless the transport says otherwise: what the user wants, and the
+    /// host, for a server without sockets.
     pub(crate) headers: HeaderMap,
     pub(crate) options: HttpClientOptions,
 }
 
 impl Remote {
-    /// Asks, and follows redirects within the origin. The headers that `headers` makes anew for each
-    /// of them win over the user's. Says where the answer came from, too.
+    /// Asks, and follows redirects within the origin, for each of which `headers` are made anew. Says
+    /// where the answer came from, too.
     pub(crate) async fn ask<'t>(
         &self,
         method: &Method,
@@ -35,7 +36,7 @@ impl Remote {
             let mut request = Request::new(body.clone().into());
             *request.method_mut() = method.clone();
             *request.uri_mut() = target.uri();
-            *request.headers_mut() = self.with_mine(headers()?, &target);
+            *request.headers_mut() = headers()?;
             let answer = self.http.ask(request).await?;
             match next(method, &target, &answer)? {
                 Some(next) => target = Cow::Owned(next),
@@ -45,19 +46,6 @@ impl Remote {
         Err(LinkError::Violation {
             reason: format!("more than {} redirects", self.options.max_redirects),
         })
-    }
-
-    /// These headers and below them the user's; and the host, for a server without sockets.
-    fn with_mine(&self, headers: HeaderMap, target: &Target) -> HeaderMap {
-        let mut all = headers;
-        if !self.headers.is_empty() {
-            let over = std::mem::replace(&mut all, self.headers.clone());
-            for (name, value) in &over {
-                all.insert(name, value.clone());
-            }
-        }
-        all.entry(HOST).or_insert_with(|| target.host());
-        all
     }
 }
 

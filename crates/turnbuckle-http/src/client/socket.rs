@@ -7,12 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::header::USER_AGENT;
-use http::{HeaderValue, Request, Response};
-use hyper::body::Incoming;
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use http::{Request, Response};
 use reqwest::redirect::Policy;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -22,16 +17,15 @@ use tower_service::Service;
 
 use super::http::{HttpClient, HttpFailure, RequestBody, chain};
 use super::options::HttpClientOptions;
+use super::pool::IDLE;
 use super::target::{InvalidTarget, Target};
+use super::wire::Plain;
 
 /// Who asks.
-const AGENT: &str = concat!("turnbuckle/", env!("CARGO_PKG_VERSION"));
-
-/// An idle connection is given up before common servers do (5 s), lest a request meet its end.
-const IDLE: Duration = Duration::from_secs(4);
+pub(crate) const AGENT: &str = concat!("turnbuckle/", env!("CARGO_PKG_VERSION"));
 
 /// How often the system asks a quiet connection whether it still stands.
-const KEEP_ALIVE: Duration = Duration::from_secs(30);
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
 /// Whom to trust, and as whom to come.
 #[derive(Clone, Default)]
@@ -108,7 +102,8 @@ pub(crate) fn client(
 ) -> Result<HttpClient, HttpFailure> {
     let proxied = options.env_proxy && !target.is_loopback();
     if !proxied && !target.is_secure() {
-        return Ok(plain(options));
+        let plain = Plain::new(options.connect_timeout);
+        return Ok(HttpClient::plain(plain));
     }
     let tls = tls.config(target);
     let tls = tls.map_err(|error| HttpFailure::unreachable(chain(&error)))?;
@@ -126,53 +121,6 @@ pub(crate) fn client(
     }
     let client = builder.build().map_err(failure)?;
     Ok(HttpClient::new(Socket(client)))
-}
-
-/// A client over bare sockets: without TLS and proxies there is nothing in between.
-fn plain(options: &HttpClientOptions) -> HttpClient {
-    let mut connector = HttpConnector::new();
-    connector.set_nodelay(true);
-    connector.set_keepalive(Some(KEEP_ALIVE));
-    connector.set_connect_timeout(Some(options.connect_timeout));
-    let client = legacy::Client::builder(TokioExecutor::new())
-        .pool_idle_timeout(IDLE)
-        .pool_timer(TokioTimer::new())
-        .build(connector);
-    HttpClient::new(Plain(client))
-}
-
-#[derive(Clone)]
-struct Plain(legacy::Client<HttpConnector, RequestBody>);
-
-impl Service<Request<RequestBody>> for Plain {
-    type Response = Response<Incoming>;
-    type Error = HttpFailure;
-    type Future = Answering;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpFailure>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, mut request: Request<RequestBody>) -> Answering {
-        let agent = request.headers_mut().entry(USER_AGENT);
-        agent.or_insert(HeaderValue::from_static(AGENT));
-        Answering(self.0.request(request))
-    }
-}
-
-/// A bare request under way.
-struct Answering(legacy::ResponseFuture);
-
-impl Future for Answering {
-    type Output = Result<Response<Incoming>, HttpFailure>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let answered = Pin::new(&mut self.0).poll(cx);
-        answered.map_err(|error| match error.is_connect() {
-            true => HttpFailure::unreachable(chain(&error)),
-            false => HttpFailure::broken(chain(&error)),
-        })
-    }
 }
 
 #[derive(Clone)]

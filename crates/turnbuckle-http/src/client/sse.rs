@@ -16,7 +16,7 @@ use turnbuckle_session::{
 
 use super::answer::{Media, refusal};
 use super::connector::HttpConnector;
-use super::core::{EVENTS, posted};
+use super::core::{EVENTS, posted, posting};
 use super::decode::{Decoder, Event};
 use super::exchange::spend;
 use super::http::AnswerBody;
@@ -92,7 +92,11 @@ impl Stream {
 
 /// Opens the stream and learns the endpoint.
 async fn greet(remote: &Remote, target: &Target) -> Result<(Stream, Target), LinkError> {
-    let headers = || Ok(HeaderMap::from_iter([(ACCEPT, EVENTS)]));
+    let headers = || {
+        let mut headers = remote.headers.clone();
+        headers.insert(ACCEPT, EVENTS);
+        Ok(headers)
+    };
     let asked = remote.ask(&Method::GET, target, headers, Bytes::new());
     let (answer, target) = asked.await?;
     if !answer.status().is_success() {
@@ -140,6 +144,7 @@ struct SseLink {
 
 struct Core {
     remote: Remote,
+    posting: HeaderMap,
     endpoint: Target,
     closing: Signal,
     /// Why the stream ended, if that was not this side's doing.
@@ -161,6 +166,7 @@ impl Core {
 impl SseLink {
     fn new(remote: Remote, stream: Stream, endpoint: Target, inbox: Arc<dyn Inbox>) -> Self {
         let core = Arc::new(Core {
+            posting: posting(&remote),
             remote,
             endpoint,
             closing: Signal::new(),
@@ -240,10 +246,10 @@ async fn listen(mut stream: Stream, inbox: Arc<dyn Inbox>, core: Arc<Core>) {
 }
 
 async fn post(core: &Core, parcel: Parcel) -> Result<(), LinkError> {
-    let body = parcel.frame.clone();
+    let headers = || posted(&core.posting, &parcel.headers);
     let asked = core
         .remote
-        .ask(&Method::POST, &core.endpoint, || posted(&parcel), body);
+        .ask(&Method::POST, &core.endpoint, headers, parcel.frame.into());
     let (answer, _) = asked.await?;
     if !answer.status().is_success() {
         return Err(refusal(answer, false).await.error());

@@ -1,18 +1,23 @@
 //! Classifies each request once and hands it to its era.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
 use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use http_body::Body;
 use turnbuckle_session::{Account, Answer, Delivery, Exchange, Params, Signal, TransportContext};
-use turnbuckle_types::{ErrorKind, Principal};
+use turnbuckle_types::ErrorKind;
 use turnbuckle_wire::era::{Header, Mark, Opening, of_opening};
 use turnbuckle_wire::rpc::{self, Message, Refusal};
 
+use super::alarm::Alarm;
 use super::sessions::Sessions;
+use super::waits::{Taken, Waits};
 use crate::body::ResponseBody;
 use crate::config::Config;
 use crate::head::Head;
@@ -35,6 +40,8 @@ pub(crate) struct Endpoint {
     pub(crate) config: Arc<Config>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) shutdown: Option<Signal>,
+    /// When an answer that is waited for becomes a stream.
+    pub(super) alarm: Alarm,
     allowed: Allowed,
 }
 
@@ -66,6 +73,7 @@ impl Endpoint {
         Self {
             exchange,
             sessions: Sessions::new(config.clone()),
+            alarm: Alarm::new(config.json_wait),
             allowed: Allowed::new(config.allowed_hosts.as_deref(), &config.allowed_origins),
             config,
             shutdown,
@@ -75,18 +83,23 @@ impl Endpoint {
     /// Answers a request; `account` is that of its connection, where it is known.
     pub(crate) async fn answer<B>(
         &self,
-        request: Request<B>,
+        parts: &mut Parts,
+        body: Pin<&mut B>,
         account: Option<&Arc<Account>>,
     ) -> Response<ResponseBody>
     where
         B: Body<Data: Buf>,
     {
-        let (parts, body) = request.into_parts();
-        let reply = self.reply(&parts, body, account).await;
-        reply.into_response(parts.headers)
+        let reply = self.reply(parts, body, account).await;
+        reply.into_response(std::mem::take(&mut parts.headers))
     }
 
-    async fn reply<B>(&self, parts: &Parts, body: B, account: Option<&Arc<Account>>) -> Reply
+    async fn reply<B>(
+        &self,
+        parts: &Parts,
+        body: Pin<&mut B>,
+        account: Option<&Arc<Account>>,
+    ) -> Reply
     where
         B: Body<Data: Buf>,
     {
@@ -98,23 +111,25 @@ impl Endpoint {
         if let Err(forbidden) = self.allowed.check(host, head.origin) {
             return plain(StatusCode::FORBIDDEN, &forbidden.to_string());
         }
-        let origin = parts.headers.get(header::ORIGIN).cloned();
-        let principal = principal::of(&parts.extensions);
         let mut reply = match parts.method {
             Method::POST => {
-                let answer = self.post(parts, &head, body, principal, account).await;
+                let answer = self.post(parts, &head, body, account).await;
                 match head.accepts_json {
                     true => answer,
                     false => answer.into_event(),
                 }
             }
-            Method::GET if !self.config.stateless => self.get(&head, principal.as_deref()),
-            Method::DELETE if !self.config.stateless => self.delete(&head, principal.as_deref()),
+            Method::GET if !self.config.stateless => {
+                self.get(&head, principal::of(&parts.extensions).as_deref())
+            }
+            Method::DELETE if !self.config.stateless => {
+                self.delete(&head, principal::of(&parts.extensions).as_deref())
+            }
             Method::OPTIONS => preflight(&parts.headers, self.methods()),
             _ => wrong_method(self.methods()),
         };
-        if let Some(origin) = origin {
-            share_with(reply.headers_mut(), origin);
+        if let Some(origin) = parts.headers.get(header::ORIGIN) {
+            share_with(reply.headers_mut(), origin.clone());
         }
         reply
     }
@@ -131,8 +146,7 @@ impl Endpoint {
         &self,
         parts: &Parts,
         head: &Head<'_>,
-        body: B,
-        principal: Option<Arc<Principal>>,
+        body: Pin<&mut B>,
         account: Option<&Arc<Account>>,
     ) -> Reply
     where
@@ -156,11 +170,34 @@ impl Endpoint {
             Ok(frame) => frame,
             Err(why) => return unread(&why, &self.config),
         };
+        let mut waits: Option<Waits<'_>> = None;
+        poll_fn(|cx| {
+            if let Some(waits) = &mut waits {
+                return waits.poll(cx);
+            }
+            match self.take_up(parts, head, &frame, account, cx) {
+                Taken::Answered(reply) => Poll::Ready(reply),
+                Taken::Waits(taken) => waits.insert(taken).poll(cx),
+            }
+        })
+        .await
+    }
+
+    /// Takes up what was posted. Its handler is polled once, by `cx`.
+    fn take_up(
+        &self,
+        parts: &Parts,
+        head: &Head<'_>,
+        frame: &Bytes,
+        account: Option<&Arc<Account>>,
+        cx: &mut Context<'_>,
+    ) -> Taken<'_> {
+        let principal = principal::of(&parts.extensions);
         let refused = |refusal: &Refusal| {
             let features = self.features_of(head, principal.as_deref());
-            refused(refusal, features)
+            Taken::Answered(refused(refusal, features))
         };
-        let Ok(text) = std::str::from_utf8(&frame) else {
+        let Ok(text) = std::str::from_utf8(frame) else {
             return refused(&malformed("not JSON: the text is not UTF-8"));
         };
         let transport = TransportContext {
@@ -170,13 +207,13 @@ impl Endpoint {
         };
         let mark = head.mark();
         let posted = Posted {
-            frame: &frame,
+            frame,
             text,
             transport: &transport,
             account,
         };
         if rpc::is_batch(text) {
-            return self.batch(head, mark, posted).await;
+            return self.batch(head, mark, posted, cx);
         }
         let message = match rpc::decode::<Params<'_>>(text) {
             Ok(message) => message,
@@ -186,21 +223,20 @@ impl Endpoint {
         let opening = match &message {
             Message::Request(request) => of_opening(header, &request.method, &request.params),
             Message::Notification(note) => of_opening(header, &note.method, &note.params),
-            Message::Response(_) if matches!(mark, Mark::Modern(_)) => return accepted(),
+            Message::Response(_) if matches!(mark, Mark::Modern(_)) => return accepted().into(),
             Message::Response(_) => Opening::Legacy,
         };
         match (opening, message) {
             (Opening::Modern(revision), Message::Request(request)) => {
-                self.modern(&parts.headers, head, request, revision, posted)
-                    .await
+                self.modern(&parts.headers, head, request, revision, posted, cx)
             }
-            (Opening::Modern(_), _) => accepted(),
+            (Opening::Modern(_), _) => accepted().into(),
             (Opening::Refused(error), Message::Request(request)) => {
-                self.modern_refused(&request.id, error)
+                self.modern_refused(&request.id, error).into()
             }
             // A modern notification by POST has no effect; what its envelope lacks harms nobody.
-            (Opening::Refused(_), _) => accepted(),
-            (Opening::Legacy, message) => self.legacy(head, mark, message, posted).await,
+            (Opening::Refused(_), _) => accepted().into(),
+            (Opening::Legacy, message) => self.legacy(head, mark, message, posted, cx),
         }
     }
 }

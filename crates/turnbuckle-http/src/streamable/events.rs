@@ -27,7 +27,10 @@ enum Source {
     Stream(Reader),
     /// The stream of a legacy request without a session. Dropping the body ends that, since nobody
     /// can come back for it.
-    Alone { reader: Reader, _end: EndOnDrop },
+    Alone {
+        reader: Reader,
+        _end: Option<EndOnDrop>,
+    },
     /// The stream of what belongs to no request.
     General {
         reader: Reader,
@@ -64,7 +67,11 @@ impl Events {
         Self::new(head, Source::Stream(reader), keep_alive)
     }
 
-    pub(crate) fn of_one_alone(reader: Reader, end: EndOnDrop, keep_alive: Duration) -> Self {
+    pub(crate) fn of_one_alone(
+        reader: Reader,
+        end: Option<EndOnDrop>,
+        keep_alive: Duration,
+    ) -> Self {
         Self::new(None, Source::Alone { reader, _end: end }, keep_alive)
     }
 

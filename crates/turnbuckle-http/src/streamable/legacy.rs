@@ -2,15 +2,12 @@
 //!
 //! Specification: basic/transports, "Streamable HTTP" (2025-11-25, 2025-06-18, 2025-03-26).
 
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Waker};
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
-use turnbuckle_session::{
-    Answer, Delivery, Features, Method, Params, Received, Revision, Route, Session,
-};
+use turnbuckle_session::{Delivery, Features, Method, Params, Received, Revision, Route, Session};
 use turnbuckle_types::Principal;
 use turnbuckle_wire::era::Mark;
 use turnbuckle_wire::era::headers::HeaderValues;
@@ -19,10 +16,11 @@ use turnbuckle_wire::rpc::Message;
 use super::Events;
 use super::endpoint::{Endpoint, Posted, SESSION_ID, legacy_answer};
 use super::events::EndOnDrop;
+use super::post::Post;
 use super::sessions::{NoSession, Open};
-use super::stream::{Awaited, First, Reader, Stream};
+use super::stream::Reader;
+use super::waits::{Taken, Waits};
 use crate::body::ResponseBody;
-use crate::config::Config;
 use crate::event;
 use crate::head::Head;
 use crate::reply::{Reply, accepted, plain, stream};
@@ -31,45 +29,50 @@ use crate::reply::{Reply, accepted, plain, stream};
 type OneOrBatch<'a> = Option<Message<'a, Params<'a>>>;
 
 impl Endpoint {
-    pub(super) async fn legacy(
+    pub(super) fn legacy(
         &self,
         head: &Head<'_>,
         mark: Mark<'_>,
         message: Message<'_, Params<'_>>,
         posted: Posted<'_>,
-    ) -> Reply {
+        cx: &mut Context<'_>,
+    ) -> Taken<'_> {
         if let Some(reply) = unknown_version(mark) {
-            return reply;
+            return reply.into();
         }
         let opens = matches!(&message, Message::Request(request)
             if request.method == Method::Initialize.as_str());
         let body = Some(message);
         match (self.config.stateless, opens, head.session) {
-            (true, ..) => self.alone(opens, mark, body, posted).await,
-            (false, true, HeaderValues::Missing) => self.initialize(body, posted),
+            (true, ..) => self.alone(opens, mark, body, posted, cx),
+            (false, true, HeaderValues::Missing) => self.initialize(body, posted).into(),
             _ => match self.open_session(head, posted.transport.principal.as_deref()) {
-                Ok(open) => self.in_session(&open, body, posted).await,
-                Err(reply) => *reply,
+                Ok(open) => self.in_session(&open, body, posted, cx),
+                Err(reply) => Taken::Answered(*reply),
             },
         }
     }
 
-    pub(super) async fn batch(&self, head: &Head<'_>, mark: Mark<'_>, posted: Posted<'_>) -> Reply {
+    pub(super) fn batch(
+        &self,
+        head: &Head<'_>,
+        mark: Mark<'_>,
+        posted: Posted<'_>,
+        cx: &mut Context<'_>,
+    ) -> Taken<'_> {
         if matches!(mark, Mark::Modern(_)) {
-            return plain(
-                StatusCode::BAD_REQUEST,
-                "a body is one message in this revision",
-            );
+            let message = "a body is one message in this revision";
+            return plain(StatusCode::BAD_REQUEST, message).into();
         }
         if let Some(reply) = unknown_version(mark) {
-            return reply;
+            return reply.into();
         }
         if self.config.stateless {
-            return self.alone(false, mark, None, posted).await;
+            return self.alone(false, mark, None, posted, cx);
         }
         match self.open_session(head, posted.transport.principal.as_deref()) {
-            Ok(open) => self.in_session(&open, None, posted).await,
-            Err(reply) => *reply,
+            Ok(open) => self.in_session(&open, None, posted, cx),
+            Err(reply) => Taken::Answered(*reply),
         }
     }
 
@@ -131,7 +134,7 @@ impl Endpoint {
             .sessions
             .prepare(&self.exchange, posted.transport.principal.as_deref());
         let route: Arc<dyn Route> = open.general.clone();
-        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        let mut cx = Context::from_waker(Waker::noop());
         // A handshake is answered in place: nothing waits for this waker.
         let Received::Answered(answer) =
             receive(&open.session, body, posted.delivery(), &route, &mut cx)
@@ -160,80 +163,53 @@ impl Endpoint {
         }
     }
 
-    async fn in_session(
+    fn in_session(
         &self,
         open: &Arc<Open>,
         body: OneOrBatch<'_>,
         posted: Posted<'_>,
-    ) -> Reply {
+        cx: &mut Context<'_>,
+    ) -> Taken<'_> {
         let wants_answer = !matches!(&body, Some(Message::Notification(_) | Message::Response(_)));
         if !wants_answer {
             let route: Arc<dyn Route> = open.general.clone();
-            let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
             // A notification and an answer start nothing that would have to wake us.
-            receive(&open.session, body, posted.delivery(), &route, &mut cx);
+            receive(&open.session, body, posted.delivery(), &route, cx);
             // It may be the end of the handshake that a stream has waited for.
             open.general.wake();
-            return accepted();
+            return accepted().into();
         }
-        let own = open.new_stream(self.sessions.replay());
-        match self.take(&open.session, own, body, posted).await {
-            Taken::Streams(reader) => self.streamed(open, reader),
-            other => other.into_reply(),
-        }
+        let post = Post::in_session(open);
+        self.take(&open.session, post, None, body, posted, cx)
     }
 
-    /// Takes a body that wants an answer, and waits for that a while. Giving up the wait ends
-    /// nothing: what was begun goes on.
-    async fn take(
+    /// Takes a body that wants an answer; `end` ends the session of one that has it alone.
+    fn take(
         &self,
         session: &Arc<Session>,
-        own: Arc<Stream>,
+        post: Arc<Post>,
+        end: Option<EndOnDrop>,
         body: OneOrBatch<'_>,
         posted: Posted<'_>,
-    ) -> Taken {
-        // Whoever waits here is going to read: nothing is forgotten before.
-        let awaited = own.awaited();
-        let route: Arc<dyn Route> = own.clone();
-        let mut body = Some(body);
-        let received = poll_fn(|cx| {
-            let receive = |body| receive(session, body, posted.delivery(), &route, cx);
-            Poll::Ready(body.take().map(receive))
-        });
-        let mut underway = match received.await {
-            None | Some(Received::Accepted) => return Taken::Accepted,
-            Some(Received::Answered(answer)) if own.is_silent() => return Taken::Answered(answer),
-            Some(Received::Answered(answer)) => {
-                own.done(Some(answer));
-                return awaited.streams();
+        cx: &mut Context<'_>,
+    ) -> Taken<'_> {
+        let route: Arc<dyn Route> = post.clone();
+        let underway = match receive(session, body, posted.delivery(), &route, cx) {
+            Received::Accepted => return accepted().into(),
+            Received::Answered(answer) if post.is_silent() => return legacy_answer(answer).into(),
+            Received::Answered(answer) => {
+                post.done(Some(answer));
+                None
             }
-            Some(Received::Running) => None,
-            Some(Received::Held(underway)) => Some(underway),
+            Received::Running => None,
+            Received::Held(underway) => Some(underway),
         };
-        let Config {
-            json_wait,
-            ref limits,
-            ..
-        } = *self.config;
-        if limits.handler_deadline <= json_wait {
-            underway = None;
-        }
-        let first = poll_fn(|cx| {
-            if let Some(underway) = &mut underway {
-                underway.poll(cx);
-            }
-            own.poll_first(cx)
-        });
-        match tokio::time::timeout(json_wait, first).await {
-            Ok(First::Answer(answer)) => Taken::Answered(answer),
-            Ok(First::Stream) | Err(_) => awaited.streams(),
-            Ok(First::Nothing) => Taken::Nothing,
-        }
+        Taken::Waits(Waits::legacy(self, post, underway, end))
     }
 
     /// The answer comes as a stream, which is kept for replay. What is there already leaves in one
     /// write.
-    fn streamed(&self, open: &Open, reader: Reader) -> Reply {
+    pub(super) fn streamed(&self, open: &Open, reader: Reader) -> Reply {
         let own = reader.stream();
         let kept = open.keep(own, &self.config);
         own.open(kept);
@@ -250,13 +226,14 @@ impl Endpoint {
     }
 
     /// Serves a body without a session.
-    async fn alone(
+    fn alone(
         &self,
         opens: bool,
         mark: Mark<'_>,
         body: OneOrBatch<'_>,
         posted: Posted<'_>,
-    ) -> Reply {
+        cx: &mut Context<'_>,
+    ) -> Taken<'_> {
         let revision = match mark {
             Mark::Legacy(revision) => revision,
             _ => Revision::WITHOUT_HEADER,
@@ -264,14 +241,12 @@ impl Endpoint {
         // What opens a session has to be answered by one, and the messages of a batch share one.
         let body = match body {
             Some(Message::Request(request)) if !opens => {
-                return self
-                    .exchange(request, revision, posted, legacy_answer)
-                    .await;
+                return self.exchange(request, revision, posted, legacy_answer, cx);
             }
             body => body,
         };
-        let keep_alive = self.config.keep_alive;
         let own = self.sessions.replay().stream(1);
+        own.expect_reader();
         let principal = posted.transport.principal.as_deref();
         let account = self.exchange.account(principal, posted.account);
         let session =
@@ -279,14 +254,7 @@ impl Endpoint {
                 .stateless_session((!opens).then_some(revision), own.clone(), account);
         // A client that is gone cannot come back, nor say that it wants no answer any more.
         let end = EndOnDrop(session.clone());
-        match self.take(&session, own, body, posted).await {
-            Taken::Streams(reader) => {
-                reader.stream().open(false);
-                let events = Events::of_one_alone(reader, end, keep_alive);
-                stream(ResponseBody::events(events))
-            }
-            other => other.into_reply(),
-        }
+        self.take(&session, Post::alone(own), Some(end), body, posted, cx)
     }
 
     /// The stream of what belongs to no request, or one that is to be resumed.
@@ -351,36 +319,7 @@ impl Endpoint {
         {
             self.sessions.end(id, principal);
         }
-        Reply::new(StatusCode::NO_CONTENT, ResponseBody::empty())
-    }
-}
-
-/// What became of a body that wants an answer.
-enum Taken {
-    /// It wanted none after all.
-    Accepted,
-    /// The answer, and nothing before it.
-    Answered(Answer),
-    /// It ended without an answer.
-    Nothing,
-    /// It has to be a stream.
-    Streams(Reader),
-}
-
-impl Taken {
-    /// What needs no stream.
-    fn into_reply(self) -> Reply {
-        match self {
-            Self::Accepted => accepted(),
-            Self::Answered(answer) => legacy_answer(answer),
-            Self::Nothing | Self::Streams(_) => stream(ResponseBody::empty()),
-        }
-    }
-}
-
-impl Awaited {
-    fn streams(self) -> Taken {
-        self.reader().map_or(Taken::Nothing, Taken::Streams)
+        Reply::empty(StatusCode::NO_CONTENT)
     }
 }
 
@@ -402,7 +341,7 @@ fn receive(
     body: OneOrBatch<'_>,
     delivery: Delivery<'_>,
     route: &Arc<dyn Route>,
-    cx: &mut std::task::Context<'_>,
+    cx: &mut Context<'_>,
 ) -> Received {
     match body {
         Some(message) => session.receive(message, None, delivery, route, cx),

@@ -100,9 +100,14 @@ impl Stream {
         state.log.is_empty() && !state.paused
     }
 
-    /// Says that somebody is about to read it, for as long as what this gives is there.
-    pub(crate) fn awaited(self: &Arc<Self>) -> Awaited {
+    /// Says that somebody is about to read it.
+    pub(crate) fn expect_reader(&self) {
         self.state().awaited = true;
+    }
+
+    /// The same, for as long as what this gives is there.
+    pub(crate) fn awaited(self: &Arc<Self>) -> Awaited {
+        self.expect_reader();
         Awaited(self.clone())
     }
 
@@ -175,7 +180,7 @@ impl Stream {
     }
 
     /// Who counts what it keeps.
-    pub(super) fn replay(&self) -> &Replay {
+    pub(super) fn replay(&self) -> &Arc<Replay> {
         &self.replay
     }
 

@@ -134,11 +134,11 @@ impl Client {
         let mut headers = Vec::new();
         if !matches!(kind, ParcelKind::Initialize(_)) && self.link.kind() == LinkKind::Exchange {
             let version = self.revision.as_str().to_owned();
-            headers.push(("mcp-protocol-version".into(), version));
+            headers.push(("mcp-protocol-version".into(), version.into()));
             let method = message["method"].as_str().unwrap_or_default().to_owned();
-            headers.push(("mcp-method".into(), method));
+            headers.push(("mcp-method".into(), method.into()));
             if let Some(name) = message["params"]["name"].as_str() {
-                headers.push(("mcp-name".into(), name.to_owned()));
+                headers.push(("mcp-name".into(), name.to_owned().into()));
             }
         }
         Parcel {

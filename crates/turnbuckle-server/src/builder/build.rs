@@ -7,7 +7,7 @@ use turnbuckle_types::{
     CacheScope, ListCapability, ResourcesCapability, ServerCapabilities, Settings,
 };
 
-use super::ServerBuilder;
+use super::{Draft, ServerBuilder};
 use crate::Server;
 use crate::error::BuildError;
 use crate::extension::Extensions;
@@ -37,7 +37,13 @@ impl ServerBuilder {
     }
 
     /// The server, before a schema of its types is made.
-    pub(crate) fn assemble(mut self) -> Result<Server, BuildError> {
+    pub(crate) fn assemble(self) -> Result<Server, BuildError> {
+        self.draft.assemble()
+    }
+}
+
+impl Draft {
+    fn assemble(mut self: Box<Self>) -> Result<Server, BuildError> {
         let common = std::mem::take(&mut self.group.common);
         let scope = Scope::of_server(common, self.schemas, self.max_blocking)?;
         let mut registry = Registry::new();

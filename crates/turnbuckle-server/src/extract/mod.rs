@@ -98,6 +98,9 @@ impl Incoming<'_> {
 /// Makes the schema of a type.
 pub(crate) type MakeSchema = fn() -> Result<Schema, BuildError>;
 
+/// Says what a handler needs.
+pub(crate) type Declare = fn(&mut Needs);
+
 /// What handlers need when their server is built.
 #[derive(Debug, Default)]
 pub struct Needs {
@@ -114,6 +117,12 @@ pub struct Needs {
 }
 
 impl Needs {
+    pub(crate) fn of(declare: Declare) -> Self {
+        let mut needs = Self::default();
+        declare(&mut needs);
+        needs
+    }
+
     pub(crate) fn arguments(&mut self, schema: MakeSchema) {
         self.torn |= self.arguments.replace(schema).is_some();
     }

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{self, Poll};
 
 use turnbuckle_session::params::text;
 use turnbuckle_session::{Handling, Method, Projected, Reply, caught};
@@ -37,7 +37,9 @@ where
     // What does not ask is not watched, and pays nothing for it.
     if context.asking_round().is_none() {
         return Handling::Pending(Box::pin(async move {
-            match told_of(handler.tells(), first).await {
+            let tells = handler.tells();
+            let mut first = pin!(first);
+            match poll_fn(|cx| poll_told(tells, first.as_mut(), cx)).await {
                 Ok(reply) => admitted(reply, &context),
                 Err(failure) => Box::pin(settle(handler, context, failure)).await,
             }
@@ -58,11 +60,15 @@ where
     F: Future<Output = Result<Reply>>,
 {
     let mut run = pin!(run);
-    poll_fn(|cx| {
-        caught(|| run.as_mut().poll(cx))
-            .unwrap_or_else(|error| Poll::Ready(Err(panicked(tells, error))))
-    })
-    .await
+    poll_fn(|cx| poll_told(tells, run.as_mut(), cx)).await
+}
+
+/// Polls such a run.
+fn poll_told<F>(tells: bool, run: Pin<&mut F>, cx: &mut task::Context<'_>) -> Poll<Result<Reply>>
+where
+    F: Future<Output = Result<Reply>>,
+{
+    caught(|| run.poll(cx)).unwrap_or_else(|error| Poll::Ready(Err(panicked(tells, error))))
 }
 
 /// What a handler that panicked fails with.

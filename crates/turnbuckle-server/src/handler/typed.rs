@@ -26,28 +26,29 @@ pub(crate) trait Callable: Send + Sync {
     fn call(self: Arc<Self>, request: Request<'_>) -> Handling;
 }
 
-/// Makes what is called, once what surrounds it is known.
+/// Makes what is called, once what surrounds it is known, and whether it may ask its client. It has
+/// the handler and nothing else: no room on the heap for a function that captures nothing.
 pub(crate) type Maker<K> =
-    Box<dyn FnOnce(<K as Kind>::Frame, Intake, &Scope) -> Arc<dyn Callable> + Send + Sync>;
+    Box<dyn FnOnce(<K as Kind>::Frame, Intake, &Scope, bool) -> Arc<dyn Callable> + Send + Sync>;
 
 /// What makes a handler callable, where it is polled.
-pub(crate) fn maker<K, H, M>(handler: H, asks: bool) -> Maker<K>
+pub(crate) fn maker<K, H, M>(handler: H) -> Maker<K>
 where
     K: Kind,
     H: Handler<K, M>,
     M: 'static,
 {
-    Box::new(move |frame, intake, scope| made(handler, asks, frame, intake, scope, None))
+    Box::new(move |frame, intake, scope, asks| made(handler, asks, frame, intake, scope, None))
 }
 
 /// What makes a sync handler callable, on the pool for those that block.
-pub(crate) fn blocking_maker<K, H, E>(handler: H, asks: bool) -> Maker<K>
+pub(crate) fn blocking_maker<K, H, E>(handler: H) -> Maker<K>
 where
     K: Kind,
     H: Handler<K, InPlace<E>>,
     E: 'static,
 {
-    Box::new(move |frame, intake, scope| {
+    Box::new(move |frame, intake, scope, asks| {
         let pool = Some(scope.blocking.clone());
         made(handler, asks, frame, intake, scope, pool)
     })

@@ -1,11 +1,12 @@
 //! A registered resource: how it is found and read.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use turnbuckle_session::{Handling, Method, Reply};
-use turnbuckle_types::{CacheScope, ReadResourceResult};
+use turnbuckle_types::{CacheScope, Number, ReadResourceResult};
 
-use super::{Reading, Resource, ResourceOutput};
+use super::{Reading, Resource, ResourceOutput, Said};
 use crate::access::Access;
 use crate::cache::Cache;
 use crate::catalog::Item;
@@ -13,12 +14,13 @@ use crate::completion::CompleterEntries;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::handler::{Callable, Kind, Request, Returns};
+use crate::item::{About, told};
 use crate::uri_template::{UriTemplate, Variables};
 
 /// What the replies of a resource need.
 #[derive(Debug)]
 pub struct Frame {
-    pub(super) mime_type: Option<String>,
+    pub(super) mime_type: Option<Cow<'static, str>>,
     pub(super) cache: Cache,
     pub(super) restricted: bool,
     pub(super) template: Option<Arc<UriTemplate>>,
@@ -66,14 +68,15 @@ pub(crate) enum Registered {
 
 /// A registered resource.
 pub(crate) struct ResourceEntry {
-    pub(crate) definition: turnbuckle_types::Resource,
+    pub(super) said: Said,
+    pub(super) about: About,
     pub(super) access: Access,
     pub(super) call: Arc<dyn Callable>,
 }
 
 impl Item for ResourceEntry {
     fn key(&self) -> &str {
-        &self.definition.uri
+        &self.said.uri
     }
 
     fn access(&self) -> &Access {
@@ -83,7 +86,8 @@ impl Item for ResourceEntry {
 
 /// A registered template.
 pub(crate) struct TemplateEntry {
-    pub(crate) definition: turnbuckle_types::ResourceTemplate,
+    pub(super) said: Said,
+    pub(super) about: About,
     pub(crate) template: Arc<UriTemplate>,
     pub(crate) completers: CompleterEntries,
     pub(super) access: Access,
@@ -92,7 +96,7 @@ pub(crate) struct TemplateEntry {
 
 impl Item for TemplateEntry {
     fn key(&self) -> &str {
-        &self.definition.uri_template
+        &self.said.uri
     }
 
     fn access(&self) -> &Access {
@@ -101,6 +105,23 @@ impl Item for TemplateEntry {
 }
 
 impl ResourceEntry {
+    /// Its definition as clients are told it.
+    pub(crate) fn told(&self) -> turnbuckle_types::Resource {
+        let Said {
+            uri,
+            name,
+            mime_type,
+            annotations,
+            size,
+        } = &self.said;
+        let definition = turnbuckle_types::Resource::new(&**uri, &**name);
+        let mut definition = told!(definition, self.about);
+        definition.mime_type = mime_type.as_deref().map(str::to_owned);
+        definition.annotations.clone_from(annotations);
+        definition.size = size.map(Number::from);
+        definition
+    }
+
     pub(crate) fn read(&self, uri: String, context: Context) -> Handling {
         let reading = Reading::new(uri, Variables::new());
         self.call
@@ -110,6 +131,22 @@ impl ResourceEntry {
 }
 
 impl TemplateEntry {
+    /// Its definition as clients are told it.
+    pub(crate) fn told(&self) -> turnbuckle_types::ResourceTemplate {
+        let Said {
+            uri,
+            name,
+            mime_type,
+            annotations,
+            size: _,
+        } = &self.said;
+        let definition = turnbuckle_types::ResourceTemplate::new(&**uri, &**name);
+        let mut definition = told!(definition, self.about);
+        definition.mime_type = mime_type.as_deref().map(str::to_owned);
+        definition.annotations.clone_from(annotations);
+        definition
+    }
+
     pub(crate) fn read(&self, reading: Reading, context: Context) -> Handling {
         self.call
             .clone()

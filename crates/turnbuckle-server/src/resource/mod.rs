@@ -5,20 +5,21 @@
 mod entry;
 mod output;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use turnbuckle_types::{Annotations, CacheScope, Error, Number};
+use turnbuckle_types::{Annotations, CacheScope, Error};
 
 use crate::access::Access;
 use crate::cache::Cache;
 use crate::completion::{Completer, Completers};
 use crate::error::BuildError;
-use crate::extract::Needs;
+use crate::extract::{Declare, Needs};
 use crate::failure::Result;
 use crate::handler::{Handler, InPlace, Maker, blocking_maker, maker};
-use crate::item::item_setters;
+use crate::item::{About, item_setters};
 use crate::name::{check_media_type, check_template_scheme, check_uri};
 use crate::policy::Policy;
 use crate::schema::{Held, Intake};
@@ -68,9 +69,9 @@ impl Reading {
 /// Specification: server/resources (2026-07-28).
 #[must_use]
 pub struct Resource {
-    pub(crate) draft: Draft,
+    pub(crate) draft: Box<Draft>,
     make: Maker<Self>,
-    needs: Needs,
+    needs: Declare,
 }
 
 /// A resource that has no function yet; see [`Resource::builder`].
@@ -78,22 +79,28 @@ pub struct Resource {
 /// Specification: server/resources (2026-07-28).
 #[must_use]
 pub struct ResourceBuilder {
-    draft: Draft,
+    /// Apart, so that a resource is handed on cheaply.
+    draft: Box<Draft>,
 }
 
-/// What is said of a resource; its URI may be a template.
+/// What is said of a resource.
 pub(crate) struct Draft {
-    pub(crate) definition: turnbuckle_types::Resource,
+    pub(crate) said: Said,
+    pub(crate) about: About,
     pub(crate) access: Access,
     pub(crate) policy: Policy,
     pub(crate) completers: Completers,
     cache: Option<Cache>,
 }
 
-impl Draft {
-    pub(crate) fn is_template(&self) -> bool {
-        is_template(&self.definition.uri)
-    }
+/// What is said of a resource alone; its URI may be a template.
+#[derive(Debug)]
+pub(crate) struct Said {
+    uri: Cow<'static, str>,
+    name: Cow<'static, str>,
+    mime_type: Option<Cow<'static, str>>,
+    annotations: Option<Annotations>,
+    size: Option<u64>,
 }
 
 /// Whether this names a family of resources: no URI has a brace.
@@ -104,20 +111,20 @@ pub(crate) fn is_template(uri: &str) -> bool {
 macro_rules! resource_setters {
     () => {
         /// Its media type, also of contents that name none.
-        pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
-            self.draft.definition.mime_type = Some(mime_type.into());
+        pub fn mime_type(mut self, mime_type: impl Into<Cow<'static, str>>) -> Self {
+            self.draft.said.mime_type = Some(mime_type.into());
             self
         }
 
         /// Hints at whom it is for, and how much it matters.
         pub fn annotations(mut self, annotations: Annotations) -> Self {
-            self.draft.definition.annotations = Some(annotations);
+            self.draft.said.annotations = Some(annotations);
             self
         }
 
         /// Its size in bytes. A template has none.
         pub fn size(mut self, bytes: u64) -> Self {
-            self.draft.definition.size = Some(Number::from(bytes));
+            self.draft.said.size = Some(bytes);
             self
         }
 
@@ -154,12 +161,10 @@ impl ResourceBuilder {
         H: Handler<Resource, M>,
         M: 'static,
     {
-        let mut needs = Needs::default();
-        H::needs(&mut needs);
         Resource {
             draft: self.draft,
-            make: maker(handler, needs.asks),
-            needs,
+            make: maker(handler),
+            needs: H::needs,
         }
     }
 
@@ -174,35 +179,43 @@ impl ResourceBuilder {
         H: Handler<Resource, InPlace<E>>,
         E: 'static,
     {
-        let mut needs = Needs::default();
-        H::needs(&mut needs);
         Resource {
             draft: self.draft,
-            make: blocking_maker(handler, needs.asks),
-            needs,
+            make: blocking_maker(handler),
+            needs: H::needs,
         }
     }
 }
 
 impl Resource {
     /// Begins a resource at this URI, or the resources whose URIs match this RFC 6570 template.
-    pub fn builder(uri: impl Into<String>, name: impl Into<String>) -> ResourceBuilder {
+    pub fn builder(
+        uri: impl Into<Cow<'static, str>>,
+        name: impl Into<Cow<'static, str>>,
+    ) -> ResourceBuilder {
         ResourceBuilder {
-            draft: Draft {
-                definition: turnbuckle_types::Resource::new(uri, name),
+            draft: Box::new(Draft {
+                said: Said {
+                    uri: uri.into(),
+                    name: name.into(),
+                    mime_type: None,
+                    annotations: None,
+                    size: None,
+                },
+                about: About::default(),
                 access: Access::default(),
                 policy: Policy::default(),
                 completers: Completers::default(),
                 cache: None,
-            },
+            }),
         }
     }
 
     resource_setters!();
 
     pub(crate) fn register(self, scope: &Scope) -> Result<Registered, BuildError> {
-        let uri = self.draft.definition.uri.clone();
-        let kind = match self.draft.is_template() {
+        let uri = self.draft.said.uri.clone();
+        let kind = match is_template(&uri) {
             true => "resource template",
             false => "resource",
         };
@@ -212,23 +225,23 @@ impl Resource {
 
     fn finish(self, scope: &Scope) -> Result<Registered, BuildError> {
         let failed = |error: &dyn fmt::Display| BuildError::new(error.to_string());
-        let is_template = self.draft.is_template();
         let Draft {
-            definition,
+            said,
+            about,
             access,
             policy,
             completers,
             cache,
-        } = self.draft;
-        if let Some(media_type) = definition.mime_type.as_deref() {
+        } = *self.draft;
+        if let Some(media_type) = said.mime_type.as_deref() {
             check_media_type(media_type).map_err(|error| failed(&error))?;
         }
-        let template = if is_template {
-            let template = UriTemplate::parse(&definition.uri).map_err(|error| failed(&error))?;
-            check_template_scheme(&definition.uri).map_err(|error| failed(&error))?;
+        let template = if is_template(&said.uri) {
+            let template = UriTemplate::parse(&said.uri).map_err(|error| failed(&error))?;
+            check_template_scheme(&said.uri).map_err(|error| failed(&error))?;
             Some(Arc::new(template))
         } else {
-            check_uri(&definition.uri).map_err(|error| failed(&error))?;
+            check_uri(&said.uri).map_err(|error| failed(&error))?;
             None
         };
         let variables = template.as_deref().map(UriTemplate::variables);
@@ -238,33 +251,36 @@ impl Resource {
                 "it completes {unknown:?}, which is no variable of it"
             )));
         }
-        scope.provide(&self.needs)?;
+        let needs = Needs::of(self.needs);
+        scope.provide(&needs)?;
         let access = scope.access(access);
         let completers = completers.register(scope)?;
         let frame = Frame {
-            mime_type: definition.mime_type.clone(),
+            mime_type: said.mime_type.clone(),
             cache: cache.unwrap_or_default(),
             restricted: access.is_restricted(),
             template: template.clone(),
         };
-        let intake = match self.needs.arguments {
-            Some(_) => Intake::new(Held::derived(self.needs.schema()?), true, false),
+        let intake = match needs.arguments {
+            Some(_) => Intake::new(Held::derived(needs.schema()?), true, false),
             None => Intake::of_nothing(),
         };
-        let call = (self.make)(frame, intake, scope);
-        let call = scope.guard::<Self>(call, &definition.uri, &policy);
+        let call = (self.make)(frame, intake, scope, needs.asks);
+        let call = scope.guard::<Self>(call, &said.uri, &policy);
         let Some(template) = template else {
             return Ok(Registered::One(ResourceEntry {
-                definition,
+                said,
+                about,
                 access,
                 call,
             }));
         };
-        if definition.size.is_some() {
+        if said.size.is_some() {
             return Err(BuildError::new("a template has no size"));
         }
         Ok(Registered::Family(TemplateEntry {
-            definition: template_of(definition),
+            said,
+            about,
             access,
             call,
             template,
@@ -273,22 +289,19 @@ impl Resource {
     }
 }
 
-/// A definition whose URI is a template.
-fn template_of(resource: turnbuckle_types::Resource) -> turnbuckle_types::ResourceTemplate {
-    let mut template = turnbuckle_types::ResourceTemplate::new(resource.uri, resource.name);
-    template.title = resource.title;
-    template.description = resource.description;
-    template.icons = resource.icons;
-    template.mime_type = resource.mime_type;
-    template.annotations = resource.annotations;
-    template.meta = resource.meta;
-    template
+impl fmt::Debug for Draft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Draft")
+            .field("said", &self.said)
+            .field("about", &self.about)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Resource")
-            .field("definition", &self.draft.definition)
+            .field("draft", &self.draft)
             .finish_non_exhaustive()
     }
 }
@@ -296,7 +309,7 @@ impl fmt::Debug for Resource {
 impl fmt::Debug for ResourceBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResourceBuilder")
-            .field("definition", &self.draft.definition)
+            .field("draft", &self.draft)
             .finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use turnbuckle_schema::{Violation, Violations, shorten, shorten_to};
+use turnbuckle_types::undecoded;
 
 use super::place::place_at;
 
@@ -48,7 +49,7 @@ pub(super) fn explain(text: &str, error: &serde_json::Error) -> ArgumentError {
 /// The violation that a decoding error tells of. serde has no structure in its errors, but its
 /// sentences are fixed; a sentence of the type's own passes as it is.
 fn violation(mut place: Vec<String>, error: &serde_json::Error) -> Violation {
-    let text = error.to_string();
+    let text = undecoded(error);
     let text = match text.rfind(" at line ") {
         Some(end) => &text[..end],
         None => &text,

@@ -3,9 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
+use turnbuckle_schema::{Profile, SchemaFault};
 use turnbuckle_session::{Handling, ParamHeader, Reply, param_headers};
 use turnbuckle_types::{Schema, Tool};
 
+use super::Draft;
 use crate::access::Access;
 use crate::catalog::Item;
 use crate::context::Context;
@@ -13,9 +15,9 @@ use crate::error::BuildError;
 use crate::extract::MakeSchema;
 use crate::failure::Result;
 use crate::handler::{Callable, Request};
+use crate::item::told;
 use crate::output::OutputCheck;
 use crate::schema::{Held, compile, in_order, invalid};
-use crate::scope::Schemas;
 
 /// Makes the schema of a result, if it has one.
 pub(super) type MakeOutput = fn() -> Result<Option<Schema>, BuildError>;
@@ -26,14 +28,13 @@ pub(super) type MakeOutput = fn() -> Result<Option<Schema>, BuildError>;
 /// when a tool is first listed or called: a thousand tools that nobody asks for cost next to nothing.
 pub(crate) struct ToolEntry {
     /// What its author said.
-    definition: Box<Tool>,
-    access: Access,
+    draft: Box<Draft>,
     call: Arc<dyn Callable>,
     recipe: Recipe,
     made: OnceLock<Result<Made, BuildError>>,
 }
 
-/// How the rest of a definition is made.
+/// How its schemas are made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recipe {
     /// Where the schema of the arguments was not written by hand.
@@ -42,10 +43,17 @@ pub(super) struct Recipe {
     pub(super) output: Option<MakeOutput>,
     /// The names of the arguments as they were declared.
     pub(super) order: &'static [&'static str],
-    pub(super) schemas: Schemas,
+    /// How clients are told what a type made.
+    pub(super) profile: Profile,
 }
 
-/// The rest of a definition.
+/// The schemas that types made, where none was written by hand.
+struct Derived {
+    input: Option<Schema>,
+    output: Option<Schema>,
+}
+
+/// What clients are told.
 #[derive(Debug)]
 struct Made {
     input: Schema,
@@ -54,34 +62,41 @@ struct Made {
 }
 
 impl Recipe {
-    fn make(&self, definition: &Tool) -> Result<Made, BuildError> {
-        let input = match self.input {
-            Some(make) => in_order(self.schemas.told(&make()?)?, self.order),
-            None => definition.input_schema.clone(),
-        };
-        let output = match self.output {
-            Some(make) => make()?,
-            None => definition.output_schema.clone(),
+    fn derived(&self) -> Result<Derived, BuildError> {
+        Ok(Derived {
+            input: self.input.map(|make| make()).transpose()?,
+            output: self.output.map_or(Ok(None), |make| make())?,
+        })
+    }
+
+    fn make(&self, derived: &Derived, draft: &Draft) -> Result<Made, BuildError> {
+        let input = match &derived.input {
+            Some(derived) => in_order(self.told(derived)?, self.order),
+            None => draft.input.clone().unwrap_or_else(Schema::object),
         };
         let headers = param_headers(&input).map_err(|error| BuildError::new(error.to_string()))?;
         Ok(Made {
             input,
-            output,
+            output: derived.output.clone().or_else(|| draft.output.clone()),
             headers: headers.into(),
         })
+    }
+
+    /// What clients are told instead of a schema that a type made. One that would become too large
+    /// is told as it is.
+    fn told(&self, derived: &Schema) -> Result<Schema, BuildError> {
+        match self.profile.apply(derived) {
+            Ok(told) => Ok(told),
+            Err(SchemaFault::TooLarge) => Ok(derived.clone()),
+            Err(fault) => Err(BuildError::new(fault.to_string())),
+        }
     }
 }
 
 impl ToolEntry {
-    pub(super) fn new(
-        definition: Box<Tool>,
-        access: Access,
-        call: Arc<dyn Callable>,
-        recipe: Recipe,
-    ) -> Self {
+    pub(super) fn new(draft: Box<Draft>, call: Arc<dyn Callable>, recipe: Recipe) -> Self {
         Self {
-            definition,
-            access,
+            draft,
             call,
             recipe,
             made: OnceLock::new(),
@@ -93,37 +108,33 @@ impl ToolEntry {
     /// # Errors
     /// When a schema of its types is none that a tool can have.
     pub(crate) fn finish(&self) -> Result<(), BuildError> {
-        let made = self
-            .made
-            .get_or_init(|| self.recipe.make(&self.definition))
-            .as_ref();
-        made.map(drop).map_err(|error| self.named(error))
+        let made = self.made.get_or_init(|| self.make()).as_ref();
+        made.map(drop).map_err(|error| self.draft.named(error))
     }
 
-    /// The same, and whether values can be held against its schemas.
+    /// The same, and whether values can be held against its schemas: of each, what is kept and what
+    /// is looked at are made at once.
     pub(crate) fn check(&self) -> Result<(), BuildError> {
-        self.finish()?;
-        let arguments = self.recipe.input.map(|make| make()).transpose();
-        let result = self.recipe.output.map_or(Ok(None), |make| make());
         let sound = || {
-            let schemas = [arguments?, result?];
-            schemas
-                .iter()
-                .flatten()
-                .try_for_each(|it| compile(it).map(drop))
+            let derived = self.recipe.derived()?;
+            let make = || self.recipe.make(&derived, &self.draft);
+            self.made.get_or_init(make).as_ref().map_err(Clone::clone)?;
+            let Derived { input, output } = &derived;
+            let mut schemas = input.iter().chain(output);
+            schemas.try_for_each(|schema| compile(schema).map(drop))
         };
-        sound().map_err(|error| self.named(&error))
+        sound().map_err(|error| self.draft.named(&error))
     }
 
-    fn named(&self, error: &BuildError) -> BuildError {
-        BuildError::new(format!("tool {:?}: {error}", self.definition.name))
+    fn make(&self) -> Result<Made, BuildError> {
+        self.recipe.make(&self.recipe.derived()?, &self.draft)
     }
 
     fn made(&self) -> Result<&Made, &BuildError> {
         let make = || {
-            let made = self.recipe.make(&self.definition);
+            let made = self.make();
             if let Err(error) = &made {
-                let tool = &self.definition.name;
+                let tool = &*self.draft.name;
                 tracing::error!(tool, "the tool is not offered: {error}");
             }
             made
@@ -134,9 +145,10 @@ impl ToolEntry {
     /// Its definition as clients are told it; none if its types do not make one.
     pub(crate) fn told(&self) -> Option<Tool> {
         let made = self.made().ok()?;
-        let mut definition = Tool::clone(&self.definition);
-        definition.input_schema = made.input.clone();
+        let definition = Tool::new(&*self.draft.name, made.input.clone());
+        let mut definition = told!(definition, self.draft.about);
         definition.output_schema.clone_from(&made.output);
+        definition.annotations.clone_from(&self.draft.annotations);
         Some(definition)
     }
 
@@ -157,11 +169,11 @@ impl ToolEntry {
 
 impl Item for ToolEntry {
     fn key(&self) -> &str {
-        &self.definition.name
+        &self.draft.name
     }
 
     fn access(&self) -> &Access {
-        &self.access
+        &self.draft.access
     }
 }
 

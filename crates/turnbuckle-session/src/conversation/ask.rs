@@ -2,20 +2,21 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use serde::Serialize;
-use tokio::sync::oneshot;
+use tokio::time::Instant;
 use turnbuckle_types::{CancelledParams, ErrorObject, ProgressParams, RequestId};
 use turnbuckle_wire::era::{Added, Project, write_request};
 use turnbuckle_wire::revision::{EraKind, Method};
 use turnbuckle_wire::rpc;
 
+use super::awaited::{Awaited, Outcome};
 use super::{Conversation, Pending};
 use crate::context::Span;
 use crate::driver;
-use crate::link::{LinkError, LinkKind, Parcel, ParcelKind};
-use crate::patience::{Heard, late};
+use crate::link::{Carrying, LinkError, LinkKind, Parcel, ParcelKind};
 use crate::{About, Late, Patience, Speaks};
 
 /// Who hears how a request gets on.
@@ -36,6 +37,8 @@ pub struct Ask<'a, P> {
     pub about: About<'a>,
     /// How long it may take.
     pub patience: Patience,
+    /// Since when its time in all counts; since it is made, unless this says otherwise.
+    pub since: Option<Instant>,
     /// Whether the server is asked to tell of its progress.
     pub progress: bool,
     /// Who hears of it.
@@ -56,6 +59,7 @@ impl<'a, P> Ask<'a, P> {
             speaks,
             about: About::default(),
             patience: Patience::default(),
+            since: None,
             progress: false,
             listener: None,
             log_level: None,
@@ -140,92 +144,64 @@ impl Conversation {
                 .headers(ask.method, ask.about)
                 .map_err(|error| unwritable(&error))?,
         };
-        let heard = Heard::now();
-        let (answered, mut answer) = oneshot::channel();
-        let pending = Pending {
-            answered,
-            heard: heard.clone(),
-            listener: ask.listener.clone(),
-        };
-        let id = self.take_up(pending)?;
+        let now = Instant::now();
+        let awaited = Awaited::new(ask.patience, ask.since.unwrap_or(now), now);
+        let due = awaited.first_due(now);
+        let awaited = Arc::new(awaited);
+        let progress = ask.progress || ask.listener.is_some();
+        let id = self.take_up(Pending {
+            awaited: awaited.clone(),
+            listener: ask.listener,
+        })?;
         let opens = ask.method == Method::Initialize.as_str();
+        let is_duplex = link.kind() == LinkKind::Duplex;
+        let features = ask.speaks.features();
         let mut waiting = Waiting {
             conversation: self,
             id,
+            awaited,
+            carrying: None,
+            is_duplex,
             answered: false,
             sent: false,
             // What opens a connection is never cancelled, and an exchange of the modern era is by
             // closing it.
             by_message: !opens
                 && ask.method != Method::Discover.as_str()
-                && (link.kind() == LinkKind::Duplex
-                    || ask.speaks.features().era == EraKind::Legacy),
+                && (is_duplex || features.era == EraKind::Legacy),
             late: None,
         };
+        if let Some(due) = due {
+            self.wake_by(due);
+        }
         if let Some(begun) = ask.begun {
             begun(&waiting.id);
         }
         let added = Added {
             envelope: ask.speaks.envelope(),
-            progress: ask.progress || ask.listener.is_some(),
+            progress,
             log_level: ask.log_level,
         };
-        let features = ask.speaks.features();
         let frame = write_request(&waiting.id, ask.method, ask.params, features, added)
             .map_err(|error| unwritable(&error))?;
         let id = waiting.id.clone();
-        let mut carrying = link.carry(Parcel {
-            frame: frame.into(),
+        let parcel = Parcel {
+            frame,
             kind: match opens {
                 true => ParcelKind::Initialize(id),
                 false => ParcelKind::Request(id),
             },
             headers,
-        });
-        let kept_waiting = || self.kept_waiting();
-        let mut late = std::pin::pin!(late(ask.patience, &heard, kept_waiting));
-        // A pipe has a request once it is carried, and not before.
-        waiting.sent = link.may_have_sent();
-        let mut carried = false;
-        loop {
-            tokio::select! {
-                biased;
-                answer = &mut answer => {
-                    waiting.answered = true;
-                    return match answer {
-                        Ok(outcome) => outcome,
-                        Err(_) => Err(self.why_lost()),
-                    };
-                }
-                outcome = &mut carrying, if !carried => match outcome {
-                    Err(error) => {
-                        let sent = !error.is_unsent();
-                        waiting.sent = sent;
-                        self.note(&error);
-                        return Err(AskError::Link { error, sent });
-                    }
-                    Ok(()) if link.kind() == LinkKind::Duplex => {
-                        carried = true;
-                        waiting.sent = true;
-                    }
-                    Ok(()) => {
-                        let answer = answer.try_recv();
-                        waiting.answered = answer.is_ok();
-                        return answer.unwrap_or_else(|_| Err(AskError::Link {
-                            error: LinkError::Violation {
-                                reason: "the exchange ended without an answer to the request"
-                                    .into(),
-                            },
-                            sent: true,
-                        }));
-                    }
-                },
-                verdict = &mut late => {
-                    waiting.late = Some(verdict);
-                    return Err(AskError::TimedOut(verdict));
-                }
+        };
+        match link.take(parcel) {
+            Ok(()) => waiting.sent = true,
+            Err(parcel) => {
+                waiting.carrying = Some(link.carry(parcel));
+                // A pipe has a request once it is carried, and not before.
+                waiting.sent = link.may_have_sent();
             }
         }
+        std::future::poll_fn(|cx| waiting.poll(cx)).await
     }
 }
 
@@ -233,6 +209,10 @@ impl Conversation {
 struct Waiting<'a> {
     conversation: &'a Arc<Conversation>,
     id: RequestId,
+    awaited: Arc<Awaited>,
+    /// What is still being done to carry it.
+    carrying: Option<Carrying>,
+    is_duplex: bool,
     /// It is not among those that wait any more.
     answered: bool,
     sent: bool,
@@ -240,8 +220,65 @@ struct Waiting<'a> {
     late: Option<Late>,
 }
 
+impl Waiting<'_> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
+        if let Some(carrying) = &mut self.carrying {
+            // An answer that comes while it is carried here has to wake nobody.
+            if let Some(outcome) = self.awaited.take() {
+                return self.answered(outcome);
+            }
+            match carrying.as_mut().poll(cx) {
+                Poll::Pending => {}
+                Poll::Ready(carried) => {
+                    self.carrying = None;
+                    if let Poll::Ready(end) = self.carried(carried) {
+                        return Poll::Ready(end);
+                    }
+                }
+            }
+        }
+        match ready!(self.awaited.poll(cx)) {
+            Ok(outcome) => self.answered(outcome),
+            Err(late) => {
+                self.late = Some(late);
+                Poll::Ready(Err(AskError::TimedOut(late)))
+            }
+        }
+    }
+
+    fn answered(&mut self, outcome: Outcome) -> Poll<Outcome> {
+        self.answered = true;
+        Poll::Ready(outcome)
+    }
+
+    /// It has been carried: an exchange has ended with that.
+    fn carried(&mut self, carried: Result<(), LinkError>) -> Poll<Outcome> {
+        if let Err(error) = carried {
+            let sent = !error.is_unsent();
+            self.sent = sent;
+            self.conversation.note(&error);
+            return Poll::Ready(Err(AskError::Link { error, sent }));
+        }
+        if self.is_duplex {
+            self.sent = true;
+            return Poll::Pending;
+        }
+        if let Some(outcome) = self.awaited.take() {
+            return self.answered(outcome);
+        }
+        Poll::Ready(Err(AskError::Link {
+            error: LinkError::Violation {
+                reason: "the exchange ended without an answer to the request".into(),
+            },
+            sent: true,
+        }))
+    }
+}
+
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
+        // An exchange is closed before its server hears of that.
+        self.carrying = None;
         if self.answered {
             return;
         }

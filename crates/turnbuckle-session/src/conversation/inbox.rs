@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 use turnbuckle_types::{
     CancelledParams, EmptyResult, Error, ErrorKind, ProgressParams, ProgressToken, RequestId,
 };
@@ -97,7 +98,7 @@ impl Conversation {
             tracing::debug!(?id, "an answer to a request that nobody made");
             return;
         };
-        let _ = pending.answered.send(outcome);
+        pending.awaited.arrive(outcome);
     }
 
     fn skip(&self, text: &str) {
@@ -153,7 +154,7 @@ impl Conversation {
             let Some(pending) = kernel.waiting(&id) else {
                 return;
             };
-            pending.heard.again();
+            pending.awaited.heard();
             pending.listener.clone()
         };
         if let Some(listener) = listener {
@@ -229,7 +230,7 @@ impl Conversation {
             }
             _ => None,
         };
-        self.answered.again();
+        *self.last_answered() = Instant::now();
         let wanted = self.kernel().finish(&id).is_some();
         if let Some(reply) = reply.filter(|_| wanted)
             && let Some(_place) = self.place()
@@ -291,9 +292,9 @@ impl Conversation {
         drop(kernel);
         if let Some(pending) = pending {
             let error = LinkError::TooLarge { limit };
-            let _ = pending
-                .answered
-                .send(Err(AskError::Link { error, sent: true }));
+            pending
+                .awaited
+                .arrive(Err(AskError::Link { error, sent: true }));
         }
     }
 }

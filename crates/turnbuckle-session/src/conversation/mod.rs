@@ -3,7 +3,9 @@
 //! It shares the kernel with the server's end: who waits for which answer, which requests of the
 //! peer are being answered, and what a cancellation ends.
 
+mod alarm;
 mod ask;
+mod awaited;
 mod host;
 mod inbox;
 
@@ -12,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use serde::Serialize;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::era::Project;
@@ -22,12 +24,13 @@ use turnbuckle_wire::rpc;
 pub use ask::{Ask, AskError, Progressing, RawResult};
 pub use host::{Host, ServerRequest};
 
+use alarm::Alarm;
+use awaited::Awaited;
 use inbox::Door;
 
 use crate::driver;
 use crate::kernel::{Kernel, Unasked};
 use crate::link::{Link, LinkError, LinkKind, Parcel, ParcelKind};
-use crate::patience::Heard;
 use crate::{About, Connector, Rate, Signal, Speaks, setters};
 
 /// How much a server may have going at once, how fast it may ask, and how long that may take.
@@ -114,8 +117,7 @@ impl ConversationLimits {
 
 /// Who waits for an answer.
 pub(crate) struct Pending {
-    answered: oneshot::Sender<Result<RawResult, AskError>>,
-    heard: Heard,
+    awaited: Arc<Awaited>,
     listener: Option<Arc<dyn Progressing>>,
 }
 
@@ -132,7 +134,9 @@ pub struct Conversation {
     ended: Signal,
     noise: AtomicU64,
     /// When a request of the server was last answered.
-    answered: Heard,
+    answered: Mutex<Instant>,
+    /// Tells requests that no answer came in time.
+    alarm: Arc<Alarm>,
     /// Answers to the server that wait to be taken.
     replies: Arc<Semaphore>,
 }
@@ -161,7 +165,8 @@ impl Conversation {
             lost: Mutex::new(None),
             ended: Signal::new(),
             noise: AtomicU64::new(0),
-            answered: Heard::now(),
+            answered: Mutex::new(Instant::now()),
+            alarm: Arc::default(),
         });
         let inbox = Weak::clone(&conversation.me);
         let link = connector.open(Arc::new(Door(inbox))).await?;
@@ -236,13 +241,6 @@ impl Conversation {
             .clone()
     }
 
-    fn why_lost(&self) -> AskError {
-        AskError::Link {
-            error: self.cause().unwrap_or(LinkError::Closed),
-            sent: true,
-        }
-    }
-
     /// How many frames were skipped because they were no messages.
     #[must_use]
     pub fn noise(&self) -> u64 {
@@ -259,9 +257,13 @@ impl Conversation {
     /// Until when the server was waiting for this side, as far as can be told.
     fn kept_waiting(&self) -> Instant {
         match self.kernel().in_flight() {
-            0 => self.answered.last(),
+            0 => *self.last_answered(),
             _ => Instant::now(),
         }
+    }
+
+    fn last_answered(&self) -> MutexGuard<'_, Instant> {
+        self.answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_up(&self, pending: Pending) -> Result<RequestId, AskError> {
@@ -307,12 +309,15 @@ impl Conversation {
             }
             _ => Vec::new(),
         };
-        let frame = frame.into();
-        let carrying = link.carry(Parcel {
+        let parcel = Parcel {
             frame,
             kind,
             headers,
-        });
+        };
+        let carrying = match link.take(parcel) {
+            Ok(()) => return Ok(()),
+            Err(parcel) => link.carry(parcel),
+        };
         tokio::select! {
             biased;
             carried = carrying => carried.inspect_err(|error| self.note(error)),
@@ -357,7 +362,7 @@ impl Conversation {
         for pending in waiting {
             // Whatever ended the connection: others may have reached the server before.
             let (error, sent) = (why.clone(), true);
-            let _ = pending.answered.send(Err(AskError::Link { error, sent }));
+            pending.awaited.arrive(Err(AskError::Link { error, sent }));
         }
     }
 }

@@ -241,6 +241,11 @@ impl<C, P> Kernel<C, P> {
         self.waiting.keys()
     }
 
+    /// What waits for answers.
+    pub(crate) fn waiting_ones(&self) -> impl Iterator<Item = &P> {
+        self.waiting.values()
+    }
+
     /// How many requests of the peer are still to be answered.
     #[must_use]
     pub(crate) fn in_flight(&self) -> usize {

@@ -67,7 +67,11 @@ impl Driver {
             ready: AtomicBool::new(true),
         });
         self.gates.push(gate.clone());
-        Polled { gate, room: USUAL }
+        Polled {
+            gate,
+            room: USUAL,
+            piece: Vec::new(),
+        }
     }
 
     /// Runs `future` on the thread, in the runtime that this is called in.
@@ -238,6 +242,9 @@ pub(super) struct Polled {
     gate: Arc<Gate>,
     /// Bytes that are asked for next.
     room: usize,
+    /// Where the usual ones are read to: most reads bring little, and a buffer that is given has to
+    /// be cleared as far as it may be filled.
+    piece: Vec<u8>,
 }
 
 impl AsyncRead for Polled {
@@ -246,18 +253,31 @@ impl AsyncRead for Polled {
         _: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let room = buffer.remaining().min(self.room);
-        let attempt = self
-            .gate
-            .attempt(|mut file| file.read(buffer.initialize_unfilled_to(room)));
+        let Self { gate, room, piece } = &mut *self;
+        let most = buffer.remaining().min(*room);
+        let attempt = if most > USUAL {
+            let space = buffer.initialize_unfilled_to(most);
+            let attempt = gate.attempt(|mut file| file.read(space));
+            attempt.map_ok(|read| {
+                buffer.advance(read);
+                read
+            })
+        } else {
+            piece.resize(USUAL, 0);
+            let space = piece.get_mut(..most).unwrap_or_default();
+            let attempt = gate.attempt(|mut file| file.read(space));
+            attempt.map_ok(|read| {
+                buffer.put_slice(piece.get(..read).unwrap_or_default());
+                read
+            })
+        };
         attempt.map_ok(|read| {
-            buffer.advance(read);
-            if read < room {
+            if read < most {
                 // That was all: the next read would only say so.
-                self.gate.close();
-                self.room = USUAL;
+                gate.close();
+                *room = USUAL;
             } else {
-                self.room = MOST;
+                *room = MOST;
             }
         })
     }

@@ -108,7 +108,7 @@ impl From<Error> for Reply {
 /// A body that was encoded before, envelope and all, for the very revision it now goes to, and
 /// behind it the brace that ends its response: many responses share the bytes.
 #[derive(Debug, Clone)]
-pub struct Encoded(pub Bytes);
+pub struct Encoded(Bytes);
 
 impl Body for Encoded {
     fn write(&self, _: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {

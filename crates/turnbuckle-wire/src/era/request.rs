@@ -77,9 +77,17 @@ pub fn write_request<P>(
 where
     P: Serialize + Project + Clone,
 {
-    let token = match added.progress {
-        true => json::to_vec(id)?,
-        false => Vec::new(),
+    let (mut digits, text);
+    let token: &[u8] = match (added.progress, id) {
+        (false, _) => &[],
+        (true, RequestId::Int(number)) => {
+            digits = itoa::Buffer::new();
+            digits.format(*number).as_bytes()
+        }
+        (true, id) => {
+            text = json::to_vec(id)?;
+            &text
+        }
     };
     let level = match added.log_level.filter(|_| features.log_by_request) {
         Some(level) => json::to_vec(&level)?,
@@ -97,7 +105,7 @@ where
         add(meta_key::CLIENT_CAPABILITIES, &*envelope.capabilities);
     }
     if !token.is_empty() {
-        add(meta_key::PROGRESS_TOKEN, &*token);
+        add(meta_key::PROGRESS_TOKEN, token);
     }
     if !level.is_empty() {
         add(meta_key::LOG_LEVEL, &*level);

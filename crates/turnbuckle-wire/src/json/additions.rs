@@ -31,6 +31,14 @@ pub(super) struct Outer<'a> {
     meta_said: bool,
 }
 
+/// A member that concerns the additions.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Said {
+    Meta,
+    /// Which of [`Additions::members`].
+    Member(usize),
+}
+
 impl<'a> Outer<'a> {
     pub(super) fn new(additions: Additions<'a>) -> Self {
         Self {
@@ -40,31 +48,36 @@ impl<'a> Outer<'a> {
         }
     }
 
-    /// The object has just said this member, whose value begins at `value_at`.
-    pub(super) fn note(&mut self, key: &str, out: &mut Vec<u8>, value_at: usize) {
+    /// Whether a member of that name concerns the additions.
+    pub(super) fn which(&self, key: &str) -> Option<Said> {
         if key == "_meta" {
-            self.meta_said = true;
-            if out.get(value_at) != Some(&b'{') {
-                return;
-            }
-            for (name, value) in self.additions.meta {
-                if has_member(&out[value_at..], name) {
-                    continue;
+            return Some(Said::Meta);
+        }
+        let mut members = self.additions.members.iter();
+        members.position(|(name, _)| *name == key).map(Said::Member)
+    }
+
+    /// The object has just said this member, whose value begins at `value_at`.
+    pub(super) fn note(&mut self, said: Said, out: &mut Vec<u8>, value_at: usize) {
+        match said {
+            Said::Meta => {
+                self.meta_said = true;
+                if out.get(value_at) != Some(&b'{') {
+                    return;
                 }
-                out.pop();
-                if out.len() > value_at + 1 {
-                    out.push(b',');
+                for (name, value) in self.additions.meta {
+                    if has_member(&out[value_at..], name) {
+                        continue;
+                    }
+                    out.pop();
+                    if out.len() > value_at + 1 {
+                        out.push(b',');
+                    }
+                    write_member(out, name, value);
+                    out.push(b'}');
                 }
-                write_member(out, name, value);
-                out.push(b'}');
             }
-        } else if let Some(at) = self
-            .additions
-            .members
-            .iter()
-            .position(|(name, _)| *name == key)
-        {
-            self.said |= 1 << at;
+            Said::Member(at) => self.said |= 1 << at,
         }
     }
 

@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 
 use serde::ser::{self, Serialize};
 
-use super::additions::{Additions, Outer};
+use super::additions::{Additions, Outer, Said};
 use super::text::Text;
 use super::{write_raw, write_str};
 
@@ -125,12 +125,13 @@ impl<'o, 'a> Compound<'o, 'a> {
         self.comma();
         write_str(self.out, key);
         self.out.push(b':');
-        self.member_value(Some(key), value)
+        let said = self.outer.as_ref().and_then(|outer| outer.which(key));
+        self.member_value(said, value)
     }
 
     fn member_value<T: Serialize + ?Sized>(
         &mut self,
-        key: Option<&str>,
+        said: Option<Said>,
         value: &T,
     ) -> Result<(), Unwritable> {
         let start = self.out.len();
@@ -138,8 +139,8 @@ impl<'o, 'a> Compound<'o, 'a> {
             out: self.out,
             additions: None,
         })?;
-        if let (Some(outer), Some(key)) = (&mut self.outer, key) {
-            outer.note(key, &mut *self.out, start);
+        if let (Some(outer), Some(said)) = (&mut self.outer, said) {
+            outer.note(said, &mut *self.out, start);
         }
         Ok(())
     }
@@ -288,10 +289,7 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         let additions = self.additions;
         let mut object = Compound::open(self.out, b"{", b"}");
         object.outer = additions.map(Outer::new);
-        Ok(MapCompound {
-            object,
-            key: String::new(),
-        })
+        Ok(MapCompound { object, said: None })
     }
 
     fn serialize_struct(
@@ -390,8 +388,8 @@ impl ser::SerializeStructVariant for Compound<'_, '_> {
 /// A map, whose keys come apart from their values.
 struct MapCompound<'o, 'a> {
     object: Compound<'o, 'a>,
-    /// The key under way; kept only where additions have to know it.
-    key: String,
+    /// What the key under way means to the additions.
+    said: Option<Said>,
 }
 
 impl ser::SerializeMap for MapCompound<'_, '_> {
@@ -399,22 +397,18 @@ impl ser::SerializeMap for MapCompound<'_, '_> {
     type Error = Unwritable;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Unwritable> {
-        let Self { object, key: kept } = self;
+        let Self { object, said } = self;
         object.comma();
-        let watched = object.outer.is_some();
         key.serialize(Text(|text: &str| {
             write_str(object.out, text);
-            if watched {
-                kept.clear();
-                kept.push_str(text);
-            }
+            *said = object.outer.as_ref().and_then(|outer| outer.which(text));
         }))?;
         self.object.out.push(b':');
         Ok(())
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unwritable> {
-        self.object.member_value(Some(&self.key), value)
+        self.object.member_value(self.said, value)
     }
 
     fn end(self) -> Result<(), Unwritable> {

@@ -327,7 +327,7 @@ fn diagnose(text: &str, known: Option<&'static str>) -> Refusal {
         Some(_) => Refusal {
             kind,
             id,
-            message: "\"params\" could not be read: a field is named twice or nested too deep"
+            message: "\"params\" could not be read: a field is named twice, or nested deeper than 127 levels"
                 .into(),
         },
         None => not_a_message(id, NEITHER),

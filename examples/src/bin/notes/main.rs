@@ -195,7 +195,7 @@ impl Notes {
 
 /// A note in the list of resources.
 fn listed(id: i64, title: &str) -> Resource {
-    Resource::builder(uri_of(id), title)
+    Resource::builder(uri_of(id), title.to_owned())
         .mime_type("text/markdown")
         .blocking(move |store: State<Store>| markdown(&store, id))
 }

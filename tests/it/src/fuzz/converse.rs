@@ -13,6 +13,10 @@ use turnbuckle_session::{
 
 use super::server::server;
 
+/// What a client can be asked.
+pub(super) const CAPABILITIES: &str =
+    r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
+
 /// A runtime whose clock stands still while anything is under way.
 pub(super) fn runtime() -> Runtime {
     let mut builder = Builder::new_current_thread();
@@ -30,6 +34,30 @@ pub(super) fn converse_with<'a>(
     server: &Server,
     frames: impl IntoIterator<Item = &'a [u8]>,
 ) -> Vec<String> {
+    hold(server, frames, None)
+}
+
+/// What a client does about what it hears.
+pub(super) enum Then {
+    Say(Vec<u8>),
+    Listen,
+    /// It ends its input.
+    Leave,
+}
+
+/// The same with a client that stays and does something about what it hears.
+pub(super) fn converse_on<'a>(
+    frames: impl IntoIterator<Item = &'a [u8]>,
+    hears: &mut dyn FnMut(&str) -> Then,
+) -> Vec<String> {
+    hold(server(), frames, Some(hears))
+}
+
+fn hold<'a>(
+    server: &Server,
+    frames: impl IntoIterator<Item = &'a [u8]>,
+    mut hears: Option<&mut dyn FnMut(&str) -> Then>,
+) -> Vec<String> {
     let (mut client, transport) = pair();
     for frame in frames {
         client.queue(frame);
@@ -45,17 +73,23 @@ pub(super) fn converse_with<'a>(
             Signal::new(),
         );
         let mut serve = pin!(serve);
-        let mut sending = true;
+        let (mut stays, mut sending) = (hears.is_some(), true);
         poll_fn(|cx| {
             loop {
-                if sending && client.poll_flush(cx).is_ready() {
+                if sending && client.poll_flush(cx).is_ready() && !stays {
                     client.close_sending();
                     sending = false;
                 }
                 let closed = serve.as_mut().poll(cx);
                 let before = answers.len();
                 while let Poll::Ready(Some(frame)) = client.poll_frame(cx) {
-                    answers.push(text(frame));
+                    let heard = text(frame);
+                    match hears.as_mut().map(|hears| hears(&heard)) {
+                        Some(Then::Say(said)) if stays => client.queue(&said),
+                        Some(Then::Leave) => stays = false,
+                        _ => {}
+                    }
+                    answers.push(heard);
                 }
                 if closed.is_ready() || answers.len() == before {
                     return closed;
@@ -82,7 +116,7 @@ pub(super) fn request(id: usize, method: &str, params: &str) -> Vec<u8> {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}"_meta":{{
         "io.modelcontextprotocol/protocolVersion":"{revision}",
-        "io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{"form":{{}}}}}}}}}}}}"#
+        "io.modelcontextprotocol/clientCapabilities":{CAPABILITIES}}}}}}}"#
     )
     .into_bytes()
 }

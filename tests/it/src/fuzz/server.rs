@@ -23,6 +23,9 @@ pub(super) const ASKING: &str = "ask";
 /// The tool that awaits what it asks.
 pub(super) const AWAITING: &str = "await";
 
+/// The tool that awaits everything that can be asked.
+pub(super) const GATHERING: &str = "gather";
+
 #[derive(Deserialize, JsonSchema)]
 struct Sum {
     /// The first summand.
@@ -35,6 +38,30 @@ struct Sum {
 struct Named {
     name: String,
     nights: u8,
+}
+
+/// A form with a field of each kind.
+#[derive(Deserialize, JsonSchema)]
+struct Booking {
+    /// Where to.
+    #[schemars(length(min = 1, max = 20))]
+    city: String,
+    #[schemars(range(min = 0.5, max = 9.5))]
+    rooms: Option<f64>,
+    #[serde(default)]
+    quiet: bool,
+    board: Board,
+    extras: Option<Vec<Board>>,
+    #[schemars(email)]
+    mail: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+enum Board {
+    /// Nothing
+    None,
+    /// Breakfast
+    Half,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -63,6 +90,7 @@ pub(super) fn server() -> &'static Server {
             )
             .tool(Tool::builder(ASKING).handler(async |(), context: Context| ask(&context)))
             .tool(Tool::builder(AWAITING).handler(wait))
+            .tool(Tool::builder(GATHERING).handler(gather))
             .tool(Tool::builder("none").handler(async |(), _: Context| String::new()))
             .prompt(
                 Prompt::builder("greet")
@@ -114,5 +142,32 @@ async fn wait(ask: Ask) -> Result<String, Failure> {
     Ok(format!(
         "{once} {}",
         u16::from(first.nights) + u16::from(second.nights)
+    ))
+}
+
+/// A form, then everything else at once, then a form that was put together by hand.
+async fn gather(ask: Ask) -> Result<String, Failure> {
+    let booking = ask.form::<Booking>("Where to?").await?;
+    let extras = booking.extras.unwrap_or_default();
+    let full = extras.iter().chain([&booking.board]);
+    let full = full.filter(|it| matches!(it, Board::Half)).count();
+    let price = booking.rooms.unwrap_or(1.0) * if booking.quiet { 2.0 } else { 1.0 };
+    let (roots, said, seen) = tokio::join!(
+        ask.roots().into_future(),
+        ask.sample("Is it nice there?").into_future(),
+        ask.url("Pay there.", "https://pay.example/1").into_future(),
+    );
+    let (roots, said) = (roots?, said?);
+    seen?;
+    let schema = ElicitationSchema::new().optional("sure", StringSchema::new());
+    let sure = ask.form_of(ElicitFormParams::new("Sure?", schema));
+    let sure = sure.key("yes").await?;
+    Ok(format!(
+        "{} {:?} {full} {price} {} {} {}",
+        booking.city,
+        booking.mail,
+        roots.len(),
+        said.model,
+        sure.content.is_some()
     ))
 }

@@ -2,31 +2,36 @@
 //! one of the server's own goes on, and none that was changed does.
 
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Value, json};
 use turnbuckle_wire::rpc::code;
 
-use super::converse::{answer, converse, request};
-use super::server::{ASKING, AWAITING};
+use super::converse::{CAPABILITIES, Then, answer, converse, converse_on, request};
+use super::server::{ASKING, AWAITING, GATHERING};
 use super::written::cut;
+
+/// The tools that ask.
+const TOOLS: [&str; 3] = [ASKING, AWAITING, GATHERING];
 
 /// The input, in two lines: a state as text, or any JSON in its place; the input responses as
 /// JSON, none if it is no JSON. A state that begins with `@` stands for one of the server's own, in
-/// which the following pairs of bytes change something: where, and to what.
+/// which the following pairs of bytes change something: where, and to what. In the legacy era there
+/// is no state: the responses answer the server's requests, in the order of their names.
 pub fn state(input: &[u8]) {
     let (state, responses) = cut(input, b'\n');
     let Ok(responses) = std::str::from_utf8(responses) else {
         return;
     };
     if let Some(changes) = state.strip_prefix(b"@") {
-        for tool in [ASKING, AWAITING] {
+        for tool in TOOLS {
             own(tool, changes, responses);
+            legacy(tool, responses);
         }
         return;
     }
     let Ok(state) = std::str::from_utf8(state) else {
         return;
     };
-    for tool in [ASKING, AWAITING] {
+    for tool in TOOLS {
         let text = serde_json::to_string(state).expect("a text has a JSON form");
         ask(tool, &text, responses);
         if is_json(state) {
@@ -97,4 +102,48 @@ fn ask(tool: &str, state: &str, responses: &str) -> Option<Value> {
             None
         }
     }
+}
+
+/// A call in a session, where questions are requests; what is no object refuses one.
+fn legacy(tool: &str, responses: &str) {
+    let Ok(Value::Object(responses)) = serde_json::from_str(responses) else {
+        return;
+    };
+    let mut responses = responses.into_iter();
+    let opening = format!(
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"2025-11-25",
+        "capabilities":{CAPABILITIES},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+    );
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool}});
+    let frames = [
+        opening,
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),
+        call.to_string(),
+    ];
+    let mut hears = |heard: &str| {
+        let heard: Value = serde_json::from_str(heard).expect("what is sent is JSON");
+        if heard["method"].is_null() {
+            return match heard["id"] == 1 {
+                true => Then::Leave,
+                false => Then::Listen,
+            };
+        }
+        match (responses.next(), &heard["id"]) {
+            (_, Value::Null) => Then::Listen,
+            (None, _) => Then::Leave,
+            (Some((_, response)), id) => {
+                let (kind, response) = match response.is_object() {
+                    true => ("result", response),
+                    false => (
+                        "error",
+                        json!({"code": -1, "message": response.to_string()}),
+                    ),
+                };
+                let answer = json!({"jsonrpc": "2.0", "id": id, kind: response});
+                Then::Say(answer.to_string().into_bytes())
+            }
+        }
+    };
+    let said = converse_on(frames.iter().map(String::as_bytes), &mut hears);
+    assert!(said.len() >= 2, "a question or an answer");
 }

@@ -25,14 +25,8 @@ impl Wires {
     /// Both ends of a new stream, the client's and the server's, and its number.
     pub(super) fn stream(&self, carries: Carries) -> (DuplexStream, DuplexStream, usize) {
         let wire = self.trace.open();
-        // A request that was given up has to fit: hyper's client waits until all that it began to
-        // write is taken, for ever if it must.
-        let window = match carries {
-            Carries::Lines => self.script.window,
-            Carries::Bytes => self.script.window.max(1024),
-        };
-        let (client, near) = duplex(window);
-        let (far, server) = duplex(window);
+        let (client, near) = duplex(self.script.window);
+        let (far, server) = duplex(self.script.window);
         let (from_client, to_client) = split(near);
         let (from_server, to_server) = split(far);
         let there = Lane::new(self, wire, Toward::Server, carries);

@@ -12,6 +12,7 @@ use http_body::{Body, Frame};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::task::JoinHandle;
 use tower_service::Service;
 use turnbuckle_http::{HttpFailure, RequestBody};
 
@@ -40,7 +41,41 @@ impl<S> fmt::Debug for OverWire<S> {
     }
 }
 
-type Asking = Pin<Box<dyn Future<Output = Result<Response<Incoming>, HttpFailure>> + Send>>;
+type Asking = Pin<Box<dyn Future<Output = Result<Response<Answer>, HttpFailure>> + Send>>;
+
+/// The body of an answer.
+#[derive(Debug)]
+pub struct Answer {
+    body: Incoming,
+    _driven: Driven,
+}
+
+/// What drives a connection. It ends with the request that is given up, or with its answer: hyper
+/// waits until all that it began to write is taken, for ever if it must.
+#[derive(Debug)]
+struct Driven(JoinHandle<hyper::Result<()>>);
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+}
 
 impl<S, B> Service<Request<RequestBody>> for OverWire<S>
 where
@@ -50,7 +85,7 @@ where
     B: Body<Data = Bytes> + Unpin + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    type Response = Response<Incoming>;
+    type Response = Response<Answer>;
     type Error = HttpFailure;
     type Future = Asking;
 
@@ -107,8 +142,12 @@ impl<S> OverWire<S> {
             let (mut sender, connection) = hyper::client::conn::http1::handshake(io)
                 .await
                 .map_err(broken)?;
-            tokio::spawn(connection);
-            sender.send_request(request).await.map_err(broken)
+            let driven = Driven(tokio::spawn(connection));
+            let answer = sender.send_request(request).await.map_err(broken)?;
+            Ok(answer.map(|body| Answer {
+                body,
+                _driven: driven,
+            }))
         })
     }
 }

@@ -7,6 +7,8 @@
     reason = "tests fail by panicking"
 )]
 
+#[cfg(unix)]
+mod cut;
 mod floods;
 mod leftovers;
 mod processes;

@@ -1,11 +1,13 @@
 //! The headers that mirror a request of the modern era.
 
+use http::Method as Verb;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::modern_meta;
 use turnbuckle_it::web::{Ask, Web};
 use turnbuckle_server::{Context, RawArguments, Server, Tool};
 use turnbuckle_session::Revision;
 
+use crate::http::busy;
 use crate::servers::echo_builder;
 use crate::support::{code, schema};
 
@@ -262,5 +264,33 @@ async fn an_unsafe_integer_is_refused() {
     for size in ["9007199254740991", "-9007199254740991"] {
         let ask = with_size(size);
         passes(ask.header("mcp-param-size", size), size).await;
+    }
+}
+
+/// The map of a request's headers is that of its response, and nothing in it stays.
+#[tokio::test(start_paused = true)]
+async fn no_header_of_a_request_comes_back() {
+    let web = Web::new(&busy());
+    let session = web.open(Revision::NEWEST_LEGACY).await;
+    let note = json!({"jsonrpc": "2.0", "method": "notifications/x"});
+    for ask in [
+        web.call("echo", json!({"text": "t"})),
+        web.call("sleep", json!({"seconds": 2})),
+        web.call("nobody", json!({})),
+        web.post("{"),
+        web.ask(Verb::PUT),
+        web.ask(Verb::OPTIONS),
+        session.call(1, "echo", &json!({"text": "t"})),
+        session.post(&note),
+        session.get(),
+        session.delete(),
+    ] {
+        let ask = ask
+            .header("authorization", "Bearer secret")
+            .header("cookie", "id=secret")
+            .and_header("x-own", "secret");
+        let got = ask.send().await;
+        let sent = ["authorization", "cookie", "x-own", "accept", "host"];
+        assert!(sent.iter().all(|name| got.header(name).is_none()));
     }
 }

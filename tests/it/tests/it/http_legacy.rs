@@ -141,7 +141,14 @@ async fn what_accept_names_is_enough_if_one_is_ours() {
         "application/*",
     ] {
         let ask = session.request(1, "ping", &json!({}));
-        assert_eq!(ask.header("accept", accept).send().await.status, 200);
+        let got = ask.header("accept", accept).send().await;
+        assert_eq!(got.status, 200);
+        assert_eq!(got.is_stream(), accept == "text/event-stream");
+        let answer = match got.is_stream() {
+            true => got.events().message().await,
+            false => got.json().await,
+        };
+        assert_eq!(answer["id"], 1);
     }
     let ask = session.request(1, "ping", &json!({})).without("accept");
     assert_eq!(ask.send().await.status, 200);

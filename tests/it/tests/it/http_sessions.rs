@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
 use turnbuckle_http::Config;
 use turnbuckle_it::web::{Web, sessions};
 use turnbuckle_server::{Context, Server, Tool};
@@ -18,8 +19,8 @@ use crate::support::{code, principal};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A server that counts the handlers of `hold` that are there.
-/// A server whose tool never ends, and how many of its calls there are.
+/// A server whose tools never end, and how many of their calls there are: one is quiet, and one is
+/// woken all the time.
 pub(crate) fn holding() -> (Server, Arc<AtomicUsize>) {
     struct Here(Arc<AtomicUsize>);
     impl Drop for Here {
@@ -28,17 +29,30 @@ pub(crate) fn holding() -> (Server, Arc<AtomicUsize>) {
         }
     }
     let here = Arc::new(AtomicUsize::new(0));
-    let count = here.clone();
-    let hold = move |(): (), _: Context| {
+    let come = |count: &Arc<AtomicUsize>| {
         count.fetch_add(1, Ordering::SeqCst);
-        let here = Here(count.clone());
+        Here(count.clone())
+    };
+    let (count, awake) = (here.clone(), here.clone());
+    let hold = move |(): (), _: Context| {
+        let here = come(&count);
         async move {
             std::future::pending::<()>().await;
             drop(here);
         }
     };
+    let wake = move |(): (), _: Context| {
+        let here = come(&awake);
+        async move {
+            let _here = here;
+            for _ in 0..u64::MAX {
+                tokio::time::sleep(Duration::from_millis(7)).await;
+            }
+        }
+    };
     let server = echo_builder()
         .tool(Tool::builder("hold").handler(hold))
+        .tool(Tool::builder("wake").handler(wake))
         .build()
         .unwrap();
     (server, here)
@@ -255,6 +269,41 @@ async fn a_deleted_session_takes_everything_with_it() {
     let ended = waited.expect("it ends in the handler's grace").unwrap();
     assert!(ended.events().messages().await.is_empty());
     assert_eq!(here.load(Ordering::SeqCst), 0);
+}
+
+/// However far its calls are: polled in place, on a task, or on a stream.
+#[tokio::test(start_paused = true)]
+async fn a_session_is_deleted_at_any_time_of_its_calls() {
+    let waits = Duration::from_millis(200);
+    let grace = Limits::default().cancel_grace;
+    for revision in sessions() {
+        for pause in [0, 1, 50, 199, 200, 201, 300] {
+            for tool in ["hold", "wake"] {
+                let (server, here) = holding();
+                let web = Web::with(&server, Config::new().json_wait(waits));
+                let session = web.open(revision).await;
+                let mut calls = JoinSet::new();
+                for id in 1..=3 {
+                    let call = session.call(id, tool, &json!({})).send();
+                    calls.spawn(async move { call.await.events().messages().await });
+                    tokio::task::yield_now().await;
+                }
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+                assert_eq!(here.load(Ordering::SeqCst), 3, "{revision} {pause} {tool}");
+                let deleted = Instant::now();
+                assert_eq!(session.delete().send().await.status, 204);
+                for messages in calls.join_all().await {
+                    assert!(messages.is_empty(), "{revision} {pause} {tool}");
+                }
+                let took = deleted.elapsed();
+                assert!(took <= grace, "{revision} {pause} {tool}: {took:?}");
+                tokio::time::sleep(grace + Duration::from_millis(1)).await;
+                assert_eq!(here.load(Ordering::SeqCst), 0, "{revision} {pause} {tool}");
+                let gone = session.request(9, "ping", &json!({})).send().await;
+                assert_eq!(gone.status, 404);
+            }
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -22,13 +22,13 @@ fn server(items: usize, page: usize) -> Server {
         let name = format!("n{n}");
         builder = builder
             .tool(taking(&name, json!({"type": "object"})))
-            .prompt(Prompt::builder(&name).handler(async |(): (), _: Context| String::new()))
+            .prompt(Prompt::builder(name.clone()).handler(async |(): (), _: Context| String::new()))
             .resource(
-                Resource::builder(format!("n:{n}"), &name)
+                Resource::builder(format!("n:{n}"), name.clone())
                     .handler(async |_: Reading, _: Context| ""),
             )
             .resource(
-                Resource::builder(format!("n:{n}/{{x}}"), &name)
+                Resource::builder(format!("n:{n}/{{x}}"), name)
                     .handler(async |_: Reading, _: Context| ""),
             );
     }

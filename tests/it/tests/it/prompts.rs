@@ -154,7 +154,8 @@ fn arguments_are_read_from_text() {
         Prompt::builder("bare").handler(async |Args(_): Args<String>, _: Context| String::new());
     assert!(reason(builder().prompt(bare).build()).contains("object"));
     for name in ["", "a\nb", &"x".repeat(257)] {
-        let named = Prompt::builder(name).handler(async |(): (), _: Context| String::new());
+        let named =
+            Prompt::builder(name.to_owned()).handler(async |(): (), _: Context| String::new());
         assert!(builder().prompt(named).build().is_err(), "{name:?}");
     }
 }

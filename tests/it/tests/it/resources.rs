@@ -72,7 +72,9 @@ fn from_base64(text: &str) -> Vec<u8> {
 // requirement: dc2c9c6aa9c4
 #[test]
 fn a_malformed_uri_is_refused_at_registration() {
-    let at = |uri: &str| Resource::builder(uri, "r").handler(async |_: Reading, _: Context| "");
+    let at = |uri: &str| {
+        Resource::builder(uri.to_owned(), "r").handler(async |_: Reading, _: Context| "")
+    };
     for uri in ["file:///a%20b", "note:1", "git+ssh://host/x?y=[1]#z"] {
         assert!(builder().resource(at(uri)).build().is_ok(), "{uri}");
     }

@@ -76,7 +76,7 @@ pub(crate) fn schema(schema: Value) -> Schema {
 
 /// A tool that takes what `input` allows and says nothing.
 pub(crate) fn taking(name: &str, input: Value) -> Tool {
-    Tool::builder(name)
+    Tool::builder(name.to_owned())
         .handler(async |_: RawArguments| ())
         .input_schema(schema(input))
 }

@@ -369,7 +369,7 @@ async fn structured_output_off_its_schema_is_an_error() {
 // requirement: 153749625378
 #[tokio::test(start_paused = true)]
 async fn the_list_is_what_the_client_may_see() {
-    let says = |name: &str| Tool::builder(name).handler(async |(): (), _: Context| "ran");
+    let says = |name: &'static str| Tool::builder(name).handler(async |(): (), _: Context| "ran");
     let server = builder()
         .tool(says("all"))
         .tool(says("adas").visible_to(|who| who.is_some_and(|who| who.subject == "ada")))

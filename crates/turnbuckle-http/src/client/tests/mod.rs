@@ -6,6 +6,7 @@ mod sse;
 mod standalone;
 mod statuses;
 mod streams;
+mod wire;
 
 use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
@@ -320,7 +321,7 @@ pub(super) fn parcel(kind: ParcelKind) -> Parcel {
     Parcel {
         frame: format!(r#"{{"jsonrpc":"2.0","method":"m"{id}}}"#).into(),
         kind,
-        headers: vec![("mcp-method".into(), "m".to_owned())],
+        headers: vec![("mcp-method".into(), "m".into())],
     }
 }
 

@@ -89,7 +89,8 @@ impl Project for CallToolResult {
     }
 
     fn restore(&mut self) {
-        if self.meta.raw(WRAPPED_MARK) != Some(&mark()) {
+        let said = self.meta.raw(WRAPPED_MARK);
+        if said.is_none_or(|said| *said != mark()) {
             return;
         }
         let wrapped = self

@@ -43,7 +43,7 @@ async fn a_server_that_stops_reading_is_not_written_to_for_ever() {
             assert_eq!((began.elapsed(), client.in_flight()), (MINUTE, (0, 0)));
         }
         tokio::time::sleep(MINUTE).await;
-        assert_eq!(tasks(), before, "what cannot be said is forgotten");
+        assert!(tasks() <= before, "what cannot be said is forgotten");
         let began = Instant::now();
         client.close().await;
         assert!(began.elapsed() <= Duration::from_secs(2));
@@ -61,14 +61,15 @@ async fn a_server_that_takes_no_cancellation_and_no_answer_holds_no_task() {
         (is_word || heard.method() == "notifications/cancelled").then(|| vec![Step::Hang])
     });
     let client = Way::Web.connect(&peer).await;
-    let before = (tasks(), peer.standing());
+    let (before, standing) = (tasks(), peer.standing());
     for _ in 0..20 {
         let error = text_of(&client, FAULTY).await.unwrap_err();
         assert!(is_silence(&error), "{error}");
     }
     tokio::time::sleep(2 * MINUTE).await;
     assert_eq!(peer.told_of("notifications/cancelled").len(), 20);
-    assert_eq!((tasks(), peer.standing()), before);
+    assert!(tasks() <= before);
+    assert_eq!(peer.standing(), standing);
 }
 
 #[tokio::test(start_paused = true)]

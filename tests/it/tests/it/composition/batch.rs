@@ -6,15 +6,15 @@ use turnbuckle_server::{Prompt, Resource, Server, Tool};
 
 use crate::support::{call, code, listed, message, text};
 
-fn tool(name: &str, says: &'static str) -> Tool {
+fn tool(name: &'static str, says: &'static str) -> Tool {
     Tool::builder(name).handler(move || says)
 }
 
-fn prompt(name: &str) -> Prompt {
+fn prompt(name: &'static str) -> Prompt {
     Prompt::builder(name).handler(|| "prompted")
 }
 
-fn resource(uri: &str) -> Resource {
+fn resource(uri: &'static str) -> Resource {
     Resource::builder(uri, "r").handler(|| "read")
 }
 

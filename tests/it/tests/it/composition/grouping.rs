@@ -8,7 +8,7 @@ use turnbuckle_types::Principal;
 use crate::support::{call, code, connect_as, listed, message, principal, result, text};
 
 fn tool(name: &str) -> Tool {
-    Tool::builder(name).handler(|| "called")
+    Tool::builder(name.to_owned()).handler(|| "called")
 }
 
 /// A server's builder with one of each kind, all of which tell its state.

@@ -174,7 +174,7 @@ impl Service<Call> for Gate {
 
 #[tokio::test(start_paused = true)]
 async fn a_layer_answers_itself_fails_and_changes_failures() {
-    let failing = |name: &str| Tool::builder(name).handler(async || Err::<(), _>("hard"));
+    let failing = |name: &'static str| Tool::builder(name).handler(async || Err::<(), _>("hard"));
     let server = Server::new("s", "1")
         .group(
             Group::new()

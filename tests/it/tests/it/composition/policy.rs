@@ -33,7 +33,7 @@ impl Busy {
         self
     }
 
-    pub(super) fn tool(&self, name: &str) -> Tool {
+    pub(super) fn tool(&self, name: &'static str) -> Tool {
         let busy = self.clone();
         Tool::builder(name).handler(move || {
             let busy = busy.clone();
@@ -59,7 +59,7 @@ impl Busy {
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A handler that never ends by itself, and notes that it was cancelled and dropped.
-fn endless(name: &str, seen: &Arc<Mutex<Vec<String>>>) -> Tool {
+fn endless(name: &'static str, seen: &Arc<Mutex<Vec<String>>>) -> Tool {
     struct Dropped(Arc<Mutex<Vec<String>>>, Instant);
     impl Drop for Dropped {
         fn drop(&mut self) {

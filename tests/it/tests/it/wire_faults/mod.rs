@@ -4,6 +4,7 @@
 mod closing;
 mod exchanges;
 mod losing;
+mod resuming;
 mod seeded;
 
 use exchanges::{Exchange, Place, Run, at_length, converse, places};

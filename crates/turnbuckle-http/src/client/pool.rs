@@ -1,0 +1,96 @@
+//! Connections that rest between requests.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use http::uri::Authority;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use super::wire::Wire;
+
+/// Connections that may rest at once; the one that has rested longest makes room.
+const MOST: usize = 32;
+
+/// How long one may rest: it is given up before common servers do (5 s), lest a request meet its
+/// end.
+pub(crate) const IDLE: Duration = Duration::from_secs(4);
+
+/// The resting connections of one client.
+#[derive(Default)]
+pub(crate) struct Pool(Mutex<Resting>);
+
+#[derive(Default)]
+struct Resting {
+    /// Whoever began to rest last is last.
+    wires: Vec<(Instant, Box<Wire>)>,
+    /// Somebody looks after those that rest too long.
+    swept: bool,
+}
+
+impl Pool {
+    fn resting(&self) -> MutexGuard<'_, Resting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection to `authority` that was used last. It may have been closed meanwhile.
+    pub(crate) fn take(&self, authority: &Authority) -> Option<Box<Wire>> {
+        let (since, wire) = {
+            let mut resting = self.resting();
+            let wires = &mut resting.wires;
+            let at = wires.iter().rposition(|(_, wire)| wire.leads_to(authority));
+            wires.remove(at?)
+        };
+        (since.elapsed() < IDLE).then_some(wire)
+    }
+
+    /// Keeps a connection for another request.
+    pub(crate) fn put(self: &Arc<Self>, wire: Box<Wire>) {
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        let mut resting = self.resting();
+        if resting.wires.len() >= MOST {
+            resting.wires.remove(0);
+        }
+        resting.wires.push((Instant::now(), wire));
+        if !std::mem::replace(&mut resting.swept, true) {
+            runtime.spawn(Sweeper(Arc::downgrade(self)).run());
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.resting().wires.len()
+    }
+}
+
+/// Closes what rests too long, for as long as anything rests.
+struct Sweeper(Weak<Pool>);
+
+impl Sweeper {
+    async fn run(mut self) {
+        loop {
+            tokio::time::sleep(IDLE).await;
+            let Some(pool) = self.0.upgrade() else {
+                return;
+            };
+            let mut resting = pool.resting();
+            resting.wires.retain(|(since, _)| since.elapsed() < IDLE);
+            if resting.wires.is_empty() {
+                resting.swept = false;
+                self.0 = Weak::new();
+                return;
+            }
+        }
+    }
+}
+
+/// Its runtime may end before it does.
+impl Drop for Sweeper {
+    fn drop(&mut self) {
+        if let Some(pool) = self.0.upgrade() {
+            pool.resting().swept = false;
+        }
+    }
+}

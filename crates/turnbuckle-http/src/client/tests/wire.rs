@@ -1,0 +1,181 @@
+//! Connections over bare sockets: used again, replaced, given up.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http_body_util::BodyExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Barrier, Notify, mpsc};
+
+use super::super::wire::Plain;
+use super::*;
+
+const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood";
+
+/// Reads one request without a body; whether there was one.
+async fn take(socket: &mut TcpStream) -> bool {
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"\r\n\r\n") {
+        if socket.read_buf(&mut seen).await.unwrap_or(0) == 0 {
+            return false;
+        }
+    }
+    true
+}
+
+/// A server that answers each connection as `serve` does; its URL, and how many connections it had.
+async fn listen<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> (String, Arc<AtomicUsize>)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(serve(socket));
+        }
+    });
+    (url, count)
+}
+
+async fn keep_answering(mut socket: TcpStream) {
+    while take(&mut socket).await {
+        socket.write_all(GOOD).await.unwrap();
+    }
+}
+
+fn get(url: &str) -> Request<RequestBody> {
+    let mut request = Request::new(RequestBody::default());
+    *request.uri_mut() = url.parse().unwrap();
+    request
+        .headers_mut()
+        .insert("host", "server.example".parse().unwrap());
+    request
+}
+
+fn plain() -> Plain {
+    Plain::new(Duration::from_secs(10))
+}
+
+async fn ask(plain: &Plain, url: &str) -> Result<Bytes, HttpFailure> {
+    let answer = plain.clone().ask(get(url)).await?;
+    Ok(answer.into_body().collect().await?.to_bytes())
+}
+
+#[tokio::test]
+async fn a_connection_rests_until_it_is_used_again_and_not_for_long() {
+    let (url, count) = listen(keep_answering).await;
+    let plain = plain();
+    for _ in 0..3 {
+        assert_eq!(ask(&plain, &url).await.unwrap(), "good");
+        assert_eq!(plain.resting(), 1);
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+    tokio::time::pause();
+    tokio::time::sleep(Duration::from_secs(9)).await;
+    assert_eq!(plain.resting(), 0);
+    tokio::time::resume();
+    assert_eq!(ask(&plain, &url).await.unwrap(), "good");
+    assert_eq!(count.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn a_connection_that_was_closed_while_it_rested_costs_no_request() {
+    let (url, count) = listen(|mut socket| async move {
+        take(&mut socket).await;
+        socket.write_all(GOOD).await.unwrap();
+    })
+    .await;
+    let plain = plain();
+    for number in 1..=3 {
+        assert_eq!(ask(&plain, &url).await.unwrap(), "good");
+        assert_eq!(count.load(Ordering::Relaxed), number);
+    }
+}
+
+#[tokio::test]
+async fn so_many_connections_rest_and_no_more() {
+    let all = Arc::new(Barrier::new(40));
+    let (url, count) = listen(move |mut socket| {
+        let all = all.clone();
+        async move {
+            take(&mut socket).await;
+            all.wait().await;
+            socket.write_all(GOOD).await.unwrap();
+            let _ = socket.read_u8().await;
+        }
+    })
+    .await;
+    let plain = plain();
+    let asked: Vec<_> = (0..40)
+        .map(|_| {
+            let (plain, url) = (plain.clone(), url.clone());
+            tokio::spawn(async move { ask(&plain, &url).await.unwrap() })
+        })
+        .collect();
+    for asked in asked {
+        assert_eq!(asked.await.unwrap(), "good");
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 40);
+    assert_eq!(plain.resting(), 32);
+}
+
+#[tokio::test]
+async fn who_gives_a_request_up_closes_its_connection_wherever_it_is() {
+    const LARGE: usize = 64 << 20;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let given_up = Arc::new(Notify::new());
+    let reads_on = given_up.clone();
+    let (url, _) = listen(move |mut socket| {
+        let (tell, reads_on) = (tell.clone(), reads_on.clone());
+        async move {
+            let mut piece = vec![0; 64];
+            let mut came = socket.read(&mut piece).await.unwrap();
+            if piece.starts_with(b"GET ") {
+                let half = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf";
+                socket.write_all(half).await.unwrap();
+            }
+            tell.send(came).unwrap();
+            reads_on.notified().await;
+            piece.resize(1 << 20, 0);
+            while let Ok(more @ 1..) = socket.read(&mut piece).await {
+                came += more;
+            }
+            tell.send(came).unwrap();
+        }
+    })
+    .await;
+    let plain = plain();
+
+    // Nothing is answered, and more is to be sent than there is room for on the way.
+    let mut large = get(&url);
+    *large.method_mut() = Method::POST;
+    *large.body_mut() = Bytes::from(vec![b' '; LARGE]).into();
+    let asking = tokio::spawn(plain.clone().ask(large));
+    assert_eq!(told.recv().await, Some(64));
+    asking.abort();
+    assert!(asking.await.is_err_and(|error| error.is_cancelled()));
+    given_up.notify_one();
+    assert!(told.recv().await.unwrap() < LARGE);
+
+    // Half of the answer is read.
+    let answered = plain.clone().ask(get(&url)).await.unwrap();
+    let mut body = answered.into_body();
+    assert!(body.frame().await.unwrap().is_ok());
+    assert!(told.recv().await.is_some());
+    drop(body);
+    given_up.notify_one();
+    assert!(told.recv().await.is_some());
+    assert_eq!(plain.resting(), 0);
+}
+
+#[tokio::test]
+async fn what_is_no_http_url_is_not_asked() {
+    for url in ["https://127.0.0.1:1/", "/mcp"] {
+        let failure = ask(&plain(), url).await.unwrap_err();
+        assert_eq!(failure, HttpFailure::unreachable("this is no http: URL"));
+    }
+}

@@ -1,0 +1,194 @@
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use turnbuckle_server::{Server, Tool};
+use turnbuckle_wire::revision::Revision;
+
+use super::*;
+
+/// The server's end of a connection: what comes in, piece by piece, and each write.
+struct Wire {
+    pieces: VecDeque<Vec<u8>>,
+    writes: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        // Without a piece it is the end of the input.
+        into.put_slice(&self.pieces.pop_front().unwrap_or_default());
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Wire {
+    fn write(&self, bytes: Vec<u8>) -> Poll<io::Result<usize>> {
+        let length = bytes.len();
+        self.writes.lock().unwrap().push(bytes);
+        Poll::Ready(Ok(length))
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.write(bytes.to_vec())
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.write(parts.iter().flat_map(|part| part.iter().copied()).collect())
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A server with a tool that is ready at once, one that is not, and one that never is.
+fn service() -> StreamableHttp {
+    let server = Server::new("s", "1")
+        .tool(Tool::builder("now").handler(|| "here"))
+        .tool(Tool::builder("soon").handler(async || {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            "here"
+        }))
+        .tool(Tool::builder("never").handler(async || std::future::pending::<&str>().await));
+    StreamableHttp::new(server.build().unwrap(), Config::new())
+}
+
+/// The id of a new session.
+async fn session(service: &StreamableHttp) -> String {
+    let version = Revision::NEWEST_LEGACY;
+    let initialize = format!(
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+    );
+    let request = Request::post("http://localhost/mcp")
+        .header("Host", "localhost")
+        .header("Content-Type", "application/json")
+        .body(Full::<Bytes>::from(initialize));
+    let response = service.answer(request.unwrap()).await;
+    let id = response.headers()["mcp-session-id"].to_str().unwrap();
+    id.to_owned()
+}
+
+fn post(session: &str, tool: &str, accept: &str) -> String {
+    let body =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}"}}}}"#);
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Accept: {accept}\r\nMcp-Session-Id: {session}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Each write that a request over a connection of its own causes.
+async fn writes(service: &StreamableHttp, request: String) -> Vec<String> {
+    let writes: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
+    let wire = Wire {
+        pieces: [request.into_bytes()].into(),
+        writes: writes.clone(),
+    };
+    let answer = service_fn(|request| async { Ok::<_, Infallible>(service.answer(request).await) });
+    let mut builder = http1::Builder::new();
+    let served = builder.half_close(true);
+    served
+        .serve_connection(TokioIo::new(wire), answer)
+        .await
+        .unwrap();
+    let writes = std::mem::take(&mut *writes.lock().unwrap());
+    let text = |write| String::from_utf8(write).unwrap();
+    writes.into_iter().map(text).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_streams_alone_gets_one_event_in_one_write() {
+    let service = service();
+    let session = session(&service).await;
+    for tool in ["now", "soon"] {
+        let request = post(&session, tool, "text/event-stream");
+        let writes = writes(&service, request).await;
+        let [answer] = &writes[..] else {
+            panic!("not one write: {writes:#?}");
+        };
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains("content-type: text/event-stream"), "{head}");
+        assert!(head.contains("x-accel-buffering: no"), "{head}");
+        let length = format!("content-length: {}", body.len());
+        assert!(head.contains(&length), "{head}");
+        let event = body.strip_prefix("event: message\ndata: ").unwrap();
+        let data = event.strip_suffix("\n\n").unwrap();
+        assert!(!data.contains('\n') && data.contains("here"), "{data}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_leaves_in_one_write() {
+    let service = service();
+    let session = session(&service).await;
+    for tool in ["now", "soon"] {
+        let request = post(&session, tool, "application/json, text/event-stream");
+        let writes = writes(&service, request).await;
+        assert_eq!(writes.len(), 1, "{writes:#?}");
+        assert!(writes[0].contains("content-type: application/json"));
+        assert!(writes[0].contains("here"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_late_comes_as_a_stream() {
+    let service = service();
+    let session = session(&service).await;
+    let began = tokio::time::Instant::now();
+    let request = Request::post("http://localhost/mcp")
+        .header("Host", "localhost")
+        .header("Content-Type", "application/json")
+        .header("Mcp-Session-Id", session)
+        .body(Full::<Bytes>::from(
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"never"}}"#,
+        ));
+    let response = service.answer(request.unwrap()).await;
+    let waited = began.elapsed();
+    let json_wait = Config::new().json_wait;
+    assert!(waited >= json_wait && waited < 2 * json_wait, "{waited:?}");
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    let first = response.into_body().frame().await.unwrap().unwrap();
+    assert!(
+        first.into_data().unwrap().starts_with(b"id: "),
+        "it is primed"
+    );
+}
+
+#[test]
+fn what_is_under_way_is_small() {
+    let service = service();
+    let request = Request::new(Full::<Bytes>::default());
+    let answer = service.answer(request);
+    let size = size_of_val(&answer);
+    assert!(size < 2048, "an answer under way has {size} bytes");
+}

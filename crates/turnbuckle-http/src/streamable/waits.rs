@@ -1,0 +1,228 @@
+//! What was posted and is not answered at once: it waits a while for its answer, which alone is
+//! JSON, and behind anything else or late comes as a stream.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::time::Instant;
+use turnbuckle_session::{Answer, Exchanged, Route as _, Underway};
+
+use super::Events;
+use super::alarm::Place;
+use super::endpoint::{Endpoint, legacy_answer};
+use super::events::EndOnDrop;
+use super::post::Post;
+use super::stream::{Awaited, First};
+use crate::body::ResponseBody;
+use crate::event;
+use crate::reply::{Reply, stream};
+
+/// What a POST comes to when it is taken up.
+pub(super) enum Taken<'a> {
+    Answered(Reply),
+    Waits(Waits<'a>),
+}
+
+impl From<Reply> for Taken<'_> {
+    fn from(reply: Reply) -> Self {
+        Self::Answered(reply)
+    }
+}
+
+/// A POST that waits.
+pub(super) struct Waits<'a> {
+    endpoint: &'a Endpoint,
+    /// Where it is told that it has waited long enough, once it waits.
+    place: Option<Place<'a>>,
+    /// Nothing once it is answered.
+    request: Option<Request>,
+}
+
+/// What is waited for.
+enum Request {
+    /// A request in an exchange of its own.
+    Exchange {
+        going: Exchanged,
+        answered: fn(Answer) -> Reply,
+    },
+    /// One of a legacy session, or a batch. Giving up the wait ends nothing: what was begun goes on.
+    Legacy(Legacy),
+}
+
+struct Legacy {
+    post: Arc<Post>,
+    awaited: Awaited,
+    underway: Option<Underway>,
+    /// What ends the session of one that has it alone.
+    end: Option<EndOnDrop>,
+}
+
+impl<'a> Waits<'a> {
+    /// Waits for the answer of an exchange.
+    pub(super) fn exchange(
+        endpoint: &'a Endpoint,
+        mut going: Exchanged,
+        answered: fn(Answer) -> Reply,
+    ) -> Self {
+        if endpoint.ends_within_wait() {
+            going.detach();
+        }
+        Self {
+            endpoint,
+            place: None,
+            request: Some(Request::Exchange { going, answered }),
+        }
+    }
+
+    /// Waits for the answer of what was posted in a session, or alone.
+    pub(super) fn legacy(
+        endpoint: &'a Endpoint,
+        post: Arc<Post>,
+        underway: Option<Underway>,
+        end: Option<EndOnDrop>,
+    ) -> Self {
+        let underway = underway.filter(|_| !endpoint.ends_within_wait());
+        let legacy = Legacy {
+            awaited: post.stream().awaited(),
+            post,
+            underway,
+            end,
+        };
+        Self {
+            endpoint,
+            place: None,
+            request: Some(Request::Legacy(legacy)),
+        }
+    }
+
+    /// The reply: the answer, or a stream in which it comes.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
+        let first = match &mut self.request {
+            Some(Request::Exchange { going, answered }) => match going.poll_next(cx) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(Some(Err(answer))) => return Poll::Ready(answered(answer)),
+                Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(frame)),
+                Poll::Ready(None) => return Poll::Ready(ended()),
+            },
+            Some(Request::Legacy(legacy)) => match legacy.poll_first(cx) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(First::Answer(answer)) => return Poll::Ready(legacy_answer(answer)),
+                Poll::Ready(First::Stream) => Poll::Ready(None),
+                Poll::Ready(First::Nothing) => return Poll::Ready(ended()),
+            },
+            None => return Poll::Ready(ended()),
+        };
+        if first.is_pending() && self.poll_alarm(cx).is_pending() {
+            return Poll::Pending;
+        }
+        let first = match first {
+            Poll::Ready(first) => first,
+            Poll::Pending => None,
+        };
+        Poll::Ready(match self.request.take() {
+            Some(Request::Exchange { going, .. }) => self.endpoint.exchanged(first, going, cx),
+            Some(Request::Legacy(legacy)) => legacy.streamed(self.endpoint),
+            None => ended(),
+        })
+    }
+
+    /// Ready when it has waited long enough.
+    fn poll_alarm(&mut self, cx: &Context<'_>) -> Poll<()> {
+        if let Some(place) = &self.place {
+            return place.poll(cx);
+        }
+        if self.endpoint.config.json_wait.is_zero() {
+            return Poll::Ready(());
+        }
+        let now = Instant::now();
+        match &mut self.request {
+            Some(Request::Exchange { going, .. }) => going.waits_since(now.into_std()),
+            Some(Request::Legacy(Legacy {
+                underway: Some(underway),
+                ..
+            })) => underway.waits_since(now.into_std()),
+            _ => {}
+        }
+        self.place = Some(self.endpoint.alarm.place(now, cx));
+        Poll::Pending
+    }
+}
+
+impl Legacy {
+    fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<First> {
+        if let Some(underway) = &mut self.underway
+            && let Poll::Ready(answer) = underway.poll(cx)
+        {
+            self.underway = None;
+            match answer {
+                Some(answer) if self.post.is_silent() => {
+                    return Poll::Ready(First::Answer(answer));
+                }
+                answer => self.post.done(answer),
+            }
+        }
+        self.post.stream().poll_first(cx)
+    }
+
+    fn streamed(self, endpoint: &Endpoint) -> Reply {
+        // Its handler goes on in a task of its own.
+        drop(self.underway);
+        let Some(reader) = self.awaited.reader() else {
+            return ended();
+        };
+        match (&*self.post, self.end) {
+            (Post::InSession { open, .. }, _) => endpoint.streamed(open, reader),
+            (Post::Alone(_), end) => {
+                reader.stream().open(false);
+                let keep_alive = endpoint.config.keep_alive;
+                stream(ResponseBody::events(Events::of_one_alone(
+                    reader, end, keep_alive,
+                )))
+            }
+        }
+    }
+}
+
+impl Endpoint {
+    /// Whether a handler is given up before its answer becomes a stream: then somebody has to look
+    /// after it meanwhile.
+    fn ends_within_wait(&self) -> bool {
+        self.config.limits.handler_deadline <= self.config.json_wait
+    }
+
+    /// The stream of an exchange. What is there with its first message leaves with that.
+    fn exchanged(
+        &self,
+        first: Option<Vec<u8>>,
+        mut going: Exchanged,
+        cx: &mut Context<'_>,
+    ) -> Reply {
+        let mut events = Vec::new();
+        if let Some(first) = first {
+            event::append_message(&mut events, &first);
+        }
+        loop {
+            match going.poll_next(cx) {
+                Poll::Ready(Some(Ok(frame))) => event::append_message(&mut events, &frame),
+                Poll::Ready(Some(Err(answer))) => {
+                    event::append_message(&mut events, &answer.into_frame());
+                    return stream(ResponseBody::full(events));
+                }
+                Poll::Ready(None) => return stream(ResponseBody::full(events)),
+                Poll::Pending => break,
+            }
+        }
+        going.detach();
+        let head = (!events.is_empty()).then(|| events.into());
+        stream(ResponseBody::events(Events::of_exchange(
+            head,
+            going,
+            self.config.keep_alive,
+        )))
+    }
+}
+
+/// The reply to what ended without an answer.
+fn ended() -> Reply {
+    stream(ResponseBody::empty())
+}

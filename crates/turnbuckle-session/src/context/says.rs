@@ -1,0 +1,172 @@
+//! What a handler says while its request runs: progress, log messages, other notifications.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use turnbuckle_types::{LogLevel, LogParams, Number, ProgressParams};
+use turnbuckle_wire::era::Project;
+use turnbuckle_wire::revision::Method;
+use turnbuckle_wire::rpc;
+
+use super::{Context, Sender, State};
+use crate::rate::Account;
+use crate::reports::{Reports, Taken};
+use crate::{Route, Signal, driver};
+
+impl Context {
+    /// Reports progress, if the client asked for it. Values that do not increase are not sent,
+    /// nor are those beyond the range of floats.
+    ///
+    /// Waits while the client is too far behind to take more.
+    ///
+    /// Specification: basic/patterns/progress (2026-07-28).
+    pub async fn progress(&self, progress: impl Into<Number>, total: Option<Number>) {
+        self.report(progress.into(), total, None).await;
+    }
+
+    /// Reports progress with a message for the user; see [`progress`](Self::progress).
+    pub async fn progress_message(
+        &self,
+        progress: impl Into<Number>,
+        total: Option<Number>,
+        message: impl Into<String>,
+    ) {
+        self.report(progress.into(), total, Some(message.into()))
+            .await;
+    }
+
+    async fn report(&self, progress: Number, total: Option<Number>, message: Option<String>) {
+        let Some(token) = &self.state.progress_token else {
+            return;
+        };
+        let value = progress.as_f64();
+        if !value.is_finite() {
+            return;
+        }
+        let mut params = ProgressParams::new(token.clone(), progress);
+        params.total = total.filter(|total| total.as_f64().is_finite());
+        params.message = message;
+        let rate = || Box::new(Reports::new(self.state.account.progress()));
+        match self.state.reports.get_or_init(rate).take(value, params) {
+            Taken::Send(params) => self.notify(Method::Progress.as_str(), params).await,
+            Taken::Later(wait) => driver::later(wait, Arc::downgrade(&self.state), |state| {
+                Self { state }.catch_up();
+            }),
+            Taken::Never => {}
+        }
+    }
+
+    /// Sends the newest report that came too fast, if there is one: it says what those before it
+    /// said, and more.
+    pub(crate) fn catch_up(&self) {
+        let Some(reports) = self.state.reports.get() else {
+            return;
+        };
+        reports.newest(|mut params| {
+            if self.is_cancelled() {
+                return;
+            }
+            if !params.fits(self.state.features) {
+                params.project(self.state.features);
+            }
+            if let Ok(frame) = rpc::notification(Method::Progress.as_str(), Some(&params)) {
+                // A reader that is too far behind hears of the end instead.
+                let _ = self.route().send(frame);
+            }
+        });
+    }
+
+    /// Sends a log message, if the client wants those of that level: a legacy client by its
+    /// session's level, a modern one by what this very request says. Nothing is sent by a server
+    /// that did not declare logging.
+    ///
+    /// Specification: server/utilities/logging (2026-07-28).
+    pub async fn log<T: Serialize + ?Sized>(
+        &self,
+        level: LogLevel,
+        logger: Option<&str>,
+        data: &T,
+    ) {
+        let wanted = match &self.state.sender {
+            Sender::Legacy { state, .. } | Sender::Unknown { state } => state.wants(level),
+            Sender::Modern { .. } => self.state.log_level.is_some_and(|least| level >= least),
+        };
+        if !wanted || !self.state.logs {
+            return;
+        }
+        match self.log_account().log() {
+            None => return,
+            Some(0) => {}
+            Some(unsaid) => {
+                let told = format!("{unsaid} log messages were left out (Limits::logs)");
+                if let Ok(told) = serde_json::value::to_raw_value(&told) {
+                    let params = LogParams::new(level, told);
+                    self.notify(Method::Log.as_str(), params).await;
+                }
+            }
+        }
+        let Ok(data) = serde_json::value::to_raw_value(data) else {
+            return;
+        };
+        let mut params = LogParams::new(level, data);
+        params.logger = logger.map(Into::into);
+        self.notify(Method::Log.as_str(), params).await;
+    }
+
+    /// Where its log messages are counted: nobody hears how many of somebody else's were left out.
+    fn log_account(&self) -> &Arc<Account> {
+        let State { account, own, .. } = &*self.state;
+        match account.is_shared() {
+            true => own.get_or_init(|| account.fresh()),
+            false => account,
+        }
+    }
+
+    /// Sends a notification about this request on the request's own way back.
+    ///
+    /// Waits while the client is too far behind to take more.
+    pub async fn notify<P: Serialize + Project>(&self, method: &str, mut params: P) {
+        if !params.fits(self.state.features) {
+            params.project(self.state.features);
+        }
+        match rpc::notification(method, Some(&params)) {
+            Ok(frame) => self.send_frame(frame).await,
+            Err(error) => tracing::warn!(method, %error, "a notification could not be written"),
+        }
+    }
+
+    /// Sends a notification that was encoded before; see [`notify`](Self::notify).
+    #[doc(hidden)]
+    pub async fn send_frame(&self, frame: Vec<u8>) {
+        send(self.route(), self.state.signal.get(), frame).await;
+    }
+
+    /// Lets the client come back for the rest of the answer, where its stream can be resumed:
+    /// frees the connection of a request that takes long.
+    ///
+    /// Specification: basic/transports, "Resumability and Redelivery" (2025-11-25).
+    pub fn pause_stream(&self) {
+        if self.state.features.polling_streams {
+            self.route().pause();
+        }
+    }
+}
+
+/// Sends on a route, waiting for room; nothing is sent once `signal` says cancelled. Whether it was.
+pub(crate) async fn send(route: &dyn Route, signal: &Signal, mut frame: Vec<u8>) -> bool {
+    loop {
+        if signal.is_cancelled() {
+            return false;
+        }
+        let mut space = std::pin::pin!(route.space());
+        space.as_mut().enable();
+        match route.send(frame) {
+            Ok(()) => return true,
+            Err(full) => frame = full.0,
+        }
+        tokio::select! {
+            () = space => {}
+            () = signal.cancelled() => return false,
+        }
+    }
+}

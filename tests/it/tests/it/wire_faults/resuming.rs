@@ -1,0 +1,200 @@
+//! A stream that breaks under load is taken up where it broke: with the id of the last event that
+//! came, and what comes after that comes once.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::runtime::Builder;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use turnbuckle_client::{Client, Era};
+use turnbuckle_http::{Config, HttpConnector, StreamableHttp};
+use turnbuckle_it::web::sessions;
+use turnbuckle_it::wires::{Harm, Passed, Script, Toward, Wires};
+use turnbuckle_server::{Context, Server, Tool};
+use turnbuckle_session::Revision;
+
+/// Calls under way at a time, each on a stream of its own.
+const CALLS: usize = 4;
+
+/// How often each says how far it is.
+const STEPS: u64 = 6;
+
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// What one call ended in, and which steps were heard of before.
+type Told = (Result<String, String>, Vec<u64>);
+
+/// How it went.
+struct Run {
+    told: Vec<Told>,
+    wires: Vec<[Passed; 2]>,
+}
+
+fn server() -> Server {
+    let count = async |(): (), context: Context| {
+        for step in 1..=STEPS {
+            sleep(Duration::from_millis(100)).await;
+            context.progress(step, Some(STEPS.into())).await;
+        }
+        "done"
+    };
+    Server::new("counting", "1.0.0")
+        .tool(Tool::builder("count").handler(count))
+        .tool(Tool::builder("plain").handler(async |(): (), _: Context| "plain"))
+        .build()
+        .unwrap()
+}
+
+async fn count(client: Client) -> Told {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = heard.clone();
+    let call = client.call("count", &()).on_progress(move |told| {
+        hears.lock().unwrap().push(told.progress.as_f64() as u64);
+    });
+    let ended = match timeout(PATIENCE, call.send()).await.expect("it hangs") {
+        Ok(result) => Ok(result.content[0].as_text().unwrap_or_default().to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    let heard = heard.lock().unwrap().clone();
+    (ended, heard)
+}
+
+/// Has all the calls at a time, and short ones beside them.
+async fn load(revision: Revision, wires: &Wires) -> Vec<Told> {
+    let service = StreamableHttp::new(server(), Config::new());
+    let way = HttpConnector::new("http://localhost/mcp").unwrap();
+    let client = Client::builder("c", "1")
+        .era(Era::Only(revision))
+        .connect(way.http(wires.web(service)))
+        .await
+        .unwrap();
+    let mut calls = JoinSet::new();
+    for number in 0..CALLS {
+        let client = client.clone();
+        calls.spawn(async move { (number, count(client).await) });
+    }
+    for _ in 0..20 {
+        client.call("plain", &()).send().await.unwrap();
+        sleep(Duration::from_millis(40)).await;
+    }
+    let mut told = calls.join_all().await;
+    told.sort_by_key(|(number, _)| *number);
+    assert_eq!(client.in_flight(), (0, 0));
+    client.close().await;
+    told.into_iter().map(|(_, told)| told).collect()
+}
+
+fn run(revision: Revision, script: Script) -> Run {
+    let clock = Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build();
+    let wires = Wires::new(script);
+    let told = clock.unwrap().block_on(load(revision, &wires));
+    let wires = wires.trace().wires();
+    Run { told, wires }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The id of the last event that is whole in that text.
+fn last_id(arrived: &str) -> Option<String> {
+    let (whole, _) = arrived.rsplit_once("\n\n")?;
+    let (_, id) = whole.rsplit_once("id: ")?;
+    Some(id.lines().next().unwrap_or_default().to_owned())
+}
+
+/// With which id somebody came back, on which connection.
+fn comebacks(run: &Run) -> Vec<(usize, String)> {
+    let asked = run.wires.iter().map(|wire| text(&wire[0].bytes));
+    let header = |asked: &str| {
+        let (_, id) = asked.split_once("last-event-id: ")?;
+        id.lines().next().map(str::to_owned)
+    };
+    let came = asked
+        .enumerate()
+        .map(|(number, asked)| (number, header(&asked)));
+    came.filter_map(|(number, id)| Some((number, id?)))
+        .collect()
+}
+
+/// The connections on which calls are answered by streams.
+fn streams(run: &Run) -> Vec<usize> {
+    let streams = |wire: &[Passed; 2]| {
+        text(&wire[0].bytes).contains(r#""name":"count""#)
+            && text(&wire[1].bytes).contains("text/event-stream")
+    };
+    let wires = run.wires.iter().enumerate();
+    let wires = wires.filter(|(_, wire)| streams(wire));
+    wires.map(|(number, _)| number).collect()
+}
+
+/// Every step was heard of, and none twice.
+fn each_once(place: &str, told: &Told) {
+    let (ended, heard) = told;
+    assert_eq!(ended.as_deref(), Ok("done"), "{place}");
+    assert_eq!(*heard, Vec::from_iter(1..=STEPS), "{place}");
+}
+
+/// Cuts that connection at every place, with these harms done already. How many calls went on.
+fn cut(revision: Revision, harms: &Script, before: &Run, wire: usize) -> usize {
+    let mut resumed = 0;
+    let passed = &before.wires[wire][1];
+    let known = comebacks(before);
+    let taken_up = known.iter().find(|(number, _)| *number == wire);
+    for at in passed.cuts(false) {
+        let cut = Harm::Cut(wire, Toward::Client, at);
+        let place = format!("{revision} {cut:?}");
+        let run = run(revision, harms.clone().harm(cut));
+        let arrived = text(&passed.bytes[..at]);
+        // A connection that brought nothing leaves it at what was known before.
+        let last = last_id(&arrived).or_else(|| Some(taken_up?.1.clone()));
+        let came = comebacks(&run);
+        let broke = run.told.iter().filter(|(ended, _)| ended.is_err()).count();
+        match last {
+            // The end of a whole stream is no reason to come back.
+            Some(_) if at == passed.bytes.len() => assert_eq!(broke, 0, "{place}"),
+            Some(last) => {
+                run.told.iter().for_each(|told| each_once(&place, told));
+                let next = came.iter().find(|(number, _)| *number > wire);
+                if let Some((next, id)) = next {
+                    assert_eq!(*id, last, "{place}");
+                    let rest = text(&run.wires[*next][1].bytes);
+                    assert!(!rest.contains(&format!("id: {last}\n")), "{place}: {rest}");
+                    resumed += 1;
+                } else {
+                    // All that was still to come was the end of the body.
+                    assert!(arrived.contains("\"done\""), "{place}");
+                }
+            }
+            // Nothing came by which it could be found again.
+            None => assert!(broke <= 1, "{place}"),
+        }
+    }
+    resumed
+}
+
+#[test]
+fn a_stream_that_breaks_under_load_goes_on_where_it_broke() {
+    for revision in sessions() {
+        let whole = run(revision, Script::plain());
+        whole.told.iter().for_each(|told| each_once("whole", told));
+        assert!(comebacks(&whole).is_empty());
+        let streams = streams(&whole);
+        assert_eq!(streams.len(), CALLS, "{revision}");
+        let resumed = cut(revision, &Script::plain(), &whole, streams[1]);
+        assert!(resumed > 10, "{resumed}");
+        // And what was taken up breaks again.
+        let passed = &whole.wires[streams[1]][1];
+        let middle = Harm::Cut(streams[1], Toward::Client, passed.bytes.len() / 2);
+        let once = Script::plain().harm(middle);
+        let broken = run(revision, once.clone());
+        let came = comebacks(&broken);
+        assert_eq!(came.len(), 1, "{revision}");
+        let resumed = cut(revision, &once, &broken, came[0].0);
+        assert!(resumed > 2, "{resumed}");
+    }
+}
