@@ -3,7 +3,7 @@
 //! Specification: basic/patterns/subscriptions (2026-07-28); server/resources, "Subscriptions"
 //! (2025-11-25).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use turnbuckle_session::{Binding, Change, Feed, Method, Reply};
@@ -22,7 +22,8 @@ struct Subscribers {
     tools: Feeds,
     prompts: Feeds,
     resources: Feeds,
-    by_uri: BTreeMap<Arc<str>, Feeds>,
+    /// A table, since every change of a resource is looked up here.
+    by_uri: HashMap<Arc<str>, Feeds>,
     /// How many resources each feed follows, by its address.
     followed: BTreeMap<usize, (Weak<Feed>, usize)>,
     /// Subscriptions made, or left behind, since those that ended were last cleared away.
@@ -33,9 +34,9 @@ struct Subscribers {
 
 /// Feeds by their addresses: what is kept of one here keeps that from being used again.
 ///
-/// They are in a tree, as everything here is: it grows and shrinks by small blocks, beside the feeds
-/// that these are for. A hash table of many is one large block, and of its successors the last would
-/// lie above all that was given back, and keep the allocator from giving it to the system.
+/// They are in a tree: it grows and shrinks by small blocks, beside the feeds that these are for. A
+/// hash table of many is one large block, and of its successors the last would lie above all that
+/// was given back, and keep the allocator from giving it to the system.
 #[derive(Debug, Default)]
 struct Feeds(BTreeMap<usize, Weak<Feed>>);
 
@@ -68,6 +69,13 @@ impl Feeds {
     fn clear_ended(&mut self) {
         self.0.retain(|_, feed| open(feed).is_some());
         release(&mut self.0);
+    }
+}
+
+/// Gives back the room of what is gone. A table does not do so by itself.
+fn slim<V>(table: &mut HashMap<Arc<str>, V>) {
+    if table.capacity() > 64 && table.capacity() / 4 > table.len() {
+        table.shrink_to(table.len() * 2);
     }
 }
 
@@ -144,7 +152,7 @@ impl Hub {
         let removed = feeds.remove(feed);
         if feeds.0.is_empty() {
             subscribers.by_uri.remove(uri);
-            release(&mut subscribers.by_uri);
+            slim(&mut subscribers.by_uri);
         }
         if let Some((_, count)) = subscribers.followed.get_mut(&address(feed)) {
             *count = count.saturating_sub(usize::from(removed));
@@ -192,7 +200,7 @@ impl Subscribers {
         self.by_uri.values_mut().for_each(Feeds::clear_ended);
         self.by_uri.retain(|_, feeds| !feeds.0.is_empty());
         self.followed.retain(|_, (feed, _)| open(feed).is_some());
-        release(&mut self.by_uri);
+        slim(&mut self.by_uri);
         release(&mut self.followed);
         let lists = self.lists().map(|feeds| feeds.0.len());
         let by_uri = self.by_uri.values().map(|feeds| feeds.0.len());
@@ -336,7 +344,6 @@ mod tests {
         assert!(feeds.iter().all(|feed| Arc::weak_count(feed) == 0));
         let subscribers = hub.subscribers();
         assert!(subscribers.tools.0.is_empty() && subscribers.followed.is_empty());
-        assert!(subscribers.by_uri.is_empty());
         assert!(subscribers.by_uri.is_empty());
     }
 }

@@ -85,13 +85,19 @@ impl Mode {
     }
 
     /// What is opened before would take too long to be counted under the heavier tool as well. It
-    /// does not repeat exactly either: many requests hide that.
+    /// does not repeat exactly either, least of all how much of it still ends in order when the
+    /// server does: many requests hide that.
     fn beside(mut self, before: Before) -> Self {
-        if let Work::Serve(load) = &mut self.work {
-            load.before = before;
-        }
         self.heap = false;
         self.requests = MOST;
+        if let Work::Serve(load) = &mut self.work {
+            let for_each = match load.binding {
+                Binding::Http => 10,
+                Binding::Stdio => 40,
+            };
+            self.requests = MOST.max(for_each * (before.listens + before.hanging));
+            load.before = before;
+        }
         self
     }
 }

@@ -242,8 +242,8 @@ pub(super) struct Polled {
     gate: Arc<Gate>,
     /// Bytes that are asked for next.
     room: usize,
-    /// Where the usual ones are read to: most reads bring little, and a buffer that is given has to
-    /// be cleared as far as it may be filled.
+    /// Where they are read to: a buffer that is given would have to be cleared for every read, as
+    /// far as it may be filled.
     piece: Vec<u8>,
 }
 
@@ -255,23 +255,13 @@ impl AsyncRead for Polled {
     ) -> Poll<io::Result<()>> {
         let Self { gate, room, piece } = &mut *self;
         let most = buffer.remaining().min(*room);
-        let attempt = if most > USUAL {
-            let space = buffer.initialize_unfilled_to(most);
-            let attempt = gate.attempt(|mut file| file.read(space));
-            attempt.map_ok(|read| {
-                buffer.advance(read);
-                read
-            })
-        } else {
-            piece.resize(USUAL, 0);
-            let space = piece.get_mut(..most).unwrap_or_default();
-            let attempt = gate.attempt(|mut file| file.read(space));
-            attempt.map_ok(|read| {
-                buffer.put_slice(piece.get(..read).unwrap_or_default());
-                read
-            })
-        };
+        if piece.len() < most {
+            piece.resize(most, 0);
+        }
+        let space = piece.get_mut(..most).unwrap_or_default();
+        let attempt = gate.attempt(|mut file| file.read(space));
         attempt.map_ok(|read| {
+            buffer.put_slice(piece.get(..read).unwrap_or_default());
             if read < most {
                 // That was all: the next read would only say so.
                 gate.close();
