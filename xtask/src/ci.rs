@@ -44,7 +44,7 @@ const STEPS: &[Step] = &[
     ("conformance", || node::conformance(&[])),
     ("conformance-client", || node::conformance_client(&[])),
     ("interop", || node::interop(&[])),
-    ("hello worlds", || weigh::run(&[])),
+    ("code of others", weigh::shown_code),
 ];
 
 const WITHOUT_SCHEMAS: &str = "\

@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 /// What the guide shows of their API compiles.
-fn shown_code() -> Result<(), String> {
+pub(crate) fn shown_code() -> Result<(), String> {
     let mut check = THEIRS.cargo("check");
     check.args(["--examples", "--quiet", "--target-dir"]);
     run_to_end(check.arg(target().join("weigh/examples")))
