@@ -9,7 +9,7 @@ use turnbuckle_client::{Client, Era};
 use turnbuckle_it::peer::{Heard, Peer, Step, open_files};
 use turnbuckle_session::Revision;
 
-use super::{Clock, LEGACY, WAYS, Way, alone};
+use super::{Clock, LEGACY, WAYS, Way, alone, tasks};
 
 const ROUNDS: usize = 1000;
 
@@ -37,12 +37,6 @@ fn steps(way: Way, fault: usize, heard: &Heard) -> Vec<Step> {
         ],
         _ => vec![heard.text("sound")],
     }
-}
-
-fn tasks() -> usize {
-    tokio::runtime::Handle::current()
-        .metrics()
-        .num_alive_tasks()
 }
 
 #[test]

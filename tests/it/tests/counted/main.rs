@@ -15,7 +15,10 @@ mod processes;
 mod sockets;
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep};
 use turnbuckle_it::faults::{
     FAULTY, LEGACY, WAYS, Way, fault, faulty, is_broken, is_silence, text_of,
 };
@@ -28,6 +31,28 @@ static TURN: Mutex<()> = Mutex::new(());
 enum Clock {
     Paused,
     Real,
+}
+
+fn tasks() -> usize {
+    Handle::current().metrics().num_alive_tasks()
+}
+
+/// Waits until there are no children and as many tasks and open files as `before`.
+#[cfg(unix)]
+async fn leaves_nothing(before: (usize, usize)) {
+    use turnbuckle_it::peer::{children, open_files};
+
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while (children(), tasks(), open_files()) != (0, before.0, before.1) {
+        assert!(
+            Instant::now() < deadline,
+            "{} children, {} tasks, {} files; {before:?} before",
+            children(),
+            tasks(),
+            open_files()
+        );
+        sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// Runs a test while no other runs.

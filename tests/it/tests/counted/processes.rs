@@ -9,7 +9,7 @@ use turnbuckle_it::peer::{children, open_files, shell};
 use turnbuckle_session::LinkError;
 use turnbuckle_stdio::{Command, ShutdownTimes};
 
-use super::{Clock, alone, text_of};
+use super::{Clock, alone, leaves_nothing, tasks, text_of};
 
 /// Long enough for a process, and short enough for a test.
 const SOON: Duration = Duration::from_secs(10);
@@ -225,11 +225,6 @@ const AT_ONCE: usize = 50;
 #[test]
 fn a_thousand_rounds_leave_neither_process_nor_pipe() {
     alone(Clock::Real, async {
-        let tasks = || {
-            tokio::runtime::Handle::current()
-                .metrics()
-                .num_alive_tasks()
-        };
         // What the runtime opens for itself with its first process stays.
         connect(shell("answer")).await.close().await;
         let before = (tasks(), open_files());
@@ -244,17 +239,7 @@ fn a_thousand_rounds_leave_neither_process_nor_pipe() {
         while let Some(done) = rounds.join_next().await {
             done.unwrap();
         }
-        let deadline = Instant::now() + SOON;
-        while (children(), tasks(), open_files()) != (0, before.0, before.1) {
-            assert!(
-                Instant::now() < deadline,
-                "{} children, {} tasks, {} files; {before:?} before",
-                children(),
-                tasks(),
-                open_files()
-            );
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        leaves_nothing(before).await;
     });
 }
 

@@ -97,6 +97,31 @@ async fn a_connection_that_was_closed_while_it_rested_costs_no_request() {
 }
 
 #[tokio::test]
+async fn a_connection_whose_end_nobody_saw_yet_costs_no_request() {
+    let (end, ended) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (ends, has_ended) = (end.clone(), ended.clone());
+    let (url, count) = listen(move |mut socket| {
+        let (end, ended) = (ends.clone(), has_ended.clone());
+        async move {
+            take(&mut socket).await;
+            socket.write_all(GOOD).await.unwrap();
+            end.notified().await;
+            drop(socket);
+            ended.notify_one();
+        }
+    })
+    .await;
+    let plain = plain();
+    for number in 1..=3 {
+        assert_eq!(ask(&plain, &url).await.unwrap(), "good");
+        assert_eq!(count.load(Ordering::Relaxed), number);
+        assert_eq!(plain.resting(), 1);
+        end.notify_one();
+        ended.notified().await;
+    }
+}
+
+#[tokio::test]
 async fn so_many_connections_rest_and_no_more() {
     let all = Arc::new(Barrier::new(40));
     let (url, count) = listen(move |mut socket| {

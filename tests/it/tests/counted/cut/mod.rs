@@ -5,16 +5,15 @@ mod process;
 
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::timeout;
 use turnbuckle_client::{Client, Era, Error, Reconnects};
-use turnbuckle_it::peer::{children, open_files};
+use turnbuckle_it::peer::open_files;
 use turnbuckle_it::wires::{Script, Toward, Wires};
 use turnbuckle_session::{Connector, Patience, Revision};
 use turnbuckle_stdio::ShutdownTimes;
 
-use super::{Clock, alone};
+use super::{Clock, alone, leaves_nothing, tasks};
 use process::{Cut, ENDS, End, STATUS, server};
 
 /// Long enough for a process.
@@ -141,7 +140,6 @@ fn a_process_is_cut_off_at_every_step() {
         }
     });
     alone(Clock::Real, async {
-        let tasks = || Handle::current().metrics().num_alive_tasks();
         // What the runtime opens for itself with its first process stays.
         let (revision, whole, _) = cuts[0];
         let whole = Cut {
@@ -172,16 +170,6 @@ fn a_process_is_cut_off_at_every_step() {
             }
         }
         eprintln!("{} places to cut a process off", ended.len());
-        let deadline = Instant::now() + SOON;
-        while (children(), tasks(), open_files()) != (0, before.0, before.1) {
-            assert!(
-                Instant::now() < deadline,
-                "{} children, {} tasks, {} files; {before:?} before",
-                children(),
-                tasks(),
-                open_files()
-            );
-            sleep(Duration::from_millis(20)).await;
-        }
+        leaves_nothing(before).await;
     });
 }
