@@ -93,7 +93,7 @@ impl Listening {
 fn params_of<N: Notification>(message: &str) -> Option<N::Params> {
     fn decode<P: DeserializeOwned>(message: &str) -> Option<P> {
         let raw = turnbuckle_session::params::raw_params(message)?;
-        serde_json::from_str(raw.get()).ok()
+        raw.decode().ok()
     }
     decode(message)
 }

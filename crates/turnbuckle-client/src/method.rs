@@ -9,8 +9,8 @@ use turnbuckle_types::method::{
     ListTools, Ping, ReadResource, SetLevel, Subscribe, Unsubscribe,
 };
 use turnbuckle_types::{
-    CacheScope, CallToolParams, CallToolResult, InputResponses, Json, ListToolsResult, ReceivedBy,
-    Request, Server,
+    CacheScope, CallToolParams, CallToolResult, InputResponses, Json, ListToolsResult, RawJson,
+    ReceivedBy, Request, Server,
 };
 
 use crate::Error;
@@ -112,7 +112,7 @@ methods! {
     SetLevel: true;
     CallTool: false, about |params| About {
         name: Some(&params.name),
-        arguments: params.arguments.as_ref().map(|arguments| arguments.as_raw()),
+        arguments: params.arguments.as_ref().map(RawJson::from),
         ..About::default()
     }, input input_responses;
 }

@@ -12,8 +12,7 @@ mod repair;
 mod told;
 
 use serde_json::Value;
-use serde_json::value::RawValue;
-use turnbuckle_types::Schema;
+use turnbuckle_types::{Json, RawJson, Schema};
 
 use self::compile::{Compiled, compile};
 use self::cursor::Cursor;
@@ -36,7 +35,7 @@ use crate::violation::{Violation, Violations};
 ///
 /// ```
 /// use turnbuckle_schema::Shape;
-/// use turnbuckle_types::Schema;
+/// use turnbuckle_types::{Json, RawJson, Schema};
 ///
 /// let schema: Schema = r#"{
 ///     "type": "object",
@@ -148,10 +147,11 @@ impl Shape {
     /// # Errors
     /// The faults, eight at most; or one that says that the value is
     /// [too costly](Violations::is_too_costly) to check, which is then neither found to fit nor not.
-    pub fn check(&self, json: &RawValue) -> Result<(), Violations> {
+    pub fn check<'a>(&self, json: impl Into<RawJson<'a>>) -> Result<(), Violations> {
+        let json = json.into().as_str();
         let Compiled { nodes, root, .. } = &self.compiled;
         let mut holder = Holder::deciding(nodes, self.work);
-        match holder.hold(*root, Cursor::new(json.get()), &Place::ROOT) {
+        match holder.hold(*root, Cursor::new(json), &Place::ROOT) {
             Ok(_) => Ok(()),
             Err(Stop::Costly) => Err(Violations::too_costly()),
             Err(Stop::Unfit) => Err(self.told(json)),
@@ -159,8 +159,8 @@ impl Shape {
     }
 
     #[cold]
-    fn told(&self, json: &RawValue) -> Violations {
-        let found = Holder::tell(&self.compiled.nodes, self.compiled.root, json.get());
+    fn told(&self, json: &str) -> Violations {
+        let found = Holder::tell(&self.compiled.nodes, self.compiled.root, json);
         if found.is_empty() {
             let message = "does not fit the schema, and is too large to say where";
             return Violation::new("", message).into();
@@ -182,14 +182,14 @@ impl Shape {
     /// which fits, the value is mended if that makes it fit exactly one of them. A value that fits
     /// is never touched.
     #[must_use]
-    pub fn repair(&self, json: &RawValue) -> Option<Box<RawValue>> {
+    pub fn repair<'a>(&self, json: impl Into<RawJson<'a>>) -> Option<Json> {
         let text = repair::repair(
             &self.compiled.nodes,
             self.compiled.root,
-            json.get(),
+            json.into().as_str(),
             self.work,
         )?;
-        RawValue::from_string(text).ok()
+        text.parse().ok()
     }
 }
 

@@ -11,8 +11,7 @@ use std::fmt;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{Draft, PatternOptions, ValidationError};
 use serde_json::Value;
-use serde_json::value::RawValue;
-use turnbuckle_types::Schema;
+use turnbuckle_types::{RawJson, Schema};
 
 use crate::SchemaLimits;
 use crate::check::{Checked, Dialect, check_schema};
@@ -98,8 +97,10 @@ impl Validator {
     /// The first violations, eight at most, and only the first where many would be much to
     /// collect; or one that says that the value is [too costly](Violations::is_too_costly) to
     /// check against this schema, which is then neither found valid nor invalid.
-    pub fn validate(&self, json: &RawValue) -> Result<(), Violations> {
-        let value: Value = serde_json::from_str(json.get())
+    pub fn validate<'a>(&self, json: impl Into<RawJson<'a>>) -> Result<(), Violations> {
+        let json = json.into();
+        let value: Value = json
+            .decode()
             .map_err(|error| Violation::new("", shorten(&error.to_string())))?;
         self.validate_value(&value)
     }

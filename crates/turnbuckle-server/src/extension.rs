@@ -63,7 +63,7 @@ impl Extension {
         Fut: Future<Output = Result<M::Result>> + Send + 'static,
     {
         let answer = move |text: &str, context: Context| -> Handling {
-            let params = raw_params(text).map_or("{}", |raw| raw.get());
+            let params = raw_params(text).map_or("{}", |raw| raw.as_str());
             let params: M::Params = match serde_json::from_str(params) {
                 Ok(params) => params,
                 Err(error) => {
@@ -93,7 +93,7 @@ impl Extension {
         Fut: Future<Output = ()> + Send + 'static,
     {
         let hear = move |text: &str, peer: &Peer| -> Option<Reaction> {
-            let params = raw_params(text).map_or("{}", |raw| raw.get());
+            let params = raw_params(text).map_or("{}", |raw| raw.as_str());
             let params: N::Params = serde_json::from_str(params).ok()?;
             Some(Box::pin(handler(params, peer.clone())))
         };

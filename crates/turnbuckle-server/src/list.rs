@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use turnbuckle_session::params::text;
 use turnbuckle_session::{Call, Context, Encoded, Handling, Project, Reply};
 use turnbuckle_types::{
     CacheScope, Error, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -67,10 +66,11 @@ impl Server {
         call: Call<'_>,
         context: &Context,
     ) -> Result<Handling, Error> {
-        let cursor = match call.params.cursor.filter(|raw| raw.get() != "null") {
+        let cursor = match call.params.cursor.filter(|raw| !raw.is_null()) {
             None => None,
             Some(raw) => Some(
-                text(raw).ok_or_else(|| Error::invalid_params("\"cursor\" must be a string"))?,
+                raw.text()
+                    .ok_or_else(|| Error::invalid_params("\"cursor\" must be a string"))?,
             ),
         };
         let features = context.features();

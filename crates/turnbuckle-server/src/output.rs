@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Serialize;
 use turnbuckle_session::{Plain, Reply};
-use turnbuckle_types::{CallToolResult, ContentBlock, Error, ResourceLink, Schema};
+use turnbuckle_types::{CallToolResult, ContentBlock, Error, Json, ResourceLink, Schema};
 
 use crate::error::BuildError;
 use crate::failure::{Failure, Result};
@@ -28,9 +28,9 @@ impl OutputCheck {
         if !self.0.constrains()? {
             return Ok(());
         }
-        let value = serde_json::value::to_raw_value(output)
+        let value = Json::of(output)
             .map_err(|error| Error::internal(format!("the output has no JSON form: {error}")))?;
-        self.0.check(&value)?.map_err(|violations| {
+        self.0.check((&value).into())?.map_err(|violations| {
             let first = violations.iter().next();
             let first = first.map(|first| first.describe("output"));
             Error::internal(format!(

@@ -9,9 +9,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use turnbuckle_session::{Handling, Method, Reply};
-use turnbuckle_types::{Map, PromptArgument, Schema};
+use turnbuckle_types::{Map, PromptArgument, RawJson, Schema};
 
 use crate::access::Access;
 use crate::catalog::Item;
@@ -304,7 +303,7 @@ impl PromptEntry {
         definition
     }
 
-    pub(crate) fn get(&self, arguments: Option<&RawValue>, context: Context) -> Handling {
+    pub(crate) fn get(&self, arguments: Option<RawJson<'_>>, context: Context) -> Handling {
         self.call.clone().call(Request::new(context, arguments))
     }
 

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use serde_json::value::RawValue;
 use turnbuckle_schema::shorten;
-use turnbuckle_session::params::{raw_params, text};
+use turnbuckle_session::params::raw_params;
 use turnbuckle_session::{
     Call, Change, Context as Session, Dispatch, Feed, Handling, Identity, Method, Notice,
     ParamHeader, Peer, Reaction, Reply,
 };
 use turnbuckle_types::{
-    CompleteParams, EmptyResult, Error, ErrorKind, ListenParams, Principal, Reference,
+    CompleteParams, EmptyResult, Error, ErrorKind, ListenParams, Principal, RawJson, Reference,
     SetLevelParams, SubscriptionFilter,
 };
 
@@ -304,14 +303,14 @@ fn unknown(name: &str) -> Error {
 }
 
 /// A parameter that has to be there, as a string.
-fn required<'a>(raw: Option<&'a RawValue>, name: &str) -> Result<std::borrow::Cow<'a, str>, Error> {
-    raw.and_then(text)
+fn required<'a>(raw: Option<RawJson<'a>>, name: &str) -> Result<std::borrow::Cow<'a, str>, Error> {
+    raw.and_then(RawJson::text)
         .ok_or_else(|| Error::invalid_params(format!("{name:?} must be there, as a string")))
 }
 
 /// Parameters that need more than was captured.
 fn decode<T: serde::de::DeserializeOwned>(call: Call<'_>) -> Result<T, Error> {
-    let raw = raw_params(call.text).map_or("{}", RawValue::get);
+    let raw = raw_params(call.text).map_or("{}", RawJson::as_str);
     serde_json::from_str(raw).map_err(|error| {
         let reason = shorten(&error.to_string());
         Error::invalid_params(format!("{}: {reason}", call.name))

@@ -23,14 +23,11 @@ use crate::{
 /// A handler under way.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
-/// How often a handler is polled when it starts.
-pub(crate) const POLLED: u8 = 2;
-
 /// A handler after it was first polled.
 pub(crate) enum Started {
     /// It is done.
     Ready(Reply),
-    /// It waits for something. It was polled [`POLLED`] times.
+    /// It waits for something. It was polled once.
     Pending(Running),
 }
 
@@ -44,7 +41,7 @@ pub(crate) fn start(
     let handling = catch_unwind(AssertUnwindSafe(|| dispatch.call(call, context.clone())));
     let reply = match handling {
         Ok(Handling::Ready(reply)) => reply,
-        Ok(Handling::Pending(mut running)) => match poll_first(&mut running, cx) {
+        Ok(Handling::Pending(mut running)) => match poll_guarded(&mut running, cx) {
             Poll::Ready(reply) => reply,
             Poll::Pending => return Started::Pending(running),
         },
@@ -53,15 +50,6 @@ pub(crate) fn start(
     context.catch_up();
     context.cancel();
     Started::Ready(reply)
-}
-
-/// Polls a handler that was never polled. One that did no more than let others go first is ready the
-/// second time, which costs less than to come back for it.
-fn poll_first(running: &mut Running, cx: &mut task::Context<'_>) -> Poll<Reply> {
-    match poll_guarded(running, cx) {
-        Poll::Pending => poll_guarded(running, cx),
-        ready => ready,
-    }
 }
 
 /// How long a handler may run before its deadline, if it has one.

@@ -18,10 +18,11 @@ pub(crate) fn open(
 ) -> Result<(LegacyState, Reply), Error> {
     let raw =
         raw_params(text).ok_or_else(|| Error::invalid_params("\"initialize\" needs parameters"))?;
-    let mut params: InitializeParams = serde_json::from_str(raw.get())
+    let mut params: InitializeParams = raw
+        .decode()
         .map_err(|error| Error::invalid_params(format!("\"initialize\": {error}")))?;
     let revision = offer(&params.protocol_version);
-    if raw.get().len() > keep {
+    if raw.as_str().len() > keep {
         // What is long in a handshake is decoration: it is not kept for the session's life.
         params.client_info.icons = None;
         params.client_info.description = None;

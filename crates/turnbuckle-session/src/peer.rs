@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 use tokio::sync::oneshot;
-use turnbuckle_types::{ErrorObject, RequestId};
+use turnbuckle_types::{ErrorObject, Json, RequestId};
 use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::{Method, Party};
 use turnbuckle_wire::rpc;
@@ -117,7 +116,7 @@ impl Peer {
         &self,
         method: &str,
         params: Option<&P>,
-    ) -> Result<Box<RawValue>, PeerError> {
+    ) -> Result<Json, PeerError> {
         let state = self.session.legacy().ok_or(PeerError::Unsupported)?.clone();
         let core = Method::parse(method);
         let revision = state.features().revision;

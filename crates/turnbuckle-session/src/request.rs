@@ -5,9 +5,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
-use serde_json::value::RawValue;
-use turnbuckle_types::{Error, ErrorKind, LogLevel, ProgressToken, RequestId};
-use turnbuckle_wire::era::params::text;
+use turnbuckle_types::{Error, ErrorKind, LogLevel, ProgressToken, RawJson, RequestId};
 use turnbuckle_wire::era::{Params, Reply, write_reply};
 use turnbuckle_wire::revision::{Features, Method, Party};
 use turnbuckle_wire::rpc;
@@ -57,7 +55,7 @@ pub(crate) fn context(
     way: Way,
 ) -> Result<Context, Error> {
     let meta = &arrival.request.params.meta;
-    let span = |raw: &RawValue| Span::of(arrival.delivery.frame, raw.get());
+    let span = |raw: RawJson<'_>| Span::of(arrival.delivery.frame, raw.as_str());
     let sender = match (sender, meta.client_capabilities) {
         (Some(sender), _) => sender,
         (None, Some(capabilities)) => Sender::Modern {
@@ -95,15 +93,15 @@ pub(crate) fn context(
     }))
 }
 
-fn level(raw: &RawValue) -> Result<LogLevel, Error> {
-    serde_json::from_str(raw.get()).map_err(|_| {
-        let given = text(raw).unwrap_or(Cow::Borrowed("no string"));
+fn level(raw: RawJson<'_>) -> Result<LogLevel, Error> {
+    raw.decode().map_err(|_| {
+        let given = raw.text().unwrap_or(Cow::Borrowed("no string"));
         Error::invalid_params(format!("there is no log level \"{given:.32}\""))
     })
 }
 
-fn token(raw: &RawValue) -> Result<ProgressToken, Error> {
-    ProgressToken::from_json(raw.get())
+fn token(raw: RawJson<'_>) -> Result<ProgressToken, Error> {
+    ProgressToken::from_json(raw.as_str())
         .ok_or_else(|| Error::invalid_params("a progress token must be a string or an integer"))
 }
 

@@ -4,9 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task;
 
 use bytes::Bytes;
-use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, oneshot};
-use turnbuckle_types::{CancelledParams, ErrorKind, ErrorObject, RequestId};
+use turnbuckle_types::{CancelledParams, ErrorKind, ErrorObject, Json, RawJson, RequestId};
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Params, Reply, write_refusal};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
@@ -24,7 +23,7 @@ use crate::{
 };
 
 /// What waits for an answer of the client: the result as raw JSON, or its error.
-pub(crate) type Waiting = oneshot::Sender<Result<Box<RawValue>, ErrorObject>>;
+pub(crate) type Waiting = oneshot::Sender<Result<Json, ErrorObject>>;
 
 /// One connection or session, shared by its requests.
 pub struct Session {
@@ -365,7 +364,7 @@ impl Session {
         let named = notification
             .params
             .request_id
-            .and_then(|raw| RequestId::from_json(raw.get()));
+            .and_then(|raw| RequestId::from_json(raw.as_str()));
         let heard = self.kernel().notification(method, named.as_ref());
         match heard {
             Heard::Cancel(context) => {
@@ -404,7 +403,7 @@ impl Session {
         let waiting = self.kernel().response(response.id.as_ref());
         match waiting {
             // Whoever asked may have given up: then nobody hears.
-            Some(waiting) => drop(waiting.send(response.outcome.map(ToOwned::to_owned))),
+            Some(waiting) => drop(waiting.send(response.outcome.map(RawJson::to_json))),
             None => tracing::debug!(id = ?response.id, "an answer to a request that nobody made"),
         }
     }
@@ -428,7 +427,7 @@ impl Session {
 /// Why a client gave up on a request: for whoever looks for a fault.
 #[cold]
 fn log_reason(id: &RequestId, text: &str) {
-    let params = raw_params(text).and_then(|raw| serde_json::from_str(raw.get()).ok());
+    let params = raw_params(text).and_then(|raw| raw.decode().ok());
     let reason = params.and_then(|params: CancelledParams| params.reason);
     let reason: Option<String> = reason.map(|text| text.chars().take(256).collect());
     tracing::debug!(%id, ?reason, "the client gave up on a request");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
-use turnbuckle_types::{ClientCapabilities, Error, Implementation, RawObject};
+use turnbuckle_types::{ClientCapabilities, Error, Implementation, RawJson, RawObject};
 use turnbuckle_wire::era::headers::{self, mirror_params};
 use turnbuckle_wire::era::{Envelope, ParamHeader, Project};
 use turnbuckle_wire::json::Unwritable;
@@ -53,7 +53,7 @@ pub struct About<'a> {
     /// The arguments of the tool that headers mirror.
     pub mirrored: &'a [ParamHeader],
     /// The tool's arguments.
-    pub arguments: Option<&'a RawValue>,
+    pub arguments: Option<RawJson<'a>>,
 }
 
 impl Speaks {

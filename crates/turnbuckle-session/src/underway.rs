@@ -43,6 +43,7 @@ pub(crate) enum End {
 
 impl Underway {
     /// Takes over a handler that has just been started.
+    #[inline]
     pub(crate) fn new(
         running: Running,
         context: Context,
@@ -58,7 +59,7 @@ impl Underway {
             since: None,
             grace,
             end,
-            polls: driver::POLLED,
+            polls: 1,
         }));
         if has_deadline {
             underway.detach();
@@ -68,6 +69,7 @@ impl Underway {
 
     /// Polls the handler, if it is still here. Ready when it has ended: with its answer, or with
     /// none, because that is not wanted any more. One that ends in a task answers by its route.
+    #[inline]
     pub fn poll(&mut self, cx: &mut Task<'_>) -> Poll<Option<Answer>> {
         let Some(handler) = &mut self.0 else {
             return Poll::Pending;
@@ -96,6 +98,7 @@ impl Underway {
     }
 
     /// Moves the handler to a task of its own.
+    #[inline]
     pub fn detach(&mut self) {
         if let Some(handler) = self.0.take() {
             driver::detach(handler);
@@ -174,6 +177,15 @@ impl Exchanged {
             outbox.done(answer);
         }
         outbox.poll_next(cx)
+    }
+
+    /// The next message that is there already. The handler is left alone: it was polled when the
+    /// request was opened, and who does that with a waker and comes here with the same is woken by it.
+    pub fn poll_said(&mut self, cx: &mut Task<'_>) -> Poll<Option<Result<Vec<u8>, Answer>>> {
+        match self.context.outbox().filter(|_| !self.is_over) {
+            Some(outbox) => outbox.poll_next(cx),
+            None => Poll::Ready(None),
+        }
     }
 
     /// Says since when its handler waits; see [`Underway::waits_since`].

@@ -1,5 +1,6 @@
-//! JSON that nobody needs to look into: kept as its text.
+//! JSON that nobody needs to look into: kept as its text, or left where it is.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -82,7 +83,11 @@ pub fn undecoded(error: &impl fmt::Display) -> String {
 
 /// Raw JSON from a literal of this crate.
 pub(crate) fn constant(text: &'static str) -> Box<RawValue> {
-    // The literals are valid JSON, which a test holds; `null` only spares a panic path.
+    valid(text)
+}
+
+/// Raw JSON from text that is known to be a value: `null` only spares a panic path.
+fn valid(text: &str) -> Box<RawValue> {
     RawValue::from_string(text.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
@@ -135,6 +140,94 @@ impl Serialize for Json {
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Box::<RawValue>::deserialize(deserializer).map(Self)
+    }
+}
+
+/// One JSON value as text inside the message that it came in.
+///
+/// Two values are equal if their texts are. The depth of the text is not limited here; `decode`
+/// applies serde_json's limit of 127 levels.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct RawJson<'a>(&'a str);
+
+impl<'a> RawJson<'a> {
+    /// Text that was passed over already and found to be one value, with no white space around it.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn passed_over(text: &'a str) -> Self {
+        Self(text)
+    }
+
+    /// The text.
+    #[must_use]
+    pub const fn as_str(self) -> &'a str {
+        self.0
+    }
+
+    /// Decodes the text as a type.
+    ///
+    /// # Errors
+    /// If the text is not such a value.
+    pub fn decode<T: Deserialize<'a>>(self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.0)
+    }
+
+    /// Whether the value is an object.
+    #[must_use]
+    pub fn is_object(self) -> bool {
+        self.0.starts_with('{')
+    }
+
+    /// Whether the value is `null`.
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        self.0 == "null"
+    }
+
+    /// The value, with a text of its own.
+    #[must_use]
+    pub fn to_json(self) -> Json {
+        Json(valid(self.0))
+    }
+
+    /// The text of a string, borrowed where it has no escapes; `None` when the value is another.
+    #[must_use]
+    pub fn text(self) -> Option<Cow<'a, str>> {
+        let inner = self.0.strip_prefix('"')?.strip_suffix('"')?;
+        if !inner.contains('\\') {
+            return Some(Cow::Borrowed(inner));
+        }
+        self.decode().ok().map(Cow::Owned)
+    }
+}
+
+impl<'a> From<&'a RawValue> for RawJson<'a> {
+    fn from(raw: &'a RawValue) -> Self {
+        Self(raw.get())
+    }
+}
+
+impl<'a> From<&'a Json> for RawJson<'a> {
+    fn from(json: &'a Json) -> Self {
+        Self(json.as_str())
+    }
+}
+
+impl<'a> From<&'a RawObject> for RawJson<'a> {
+    fn from(object: &'a RawObject) -> Self {
+        Self(object.as_str())
+    }
+}
+
+impl fmt::Debug for RawJson<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for RawJson<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(deserializer).map(Self::from)
     }
 }
 

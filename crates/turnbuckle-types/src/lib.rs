@@ -91,7 +91,7 @@ pub use handshake::{Implementation, InitializeParams, InitializeResult};
 pub use icon::{Icon, IconTheme};
 pub use id::{BigId, ProgressToken, RequestId};
 pub use input::{InputRequest, InputRequests, InputRequired, InputResponses};
-pub use json::{Json, RawObject, undecoded};
+pub use json::{Json, RawJson, RawObject, undecoded};
 pub use logging::{LogLevel, LogParams, SetLevelParams};
 pub use map::{Extra, Map};
 pub use meta::{Meta, MetaKeyError};

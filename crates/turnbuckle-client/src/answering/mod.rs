@@ -225,7 +225,7 @@ fn known(method: &str) -> Option<&'static str> {
 
 /// Reads the question out of a legacy request.
 fn decode(method: &str, message: &str) -> Result<InputRequest, Error> {
-    let params = raw_params(message).map(|raw| raw.get());
+    let params = raw_params(message).map(|raw| raw.as_str());
     let malformed = |error: serde_json::Error| Error::invalid_params(shorten(&undecoded(&error)));
     let needed = || params.ok_or_else(|| Error::invalid_params("\"params\" is missing"));
     Ok(match method {

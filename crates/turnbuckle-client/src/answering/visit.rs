@@ -39,8 +39,8 @@ impl Visits {
 
     /// Hears an announcement. One of an unknown visit means nothing.
     pub(super) fn completed(&self, message: &str) {
-        let params = raw_params(message)
-            .and_then(|raw| serde_json::from_str::<ElicitationCompleteParams>(raw.get()).ok());
+        let params =
+            raw_params(message).and_then(|raw| raw.decode::<ElicitationCompleteParams>().ok());
         let Some(params) = params else { return };
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for visit in known.iter().filter_map(Weak::upgrade) {

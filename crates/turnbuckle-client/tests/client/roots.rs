@@ -57,7 +57,7 @@ async fn a_legacy_server_hears_that_the_roots_changed_and_asks_again() {
                 async move {
                     let nothing: Option<&RequestParams> = None;
                     let answer = peer.request("roots/list", nothing).await.unwrap();
-                    tell.send(serde_json::from_str::<Value>(answer.get()).unwrap())
+                    tell.send(serde_json::from_str::<Value>(answer.as_str()).unwrap())
                         .unwrap();
                 }
             })

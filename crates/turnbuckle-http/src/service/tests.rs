@@ -1,6 +1,8 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -182,6 +184,43 @@ async fn an_answer_that_is_late_comes_as_a_stream() {
         first.into_data().unwrap().starts_with(b"id: "),
         "it is primed"
     );
+}
+
+/// A service whose tool is ready the second time that it is polled, and how often that was.
+fn counting(config: Config) -> (StreamableHttp, Arc<AtomicUsize>) {
+    let polls = Arc::new(AtomicUsize::new(0));
+    let counted = polls.clone();
+    let tool = Tool::builder("waits").handler(move || {
+        let polls = counted.clone();
+        std::future::poll_fn(move |_| match polls.fetch_add(1, Ordering::Relaxed) {
+            0 => Poll::Pending,
+            _ => Poll::Ready("here"),
+        })
+    });
+    let server = Server::new("s", "1").tool(tool).build().unwrap();
+    (StreamableHttp::new(server, config), polls)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_waits_is_left_alone_until_it_has_woken_somebody() {
+    for stateless in [true, false] {
+        let (service, polls) = counting(Config::new().stateless(stateless));
+        let mut request = Request::post("http://localhost/mcp")
+            .header("Host", "localhost")
+            .header("Accept", "application/json, text/event-stream")
+            .header("Content-Type", "application/json");
+        if !stateless {
+            request = request.header("Mcp-Session-Id", session(&service).await);
+        }
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"waits"}}"#;
+        let request = request.body(Full::<Bytes>::from(body)).unwrap();
+        let mut answer = pin!(service.answer(request));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(answer.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(polls.load(Ordering::Relaxed), 1, "stateless: {stateless}");
+        assert!(answer.as_mut().poll(&mut cx).is_ready());
+        assert_eq!(polls.load(Ordering::Relaxed), 2, "stateless: {stateless}");
+    }
 }
 
 #[test]

@@ -57,12 +57,13 @@ impl Alarm {
 
     /// Begins to wait at `now`.
     pub(crate) fn place(&self, now: Instant, cx: &Context<'_>) -> Place<'_> {
-        let mut queue = lock(&self.queue);
-        let number = queue.first + queue.waiting.len() as u64;
-        queue.waiting.push_back(Some(Waiting {
+        let waiting = Waiting {
             due: now + self.wait,
             waker: cx.waker().clone(),
-        }));
+        };
+        let mut queue = lock(&self.queue);
+        let number = queue.first + queue.waiting.len() as u64;
+        queue.waiting.push_back(Some(waiting));
         self.watch(queue);
         Place {
             alarm: self,
@@ -72,15 +73,21 @@ impl Alarm {
 
     /// Has somebody watch the queue. It is given back before: a runtime that is about to end drops
     /// who would watch at once.
+    #[inline]
     fn watch(&self, mut queue: MutexGuard<'_, Queue>) {
         let watched = std::mem::replace(&mut queue.watched, true);
         drop(queue);
         if !watched {
-            tokio::spawn(ring(Watch {
-                queue: self.queue.clone(),
-                is_over: false,
-            }));
+            self.begin_to_watch();
         }
+    }
+
+    #[cold]
+    fn begin_to_watch(&self) {
+        tokio::spawn(ring(Watch {
+            queue: self.queue.clone(),
+            is_over: false,
+        }));
     }
 }
 
@@ -101,12 +108,7 @@ impl Place<'_> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let mut queue = lock(&self.alarm.queue);
-        let left = queue.at(self.number).and_then(Option::take);
-        if left.is_some() {
-            queue.trim();
-        }
-        drop(queue);
+        let left = lock(&self.alarm.queue).leave(self.number);
         drop(left);
     }
 }
@@ -115,6 +117,17 @@ impl Queue {
     fn at(&mut self, number: u64) -> Option<&mut Option<Waiting>> {
         let at = number.checked_sub(self.first)?;
         self.waiting.get_mut(usize::try_from(at).ok()?)
+    }
+
+    /// Who came last is most often the first to leave.
+    fn leave(&mut self, number: u64) -> Option<Waiting> {
+        let last = self.first + self.waiting.len() as u64 == number + 1;
+        let left = match last {
+            true => self.waiting.pop_back().flatten(),
+            false => self.at(number).and_then(Option::take),
+        };
+        self.trim();
+        left
     }
 
     /// Forgets the places at both ends that were left.

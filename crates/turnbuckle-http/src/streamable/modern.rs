@@ -6,9 +6,8 @@ use std::task::Context;
 
 use http::HeaderMap;
 use turnbuckle_session::{Answer, Method, Opened, Params, Revision};
-use turnbuckle_types::{Error, Principal, RequestId};
+use turnbuckle_types::{Error, Principal, RawJson, RequestId};
 use turnbuckle_wire::era::headers::{check, check_params};
-use turnbuckle_wire::era::params::text as text_of;
 use turnbuckle_wire::rpc;
 
 use super::endpoint::{Endpoint, Posted, modern_answer};
@@ -64,7 +63,7 @@ impl Endpoint {
         if request.method != Method::CallTool.as_str() {
             return Ok(());
         }
-        let Some(tool) = request.params.name.and_then(text_of) else {
+        let Some(tool) = request.params.name.and_then(RawJson::text) else {
             return Ok(());
         };
         let declared = self.exchange.mirrored(&tool, principal)?;

@@ -32,7 +32,7 @@ impl From<Reply> for Taken<'_> {
 /// A POST that waits.
 pub(super) struct Waits<'a> {
     endpoint: &'a Endpoint,
-    /// Where it is told that it has waited long enough, once it waits.
+    /// Where it is told that it has waited long enough, once it waits: from the first poll on.
     place: Option<Place<'a>>,
     /// Nothing once it is answered.
     request: Option<Request>,
@@ -95,16 +95,24 @@ impl<'a> Waits<'a> {
         }
     }
 
-    /// The reply: the answer, or a stream in which it comes.
+    /// The reply: the answer, or a stream in which it comes. To be polled at once by what took the
+    /// request up: that has polled its handler, which is left alone until it has woken somebody.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
+        let woken = self.place.is_some();
         let first = match &mut self.request {
-            Some(Request::Exchange { going, answered }) => match going.poll_next(cx) {
-                Poll::Pending => Poll::Pending,
-                Poll::Ready(Some(Err(answer))) => return Poll::Ready(answered(answer)),
-                Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(frame)),
-                Poll::Ready(None) => return Poll::Ready(ended()),
-            },
-            Some(Request::Legacy(legacy)) => match legacy.poll_first(cx) {
+            Some(Request::Exchange { going, answered }) => {
+                let next = match woken {
+                    true => going.poll_next(cx),
+                    false => going.poll_said(cx),
+                };
+                match next {
+                    Poll::Pending => Poll::Pending,
+                    Poll::Ready(Some(Err(answer))) => return Poll::Ready(answered(answer)),
+                    Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(frame)),
+                    Poll::Ready(None) => return Poll::Ready(ended()),
+                }
+            }
+            Some(Request::Legacy(legacy)) => match legacy.poll_first(woken, cx) {
                 Poll::Pending => Poll::Pending,
                 Poll::Ready(First::Answer(answer)) => return Poll::Ready(legacy_answer(answer)),
                 Poll::Ready(First::Stream) => Poll::Ready(None),
@@ -149,8 +157,8 @@ impl<'a> Waits<'a> {
 }
 
 impl Legacy {
-    fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<First> {
-        if let Some(underway) = &mut self.underway
+    fn poll_first(&mut self, woken: bool, cx: &mut Context<'_>) -> Poll<First> {
+        if let Some(underway) = self.underway.as_mut().filter(|_| woken)
             && let Poll::Ready(answer) = underway.poll(cx)
         {
             self.underway = None;
@@ -197,6 +205,7 @@ impl Endpoint {
         mut going: Exchanged,
         cx: &mut Context<'_>,
     ) -> Reply {
+        going.detach();
         let mut events = Vec::new();
         if let Some(first) = first {
             event::append_message(&mut events, &first);
@@ -212,7 +221,6 @@ impl Endpoint {
                 Poll::Pending => break,
             }
         }
-        going.detach();
         let head = (!events.is_empty()).then(|| events.into());
         stream(ResponseBody::events(Events::of_exchange(
             head,

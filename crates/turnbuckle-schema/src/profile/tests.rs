@@ -4,7 +4,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use schemars::JsonSchema;
 use serde_json::json;
-use serde_json::value::{RawValue, to_raw_value};
+use turnbuckle_types::{Json, RawJson};
 
 use super::*;
 use crate::shape::tests::agreement;
@@ -309,7 +309,7 @@ fn what_the_strict_mode_makes_of_arguments_is_read_back() {
     let shape = Shape::compile(&Schema::of(&schema).unwrap()).unwrap();
     let sent = r#"{"map":"{\"a\":1}","by_number":"{\"1\":{\"x\":1,\"y\":2}}","points":[{"x":1,"y":2}],
         "pair":[1,"a"],"same":[1,2],"any":"x","letter":"a"}"#;
-    let sent: &RawValue = serde_json::from_str(sent).unwrap();
+    let sent: RawJson<'_> = serde_json::from_str(sent).unwrap();
     assert!(shape.check(sent).is_err());
     let mended = shape.repair(sent).unwrap();
     assert_eq!(shape.check(&mended), Ok(()));
@@ -353,7 +353,7 @@ proptest! {
         prop_assert!(!has_unions(&shown), "{}", shown);
         let (before, after) = (agreement::shape_of(&schema), agreement::shape_of(&shown));
         for value in values.iter().filter(|value| has_no_null(value)) {
-            let raw = to_raw_value(value).unwrap();
+            let raw = Json::of(value).unwrap();
             prop_assert_eq!(before.check(&raw).is_ok(), after.check(&raw).is_ok(), "{} of {}", value, shown);
         }
     }
@@ -369,7 +369,7 @@ proptest! {
         prop_assert!(!has_unions(&shown), "{}", shown);
         let (before, after) = (agreement::shape_of(&schema), agreement::shape_of(&shown));
         for value in values.iter().filter(|value| has_no_null(value)) {
-            let raw = to_raw_value(value).unwrap();
+            let raw = Json::of(value).unwrap();
             prop_assert!(before.check(&raw).is_err() || after.check(&raw).is_ok(), "{} of {}", value, shown);
         }
         let again = apply(Profile::Portable, &shown);

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
+use turnbuckle_types::RawJson;
 
 use super::compile::ANYTHING;
 use super::cursor::{Cursor, Token};
@@ -195,8 +195,8 @@ fn read(due: Kinds, text: &str) -> Option<String> {
         return None;
     }
     // It must be JSON, and nothing else beside it.
-    let raw: &RawValue = serde_json::from_str(&inner).ok()?;
-    Some(raw.get().to_owned())
+    let raw: RawJson<'_> = serde_json::from_str(&inner).ok()?;
+    Some(raw.as_str().to_owned())
 }
 
 fn is_integer(text: &str) -> bool {

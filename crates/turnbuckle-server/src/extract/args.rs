@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use turnbuckle_types::Json;
+use turnbuckle_types::{Json, RawJson};
 
 use super::{Extract, Incoming, Needs, Subject, derived};
 use crate::failure::{Failure, Result};
@@ -22,7 +22,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Args<T> {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         match incoming.subject {
             Subject::Arguments(arguments) => incoming.intake.read(arguments),
-            Subject::Reading(reading) => incoming.intake.read(Some(&reading.arguments()?)),
+            Subject::Reading(reading) => incoming.intake.read(Some((&reading.arguments()?).into())),
             Subject::Typing(_) => return Err(Failure::new("a completer has no arguments")),
         }
         .map(Self)
@@ -46,8 +46,9 @@ impl Extract for RawArguments {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         match incoming.subject {
             Subject::Arguments(arguments) => {
-                let arguments = incoming.intake.checked(arguments)?;
-                Ok(Self(Json::from(arguments.into_owned())))
+                let meant = incoming.intake.checked(arguments)?;
+                let came = || arguments.map_or_else(Json::empty_object, RawJson::to_json);
+                Ok(Self(meant.unwrap_or_else(came)))
             }
             _ => Err(Failure::new("only tools and prompts have raw arguments")),
         }

@@ -9,8 +9,7 @@ mod state;
 
 use std::any::TypeId;
 
-use serde_json::value::RawValue;
-use turnbuckle_types::Schema;
+use turnbuckle_types::{RawJson, Schema};
 
 use crate::completion::Typing;
 use crate::context::Context;
@@ -80,7 +79,7 @@ pub struct Incoming<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Subject<'a> {
     /// The arguments of a tool or a prompt.
-    Arguments(Option<&'a RawValue>),
+    Arguments(Option<RawJson<'a>>),
     /// The URI of a resource, and what a template's variables are in it.
     Reading(&'a Reading),
     /// What is being typed.

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-use turnbuckle_session::params::text;
 use turnbuckle_session::{Handling, Method};
+use turnbuckle_types::RawJson;
 
 use super::{Callable, Kind};
 use crate::completion::Typing;
@@ -16,7 +15,7 @@ use crate::resource::Reading;
 /// A request, as it is handed on while its message is at hand.
 pub(crate) struct Request<'a> {
     pub(super) context: Context,
-    arguments: Option<&'a RawValue>,
+    arguments: Option<RawJson<'a>>,
     brings: Brings,
 }
 
@@ -36,7 +35,7 @@ enum Brings {
 
 impl<'a> Request<'a> {
     /// A request with arguments.
-    pub(crate) fn new(context: Context, arguments: Option<&'a RawValue>) -> Self {
+    pub(crate) fn new(context: Context, arguments: Option<RawJson<'a>>) -> Self {
         Self {
             context,
             arguments,
@@ -95,7 +94,7 @@ impl<'a> Request<'a> {
 }
 
 impl Brings {
-    fn subject<'a>(&'a self, arguments: Option<&'a RawValue>) -> Subject<'a> {
+    fn subject<'a>(&'a self, arguments: Option<RawJson<'a>>) -> Subject<'a> {
         match self {
             Self::Arguments => Subject::Arguments(arguments),
             Self::Reading(reading) => Subject::Reading(reading),
@@ -108,7 +107,11 @@ impl Kept {
     /// A request that is looked at again.
     pub(super) fn again<K: Kind>(context: Context, frame: &K::Frame) -> Self {
         let uri = match K::METHOD {
-            Method::ReadResource => context.params().uri.and_then(text).map(Cow::into_owned),
+            Method::ReadResource => context
+                .params()
+                .uri
+                .and_then(RawJson::text)
+                .map(Cow::into_owned),
             _ => None,
         };
         let reading = uri.and_then(|uri| K::reading(frame, &uri));

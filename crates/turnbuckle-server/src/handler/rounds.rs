@@ -5,9 +5,8 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{self, Poll};
 
-use turnbuckle_session::params::text;
 use turnbuckle_session::{Handling, Method, Projected, Reply, caught};
-use turnbuckle_types::{CallToolResult, ElicitParams, Error, ErrorKind};
+use turnbuckle_types::{CallToolResult, ElicitParams, Error, ErrorKind, RawJson};
 
 use crate::context::Context;
 use crate::failure::{Failure, Kind, Result};
@@ -29,23 +28,32 @@ pub(crate) trait Again: Send + Sync + 'static {
     fn method(&self) -> Method;
 }
 
-/// A first run under way becomes the answer to its request.
-pub(crate) fn handling<F>(handler: Arc<dyn Again>, context: Context, first: F) -> Handling
+/// A first run under way becomes the answer to its request: `finish` makes its reply of what it came
+/// to. The two come apart so that the run is held once, and not in another that waits for it.
+pub(crate) fn handling<F>(
+    handler: Arc<dyn Again>,
+    context: Context,
+    first: F,
+    finish: impl FnOnce(F::Output) -> Result<Reply> + Send + 'static,
+) -> Handling
 where
-    F: Future<Output = Result<Reply>> + Send + 'static,
+    F: Future + Send + 'static,
 {
     // What does not ask is not watched, and pays nothing for it.
     if context.asking_round().is_none() {
         return Handling::Pending(Box::pin(async move {
             let tells = handler.tells();
             let mut first = pin!(first);
-            match poll_fn(|cx| poll_told(tells, first.as_mut(), cx)).await {
+            let output = poll_fn(|cx| poll_caught(first.as_mut(), cx)).await;
+            let reply = output.and_then(|output| caught(|| finish(output)));
+            match reply.unwrap_or_else(|error| Err(panicked(tells, error))) {
                 Ok(reply) => admitted(reply, &context),
                 Err(failure) => Box::pin(settle(handler, context, failure)).await,
             }
         }));
     }
     Handling::Pending(Box::pin(async move {
+        let first = async move { finish(first.await) };
         match watched(&context, told_of(handler.tells(), first)).await {
             Ok(reply) => admitted(reply, &context),
             Err(failure) => Box::pin(settle(handler, context, failure)).await,
@@ -60,15 +68,19 @@ where
     F: Future<Output = Result<Reply>>,
 {
     let mut run = pin!(run);
-    poll_fn(|cx| poll_told(tells, run.as_mut(), cx)).await
+    let output = poll_fn(|cx| poll_caught(run.as_mut(), cx)).await;
+    output.unwrap_or_else(|error| Err(panicked(tells, error)))
 }
 
 /// Polls such a run.
-fn poll_told<F>(tells: bool, run: Pin<&mut F>, cx: &mut task::Context<'_>) -> Poll<Result<Reply>>
-where
-    F: Future<Output = Result<Reply>>,
-{
-    caught(|| run.poll(cx)).unwrap_or_else(|error| Poll::Ready(Err(panicked(tells, error))))
+fn poll_caught<F: Future>(
+    run: Pin<&mut F>,
+    cx: &mut task::Context<'_>,
+) -> Poll<Result<F::Output, Error>> {
+    match caught(|| run.poll(cx)) {
+        Ok(polled) => polled.map(Ok),
+        Err(error) => Poll::Ready(Err(error)),
+    }
 }
 
 /// What a handler that panicked fails with.
@@ -170,7 +182,11 @@ fn misused(handler: &dyn Again, context: &Context, error: &ArgumentError) -> Rep
     if !handler.tells() {
         return Reply::Error(Error::invalid_params(error.to_string()));
     }
-    let name = context.params().name.and_then(text).unwrap_or_default();
+    let name = context
+        .params()
+        .name
+        .and_then(RawJson::text)
+        .unwrap_or_default();
     let message = format!("Invalid arguments for tool {name:?}: {error}");
     Reply::complete(CallToolResult::error(message))
 }

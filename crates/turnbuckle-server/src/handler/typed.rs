@@ -1,15 +1,16 @@
 //! A handler behind its item: what it takes is made, it is run, and what it returned becomes a
 //! reply.
 
+use std::convert::identity;
+use std::future::ready;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use turnbuckle_session::params::text;
 use turnbuckle_session::{Handling, Method, caught, run_blocking};
-use turnbuckle_types::Error;
+use turnbuckle_types::{Error, RawJson};
 
 use super::request::{Kept, Request};
 use super::rounds::{Again, Run, admitted, handling, panicked};
@@ -156,7 +157,7 @@ fn finished<K: Kind, H: Handler<K, M>, M>(run: H::Run) -> Result<H::Output> {
 #[cold]
 fn warn_of<K: Kind>(context: &Context, held: Duration) {
     let params = context.params();
-    let name = params.name.or(params.uri).and_then(text);
+    let name = params.name.or(params.uri).and_then(RawJson::text);
     let name = name.as_deref().unwrap_or_default();
     let held = held.as_millis();
     match K::ATTRIBUTE {
@@ -181,7 +182,7 @@ impl<K: Kind, H: Handler<K, M>, M: 'static> Callable for Typed<K, H, M> {
         if let Some(pool) = self.pool.clone() {
             let context = request.context.clone();
             let run = self.clone().run_apart(pool, request.keep());
-            return handling(self, context, run);
+            return handling(self, context, run, identity);
         }
         if H::IN_PLACE {
             let reply = caught(|| {
@@ -192,7 +193,7 @@ impl<K: Kind, H: Handler<K, M>, M: 'static> Callable for Typed<K, H, M> {
             let reply = reply.unwrap_or_else(|error| Err(panicked(K::TELLS, error)));
             return match reply {
                 Ok(reply) => admitted(reply, &context).into(),
-                Err(failure) => handling(self, context, std::future::ready(Err(failure))),
+                Err(failure) => handling(self, context, ready(Err(failure)), identity),
             };
         }
         let run = caught(|| self.start(&request.context, request.subject()));
@@ -201,11 +202,11 @@ impl<K: Kind, H: Handler<K, M>, M: 'static> Callable for Typed<K, H, M> {
         match run {
             Ok(run) => {
                 let this = self.clone();
-                handling(self, context, async move {
-                    run.await.reply(&this.frame, uri.as_deref())
+                handling(self, context, run, move |output| {
+                    output.reply(&this.frame, uri.as_deref())
                 })
             }
-            Err(failure) => handling(self, context, std::future::ready(Err(failure))),
+            Err(failure) => handling(self, context, ready(Err(failure)), identity),
         }
     }
 }

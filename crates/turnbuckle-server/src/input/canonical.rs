@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use serde_json::value::RawValue;
+use turnbuckle_types::RawJson;
 
 /// The deepest nesting of what has a canonical form: serde_json's own limit.
 const MAX_DEPTH: usize = 128;
@@ -18,8 +18,8 @@ pub(crate) struct TooDeep;
 ///
 /// # Errors
 /// If the arguments are nested more than 128 levels deep.
-pub(crate) fn of_arguments(arguments: Option<&RawValue>) -> Result<String, TooDeep> {
-    canonical(arguments.map_or("{}", RawValue::get))
+pub(crate) fn of_arguments(arguments: Option<RawJson<'_>>) -> Result<String, TooDeep> {
+    canonical(arguments.map_or("{}", RawJson::as_str))
 }
 
 /// Canonical JSON: no spaces, members sorted by key, strings escaped in one way, numbers as they

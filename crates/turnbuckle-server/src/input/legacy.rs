@@ -67,7 +67,7 @@ type Pending<'a> = Pin<Box<dyn Future<Output = Result<Json, PeerError>> + Send +
 
 async fn send(peer: &Peer, request: InputRequest) -> Result<Json, PeerError> {
     let method = request.method().to_owned();
-    let answer = match &request {
+    match &request {
         InputRequest::Elicit(params) => peer.request(&method, Some(params)).await,
         InputRequest::CreateMessage(params) => peer.request(&method, Some(&**params)).await,
         InputRequest::ListRoots(params) => {
@@ -75,8 +75,7 @@ async fn send(peer: &Peer, request: InputRequest) -> Result<Json, PeerError> {
                 .await
         }
         _ => Err(PeerError::Unsupported),
-    };
-    answer.map(Json::from)
+    }
 }
 
 /// A URL elicitation needs an id where its end can be announced.

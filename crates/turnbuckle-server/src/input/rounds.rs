@@ -6,13 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde_json::value::RawValue;
-use turnbuckle_session::params::text;
 use turnbuckle_session::{Context as Call, Features, Method, Params};
 use turnbuckle_types::{
     ClientCapabilities, ElicitParams, ElicitationCapability, Error, IncludeContext, InputRequest,
-    InputRequests, InputRequired, Json, Map, RootsCapability, SamplingCapability, Settings,
-    check_tool_use_pairing,
+    InputRequests, InputRequired, Json, Map, RawJson, RootsCapability, SamplingCapability,
+    Settings, check_tool_use_pairing,
 };
 
 use super::canonical;
@@ -127,12 +125,12 @@ impl Sealed {
 pub(crate) struct Target<'a> {
     method: &'static str,
     name: Cow<'a, str>,
-    arguments: Option<&'a RawValue>,
+    arguments: Option<RawJson<'a>>,
 }
 
 impl<'a> Target<'a> {
     pub(crate) fn of(method: Method, params: &Params<'a>) -> Self {
-        let named = params.name.or(params.uri).and_then(text);
+        let named = params.name.or(params.uri).and_then(RawJson::text);
         Self {
             method: method.as_str(),
             name: named.unwrap_or_default(),
@@ -168,7 +166,8 @@ impl Rounds {
         };
         let mut kept = None;
         if let Some(raw) = params.request_state {
-            let state = text(raw)
+            let state = raw
+                .text()
                 .ok_or_else(|| Error::invalid_params("\"requestState\" must be a string"))?;
             let payload = self
                 .bind(target, call, |binding| {
@@ -182,7 +181,8 @@ impl Rounds {
             kept = sealed.journal;
         }
         if let Some(raw) = params.input_responses {
-            let responses: Map<Json> = serde_json::from_str(raw.get())
+            let responses: Map<Json> = raw
+                .decode()
                 .map_err(|_| Error::invalid_params("\"inputResponses\" must be an object"))?;
             if responses.len() > MAX_RESPONSES {
                 return Err(Error::invalid_params(format!(

@@ -9,8 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-use turnbuckle_types::{Annotations, CacheScope, Error};
+use turnbuckle_types::{Annotations, CacheScope, Error, Json};
 
 use crate::access::Access;
 use crate::cache::Cache;
@@ -48,10 +47,9 @@ impl Reading {
     }
 
     /// The variables as arguments.
-    pub(crate) fn arguments(&self) -> Result<Box<RawValue>> {
+    pub(crate) fn arguments(&self) -> Result<Json> {
         let variables = self.variables.to_json();
-        serde_json::value::to_raw_value(&variables)
-            .map_err(|error| Error::internal(error.to_string()).into())
+        Json::of(&variables).map_err(|error| Error::internal(error.to_string()).into())
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::sync::OnceLock;
 
-use serde_json::value::RawValue;
 #[cfg(feature = "validate")]
 use turnbuckle_schema::Validator;
 use turnbuckle_schema::{SchemaLimits, Shape, Violations};
-use turnbuckle_types::{Error, Schema};
+use turnbuckle_types::{Error, Json, RawJson, Schema};
 
 use crate::error::BuildError;
 use crate::extract::MakeSchema;
@@ -121,7 +120,7 @@ impl Held {
     ///
     /// # Errors
     /// If a type made a schema that is not good.
-    pub(crate) fn check(&self, value: &RawValue) -> Result<Result<(), Violations>, Error> {
+    pub(crate) fn check(&self, value: RawJson<'_>) -> Result<Result<(), Violations>, Error> {
         match self {
             Self::Derived { source, shape } => Ok(compiled(source, shape)?.check(value)),
             Self::Written(written) => Ok(written.check(value)),
@@ -129,7 +128,7 @@ impl Held {
     }
 
     /// The value that was meant, if that is another one.
-    pub(crate) fn repair(&self, value: &RawValue) -> Option<Box<RawValue>> {
+    pub(crate) fn repair(&self, value: RawJson<'_>) -> Option<Json> {
         match self {
             Self::Derived { source, shape } => compiled(source, shape).ok()?.repair(value),
             Self::Written(written) => written.repair(value),
@@ -139,11 +138,11 @@ impl Held {
 
 #[cfg(feature = "validate")]
 impl Written {
-    fn check(&self, value: &RawValue) -> Result<(), Violations> {
+    fn check(&self, value: RawJson<'_>) -> Result<(), Violations> {
         self.validator.validate(value)
     }
 
-    fn repair(&self, value: &RawValue) -> Option<Box<RawValue>> {
+    fn repair(&self, value: RawJson<'_>) -> Option<Json> {
         self.shape.as_ref()?.repair(value)
     }
 }
@@ -191,7 +190,7 @@ mod tests {
         assert!(Held::derived(bad).constrains().is_err());
 
         let good = schema(r#"{"type":"object","properties":{"a":{"minimum":3}}}"#);
-        let two: &RawValue = serde_json::from_str(r#"{"a":2}"#).unwrap();
+        let two: RawJson<'_> = serde_json::from_str(r#"{"a":2}"#).unwrap();
         let written = written(&good, true).unwrap();
         assert!(written.check(two).unwrap().is_err());
         let derived = Held::derived(good);
@@ -210,7 +209,7 @@ mod tests {
         let not = schema(r#"{"type":"object","not":{"required":["a"]}}"#);
         let held = written(&not, true);
         if cfg!(feature = "validate") {
-            let value: &RawValue = serde_json::from_str(r#"{"a":2}"#).unwrap();
+            let value: RawJson<'_> = serde_json::from_str(r#"{"a":2}"#).unwrap();
             assert!(held.unwrap().check(value).unwrap().is_err());
         } else {
             let error = held.unwrap_err().to_string();

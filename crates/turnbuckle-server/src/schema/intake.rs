@@ -1,11 +1,8 @@
 //! How arguments are read: decoded, checked where their type does not vouch for what their schema
 //! says, and read leniently where they do not fit.
 
-use std::borrow::Cow;
-
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
-use turnbuckle_types::Error;
+use turnbuckle_types::{Error, Json, RawJson};
 
 use super::arguments::{ArgumentError, explain, not_an_object};
 use super::held::Held;
@@ -43,13 +40,14 @@ impl Intake {
     /// Reads arguments as `T`; absent ones count as an empty object.
     ///
     /// They are decoded once, straight into `T`; only when that fails are they looked at again.
-    pub(crate) fn read<T: DeserializeOwned>(&self, arguments: Option<&RawValue>) -> Result<T> {
-        let arguments = arguments.unwrap_or_else(nothing);
+    pub(crate) fn read<T: DeserializeOwned>(&self, arguments: Option<RawJson<'_>>) -> Result<T> {
+        let arguments = arguments.unwrap_or(NOTHING);
         let Some(held) = &self.held else {
-            return serde_json::from_str(arguments.get())
-                .map_err(|error| Failure::arguments(explain(arguments.get(), &error)));
+            return arguments
+                .decode()
+                .map_err(|error| Failure::arguments(explain(arguments.as_str(), &error)));
         };
-        if let Ok(decoded) = decode(arguments)
+        if let Ok(decoded) = arguments.decode()
             && self.vouches(held, arguments)?
         {
             return Ok(decoded);
@@ -57,24 +55,25 @@ impl Intake {
         self.read_again(held, arguments)
     }
 
-    /// Arguments that nobody decodes; absent ones count as an empty object.
-    pub(crate) fn checked<'a>(&self, arguments: Option<&'a RawValue>) -> Result<Cow<'a, RawValue>> {
-        let arguments = arguments.unwrap_or_else(nothing);
+    /// Checks arguments that nobody decodes; absent ones count as an empty object. The ones that were
+    /// meant, if these are others.
+    pub(crate) fn checked(&self, arguments: Option<RawJson<'_>>) -> Result<Option<Json>> {
+        let arguments = arguments.unwrap_or(NOTHING);
         let Some(held) = &self.held else {
-            return Ok(Cow::Borrowed(arguments));
+            return Ok(None);
         };
         let Err(violations) = held.check(arguments)? else {
-            return Ok(Cow::Borrowed(arguments));
+            return Ok(None);
         };
         let repaired = self.repaired(held, arguments);
-        match repaired.filter(|it| matches!(held.check(it), Ok(Ok(())))) {
-            Some(repaired) => Ok(Cow::Owned(repaired)),
+        match repaired.filter(|it| matches!(held.check(it.into()), Ok(Ok(())))) {
+            Some(repaired) => Ok(Some(repaired)),
             None => Err(refused(arguments, violations)),
         }
     }
 
     /// Arguments that no parameter of the handler takes have to fit all the same.
-    pub(crate) fn admit(&self, arguments: Option<&RawValue>) -> Result<()> {
+    pub(crate) fn admit(&self, arguments: Option<RawJson<'_>>) -> Result<()> {
         if self.unread {
             self.checked(arguments)?;
         }
@@ -82,20 +81,20 @@ impl Intake {
     }
 
     /// Whether arguments that decode fit.
-    fn vouches(&self, held: &Held, arguments: &RawValue) -> Result<bool, Error> {
+    fn vouches(&self, held: &Held, arguments: RawJson<'_>) -> Result<bool, Error> {
         Ok(!held.constrains()? || held.check(arguments)?.is_ok())
     }
 
-    fn repaired(&self, held: &Held, arguments: &RawValue) -> Option<Box<RawValue>> {
+    fn repaired(&self, held: &Held, arguments: RawJson<'_>) -> Option<Json> {
         self.lenient.then(|| held.repair(arguments)).flatten()
     }
 
     #[cold]
-    fn read_again<T: DeserializeOwned>(&self, held: &Held, arguments: &RawValue) -> Result<T> {
+    fn read_again<T: DeserializeOwned>(&self, held: &Held, arguments: RawJson<'_>) -> Result<T> {
         let repaired = self.repaired(held, arguments);
-        let meant = repaired.as_deref().unwrap_or(arguments);
+        let meant = repaired.as_ref().map_or(arguments, RawJson::from);
         if repaired.is_some()
-            && let Ok(decoded) = decode(meant)
+            && let Ok(decoded) = meant.decode()
             && self.vouches(held, meant)?
         {
             return Ok(decoded);
@@ -103,26 +102,20 @@ impl Intake {
         if let Err(violations) = held.check(meant)? {
             return Err(refused(meant, violations));
         }
-        match decode(meant) {
+        match meant.decode() {
             Ok(decoded) => Ok(decoded),
-            Err(error) => Err(Failure::arguments(explain(meant.get(), &error))),
+            Err(error) => Err(Failure::arguments(explain(meant.as_str(), &error))),
         }
     }
 }
 
 /// Absent arguments.
-fn nothing<'a>() -> &'a RawValue {
-    serde_json::from_str("{}").unwrap_or(RawValue::NULL)
-}
+const NOTHING: RawJson<'_> = RawJson::passed_over("{}");
 
-fn decode<T: DeserializeOwned>(arguments: &RawValue) -> serde_json::Result<T> {
-    serde_json::from_str(arguments.get())
-}
-
-fn refused(arguments: &RawValue, violations: turnbuckle_schema::Violations) -> Failure {
-    Failure::arguments(match arguments.get().starts_with('{') {
+fn refused(arguments: RawJson<'_>, violations: turnbuckle_schema::Violations) -> Failure {
+    Failure::arguments(match arguments.is_object() {
         true => ArgumentError::from(violations),
-        false => not_an_object(arguments.get()),
+        false => not_an_object(arguments.as_str()),
     })
 }
 

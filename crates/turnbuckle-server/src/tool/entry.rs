@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use serde_json::value::RawValue;
 use turnbuckle_schema::{Profile, SchemaFault};
 use turnbuckle_session::{Handling, ParamHeader, Reply, param_headers};
-use turnbuckle_types::{Schema, Tool};
+use turnbuckle_types::{RawJson, Schema, Tool};
 
 use super::Draft;
 use crate::access::Access;
@@ -159,7 +158,7 @@ impl ToolEntry {
     }
 
     /// Calls it, in its first or a later round.
-    pub(crate) fn call(&self, arguments: Option<&RawValue>, context: Context) -> Handling {
+    pub(crate) fn call(&self, arguments: Option<RawJson<'_>>, context: Context) -> Handling {
         match self.made() {
             Ok(_) => self.call.clone().call(Request::new(context, arguments)),
             Err(error) => Reply::Error(invalid(error)).into(),

@@ -129,7 +129,7 @@ impl Context {
     /// The request's `_meta`, as it came.
     #[must_use]
     pub fn meta(&self) -> Option<Meta> {
-        serde_json::from_str(params::raw_meta(self.text())?.get()).ok()
+        params::raw_meta(self.text())?.decode().ok()
     }
 
     /// Whether the client gave up on the request. Nothing is sent for it any more.

@@ -69,9 +69,6 @@ impl Conversation {
     }
 
     fn message(&self, frame: &Bytes, text: &str, exchange: Option<&RequestId>) {
-        if let Some((id, result)) = rpc::plain_result(text) {
-            return self.deliver(Some(&id), Ok(RawResult::new(frame, result)));
-        }
         match rpc::decode::<Params<'_>>(text) {
             Ok(Message::Response(response)) => {
                 let id = match (&response.id, &response.outcome) {
@@ -80,7 +77,7 @@ impl Conversation {
                     (id, _) => id.as_ref(),
                 };
                 let outcome = match response.outcome {
-                    Ok(result) => Ok(RawResult::new(frame, result.get())),
+                    Ok(result) => Ok(RawResult::new(frame, result.as_str())),
                     Err(error) => Err(AskError::Refused(error)),
                 };
                 self.deliver(id, outcome);
@@ -121,7 +118,7 @@ impl Conversation {
         let named = notification
             .params
             .request_id
-            .and_then(|raw| RequestId::from_json(raw.get()));
+            .and_then(|raw| RequestId::from_json(raw.as_str()));
         let meant = self.kernel().notification(method, named.as_ref());
         match meant {
             Meant::Cancel(signal) => {
@@ -142,8 +139,7 @@ impl Conversation {
     }
 
     fn progress(&self, text: &str) {
-        let params: Option<ProgressParams> =
-            raw_params(text).and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let params: Option<ProgressParams> = raw_params(text).and_then(|raw| raw.decode().ok());
         let Some(params) = params else { return };
         let id = match &params.progress_token {
             ProgressToken::Int(number) => RequestId::from(*number),
@@ -301,7 +297,7 @@ impl Conversation {
 
 /// Says why a server took a question back.
 fn log_reason(text: &str) {
-    let params = raw_params(text).and_then(|raw| serde_json::from_str(raw.get()).ok());
+    let params = raw_params(text).and_then(|raw| raw.decode().ok());
     let reason = params.and_then(|params: CancelledParams| params.reason);
     let reason: Option<String> = reason.map(|text| text.chars().take(256).collect());
     tracing::debug!(?reason, "the server took a question back");

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_session::{
-    Call, Context, Dispatch, Encoded, Handling, Identity, Method, ParamHeader, Reply, params,
+    Call, Context, Dispatch, Encoded, Handling, Identity, Method, ParamHeader, Reply,
 };
 use turnbuckle_types::{
-    CallToolResult, Error, ErrorKind, Implementation, ListCapability, Principal, ServerCapabilities,
+    CallToolResult, Error, ErrorKind, Implementation, ListCapability, Principal, RawJson,
+    ServerCapabilities,
 };
 
 /// Answers `tools/call`: `echo` says its arguments, the others do what they are called.
@@ -35,10 +36,10 @@ impl Dispatch for Small {
         if call.method != Some(Method::CallTool) {
             return Reply::from(Error::new(ErrorKind::UnknownMethod, "only tools here")).into();
         }
-        let name = call.params.name.and_then(params::text).unwrap_or_default();
+        let name = call.params.name.and_then(RawJson::text).unwrap_or_default();
         let text = |text: &str| Reply::complete(CallToolResult::text(text));
         match &*name {
-            "echo" => text(call.params.arguments.map_or("", |raw| raw.get())).into(),
+            "echo" => text(call.params.arguments.map_or("", |raw| raw.as_str())).into(),
             #[allow(clippy::print_stdout, reason = "it must not harm")]
             "print" => {
                 println!("printed by a handler");

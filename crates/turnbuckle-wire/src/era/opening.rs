@@ -3,9 +3,9 @@
 //! Specification: basic/versioning, "Backward Compatibility with Initialization-Based Versions"
 //! (2026-07-28); basic/transports/streamable-http, "Protocol Version Header" (2026-07-28).
 
-use turnbuckle_types::{Error, ErrorKind};
+use turnbuckle_types::{Error, ErrorKind, RawJson};
 
-use super::params::{Params, text};
+use super::params::Params;
 use crate::revision::{EraKind, Method, Revision};
 
 /// The revision that a message names somewhere: in a header, or in its envelope.
@@ -65,7 +65,7 @@ pub enum Opening {
 /// Judges a request or notification.
 #[must_use]
 pub fn of_opening(header: Header<'_>, method: &str, params: &Params<'_>) -> Opening {
-    let named = params.meta.protocol_version.map(text);
+    let named = params.meta.protocol_version.map(RawJson::text);
     let envelope = Mark::of(named.as_ref().and_then(Option::as_deref));
     let discovers = method == Method::Discover.as_str();
     let carried = match header {
@@ -106,7 +106,7 @@ pub fn of_opening(header: Header<'_>, method: &str, params: &Params<'_>) -> Open
         other => return Opening::Refused(unsupported(other.spelled())),
     };
     match params.meta.client_capabilities {
-        Some(capabilities) if capabilities.get().starts_with('{') => Opening::Modern(revision),
+        Some(capabilities) if capabilities.is_object() => Opening::Modern(revision),
         _ => Opening::Refused(missing(
             "io.modelcontextprotocol/clientCapabilities",
             "an object",

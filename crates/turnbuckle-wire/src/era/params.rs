@@ -5,10 +5,10 @@ use std::fmt;
 
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
-use turnbuckle_types::meta as meta_key;
+use turnbuckle_types::{RawJson, meta as meta_key};
 
-use crate::rpc;
+use crate::json::Reader;
+use crate::rpc::Capture;
 
 /// Parameters as raw JSON, by the names that the protocol's own rooms read.
 ///
@@ -17,19 +17,19 @@ use crate::rpc;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Params<'a> {
     /// `name`: of a tool or prompt.
-    pub name: Option<&'a RawValue>,
+    pub name: Option<RawJson<'a>>,
     /// `uri`: of a resource.
-    pub uri: Option<&'a RawValue>,
+    pub uri: Option<RawJson<'a>>,
     /// `arguments`: of a tool or prompt.
-    pub arguments: Option<&'a RawValue>,
+    pub arguments: Option<RawJson<'a>>,
     /// `cursor`: where a list goes on.
-    pub cursor: Option<&'a RawValue>,
+    pub cursor: Option<RawJson<'a>>,
     /// `inputResponses`: the answers to what an earlier round asked.
-    pub input_responses: Option<&'a RawValue>,
+    pub input_responses: Option<RawJson<'a>>,
     /// `requestState`: what an earlier round gave to be echoed.
-    pub request_state: Option<&'a RawValue>,
+    pub request_state: Option<RawJson<'a>>,
     /// `requestId`: of a request that is no longer wanted.
-    pub request_id: Option<&'a RawValue>,
+    pub request_id: Option<RawJson<'a>>,
     /// What was captured of `_meta`.
     pub meta: MetaFields<'a>,
 }
@@ -38,15 +38,15 @@ pub struct Params<'a> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MetaFields<'a> {
     /// `progressToken`.
-    pub progress_token: Option<&'a RawValue>,
+    pub progress_token: Option<RawJson<'a>>,
     /// The revision that the request speaks.
-    pub protocol_version: Option<&'a RawValue>,
+    pub protocol_version: Option<RawJson<'a>>,
     /// Who sends it.
-    pub client_info: Option<&'a RawValue>,
+    pub client_info: Option<RawJson<'a>>,
     /// What its sender can do.
-    pub client_capabilities: Option<&'a RawValue>,
+    pub client_capabilities: Option<RawJson<'a>>,
     /// From which level on it wants log messages.
-    pub log_level: Option<&'a RawValue>,
+    pub log_level: Option<RawJson<'a>>,
 }
 
 impl MetaFields<'_> {
@@ -55,12 +55,6 @@ impl MetaFields<'_> {
     pub fn is_envelope(&self) -> bool {
         self.protocol_version.is_some() || self.client_capabilities.is_some()
     }
-}
-
-/// The text of a captured string, borrowed where it has no escapes; `None` for other JSON.
-#[must_use]
-pub fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    rpc::text_of(raw)
 }
 
 macro_rules! capture {
@@ -95,6 +89,30 @@ macro_rules! capture {
 
                 from.deserialize_map(Fields)
             }
+        }
+
+        impl<'a> Capture<'a> for $kind<'a> {
+            fn read(from: &mut Reader<'a>) -> Option<Self> {
+                let mut fields = Self::default();
+                from.members(|from, name| {
+                    match name {
+                        $($name => capture!(@read fields.$field, from, $field),)*
+                        _ => {
+                            from.value()?;
+                        }
+                    }
+                    Some(())
+                })?;
+                Some(fields)
+            }
+        }
+    };
+    (@read $fields:ident . meta, $from:ident, meta) => {
+        $fields.meta = Capture::read($from)?
+    };
+    (@read $fields:ident . $field:ident, $from:ident, $name:ident) => {
+        if $fields.$field.replace($from.value()?).is_some() {
+            return None;
         }
     };
     (@take $fields:ident . meta, $map:ident, meta) => {
@@ -156,24 +174,22 @@ capture!("_meta", MetaFields, {
 /// `params` as they came, decoded again from the whole frame: for methods and fields that the
 /// capture does not know. `None` when the frame has none.
 #[must_use]
-pub fn raw_params(frame: &str) -> Option<&RawValue> {
+pub fn raw_params(frame: &str) -> Option<RawJson<'_>> {
     #[derive(Deserialize)]
     struct Frame<'a> {
         #[serde(borrow, default)]
-        params: Option<&'a RawValue>,
+        params: Option<RawJson<'a>>,
     }
     serde_json::from_str::<Frame<'_>>(frame).ok()?.params
 }
 
 /// `_meta` as it came, decoded again from the whole frame. `None` when the frame has none.
 #[must_use]
-pub fn raw_meta(frame: &str) -> Option<&RawValue> {
+pub fn raw_meta(frame: &str) -> Option<RawJson<'_>> {
     #[derive(Deserialize)]
     struct WithMeta<'a> {
         #[serde(borrow, default, rename = "_meta")]
-        meta: Option<&'a RawValue>,
+        meta: Option<RawJson<'a>>,
     }
-    serde_json::from_str::<WithMeta<'_>>(raw_params(frame)?.get())
-        .ok()?
-        .meta
+    raw_params(frame)?.decode::<WithMeta<'_>>().ok()?.meta
 }

@@ -1,8 +1,9 @@
 //! JSON text out: escaping, a serializer into a byte buffer, and the fields an era adds to an
-//! object on the way.
+//! object on the way. And JSON text in, where only its outline is looked at: a reader.
 
 mod additions;
 mod escape;
+mod reader;
 mod serializer;
 mod span;
 mod text;
@@ -10,8 +11,8 @@ mod text;
 pub use additions::Additions;
 pub(crate) use escape::write_escaped;
 pub use escape::write_str;
+pub use reader::Reader;
 pub use serializer::{Unwritable, to_vec, write, write_object};
-pub(crate) use span::value_len;
 
 /// Appends raw JSON text on one line: a line break in it can only be white space between tokens.
 pub(crate) fn write_raw(out: &mut Vec<u8>, json: &str) {

@@ -5,13 +5,11 @@ use super::escape::needs_escape;
 /// Levels that are passed over: a bit for each tells what it is.
 const DEPTH: u32 = 127;
 
-/// The length of the JSON value that `text` begins with. `None` where it begins with none, and where
-/// that is deeper than 127 levels.
-pub(crate) fn value_len(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
+/// Where the JSON value ends that begins at `at`. `None` where none begins there, and where it is
+/// deeper than 127 levels.
+pub(super) fn past_value(bytes: &[u8], mut at: usize) -> Option<usize> {
     // Whether the levels around are objects, the innermost one last.
     let (mut objects, mut depth) = (0u128, 0);
-    let mut at = 0;
     loop {
         at = past_space(bytes, at);
         match *bytes.get(at)? {
@@ -67,7 +65,16 @@ pub(crate) fn value_len(text: &str) -> Option<usize> {
 }
 
 #[inline]
-fn past_space(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn past_space(bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
+        Some(..=b' ') => past_spaces(bytes, at),
+        _ => at,
+    }
+}
+
+/// The same where there may be some, which is rare.
+#[cold]
+fn past_spaces(bytes: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(at) {
         at += 1;
     }
@@ -92,14 +99,7 @@ fn past_name(bytes: &[u8], at: usize) -> Option<usize> {
 #[inline]
 fn past_string(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
-        while let Some(word) = bytes.get(at..)?.first_chunk() {
-            let marks = needs_escape(u64::from_le_bytes(*word));
-            if marks != 0 {
-                at += marks.trailing_zeros() as usize / 8;
-                break;
-            }
-            at += 8;
-        }
+        at = past_plain(bytes, at);
         match *bytes.get(at)? {
             b'"' => return Some(at + 1),
             b'\\' => match *bytes.get(at + 1)? {
@@ -113,10 +113,27 @@ fn past_string(bytes: &[u8], mut at: usize) -> Option<usize> {
                 }
                 _ => return None,
             },
-            0..0x20 => return None,
-            _ => at += 1,
+            _ => return None,
         }
     }
+}
+
+/// The first byte at `at` or behind it that does not stand for itself in a string.
+#[inline]
+pub(super) fn past_plain(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let marks = needs_escape(u64::from_le_bytes(*word));
+        if marks != 0 {
+            return at + marks.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    while let Some(0x20..) = bytes.get(at)
+        && !matches!(bytes.get(at), Some(b'"' | b'\\'))
+    {
+        at += 1;
+    }
+    at
 }
 
 fn past_number(bytes: &[u8], mut at: usize) -> Option<usize> {
@@ -147,6 +164,10 @@ mod tests {
     use serde::de::IgnoredAny;
 
     use super::*;
+
+    fn value_len(text: &str) -> Option<usize> {
+        past_value(text.as_bytes(), 0)
+    }
 
     /// The same by serde_json, of a text that is a value and what cannot belong to it.
     fn is_value(text: &str) -> bool {

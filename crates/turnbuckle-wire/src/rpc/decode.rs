@@ -1,4 +1,5 @@
-//! A frame becomes a message in one pass.
+//! A frame becomes a message in one pass, or in a second and careful one where its spelling is unusual
+//! or something is wrong with it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use turnbuckle_types::{ErrorObject, RequestId};
 
+use super::plain::{self, Capture};
 use super::{Message, Notification, Request, Response};
 
 /// Why a frame is not a message.
@@ -35,12 +37,19 @@ pub enum RefusalKind {
     Notification,
 }
 
-/// Decodes one message; `P` is what to capture of `params` on the way, its default standing for
-/// parameters that are absent.
+/// Decodes one message; `P` is what to capture of `params` on the way.
 ///
 /// # Errors
 /// When `text` is not JSON or not a message. The id is read even then, where there is one.
-pub fn decode<'a, P>(text: &'a str) -> Result<Message<'a, P>, Refusal>
+pub fn decode<'a, P: Capture<'a>>(text: &'a str) -> Result<Message<'a, P>, Refusal> {
+    match plain::read(text) {
+        Some(message) => Ok(message),
+        None => decode_carefully(text),
+    }
+}
+
+/// The same for every spelling.
+fn decode_carefully<'a, P>(text: &'a str) -> Result<Message<'a, P>, Refusal>
 where
     P: Deserialize<'a> + Default,
 {
@@ -144,7 +153,7 @@ impl<'a, P: Default> Parts<'a, P> {
                 let id = Some(read_id(self.id.ok_or(BAD_ID)?)?);
                 Ok(Message::Response(Response {
                     id,
-                    outcome: Ok(result),
+                    outcome: Ok(result.into()),
                 }))
             }
             (None, None, Some(error)) => {
@@ -335,139 +344,4 @@ fn diagnose(text: &str, known: Option<&'static str>) -> Refusal {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    type Raw<'a> = Option<&'a RawValue>;
-
-    fn refusal(text: &str) -> Refusal {
-        decode::<Raw<'_>>(text).expect_err(text)
-    }
-
-    #[test]
-    fn the_present_fields_tell_the_kind() {
-        let request =
-            decode::<Raw<'_>>(r#"{"params":{"a":1},"id":"x","method":"m","jsonrpc":"2.0"}"#);
-        match request.unwrap() {
-            Message::Request(request) => {
-                assert_eq!(request.id, RequestId::from("x"));
-                assert_eq!(request.method, "m");
-                assert_eq!(request.params.unwrap().get(), r#"{"a":1}"#);
-            }
-            other => panic!("{other:?}"),
-        }
-        assert!(matches!(
-            decode::<Raw<'_>>(r#"{"jsonrpc":"2.0","method":"m"}"#).unwrap(),
-            Message::Notification(_)
-        ));
-        assert!(matches!(
-            decode::<Raw<'_>>(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#).unwrap(),
-            Message::Response(Response {
-                id: Some(_),
-                outcome: Ok(_)
-            })
-        ));
-        assert!(matches!(
-            decode::<Raw<'_>>(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"m"}}"#)
-                .unwrap(),
-            Message::Response(Response {
-                id: None,
-                outcome: Err(_)
-            })
-        ));
-    }
-
-    #[test]
-    fn what_is_not_json_is_malformed() {
-        for text in [
-            "",
-            "{",
-            "nonsense",
-            r#"{"jsonrpc":"2.0"} trailing"#,
-            "\u{1}",
-        ] {
-            assert_eq!(refusal(text).kind, RefusalKind::Malformed, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_message_is_refused_with_the_id_where_there_is_one() {
-        for (text, id) in [
-            (r"{}", None),
-            (r"1", None),
-            (r"null", None),
-            (r#""x""#, None),
-            (r#"{"jsonrpc":"2.0","id":1}"#, None),
-            (
-                r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#,
-                Some(RequestId::from(1)),
-            ),
-            (r#"{"id":1,"method":"m"}"#, Some(RequestId::from(1))),
-            (r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, None),
-            (r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#, None),
-            (r#"{"jsonrpc":"2.0","id":1e3,"method":"m"}"#, None),
-            (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, None),
-            (r#"{"jsonrpc":"2.0","id":[],"method":"m"}"#, None),
-            (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, None),
-            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}"#, None),
-            (
-                r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#,
-                None,
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#,
-                Some(RequestId::from(1)),
-            ),
-            (r#"{"jsonrpc":"2.0","result":{}}"#, None),
-            (
-                r#"{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":""}}"#,
-                None,
-            ),
-        ] {
-            let refusal = refusal(text);
-            assert_eq!(
-                (refusal.kind, refusal.id),
-                (RefusalKind::NotAMessage, id),
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn parameters_that_are_no_object_are_told_apart() {
-        type Object = std::collections::BTreeMap<String, IgnoredAny>;
-        for params in ["[]", "5", "\"x\""] {
-            let text = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{params}}}"#);
-            let refusal = decode::<Object>(&text).map(|_| ()).expect_err(&text);
-            assert_eq!(
-                (refusal.kind, refusal.id),
-                (RefusalKind::Params, Some(RequestId::from(7)))
-            );
-            let text = format!(r#"{{"jsonrpc":"2.0","method":"m","params":{params}}}"#);
-            let refusal = decode::<Object>(&text).map(|_| ()).expect_err(&text);
-            assert_eq!(
-                (refusal.kind, refusal.id),
-                (RefusalKind::Notification, None)
-            );
-        }
-    }
-
-    #[test]
-    fn a_batch_is_split_and_bounded() {
-        assert!(is_batch(" \n[1]"));
-        assert!(!is_batch("{}"));
-        assert_eq!(
-            elements(" [ {\"a\":1} , 2 ]", 2).unwrap(),
-            ["{\"a\":1}", "2"]
-        );
-        assert_eq!(elements("[]", 2).unwrap(), [""; 0]);
-        assert_eq!(
-            elements("[1,2,3]", 2).unwrap_err().kind,
-            RefusalKind::NotAMessage
-        );
-        assert_eq!(
-            elements("[1,2", 9).unwrap_err().kind,
-            RefusalKind::Malformed
-        );
-    }
-}
+mod tests;

@@ -1,7 +1,5 @@
 //! Messages out, as bytes on one line.
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 use serde_json::value::RawValue;
 use turnbuckle_types::RequestId;
@@ -107,15 +105,4 @@ fn method_and_params<P: Serialize + ?Sized>(
     }
     out.push(b'}');
     Ok(())
-}
-
-/// A JSON string's text: borrowed where it has no escapes. `None` when `raw` is no string.
-#[must_use]
-pub(crate) fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let json = raw.get();
-    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
-    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
-        return Some(Cow::Borrowed(inner));
-    }
-    serde_json::from_str(json).ok().map(Cow::Owned)
 }

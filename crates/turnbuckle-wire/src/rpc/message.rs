@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-use turnbuckle_types::{ErrorObject, RequestId};
+use turnbuckle_types::{ErrorObject, RawJson, RequestId};
 
 /// A message, told apart by which fields are present.
 #[derive(Debug)]
@@ -42,5 +41,5 @@ pub struct Response<'a> {
     /// The request's id; none where the peer could not read it.
     pub id: Option<RequestId>,
     /// The result as raw JSON, or the error.
-    pub outcome: Result<&'a RawValue, ErrorObject>,
+    pub outcome: Result<RawJson<'a>, ErrorObject>,
 }

@@ -5,16 +5,16 @@
 //!
 //! Specification: basic/index, "Messages" (2026-07-28).
 
-mod answer;
 mod decode;
 mod encode;
 mod message;
+mod plain;
 
-pub use answer::plain_result;
 pub use decode::{Refusal, RefusalKind, decode, elements, is_batch};
+pub(crate) use encode::request_head;
 pub use encode::{error, error_without_id, notification, request, result_head};
-pub(crate) use encode::{request_head, text_of};
 pub use message::{Message, Notification, Request, Response};
+pub use plain::Capture;
 pub use turnbuckle_types::RequestId;
 
 /// The numbers of JSON-RPC's own errors.

@@ -8,11 +8,11 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use turnbuckle_schema::{Shape, Validator, Violations};
 use turnbuckle_server::{Args, Context, Server, Tool};
-use turnbuckle_types::Schema;
+use turnbuckle_types::{Json, Schema};
 
 use super::converse::{answer, converse_with, request};
 
@@ -47,7 +47,7 @@ fn shaped(schema: &Schema, values: &[&RawValue]) {
     // The two differ about what a class of a pattern holds.
     let comparable = shape.uncovered().is_none() && !schema.as_str().contains("attern");
     let validator = Validator::compile(schema).ok().filter(|_| comparable);
-    for value in values {
+    for &value in values {
         let outcome = shape.check(value);
         assert_eq!(shape.check(value), outcome, "a shape has a memory");
         if let Err(violations) = &outcome {
@@ -56,14 +56,18 @@ fn shaped(schema: &Schema, values: &[&RawValue]) {
         // A text of JSON has members that come twice; a value has not.
         let plain = serde_json::from_str::<Value>(value.get());
         if let (Some(validator), Ok(plain)) = (&validator, plain) {
-            let plain = to_raw_value(&plain).expect("JSON has a JSON form");
-            agree(&shape.check(&plain), &validator.validate(&plain), &plain);
+            let plain = Json::of(&plain).expect("JSON has a JSON form");
+            agree(
+                &shape.check(&plain),
+                &validator.validate(&plain),
+                plain.as_raw(),
+            );
         }
         let Some(mended) = shape.repair(value) else {
             continue;
         };
         assert!(outcome.is_err(), "{value} fits and was touched");
-        assert_ne!(mended.get(), value.get());
+        assert_ne!(mended.as_str(), value.get());
         if shape.check(&mended).is_ok() {
             let again = shape.repair(&mended);
             assert!(again.is_none(), "{mended} fits and was touched");
@@ -155,7 +159,7 @@ fn typed(values: &[&RawValue]) {
     });
     let calls: Vec<_> = calls.collect();
     let answers = converse_with(&TYPED, calls.iter().map(Vec::as_slice));
-    for (id, value) in values.iter().enumerate() {
+    for (id, &value) in values.iter().enumerate() {
         let Ok(result) = answer(&answers, id) else {
             // Arguments that are no object are no request.
             assert!(!value.get().starts_with('{'), "{value}");
@@ -166,7 +170,7 @@ fn typed(values: &[&RawValue]) {
             assert_eq!(TAG.check(value), Ok(()), "{value}");
         }
         let mended = ORDER.repair(value);
-        let seen = fitting(value).or_else(|| mended.as_deref().and_then(fitting));
+        let seen = fitting(value).or_else(|| mended.as_ref().map(Json::as_raw).and_then(fitting));
         match seen {
             Some(order) => {
                 assert_eq!(

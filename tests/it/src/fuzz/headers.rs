@@ -2,8 +2,7 @@
 //! one end writes is what the other takes, and nothing else.
 
 use http::{HeaderName, HeaderValue};
-use serde_json::value::RawValue;
-use turnbuckle_types::{ErrorKind, Schema};
+use turnbuckle_types::{ErrorKind, RawJson, Schema};
 use turnbuckle_wire::era::headers::{
     HeaderValues, InvalidHeaderValue, check_params, decode_value, encode_value, mirror_params,
 };
@@ -127,7 +126,7 @@ fn arguments(request: &Written<'_>) {
 
 /// What we send is taken; without one of its headers, with one twice, or with another text in one,
 /// it is not.
-fn mirrored(declared: &[ParamHeader], arguments: Option<&RawValue>, ours: &[(&str, String)]) {
+fn mirrored(declared: &[ParamHeader], arguments: Option<RawJson<'_>>, ours: &[(&str, String)]) {
     let judge = |change: &dyn Fn(&str, &str) -> Option<String>, repeated: Option<&str>| {
         let changed: Vec<_> = ours
             .iter()

@@ -3,6 +3,7 @@
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use turnbuckle_types::RawJson;
 use turnbuckle_wire::era::{Params, params};
 use turnbuckle_wire::rpc::{
     self, Message, Notification, Refusal, RefusalKind, Request, RequestId, Response,
@@ -74,12 +75,13 @@ fn called(members: &Members<'_>, method: &str) {
 /// What was decoded is encoded, and decoded again to the same.
 fn written_again(text: &str, message: &Message<'_, Params<'_>>) {
     let params = params::raw_params(text);
+    let raw = params.map(RawJson::to_json);
     let frame = match message {
         Message::Request(Request { id, method, .. }) => {
-            rpc::request(id, method, params).expect("JSON has a JSON form")
+            rpc::request(id, method, raw.as_ref()).expect("JSON has a JSON form")
         }
         Message::Notification(Notification { method, .. }) => {
-            rpc::notification(method, params).expect("JSON has a JSON form")
+            rpc::notification(method, raw.as_ref()).expect("JSON has a JSON form")
         }
         Message::Response(response) => answer(response),
     };
@@ -97,7 +99,7 @@ fn written_again(text: &str, message: &Message<'_, Params<'_>>) {
         (Message::Response(one), Message::Response(other)) => {
             assert_eq!(one.id, other.id);
             match (&one.outcome, &other.outcome) {
-                (Ok(one), Ok(other)) => same(one, other),
+                (Ok(one), Ok(other)) => same(*one, *other),
                 (Err(one), Err(other)) => {
                     assert_eq!((one.code, &one.message), (other.code, &other.message));
                 }
@@ -119,7 +121,8 @@ fn answer(response: &Response<'_>) -> Vec<u8> {
     match (&response.id, &response.outcome) {
         (Some(id), Ok(result)) => {
             rpc::result_head(&mut frame, id);
-            turnbuckle_wire::json::write(&mut frame, result).expect("JSON has a JSON form");
+            turnbuckle_wire::json::write(&mut frame, &result.to_json())
+                .expect("JSON has a JSON form");
             frame.push(b'}');
         }
         (None, Ok(_)) => panic!("a result without an id"),
@@ -138,8 +141,8 @@ fn answer(response: &Response<'_>) -> Vec<u8> {
     frame
 }
 
-fn same(one: &RawValue, other: &RawValue) {
-    let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).ok();
+fn same(one: RawJson<'_>, other: RawJson<'_>) {
+    let value = |raw: RawJson<'_>| raw.decode::<Value>().ok();
     assert_eq!(value(one), value(other));
 }
 

@@ -88,7 +88,8 @@ async fn a_change_reaches_the_hook() {
             let seen = noting.clone();
             async move {
                 let roots = peer.request::<()>("roots/list", None).await;
-                let roots = roots.map_or_else(|error| error.to_string(), |it| it.get().to_owned());
+                let roots =
+                    roots.map_or_else(|error| error.to_string(), |it| it.as_str().to_owned());
                 seen.lock().unwrap().push(roots);
             }
         })

@@ -6,7 +6,7 @@ fn repaired(schema: Value, text: &str) -> Option<String> {
     let shape = shape(schema);
     shape
         .repair(raw(text))
-        .map(|mended| mended.get().to_owned())
+        .map(|mended| mended.as_str().to_owned())
 }
 
 fn of(schema: Value) -> Value {

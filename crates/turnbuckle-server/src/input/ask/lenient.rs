@@ -1,7 +1,6 @@
 //! Reads a form that a user filled in.
 
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use turnbuckle_schema::{Shape, shorten};
 use turnbuckle_types::{ElicitResult, ElicitationSchema, Json, Schema};
 
@@ -15,7 +14,7 @@ pub(super) fn read<T: DeserializeOwned>(
 ) -> Result<T, AskError> {
     let content = result.content.take().unwrap_or_default();
     let content = Json::of(&content).map_err(|error| malformed(&error))?;
-    let content = mended(content.as_raw(), form).map_or(content, Json::from);
+    let content = mended(&content, form).unwrap_or(content);
     result.content = Some(content.decode().map_err(|error| malformed(&error))?);
     result
         .validate(form)
@@ -34,7 +33,7 @@ pub(super) fn read<T: DeserializeOwned>(
 }
 
 /// What was meant, if that is not what came.
-fn mended(content: &RawValue, form: &ElicitationSchema) -> Option<Box<RawValue>> {
+fn mended(content: &Json, form: &ElicitationSchema) -> Option<Json> {
     Shape::compile(&Schema::of(form).ok()?)
         .ok()?
         .repair(content)

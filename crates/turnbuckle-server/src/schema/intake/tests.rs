@@ -51,7 +51,7 @@ fn intake<T: JsonSchema>(lenient: bool) -> Intake {
 }
 
 fn read_as<T: DeserializeOwned + JsonSchema>(json: &str, lenient: bool) -> Result<T, String> {
-    let raw: &RawValue = serde_json::from_str(json).unwrap();
+    let raw: RawJson<'_> = serde_json::from_str(json).unwrap();
     let read = intake::<T>(lenient).read(Some(raw));
     read.map_err(|failure| match failure.into_kind() {
         Kind::Arguments(error) => error.to_string(),

@@ -7,11 +7,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
-use turnbuckle_types::Number;
+use turnbuckle_types::{Number, RawJson};
 
 use crate::era::ParamHeader;
-use crate::era::params::text;
 
 /// The largest integer that every reader of a header can hold exactly: 2⁵³ − 1.
 const LARGEST: i64 = (1 << 53) - 1;
@@ -22,8 +20,8 @@ const LARGEST: i64 = (1 << 53) - 1;
 /// its readers could disagree about which one counts.
 pub(super) fn extract<'a>(
     declared: &[ParamHeader],
-    arguments: Option<&'a RawValue>,
-) -> Result<Vec<Option<&'a RawValue>>, String> {
+    arguments: Option<RawJson<'a>>,
+) -> Result<Vec<Option<RawJson<'a>>>, String> {
     let mut found = vec![None; declared.len()];
     if let Some(arguments) = arguments {
         let wanted: Vec<_> = declared
@@ -40,11 +38,11 @@ pub(super) fn extract<'a>(
 type Wanted<'p> = (usize, &'p [String]);
 
 fn descend<'a, 'w>(
-    object: &'a RawValue,
+    object: RawJson<'a>,
     wanted: &[Wanted<'w>],
-    found: &mut [Option<&'a RawValue>],
+    found: &mut [Option<RawJson<'a>>],
 ) -> Result<(), String> {
-    if !object.get().starts_with('{') {
+    if !object.as_str().starts_with('{') {
         return Ok(());
     }
     let mut members = vec![None; wanted.len()];
@@ -52,7 +50,7 @@ fn descend<'a, 'w>(
         wanted,
         members: &mut members,
     };
-    serde_json::Deserializer::from_str(object.get())
+    serde_json::Deserializer::from_str(object.as_str())
         .deserialize_map(pick)
         .map_err(|error| format!("the arguments cannot be read: {error}"))?;
 
@@ -61,7 +59,7 @@ fn descend<'a, 'w>(
             continue;
         };
         if rest.is_empty() {
-            found[index] = (member.get() != "null").then_some(member);
+            found[index] = (!member.is_null()).then_some(member);
             continue;
         }
         // The first of those that go on inside this member reads it for all of them.
@@ -80,7 +78,7 @@ fn descend<'a, 'w>(
 /// Picks the wanted members out of one object.
 struct Pick<'w, 'm, 'a> {
     wanted: &'w [Wanted<'w>],
-    members: &'m mut [Option<&'a RawValue>],
+    members: &'m mut [Option<RawJson<'a>>],
 }
 
 impl<'de> Visitor<'de> for Pick<'_, '_, 'de> {
@@ -96,7 +94,7 @@ impl<'de> Visitor<'de> for Pick<'_, '_, 'de> {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
-            let value = map.next_value::<&'de RawValue>()?;
+            let value = map.next_value::<RawJson<'de>>()?;
             for ((_, path), member) in self.wanted.iter().zip(self.members.iter_mut()) {
                 if path.first() == Some(name) && member.replace(value).is_some() {
                     return Err(A::Error::custom(format_args!("{name:?} is there twice")));
@@ -135,24 +133,24 @@ impl<'w> Visitor<'_> for Name<'w> {
 }
 
 /// Whether a header can mirror the value.
-pub(super) fn is_mirrorable(value: &RawValue) -> bool {
-    match value.get().as_bytes().first() {
+pub(super) fn is_mirrorable(value: RawJson<'_>) -> bool {
+    match value.as_str().as_bytes().first() {
         Some(b'"' | b't' | b'f') => true,
         _ => integer(value).is_some(),
     }
 }
 
 /// A value as the text that a header mirrors it in; `None` when no header can.
-pub(super) fn spelled(value: &RawValue) -> Option<Cow<'_, str>> {
-    match value.get() {
+pub(super) fn spelled(value: RawJson<'_>) -> Option<Cow<'_, str>> {
+    match value.as_str() {
         json @ ("true" | "false") => Some(json.into()),
-        json if json.starts_with('"') => text(value),
+        json if json.starts_with('"') => value.text(),
         _ => integer(value).map(|number| number.to_string().into()),
     }
 }
 
-fn integer(value: &RawValue) -> Option<i64> {
-    let number = value.get().parse::<Number>().ok()?.as_i64()?;
+fn integer(value: RawJson<'_>) -> Option<i64> {
+    let number = value.as_str().parse::<Number>().ok()?.as_i64()?;
     (-LARGEST..=LARGEST).contains(&number).then_some(number)
 }
 
@@ -163,11 +161,11 @@ mod tests {
 
     fn picked(schema: &str, arguments: &str) -> Result<Vec<Option<String>>, String> {
         let declared = param_headers(&schema.parse().unwrap()).unwrap();
-        let arguments: &RawValue = serde_json::from_str(arguments).unwrap();
+        let arguments: RawJson<'_> = serde_json::from_str(arguments).unwrap();
         let found = extract(&declared, Some(arguments))?;
         Ok(found
             .into_iter()
-            .map(|value| value.map(|value| value.get().to_owned()))
+            .map(|value| value.map(|value| value.as_str().to_owned()))
             .collect())
     }
 
@@ -235,7 +233,7 @@ mod tests {
             ("{}", None),
         ];
         for (json, expected) in table {
-            let value: &RawValue = serde_json::from_str(json).unwrap();
+            let value: RawJson<'_> = serde_json::from_str(json).unwrap();
             assert_eq!(spelled(value).as_deref(), expected, "{json}");
             assert_eq!(is_mirrorable(value), expected.is_some(), "{json}");
         }

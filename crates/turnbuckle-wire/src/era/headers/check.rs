@@ -5,13 +5,12 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-use turnbuckle_types::Error;
+use turnbuckle_types::{Error, RawJson};
 
 use super::arguments::{extract, is_mirrorable, spelled};
 use super::{METHOD, NAME, decode_value, encode_value, value_matches};
 use crate::era::ParamHeader;
-use crate::era::params::{Params, text};
+use crate::era::params::Params;
 use crate::revision::Method;
 
 /// How often a header stands in a request, and with which value.
@@ -45,7 +44,7 @@ impl<'h> FromIterator<&'h [u8]> for HeaderValues<'h> {
 /// The member of a request's parameters that its name header mirrors: `None` when the method needs
 /// no such header, `Some(None)` when it does and the request has no such member.
 #[must_use]
-pub fn mirrored_name<'a>(method: Method, params: &Params<'a>) -> Option<Option<&'a RawValue>> {
+pub fn mirrored_name<'a>(method: Method, params: &Params<'a>) -> Option<Option<RawJson<'a>>> {
     match method {
         Method::CallTool | Method::GetPrompt => Some(params.name),
         Method::ReadResource => Some(params.uri),
@@ -79,7 +78,7 @@ pub fn check<'h>(
         HeaderValues::One(value) => decode(NAME, value)?,
         other => return Err(absent_or_repeated(NAME, other)),
     };
-    let body = body.and_then(text);
+    let body = body.and_then(RawJson::text);
     if body.as_deref() == Some(&*header) {
         return Ok(());
     }
@@ -96,7 +95,7 @@ pub fn check<'h>(
 /// when an integer is outside of what a header can mirror (±(2⁵³ − 1)).
 pub fn check_params<'h>(
     declared: &[ParamHeader],
-    arguments: Option<&RawValue>,
+    arguments: Option<RawJson<'_>>,
     lookup: impl Fn(&str) -> HeaderValues<'h>,
 ) -> Result<(), Error> {
     if declared.is_empty() {
@@ -124,7 +123,7 @@ pub fn check_params<'h>(
             (HeaderValues::One(sent), Some(value)) => {
                 let sent = decode(header, sent)?;
                 if !value_matches(&sent, value) {
-                    return Err(differs(header, &sent, value.get()));
+                    return Err(differs(header, &sent, value.as_str()));
                 }
                 if !is_mirrorable(value) {
                     return Err(mismatch(format!(
@@ -146,7 +145,7 @@ pub fn check_params<'h>(
 /// be mirrored: it is an array, an object or a fraction, or an integer outside of ±(2⁵³ − 1).
 pub fn mirror_params<'p>(
     declared: &'p [ParamHeader],
-    arguments: Option<&RawValue>,
+    arguments: Option<RawJson<'_>>,
 ) -> Result<Vec<(&'p str, String)>, Error> {
     let unfit = Error::invalid_params;
     let values = extract(declared, arguments).map_err(unfit)?;
@@ -286,7 +285,7 @@ mod tests {
 
     fn judge_params(arguments: &str, headers: &[(&str, &str)]) -> Result<(), Error> {
         let declared = param_headers(&SCHEMA.parse().unwrap()).unwrap();
-        let arguments: &RawValue = serde_json::from_str(arguments).unwrap();
+        let arguments: RawJson<'_> = serde_json::from_str(arguments).unwrap();
         let lookup = |name: &str| {
             let same = headers.iter().filter(|(header, _)| *header == name);
             same.map(|(_, value)| value.as_bytes()).collect()
@@ -348,7 +347,7 @@ mod tests {
     fn what_the_client_mirrors_is_what_the_server_expects() {
         let declared = param_headers(&SCHEMA.parse().unwrap()).unwrap();
         let check = |json: &str| {
-            let arguments: &RawValue = serde_json::from_str(json).unwrap();
+            let arguments: RawJson<'_> = serde_json::from_str(json).unwrap();
             let headers = mirror_params(&declared, Some(arguments))?;
             let lookup = |name: &str| {
                 let value = headers.iter().find(|(header, _)| *header == name);

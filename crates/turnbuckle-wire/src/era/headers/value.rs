@@ -7,10 +7,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::value::RawValue;
-use turnbuckle_types::Number;
-
-use crate::era::params::text;
+use turnbuckle_types::{Number, RawJson};
 
 const OPEN: &str = "=?base64?";
 const CLOSE: &str = "?=";
@@ -91,10 +88,10 @@ pub fn encode_value(text: &str) -> Cow<'_, str> {
 /// Strings match exactly, booleans as `true` and `false`, numbers by their value: `42.0` is `42`,
 /// and no digit is rounded away. `null`, arrays and objects match nothing.
 #[must_use]
-pub(super) fn value_matches(header: &str, body: &RawValue) -> bool {
-    let json = body.get();
+pub(super) fn value_matches(header: &str, body: RawJson<'_>) -> bool {
+    let json = body.as_str();
     match json.as_bytes().first() {
-        Some(b'"') => text(body).is_some_and(|body| body == header),
+        Some(b'"') => body.text().is_some_and(|body| body == header),
         Some(b't' | b'f') => json == header,
         Some(b'-' | b'0'..=b'9') => json == header || same_number(json, header),
         _ => false,
@@ -138,7 +135,7 @@ mod tests {
         }
     }
 
-    fn raw(json: &str) -> &RawValue {
+    fn raw(json: &str) -> RawJson<'_> {
         serde_json::from_str(json).unwrap()
     }
 

@@ -125,6 +125,6 @@ fn caller(greeting: String, #[extract] Caller(name): Caller) -> String {
 
 #[tool]
 fn context(context: Context) -> String {
-    let name = context.params().name.map(|name| name.get().to_owned());
+    let name = context.params().name.map(|name| name.as_str().to_owned());
     name.unwrap_or_default()
 }

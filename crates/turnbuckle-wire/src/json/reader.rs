@@ -1,0 +1,94 @@
+//! Reads a JSON text that is spelled plainly, once and in place.
+
+use turnbuckle_types::RawJson;
+
+use super::span::{past_plain, past_space, past_value};
+
+/// A place in a JSON text. What it reads is JSON; but not all JSON is read: `None` is told of text that
+/// is none, of a name with escapes, and of a value that is deeper than 127 levels.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// Reads an object. `member` is called with the name of each member, and reads its value.
+    pub(crate) fn members(
+        &mut self,
+        member: impl FnMut(&mut Self, &'a str) -> Option<()>,
+    ) -> Option<()> {
+        self.mark(b'{')?;
+        if self.next()? == b'}' {
+            self.at += 1;
+            return Some(());
+        }
+        self.further_members(member)
+    }
+
+    /// Reads an object of which some members were passed over, and the comma behind them.
+    pub(crate) fn further_members(
+        &mut self,
+        mut member: impl FnMut(&mut Self, &'a str) -> Option<()>,
+    ) -> Option<()> {
+        loop {
+            let name = self.string()?;
+            self.mark(b':')?;
+            member(self, name)?;
+            let mark = self.next()?;
+            self.at += 1;
+            match mark {
+                b',' => {}
+                b'}' => return Some(()),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Passes over `words`, if that is what comes next.
+    pub(crate) fn skip(&mut self, words: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..);
+        let comes = rest.is_some_and(|rest| rest.starts_with(words.as_bytes()));
+        self.at += if comes { words.len() } else { 0 };
+        comes
+    }
+
+    /// Passes over a value.
+    pub(crate) fn value(&mut self) -> Option<RawJson<'a>> {
+        let from = past_space(self.text.as_bytes(), self.at);
+        self.at = past_value(self.text.as_bytes(), from)?;
+        self.text.get(from..self.at).map(RawJson::passed_over)
+    }
+
+    /// Reads a string that has no escapes.
+    pub(crate) fn string(&mut self) -> Option<&'a str> {
+        self.mark(b'"')?;
+        let from = self.at;
+        self.at = past_plain(self.text.as_bytes(), from);
+        let inner = self.text.get(from..self.at)?;
+        let closed = self.text.as_bytes().get(self.at) == Some(&b'"');
+        self.at += 1;
+        closed.then_some(inner)
+    }
+
+    /// There is nothing more.
+    pub(crate) fn end(&self) -> Option<()> {
+        (past_space(self.text.as_bytes(), self.at) == self.text.len()).then_some(())
+    }
+
+    /// The next byte that is no space, which is left there.
+    #[inline]
+    fn next(&mut self) -> Option<u8> {
+        self.at = past_space(self.text.as_bytes(), self.at);
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    #[inline]
+    fn mark(&mut self, mark: u8) -> Option<()> {
+        (self.next()? == mark).then(|| self.at += 1)
+    }
+}

@@ -1,0 +1,267 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use turnbuckle_types::RawJson;
+
+use super::*;
+use crate::era::Params;
+use crate::json::Reader;
+
+type Raw<'a> = Option<RawJson<'a>>;
+
+impl<'a> Capture<'a> for Raw<'a> {
+    fn read(from: &mut Reader<'a>) -> Option<Self> {
+        from.value().map(Some)
+    }
+}
+
+type Object = BTreeMap<String, IgnoredAny>;
+
+impl Capture<'_> for Object {
+    fn read(_: &mut Reader<'_>) -> Option<Self> {
+        None
+    }
+}
+
+fn refusal(text: &str) -> Refusal {
+    decode::<Raw<'_>>(text).expect_err(text)
+}
+
+#[test]
+fn the_present_fields_tell_the_kind() {
+    let request = decode::<Raw<'_>>(r#"{"params":{"a":1},"id":"x","method":"m","jsonrpc":"2.0"}"#);
+    match request.unwrap() {
+        Message::Request(request) => {
+            assert_eq!(request.id, RequestId::from("x"));
+            assert_eq!(request.method, "m");
+            assert_eq!(request.params.unwrap().as_str(), r#"{"a":1}"#);
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(
+        decode::<Raw<'_>>(r#"{"jsonrpc":"2.0","method":"m"}"#).unwrap(),
+        Message::Notification(_)
+    ));
+    assert!(matches!(
+        decode::<Raw<'_>>(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#).unwrap(),
+        Message::Response(Response {
+            id: Some(_),
+            outcome: Ok(_)
+        })
+    ));
+    assert!(matches!(
+        decode::<Raw<'_>>(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"m"}}"#)
+            .unwrap(),
+        Message::Response(Response {
+            id: None,
+            outcome: Err(_)
+        })
+    ));
+}
+
+#[test]
+fn what_is_not_json_is_malformed() {
+    for text in [
+        "",
+        "{",
+        "nonsense",
+        r#"{"jsonrpc":"2.0"} trailing"#,
+        "\u{1}",
+    ] {
+        assert_eq!(refusal(text).kind, RefusalKind::Malformed, "{text:?}");
+    }
+}
+
+#[test]
+fn what_is_no_message_is_refused_with_the_id_where_there_is_one() {
+    for (text, id) in [
+        (r"{}", None),
+        (r"1", None),
+        (r"null", None),
+        (r#""x""#, None),
+        (r#"{"jsonrpc":"2.0","id":1}"#, None),
+        (
+            r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#,
+            Some(RequestId::from(1)),
+        ),
+        (r#"{"id":1,"method":"m"}"#, Some(RequestId::from(1))),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, None),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#, None),
+        (r#"{"jsonrpc":"2.0","id":1e3,"method":"m"}"#, None),
+        (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, None),
+        (r#"{"jsonrpc":"2.0","id":[],"method":"m"}"#, None),
+        (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, None),
+        (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}"#, None),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#,
+            None,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#,
+            Some(RequestId::from(1)),
+        ),
+        (r#"{"jsonrpc":"2.0","result":{}}"#, None),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":""}}"#,
+            None,
+        ),
+    ] {
+        let refusal = refusal(text);
+        assert_eq!(
+            (refusal.kind, refusal.id),
+            (RefusalKind::NotAMessage, id),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn parameters_that_are_no_object_are_told_apart() {
+    for params in ["[]", "5", "\"x\""] {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{params}}}"#);
+        let refusal = decode::<Object>(&text).map(|_| ()).expect_err(&text);
+        assert_eq!(
+            (refusal.kind, refusal.id),
+            (RefusalKind::Params, Some(RequestId::from(7)))
+        );
+        let text = format!(r#"{{"jsonrpc":"2.0","method":"m","params":{params}}}"#);
+        let refusal = decode::<Object>(&text).map(|_| ()).expect_err(&text);
+        assert_eq!(
+            (refusal.kind, refusal.id),
+            (RefusalKind::Notification, None)
+        );
+    }
+}
+
+#[test]
+fn a_batch_is_split_and_bounded() {
+    assert!(is_batch(" \n[1]"));
+    assert!(!is_batch("{}"));
+    assert_eq!(
+        elements(" [ {\"a\":1} , 2 ]", 2).unwrap(),
+        ["{\"a\":1}", "2"]
+    );
+    assert_eq!(elements("[]", 2).unwrap(), [""; 0]);
+    assert_eq!(
+        elements("[1,2,3]", 2).unwrap_err().kind,
+        RefusalKind::NotAMessage
+    );
+    assert_eq!(
+        elements("[1,2", 9).unwrap_err().kind,
+        RefusalKind::Malformed
+    );
+}
+
+/// What a plain message is made of, and what makes it unusual.
+fn spelled() -> impl Strategy<Value = String> {
+    let value = prop::sample::select(vec![
+        "1",
+        "-7",
+        "\"x\"",
+        "\"2.0\"",
+        "\"a\\nb\"",
+        "\"a\nb\"",
+        "\"a\u{1}\"",
+        "null",
+        "true",
+        "1.5",
+        "01",
+        "{}",
+        "[]",
+        "[1,{}]",
+        "{\"name\":\"echo\",\"arguments\":{\"a\":[1, 2]}}",
+        "{\"_meta\":{\"progressToken\":1,\"io.modelcontextprotocol/logLevel\":\"x\"}}",
+        "{\"_meta\":null}",
+        "{\"_meta\":{},\"_meta\":{\"progressToken\":2}}",
+        "{\"cursor\":1,\"cursor\":2}",
+        "{\"na\\u006de\":\"y\", \"uri\" : \"z\" }",
+        "{",
+        "\"",
+        "",
+    ]);
+    let name = prop::sample::select(vec![
+        "jsonrpc",
+        "id",
+        "method",
+        "params",
+        "result",
+        "error",
+        "other",
+        "meth\\u006fd",
+    ]);
+    let space = prop::sample::select(vec!["", "", " ", "\n\t"]);
+    let member = (name, space.clone(), value)
+        .prop_map(|(name, space, value)| format!("{space}\"{name}\"{space}:{space}{value}{space}"));
+    let usual = prop::sample::select(vec![
+        "",
+        "\"jsonrpc\":\"2.0\"",
+        "\"jsonrpc\":\"2.0\",\"id\":7",
+        "\"jsonrpc\":\"2.0\",\"method\":\"m\"",
+        "\"id\":\"i\",\"method\":\"m\",\"jsonrpc\":\"2.0\"",
+    ]);
+    let members = prop::collection::vec(member, 0..4);
+    (usual, members, space).prop_map(|(usual, members, space)| {
+        let usual = (!usual.is_empty()).then(|| usual.to_owned());
+        let members: Vec<_> = usual.into_iter().chain(members).collect();
+        format!("{space}{{{}}}{space}", members.join(","))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_096))]
+
+    #[test]
+    fn what_is_read_quickly_is_what_is_read_carefully(text in spelled()) {
+        if let Some(message) = plain::read::<Params<'_>>(&text) {
+            let careful = decode_carefully::<Params<'_>>(&text);
+            prop_assert_eq!(format!("{message:?}"), format!("{:?}", careful.expect("a message")));
+        }
+    }
+}
+
+#[test]
+fn the_usual_spellings_are_read_quickly() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#,
+        r#" { "method" : "m", "id" : "x", "jsonrpc" : "2.0", "params" : { "_meta" : {} } } "#,
+        r#"{"jsonrpc":"2.0","method":"m","params":{"name":"n","arguments":{"a":"\""}}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"a":[1,"}"]}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":null,"more":[]}"#,
+    ] {
+        assert!(plain::read::<Params<'_>>(text).is_some(), "{text}");
+    }
+}
+
+#[test]
+fn what_is_unusual_is_left_to_the_careful_reader() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"m"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"m"} x"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"m",}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"m""#,
+        r#"{"jsonrpc":"2.0","id":01,"method":"m"}"#,
+        r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}"#,
+        r#"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"m"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","error":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}"#,
+        r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#,
+        r#"{"id":1,"method":"m"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"meth\u006fd":"m"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"\u006d"}"#,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\n\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\u{1},\"a\":1}",
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","params":[]}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":1,"name":2}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":null}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{]}"#,
+        r#"{"jsonrpc":"2.0","result":{}}"#,
+        r#"{"jsonrpc":"2.0"}"#,
+        "{}",
+        "[]",
+        "",
+    ] {
+        assert!(plain::read::<Params<'_>>(text).is_none(), "{text}");
+    }
+}
