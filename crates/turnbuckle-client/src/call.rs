@@ -48,6 +48,8 @@ pub(crate) struct Options {
     pub(crate) repeatable: bool,
     /// Whether a result that was kept will not do.
     pub(crate) fresh: bool,
+    /// Whether of a tool's result only the structured form is wanted.
+    pub(crate) structured: bool,
 }
 
 impl<M: ServerMethod> Call<M> {
@@ -159,12 +161,14 @@ impl<M: ServerMethod> Call<M> {
 }
 
 impl Call<CallTool> {
-    /// Makes the call and decodes its structured result.
+    /// Makes the call and decodes its structured result. The content beside it is not looked at,
+    /// unless the tool failed.
     ///
     /// # Errors
     /// When there is no result; [`Error::ToolFailed`] when the tool says that it failed;
     /// [`Error::InvalidResult`] when there is no structured result or it is no `T`.
-    pub async fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
+    pub async fn structured<T: DeserializeOwned>(mut self) -> Result<T, Error> {
+        self.options.structured = true;
         let result = self.send().await?;
         let invalid = |reason: String| Error::InvalidResult {
             method: CallTool::METHOD.to_owned(),
@@ -358,7 +362,7 @@ impl Shared {
             let (text, features) = (raw.as_str(), live.speaks.features());
             let size = (round == 0).then_some(text.len());
             // Nearly always it is the answer, which is decoded once.
-            let decoded = match serde_json::from_str(text) {
+            let decoded = match M::decode(text, options.structured) {
                 Ok(result) if is_complete(M::said_type(&result), features) => {
                     return Ok((result, size));
                 }

@@ -35,6 +35,13 @@ pub trait ServerMethod:
         About::default()
     }
 
+    /// Decodes a result; `structured` says that only its structured form is wanted.
+    #[doc(hidden)]
+    fn decode(text: &str, structured: bool) -> Result<Self::Result, serde_json::Error> {
+        let _ = structured;
+        serde_json::from_str(text)
+    }
+
     /// The type that a result says it has; `None` where it says none.
     #[doc(hidden)]
     fn said_type(result: &Self::Result) -> Option<&Json>;
@@ -66,7 +73,7 @@ mod sealed {
 }
 
 macro_rules! methods {
-    ($($Method:ident: $safe:literal $($kept:ident)? $(, about $about:expr)? $(, bound $bound:ident)? $(, input $input:ident)?;)+) => {$(
+    ($($Method:ident: $safe:literal $($kept:ident)? $(, about $about:expr)? $(, bound $bound:ident)? $(, input $input:ident)? $(, structured $structured:expr)?;)+) => {$(
         impl sealed::Sealed for $Method {}
         impl ServerMethod for $Method {
             const SAFE_AGAIN: bool = $safe;
@@ -76,6 +83,12 @@ macro_rules! methods {
             $(fn about(params: &Self::Params) -> About<'_> {
                 let about: fn(&Self::Params) -> About<'_> = $about;
                 about(params)
+            })?
+            $(fn decode(text: &str, structured: bool) -> Result<Self::Result, serde_json::Error> {
+                match structured {
+                    true => $structured(text),
+                    false => serde_json::from_str(text),
+                }
             })?
             $(fn is_bound(params: &Self::Params) -> bool {
                 params.$bound.is_some()
@@ -114,7 +127,7 @@ methods! {
         name: Some(&params.name),
         arguments: params.arguments.as_ref().map(RawJson::from),
         ..About::default()
-    }, input input_responses;
+    }, input input_responses, structured CallToolResult::decode_structured;
 }
 
 /// Whether a server declared what a method needs. Asking for what it did not declare is refused

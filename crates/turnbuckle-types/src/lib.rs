@@ -56,6 +56,7 @@ mod schema;
 mod subscription;
 mod tagged;
 mod tool;
+mod without;
 mod words;
 
 pub mod meta;

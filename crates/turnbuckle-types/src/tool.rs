@@ -1,6 +1,7 @@
 //! Tools: what a server lets a model do.
 
 use crate::object::object;
+use crate::without;
 use crate::{CacheScope, ContentBlock, Icon, InputResponses, Json, Meta, RawObject, Schema};
 
 object! {
@@ -79,6 +80,20 @@ impl CallToolResult {
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::new().content([ContentBlock::text(text)])
+    }
+
+    /// Decodes a result for whoever wants its structured form: the content is passed over, unless the
+    /// tool failed.
+    ///
+    /// # Errors
+    /// If the rest is no such result.
+    #[doc(hidden)]
+    pub fn decode_structured(text: &str) -> Result<Self, serde_json::Error> {
+        let result: Self = without::decode(text, "content")?;
+        match result.is_error {
+            Some(true) => serde_json::from_str(text),
+            _ => Ok(result),
+        }
     }
 
     /// A failure that the model should see, as one text.

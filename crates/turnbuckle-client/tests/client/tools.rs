@@ -229,3 +229,35 @@ async fn a_schema_that_there_was_no_room_for_is_not_taken_to_be_fulfilled() {
         "{error}"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_wants_the_structured_form_is_not_held_up_by_the_content() {
+    let (client, _desk) = modern(builder(), |_, message| {
+        Some(Ok(message["params"]["arguments"].clone()))
+    })
+    .await;
+    let structured = async |result: Value| client.call("t", &result).structured::<Value>().await;
+
+    let odd = json!({"content": [{"type": 5}], "structuredContent": {"a": "\u{1F600}"}});
+    assert_eq!(
+        structured(odd.clone()).await.unwrap(),
+        json!({"a": "\u{1F600}"})
+    );
+    let error = call(&client, odd).await.unwrap_err();
+    assert!(matches!(error, Error::InvalidResult { .. }), "{error}");
+
+    let failed = json!({"content": [{"type": "text", "text": "no"}], "isError": true});
+    let Err(Error::ToolFailed(failed)) = structured(failed).await else {
+        panic!("it failed")
+    };
+    assert_eq!(failed.content, ["no".into()]);
+
+    for wrong in [
+        json!({"content": []}),
+        json!({"content": [], "structuredContent": {}, "isError": 1}),
+        json!({"content": [{"type": 5}], "isError": true}),
+    ] {
+        let error = structured(wrong).await.unwrap_err();
+        assert!(matches!(error, Error::InvalidResult { .. }), "{error}");
+    }
+}
