@@ -163,7 +163,7 @@ impl Tools {
                     reason,
                 })?;
         validator
-            .validate(value.as_raw())
+            .validate(value.into())
             .map_err(|found| mismatch(found.describe("structuredContent").to_string()))
     }
 

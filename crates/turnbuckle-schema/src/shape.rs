@@ -35,7 +35,7 @@ use crate::violation::{Violation, Violations};
 ///
 /// ```
 /// use turnbuckle_schema::Shape;
-/// use turnbuckle_types::{Json, RawJson, Schema};
+/// use turnbuckle_types::Schema;
 ///
 /// let schema: Schema = r#"{
 ///     "type": "object",
@@ -56,7 +56,7 @@ use crate::violation::{Violation, Violations};
 ///
 /// let sent = serde_json::from_str(r#"{"city":"Bern","days":"3"}"#)?;
 /// let repaired = shape.repair(sent).unwrap();
-/// assert_eq!(repaired.get(), r#"{"city":"Bern","days":3}"#);
+/// assert_eq!(repaired.as_str(), r#"{"city":"Bern","days":3}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -147,8 +147,8 @@ impl Shape {
     /// # Errors
     /// The faults, eight at most; or one that says that the value is
     /// [too costly](Violations::is_too_costly) to check, which is then neither found to fit nor not.
-    pub fn check<'a>(&self, json: impl Into<RawJson<'a>>) -> Result<(), Violations> {
-        let json = json.into().as_str();
+    pub fn check(&self, json: RawJson<'_>) -> Result<(), Violations> {
+        let json = json.as_str();
         let Compiled { nodes, root, .. } = &self.compiled;
         let mut holder = Holder::deciding(nodes, self.work);
         match holder.hold(*root, Cursor::new(json), &Place::ROOT) {
@@ -182,11 +182,11 @@ impl Shape {
     /// which fits, the value is mended if that makes it fit exactly one of them. A value that fits
     /// is never touched.
     #[must_use]
-    pub fn repair<'a>(&self, json: impl Into<RawJson<'a>>) -> Option<Json> {
+    pub fn repair(&self, json: RawJson<'_>) -> Option<Json> {
         let text = repair::repair(
             &self.compiled.nodes,
             self.compiled.root,
-            json.into().as_str(),
+            json.as_str(),
             self.work,
         )?;
         text.parse().ok()

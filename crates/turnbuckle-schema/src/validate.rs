@@ -97,8 +97,7 @@ impl Validator {
     /// The first violations, eight at most, and only the first where many would be much to
     /// collect; or one that says that the value is [too costly](Violations::is_too_costly) to
     /// check against this schema, which is then neither found valid nor invalid.
-    pub fn validate<'a>(&self, json: impl Into<RawJson<'a>>) -> Result<(), Violations> {
-        let json = json.into();
+    pub fn validate(&self, json: RawJson<'_>) -> Result<(), Violations> {
         let value: Value = json
             .decode()
             .map_err(|error| Violation::new("", shorten(&error.to_string())))?;

@@ -1,10 +1,11 @@
 //! An object read without one of its members.
 
-use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+
+use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer, StrDeserializer};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::tagged::Text;
 

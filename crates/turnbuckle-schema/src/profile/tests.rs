@@ -312,7 +312,7 @@ fn what_the_strict_mode_makes_of_arguments_is_read_back() {
     let sent: RawJson<'_> = serde_json::from_str(sent).unwrap();
     assert!(shape.check(sent).is_err());
     let mended = shape.repair(sent).unwrap();
-    assert_eq!(shape.check(&mended), Ok(()));
+    assert_eq!(shape.check((&mended).into()), Ok(()));
 }
 
 fn has_no_null(value: &Value) -> bool {
@@ -354,7 +354,7 @@ proptest! {
         let (before, after) = (agreement::shape_of(&schema), agreement::shape_of(&shown));
         for value in values.iter().filter(|value| has_no_null(value)) {
             let raw = Json::of(value).unwrap();
-            prop_assert_eq!(before.check(&raw).is_ok(), after.check(&raw).is_ok(), "{} of {}", value, shown);
+            prop_assert_eq!(before.check((&raw).into()).is_ok(), after.check((&raw).into()).is_ok(), "{} of {}", value, shown);
         }
     }
 
@@ -370,7 +370,7 @@ proptest! {
         let (before, after) = (agreement::shape_of(&schema), agreement::shape_of(&shown));
         for value in values.iter().filter(|value| has_no_null(value)) {
             let raw = Json::of(value).unwrap();
-            prop_assert!(before.check(&raw).is_err() || after.check(&raw).is_ok(), "{} of {}", value, shown);
+            prop_assert!(before.check((&raw).into()).is_err() || after.check((&raw).into()).is_ok(), "{} of {}", value, shown);
         }
         let again = apply(Profile::Portable, &shown);
         prop_assert_eq!(again, shown);

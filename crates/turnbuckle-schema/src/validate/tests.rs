@@ -142,11 +142,13 @@ fn patterns_run_in_linear_time_or_not_at_all() {
 fn the_text_of_a_value_is_validated_too() {
     let validator = validator(&json!({ "type": "object" })).unwrap();
     let raw = |text: String| text.parse::<Json>().unwrap();
-    assert_eq!(validator.validate(&raw("{}".to_owned())), Ok(()));
-    let violations = validator.validate(&raw("1".to_owned())).unwrap_err();
+    assert_eq!(validator.validate((&raw("{}".to_owned())).into()), Ok(()));
+    let violations = validator
+        .validate((&raw("1".to_owned())).into())
+        .unwrap_err();
     assert_eq!(violations.iter().count(), 1);
     let deep = "[".repeat(500) + &"]".repeat(500);
-    assert!(validator.validate(&raw(deep)).is_err());
+    assert!(validator.validate((&raw(deep)).into()).is_err());
 }
 
 #[test]

@@ -8,11 +8,10 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use turnbuckle_schema::{Shape, Validator, Violations};
 use turnbuckle_server::{Args, Context, Server, Tool};
-use turnbuckle_types::{Json, Schema};
+use turnbuckle_types::{Json, RawJson, Schema};
 
 use super::converse::{answer, converse_with, request};
 
@@ -29,7 +28,7 @@ pub fn arguments(input: &[u8]) {
     };
     let mut lines = input.split('\n');
     let schema = lines.next().unwrap_or_default().parse::<Schema>();
-    let values: Vec<&RawValue> = lines
+    let values: Vec<RawJson<'_>> = lines
         .take(MAX_VALUES)
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect();
@@ -39,7 +38,7 @@ pub fn arguments(input: &[u8]) {
     typed(&values);
 }
 
-fn shaped(schema: &Schema, values: &[&RawValue]) {
+fn shaped(schema: &Schema, values: &[RawJson<'_>]) {
     let shape = match Shape::compile(schema) {
         Ok(shape) => shape,
         Err(fault) => return assert!(!fault.to_string().is_empty()),
@@ -54,29 +53,29 @@ fn shaped(schema: &Schema, values: &[&RawValue]) {
             told(violations);
         }
         // A text of JSON has members that come twice; a value has not.
-        let plain = serde_json::from_str::<Value>(value.get());
+        let plain = serde_json::from_str::<Value>(value.as_str());
         if let (Some(validator), Ok(plain)) = (&validator, plain) {
             let plain = Json::of(&plain).expect("JSON has a JSON form");
             agree(
-                &shape.check(&plain),
-                &validator.validate(&plain),
-                plain.as_raw(),
+                &shape.check((&plain).into()),
+                &validator.validate((&plain).into()),
+                (&plain).into(),
             );
         }
         let Some(mended) = shape.repair(value) else {
             continue;
         };
         assert!(outcome.is_err(), "{value} fits and was touched");
-        assert_ne!(mended.as_str(), value.get());
-        if shape.check(&mended).is_ok() {
-            let again = shape.repair(&mended);
+        assert_ne!(mended.as_str(), value.as_str());
+        if shape.check((&mended).into()).is_ok() {
+            let again = shape.repair((&mended).into());
             assert!(again.is_none(), "{mended} fits and was touched");
         }
     }
 }
 
 /// Both take a value, or neither does; unless it was too much for one of them.
-fn agree(ours: &Result<(), Violations>, general: &Result<(), Violations>, value: &RawValue) {
+fn agree(ours: &Result<(), Violations>, general: &Result<(), Violations>, value: RawJson<'_>) {
     let costly = |it: &Result<(), Violations>| it.as_ref().is_err_and(Violations::is_too_costly);
     if !costly(ours) && !costly(general) {
         assert_eq!(
@@ -152,7 +151,7 @@ fn shape_of<T: JsonSchema>() -> Shape {
 
 /// A handler sees what was sent if that decodes and fits, else what was meant if that does, and
 /// else nothing; and then the model is told why.
-fn typed(values: &[&RawValue]) {
+fn typed(values: &[RawJson<'_>]) {
     let calls = values.iter().enumerate().map(|(id, value)| {
         let params = format!(r#""name":"order","arguments":{value},"#);
         request(id, "tools/call", &params)
@@ -162,15 +161,15 @@ fn typed(values: &[&RawValue]) {
     for (id, &value) in values.iter().enumerate() {
         let Ok(result) = answer(&answers, id) else {
             // Arguments that are no object are no request.
-            assert!(!value.get().starts_with('{'), "{value}");
+            assert!(!value.as_str().starts_with('{'), "{value}");
             continue;
         };
         let text = result["content"][0]["text"].as_str().expect("a text");
-        if serde_json::from_str::<Tag>(value.get()).is_ok() {
+        if serde_json::from_str::<Tag>(value.as_str()).is_ok() {
             assert_eq!(TAG.check(value), Ok(()), "{value}");
         }
         let mended = ORDER.repair(value);
-        let seen = fitting(value).or_else(|| mended.as_ref().map(Json::as_raw).and_then(fitting));
+        let seen = fitting(value).or_else(|| mended.as_ref().map(RawJson::from).and_then(fitting));
         match seen {
             Some(order) => {
                 assert_eq!(
@@ -190,7 +189,7 @@ fn typed(values: &[&RawValue]) {
 }
 
 /// The arguments that a value is, if it fits its schema, too.
-fn fitting(value: &RawValue) -> Option<Order> {
-    let order = serde_json::from_str(value.get()).ok()?;
+fn fitting(value: RawJson<'_>) -> Option<Order> {
+    let order = serde_json::from_str(value.as_str()).ok()?;
     ORDER.check(value).is_ok().then_some(order)
 }

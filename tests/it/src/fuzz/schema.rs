@@ -1,9 +1,8 @@
 //! Schemas and values of strangers: a schema is refused, or values can be held against it in bounds
 //! of work, and what is told of one that does not fit is short.
 
-use serde_json::value::RawValue;
 use turnbuckle_schema::Validator;
-use turnbuckle_types::Schema;
+use turnbuckle_types::{RawJson, Schema};
 
 /// The most values of an input.
 const MAX_VALUES: usize = 8;
@@ -42,7 +41,7 @@ pub fn schema(input: &[u8]) {
     }
 }
 
-fn validate(validator: &Validator, value: &RawValue) {
+fn validate(validator: &Validator, value: RawJson<'_>) {
     let outcome = validator.validate(value);
     assert_eq!(validator.validate(value), outcome, "a schema has a memory");
     let Err(violations) = outcome else { return };

@@ -36,7 +36,7 @@ pub(super) fn read<T: DeserializeOwned>(
 fn mended(content: &Json, form: &ElicitationSchema) -> Option<Json> {
     Shape::compile(&Schema::of(form).ok()?)
         .ok()?
-        .repair(content)
+        .repair(content.into())
 }
 
 fn malformed(error: &serde_json::Error) -> AskError {
