@@ -128,8 +128,8 @@ pub(super) fn past_plain(bytes: &[u8], mut at: usize) -> usize {
         }
         at += 8;
     }
-    while let Some(0x20..) = bytes.get(at)
-        && !matches!(bytes.get(at), Some(b'"' | b'\\'))
+    while let Some(byte) = bytes.get(at)
+        && !matches!(byte, 0..0x20 | b'"' | b'\\')
     {
         at += 1;
     }
