@@ -3,8 +3,9 @@
 use std::fmt;
 
 use bytes::{BufMut, BytesMut};
-use memchr::memchr;
 use turnbuckle_session::Frame;
+
+use crate::search::newline;
 
 #[cfg(test)]
 mod tests;
@@ -95,7 +96,7 @@ impl Lines {
     pub fn next_frame(&mut self) -> Option<Frame> {
         loop {
             let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
-            let (length, end) = match memchr(b'\n', unsearched) {
+            let (length, end) = match newline(unsearched) {
                 Some(at) => (self.searched + at, 1),
                 None if self.ended && !self.buffer.is_empty() => (self.buffer.len(), 0),
                 None => return self.unfinished(),

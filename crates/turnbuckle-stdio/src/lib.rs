@@ -17,6 +17,7 @@ mod child;
 mod framing;
 mod options;
 mod process;
+mod search;
 mod stream;
 
 #[cfg(feature = "client")]

@@ -6,10 +6,10 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use memchr::memchr2;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use turnbuckle_session::{Closed, Dispatch, Frame, Transport, TransportContext, serve};
 
+use crate::search::breaks;
 use crate::{Lines, StdioOptions};
 
 /// What the buffer of a stream that has nothing to send may still occupy.
@@ -84,7 +84,7 @@ where
         for part in [head, tail] {
             let start = self.unsent.len();
             self.unsent.extend_from_slice(part);
-            if memchr2(b'\n', b'\r', part).is_some() {
+            if breaks(part) {
                 join_lines(self.unsent.get_mut(start..).unwrap_or_default());
             }
         }

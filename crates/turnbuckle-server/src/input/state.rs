@@ -47,7 +47,7 @@ impl KeyRing {
             return Err(SealError::TooLarge);
         }
         let mut head = [VERSION; HEAD];
-        head[1..1 + KEY_ID].copy_from_slice(&self.current.id);
+        head[1..1 + KEY_ID].copy_from_slice(&self.current.id());
         fill(&mut head[1 + KEY_ID..]).map_err(|NoRandomness| SealError::NoRandomness)?;
 
         let mut plain = Vec::with_capacity(EXPIRY + payload.len());
@@ -90,7 +90,7 @@ impl KeyRing {
         let aad = binding.associated_data(head);
         let plain = std::iter::once(&self.current)
             .chain(&self.previous)
-            .filter(|key| key.id == id)
+            .filter(|key| key.id() == id)
             .find_map(|key| {
                 let payload = Payload {
                     msg: sealed,

@@ -1,6 +1,7 @@
 //! The keys that seal request states.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use chacha20poly1305::XChaCha20Poly1305;
 use chacha20poly1305::aead::KeyInit;
@@ -15,8 +16,9 @@ pub(super) const KEY_ID: usize = 4;
 #[derive(Clone)]
 pub struct Key {
     secret: Zeroizing<[u8; 32]>,
-    /// Tells keys apart without telling anything about them: a part of the tag of one fixed text.
-    pub(super) id: [u8; KEY_ID],
+    /// Made at first use: most servers never seal anything, and the cipher asks the processor what it
+    /// has, which takes a twentieth of a millisecond in some virtual machines: too long for a start.
+    id: OnceLock<[u8; KEY_ID]>,
 }
 
 impl Key {
@@ -39,10 +41,18 @@ impl Key {
     }
 
     fn new(secret: Zeroizing<[u8; 32]>) -> Self {
-        let tag = tag(&secret, b"turnbuckle requestState key id");
-        let mut id = [0; KEY_ID];
-        id.copy_from_slice(&tag[..KEY_ID]);
+        let id = OnceLock::new();
         Self { secret, id }
+    }
+
+    /// Tells keys apart without telling anything about them: a part of the tag of one fixed text.
+    pub(super) fn id(&self) -> [u8; KEY_ID] {
+        *self.id.get_or_init(|| {
+            let tag = tag(&self.secret, b"turnbuckle requestState key id");
+            let mut id = [0; KEY_ID];
+            id.copy_from_slice(&tag[..KEY_ID]);
+            id
+        })
     }
 
     pub(super) fn cipher(&self) -> XChaCha20Poly1305 {

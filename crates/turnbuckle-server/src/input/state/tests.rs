@@ -199,7 +199,7 @@ fn a_previous_key_opens_and_does_not_seal() {
 #[test]
 fn generated_keys_differ() {
     let (one, other) = (Key::generate().unwrap(), Key::generate().unwrap());
-    assert_ne!(one.id, other.id);
+    assert_ne!(one.id(), other.id());
 }
 
 #[test]
