@@ -112,7 +112,7 @@ impl Extension {
 impl Tool {
     /// Its metadata, to add to: what an extension says of a tool stands beside what its author said.
     pub fn meta_mut(&mut self) -> &mut Meta {
-        &mut self.draft.about.meta
+        &mut self.draft.about.say().meta
     }
 }
 

@@ -31,8 +31,25 @@ impl<T> IntoItem<T> for T {
 pub(crate) struct About {
     pub(crate) title: Option<Cow<'static, str>>,
     pub(crate) description: Option<Cow<'static, str>>,
+    /// What few items have.
+    more: Option<Box<More>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct More {
     pub(crate) icons: Option<Vec<Icon>>,
     pub(crate) meta: Meta,
+}
+
+impl About {
+    /// To say more.
+    pub(crate) fn say(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
+
+    pub(crate) fn more(&self) -> Option<&More> {
+        self.more.as_deref()
+    }
 }
 
 /// A definition, with what its author says of the item.
@@ -41,8 +58,10 @@ macro_rules! told {
         let (mut definition, about): (_, &crate::item::About) = ($definition, &$about);
         definition.title = about.title.as_deref().map(str::to_owned);
         definition.description = about.description.as_deref().map(str::to_owned);
-        definition.icons.clone_from(&about.icons);
-        definition.meta.clone_from(&about.meta);
+        if let Some(more) = about.more() {
+            definition.icons.clone_from(&more.icons);
+            definition.meta.clone_from(&more.meta);
+        }
         definition
     }};
 }
@@ -68,14 +87,14 @@ macro_rules! item_setters {
 
         /// An icon; may be called again for another size or theme.
         pub fn icon(mut self, icon: turnbuckle_types::Icon) -> Self {
-            let icons = &mut self.draft.about.icons;
+            let icons = &mut self.draft.about.say().icons;
             icons.get_or_insert_default().push(icon);
             self
         }
 
         /// Metadata.
         pub fn meta(mut self, meta: turnbuckle_types::Meta) -> Self {
-            self.draft.about.meta = meta;
+            self.draft.about.say().meta = meta;
             self
         }
 

@@ -11,9 +11,12 @@ use crate::handler::{Callable, Kind, Request, told};
 use crate::service::{Around, ItemKind, Layered};
 use crate::turns::{InTurn, Turns};
 
-/// What one of them says.
+/// What one of them says; most say nothing.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Policy(Option<Box<Said>>);
+
 #[derive(Clone, Default)]
-pub(crate) struct Policy {
+pub(crate) struct Said {
     pub(crate) deadline: Option<Deadline>,
     pub(crate) turns: Option<Arc<Turns>>,
     /// The outermost first.
@@ -21,8 +24,9 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    fn says_nothing(&self) -> bool {
-        self.deadline.is_none() && self.turns.is_none() && self.layers.is_empty()
+    /// To say more.
+    pub(crate) fn say(&mut self) -> &mut Said {
+        self.0.get_or_insert_default()
     }
 }
 
@@ -34,9 +38,9 @@ pub(crate) struct Deadline {
     pub(crate) set_by: &'static str,
 }
 
-impl fmt::Debug for Policy {
+impl fmt::Debug for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Policy")
+        f.debug_struct("Said")
             .field("deadline", &self.deadline)
             .field("turns", &self.turns)
             .field("layers", &self.layers.len())
@@ -55,10 +59,7 @@ pub(crate) fn guarded<K: Kind>(
     around: &[Policy],
     own: &Policy,
 ) -> Arc<dyn Callable> {
-    let all = || around.iter().chain([own]);
-    if all().all(Policy::says_nothing) {
-        return call;
-    }
+    let all = || around.iter().chain([own]).filter_map(|it| it.0.as_deref());
     let turns: Vec<_> = all().rev().filter_map(|it| it.turns.clone()).collect();
     if !turns.is_empty() {
         call = Arc::new(InTurn {
@@ -123,7 +124,7 @@ macro_rules! policy_setters {
         /// (2 s by default) before its future is dropped. A sync function that runs in place cannot
         /// be stopped.
         pub fn deadline(mut $this, deadline: std::time::Duration) -> Self {
-            $policy.deadline = Some(crate::policy::Deadline {
+            $policy.say().deadline = Some(crate::policy::Deadline {
                 after: deadline,
                 set_by: concat!($set_by, "::deadline"),
             });
@@ -136,7 +137,7 @@ macro_rules! policy_setters {
         /// asked something. What an item, its group and its server say all holds.
         pub fn max_concurrent(mut $this, calls: usize) -> Self {
             let turns = crate::turns::Turns::new(calls, concat!($set_by, "::max_concurrent"));
-            $policy.turns = Some(std::sync::Arc::new(turns));
+            $policy.say().turns = Some(std::sync::Arc::new(turns));
             $this
         }
 
@@ -148,7 +149,7 @@ macro_rules! policy_setters {
             L::Service: crate::service::AroundCalls,
         {
             let around = crate::service::around(layer.layer(crate::service::CallService::new()));
-            $policy.layers.push(around);
+            $policy.say().layers.push(around);
             $this
         }
     };

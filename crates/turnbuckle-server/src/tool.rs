@@ -66,7 +66,7 @@ pub struct ToolBuilder {
 pub(crate) struct Draft {
     name: Cow<'static, str>,
     pub(crate) about: About,
-    annotations: Option<ToolAnnotations>,
+    annotations: Option<Box<ToolAnnotations>>,
     /// Written by hand: it is checked itself, and values against it.
     input: Option<Schema>,
     /// The same.
@@ -79,7 +79,7 @@ macro_rules! tool_setters {
     () => {
         /// Hints at how it behaves.
         pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
-            self.draft.annotations = Some(annotations);
+            self.draft.annotations = Some(Box::new(annotations));
             self
         }
 

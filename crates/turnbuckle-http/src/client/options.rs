@@ -12,6 +12,11 @@ pub struct HttpClientOptions {
     pub max_redirects: usize,
     /// How long a connection may take to stand. Default 10 s.
     pub connect_timeout: Duration,
+    /// Connections that are kept open between requests. What has no room is closed. Default 32.
+    pub max_idle: usize,
+    /// How long one is kept open between requests: shorter than its server keeps it (5 s are
+    /// common), lest a request meet its end. Default 4 s.
+    pub idle_timeout: Duration,
     /// How long a server of HTTP+SSE may take to name its endpoint. Default 10 s.
     pub endpoint_timeout: Duration,
     /// How long taking leave of the server may take. Default 2 s.
@@ -35,6 +40,8 @@ impl Default for HttpClientOptions {
             max_message: 16 << 20,
             max_redirects: 5,
             connect_timeout: Duration::from_secs(10),
+            max_idle: 32,
+            idle_timeout: Duration::from_secs(4),
             endpoint_timeout: Duration::from_secs(10),
             close_timeout: Duration::from_secs(2),
             max_reconnects: 1000,
@@ -71,6 +78,20 @@ impl HttpClientOptions {
     #[must_use]
     pub fn connect_timeout(mut self, time: Duration) -> Self {
         self.connect_timeout = time;
+        self
+    }
+
+    /// Sets [`max_idle`](Self::max_idle).
+    #[must_use]
+    pub fn max_idle(mut self, connections: usize) -> Self {
+        self.max_idle = connections;
+        self
+    }
+
+    /// Sets [`idle_timeout`](Self::idle_timeout).
+    #[must_use]
+    pub fn idle_timeout(mut self, time: Duration) -> Self {
+        self.idle_timeout = time;
         self
     }
 

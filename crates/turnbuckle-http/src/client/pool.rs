@@ -9,16 +9,14 @@ use tokio::time::Instant;
 
 use super::wire::Wire;
 
-/// Connections that may rest at once; the one that has rested longest makes room.
-const MOST: usize = 32;
-
-/// How long one may rest: it is given up before common servers do (5 s), lest a request meet its
-/// end.
-pub(crate) const IDLE: Duration = Duration::from_secs(4);
-
 /// The resting connections of one client.
-#[derive(Default)]
-pub(crate) struct Pool(Mutex<Resting>);
+pub(crate) struct Pool {
+    /// So many may rest at once; the one that has rested longest makes room.
+    most: usize,
+    /// How long one may rest.
+    time: Duration,
+    resting: Mutex<Resting>,
+}
 
 #[derive(Default)]
 struct Resting {
@@ -29,8 +27,16 @@ struct Resting {
 }
 
 impl Pool {
+    pub(crate) fn new(most: usize, time: Duration) -> Self {
+        Self {
+            most,
+            time,
+            resting: Mutex::default(),
+        }
+    }
+
     fn resting(&self) -> MutexGuard<'_, Resting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The connection to `authority` that was used last. It may have been closed meanwhile.
@@ -41,21 +47,21 @@ impl Pool {
             let at = wires.iter().rposition(|(_, wire)| wire.leads_to(authority));
             wires.remove(at?)
         };
-        (since.elapsed() < IDLE).then_some(wire)
+        (since.elapsed() < self.time).then_some(wire)
     }
 
     /// Keeps a connection for another request.
     pub(crate) fn put(self: &Arc<Self>, wire: Box<Wire>) {
-        let Ok(runtime) = Handle::try_current() else {
+        let (Ok(runtime), 1..) = (Handle::try_current(), self.most) else {
             return;
         };
         let mut resting = self.resting();
-        if resting.wires.len() >= MOST {
+        if resting.wires.len() >= self.most {
             resting.wires.remove(0);
         }
         resting.wires.push((Instant::now(), wire));
         if !std::mem::replace(&mut resting.swept, true) {
-            runtime.spawn(Sweeper(Arc::downgrade(self)).run());
+            runtime.spawn(Sweeper(Arc::downgrade(self)).run(self.time));
         }
     }
 
@@ -69,14 +75,14 @@ impl Pool {
 struct Sweeper(Weak<Pool>);
 
 impl Sweeper {
-    async fn run(mut self) {
+    async fn run(mut self, time: Duration) {
         loop {
-            tokio::time::sleep(IDLE).await;
+            tokio::time::sleep(time).await;
             let Some(pool) = self.0.upgrade() else {
                 return;
             };
             let mut resting = pool.resting();
-            resting.wires.retain(|(since, _)| since.elapsed() < IDLE);
+            resting.wires.retain(|(since, _)| since.elapsed() < time);
             if resting.wires.is_empty() {
                 resting.swept = false;
                 self.0 = Weak::new();

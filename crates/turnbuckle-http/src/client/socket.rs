@@ -17,7 +17,6 @@ use tower_service::Service;
 
 use super::http::{HttpClient, HttpFailure, RequestBody, chain};
 use super::options::HttpClientOptions;
-use super::pool::IDLE;
 use super::target::{InvalidTarget, Target};
 use super::wire::Plain;
 
@@ -102,7 +101,7 @@ pub(crate) fn client(
 ) -> Result<HttpClient, HttpFailure> {
     let proxied = options.env_proxy && !target.is_loopback();
     if !proxied && !target.is_secure() {
-        let plain = Plain::new(options.connect_timeout);
+        let plain = Plain::new(options);
         return Ok(HttpClient::plain(plain));
     }
     let tls = tls.config(target);
@@ -115,7 +114,8 @@ pub(crate) fn client(
         .connect_timeout(options.connect_timeout)
         .tcp_nodelay(true)
         .tcp_keepalive(KEEP_ALIVE)
-        .pool_idle_timeout(IDLE);
+        .pool_max_idle_per_host(options.max_idle)
+        .pool_idle_timeout(options.idle_timeout);
     if !proxied {
         builder = builder.no_proxy();
     }

@@ -22,6 +22,7 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::http::{HttpFailure, RequestBody, chain};
+use super::options::HttpClientOptions;
 use super::pool::Pool;
 use super::socket::KEEP_ALIVE;
 
@@ -33,15 +34,14 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
-    /// A connection may take so long to stand.
-    pub(crate) fn new(connect_timeout: Duration) -> Self {
+    pub(crate) fn new(options: &HttpClientOptions) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.set_keepalive(Some(KEEP_ALIVE));
-        connector.set_connect_timeout(Some(connect_timeout));
+        connector.set_connect_timeout(Some(options.connect_timeout));
         Self {
             connector,
-            pool: Arc::default(),
+            pool: Arc::new(Pool::new(options.max_idle, options.idle_timeout)),
         }
     }
 

@@ -20,11 +20,15 @@ pub(crate) enum Held {
     /// A type made it, and vouches for what it says, but for what attributes add.
     Derived {
         source: Source,
-        shape: OnceLock<Result<Shape, BuildError>>,
+        /// Apart: a server may have thousands of tools that nobody calls.
+        shape: OnceLock<Compiled>,
     },
     /// Somebody wrote it: every value is checked.
-    Written(Written),
+    Written(Box<Written>),
 }
+
+/// What a schema became that a type made.
+type Compiled = Box<Result<Shape, BuildError>>;
 
 /// Where a schema comes from that a type makes.
 #[derive(Debug)]
@@ -77,10 +81,10 @@ impl Held {
             true => validator.and_then(Validator::of_objects),
             false => validator,
         };
-        Ok(Self::Written(Written {
+        Ok(Self::Written(Box::new(Written {
             shape: Shape::compile_within(schema, limits).ok(),
             validator: validator.map_err(|fault| BuildError::new(fault.to_string()))?,
-        }))
+        })))
     }
 
     /// # Errors
@@ -102,7 +106,7 @@ impl Held {
                  check: add the feature, or leave the keyword out"
             )));
         }
-        Ok(Self::Written(shape))
+        Ok(Self::Written(Box::new(shape)))
     }
 
     /// Whether a value has to be checked although it decodes into its type, or comes from it.
@@ -155,15 +159,13 @@ pub(crate) fn compile(schema: &Schema) -> Result<Shape, BuildError> {
     Shape::compile(schema).map_err(|fault| BuildError::new(fault.to_string()))
 }
 
-fn compiled<'a>(
-    source: &Source,
-    shape: &'a OnceLock<Result<Shape, BuildError>>,
-) -> Result<&'a Shape, Error> {
+fn compiled<'a>(source: &Source, shape: &'a OnceLock<Compiled>) -> Result<&'a Shape, Error> {
     let make = || match source {
         Source::Made(schema) => compile(schema),
         Source::Type(make) => compile(&make()?),
     };
-    shape.get_or_init(make).as_ref().map_err(invalid)
+    let made = shape.get_or_init(|| Box::new(make()));
+    made.as_ref().as_ref().map_err(invalid)
 }
 
 /// A type made a schema that is not good.

@@ -147,7 +147,7 @@ impl ToolEntry {
         let definition = Tool::new(&*self.draft.name, made.input.clone());
         let mut definition = told!(definition, self.draft.about);
         definition.output_schema.clone_from(&made.output);
-        definition.annotations.clone_from(&self.draft.annotations);
+        definition.annotations = self.draft.annotations.as_deref().cloned();
         Some(definition)
     }
 

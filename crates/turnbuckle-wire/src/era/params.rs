@@ -32,6 +32,8 @@ pub struct Params<'a> {
     pub request_id: Option<RawJson<'a>>,
     /// What was captured of `_meta`.
     pub meta: MetaFields<'a>,
+    /// Whether there was a `_meta`: one that stands twice is refused like any of the others.
+    has_meta: bool,
 }
 
 /// The members of `_meta` with a meaning to the protocol itself.
@@ -107,17 +109,23 @@ macro_rules! capture {
             }
         }
     };
-    (@read $fields:ident . meta, $from:ident, meta) => {
-        $fields.meta = Capture::read($from)?
-    };
+    (@read $fields:ident . meta, $from:ident, meta) => {{
+        if std::mem::replace(&mut $fields.has_meta, true) {
+            return None;
+        }
+        $fields.meta = Capture::read($from)?;
+    }};
     (@read $fields:ident . $field:ident, $from:ident, $name:ident) => {
         if $fields.$field.replace($from.value()?).is_some() {
             return None;
         }
     };
-    (@take $fields:ident . meta, $map:ident, meta) => {
-        $fields.meta = $map.next_value()?
-    };
+    (@take $fields:ident . meta, $map:ident, meta) => {{
+        if std::mem::replace(&mut $fields.has_meta, true) {
+            return Err(A::Error::duplicate_field("_meta"));
+        }
+        $fields.meta = $map.next_value()?;
+    }};
     (@take $fields:ident . $field:ident, $map:ident, $name:ident) => {
         if $fields.$field.replace($map.next_value()?).is_some() {
             return Err(A::Error::duplicate_field(stringify!($field)));

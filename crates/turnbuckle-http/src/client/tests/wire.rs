@@ -57,7 +57,7 @@ fn get(url: &str) -> Request<RequestBody> {
 }
 
 fn plain() -> Plain {
-    Plain::new(Duration::from_secs(10))
+    Plain::new(&HttpClientOptions::new())
 }
 
 async fn ask(plain: &Plain, url: &str) -> Result<Bytes, HttpFailure> {
@@ -74,12 +74,16 @@ async fn a_connection_rests_until_it_is_used_again_and_not_for_long() {
         assert_eq!(plain.resting(), 1);
     }
     assert_eq!(count.load(Ordering::Relaxed), 1);
+    let patient = Plain::new(&HttpClientOptions::new().idle_timeout(Duration::from_secs(60)));
+    assert_eq!(ask(&patient, &url).await.unwrap(), "good");
     tokio::time::pause();
     tokio::time::sleep(Duration::from_secs(9)).await;
-    assert_eq!(plain.resting(), 0);
+    assert_eq!((plain.resting(), patient.resting()), (0, 1));
     tokio::time::resume();
-    assert_eq!(ask(&plain, &url).await.unwrap(), "good");
-    assert_eq!(count.load(Ordering::Relaxed), 2);
+    for client in [&plain, &patient] {
+        assert_eq!(ask(client, &url).await.unwrap(), "good");
+        assert_eq!(count.load(Ordering::Relaxed), 3);
+    }
 }
 
 #[tokio::test]
@@ -123,6 +127,19 @@ async fn a_connection_whose_end_nobody_saw_yet_costs_no_request() {
 
 #[tokio::test]
 async fn so_many_connections_rest_and_no_more() {
+    let options = HttpClientOptions::new;
+    for (options, most) in [
+        (options(), 32),
+        (options().max_idle(40), 40),
+        (options().max_idle(1), 1),
+        (options().max_idle(0), 0),
+    ] {
+        assert_eq!(resting_of_forty(options).await, most);
+    }
+}
+
+/// How many connections rest when forty were used at once.
+async fn resting_of_forty(options: HttpClientOptions) -> usize {
     let all = Arc::new(Barrier::new(40));
     let (url, count) = listen(move |mut socket| {
         let all = all.clone();
@@ -134,7 +151,7 @@ async fn so_many_connections_rest_and_no_more() {
         }
     })
     .await;
-    let plain = plain();
+    let plain = Plain::new(&options);
     let asked: Vec<_> = (0..40)
         .map(|_| {
             let (plain, url) = (plain.clone(), url.clone());
@@ -145,7 +162,7 @@ async fn so_many_connections_rest_and_no_more() {
         assert_eq!(asked.await.unwrap(), "good");
     }
     assert_eq!(count.load(Ordering::Relaxed), 40);
-    assert_eq!(plain.resting(), 32);
+    plain.resting()
 }
 
 #[tokio::test]

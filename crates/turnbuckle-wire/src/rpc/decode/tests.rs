@@ -28,6 +28,30 @@ fn refusal(text: &str) -> Refusal {
 }
 
 #[test]
+fn no_parameter_that_is_read_may_stand_twice() {
+    let params = |members: &str| {
+        let method = r#""method":"tools/call""#;
+        format!(r#"{{"jsonrpc":"2.0","id":1,{method},"params":{{{members}}}}}"#)
+    };
+    for name in [
+        "name",
+        "uri",
+        "arguments",
+        "cursor",
+        "requestState",
+        "_meta",
+    ] {
+        let member = format!(r#""{name}":{{}}"#);
+        let once = params(&member);
+        assert!(decode::<Params<'_>>(&once).is_ok(), "{once}");
+        let twice = params(&format!("{member},{member}"));
+        let refusal = decode::<Params<'_>>(&twice).expect_err(&twice);
+        assert_eq!(refusal.kind, RefusalKind::Params, "{name}");
+        assert!(refusal.message.contains("named twice"), "{name}");
+    }
+}
+
+#[test]
 fn the_present_fields_tell_the_kind() {
     let request = decode::<Raw<'_>>(r#"{"params":{"a":1},"id":"x","method":"m","jsonrpc":"2.0"}"#);
     match request.unwrap() {
