@@ -95,7 +95,14 @@ const TABLE: &[Row] = &[
     Row {
         name: "turnbuckle-stdio",
         rooms: &["turnbuckle-session", "turnbuckle-types"],
-        third_party: &["bytes", "memchr", "rustix", "tokio", "tracing"],
+        third_party: &[
+            "bytes",
+            "memchr",
+            "rustix",
+            "signal-hook",
+            "tokio",
+            "tracing",
+        ],
     },
     Row {
         name: "turnbuckle-http",

@@ -18,6 +18,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use turnbuckle_session::Signal;
 
 /// Bytes that are read at once. More is asked for after a read that was full.
 const USUAL: usize = 8 << 10;
@@ -30,6 +31,8 @@ pub(super) struct Driver {
     bell: Arc<Bell>,
     rung: UnixStream,
     gates: Vec<Arc<Gate>>,
+    /// Whether the process was asked to end, and what is cancelled then.
+    ending: Option<(Arc<AtomicBool>, Signal)>,
 }
 
 impl Driver {
@@ -46,7 +49,19 @@ impl Driver {
             bell: Arc::new(bell),
             rung,
             gates: Vec::with_capacity(2),
+            ending: None,
         })
+    }
+
+    /// What is set, before the rope is pulled, for the thread to cancel `stop`.
+    pub(super) fn stops(&mut self, stop: Signal) -> Arc<AtomicBool> {
+        let (asked, _) = self.ending.insert((Arc::default(), stop));
+        asked.clone()
+    }
+
+    /// Where a byte rings the bell.
+    pub(super) fn rope(&self) -> io::Result<UnixStream> {
+        self.bell.rope.try_clone()
     }
 
     /// `file`, which does not block, to be read by what the thread runs.
@@ -98,6 +113,11 @@ impl Driver {
         let mut watched = Vec::with_capacity(1 + self.gates.len());
         let mut future = pin!(future);
         while !self.bell.given_up.load(Ordering::Acquire) {
+            if let Some((asked, stop)) = &self.ending
+                && asked.swap(false, Ordering::AcqRel)
+            {
+                stop.cancel();
+            }
             if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
                 return Some(output);
             }

@@ -66,29 +66,23 @@ struct Opened {
 /// that is gone is no error.
 ///
 /// # Panics
-/// Outside a Tokio runtime whose I/O and time drivers are enabled.
+/// Outside a Tokio runtime whose time driver is enabled.
 pub async fn run(dispatch: impl Into<Arc<dyn Dispatch>>, options: StdioOptions) -> io::Result<()> {
     let dispatch = dispatch.into();
     let _claim = Claim::new()?;
-    let mut endings = Endings::new()?;
-    let streams = Streams::take()?;
+    let (stop, mut patience) = (options.stop.clone(), options.limits.drain);
     let mut driver = Driver::new()?;
+    let _endings = Endings::new(&mut driver, &stop)?;
+    let streams = Streams::take()?;
     let Opened {
         input,
         output,
         written,
     } = streams.open(&mut driver)?;
-    let (stop, mut patience) = (options.stop.clone(), options.limits.drain);
     let mut server = driver.start(serve_stream(dispatch, input, output, options))?;
-    let asked_to_end = async {
-        tokio::select! {
-            () = endings.next() => stop.cancel(),
-            () = stop.cancelled() => {}
-        }
-    };
     let closed = tokio::select! {
         closed = server.ended() => closed,
-        () = asked_to_end => {
+        () = stop.cancelled() => {
             patience = AT_ONCE;
             server.ended().await
         }

@@ -3,6 +3,7 @@
 use std::io;
 
 use tokio::task::JoinSet;
+use turnbuckle_session::Signal;
 
 use super::{Opened, thread};
 
@@ -59,17 +60,18 @@ impl<T: 'static> Running<T> {
     }
 }
 
-/// What asks the process to end.
-pub(super) struct Endings;
+/// What asks the process to end. Dropping it leaves that to others.
+pub(super) struct Endings(#[expect(dead_code, reason = "held")] JoinSet<()>);
 
 impl Endings {
-    pub(super) fn new() -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    pub(super) async fn next(&mut self) {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
-        }
+    /// From now on that cancels `stop`.
+    pub(super) fn new(_: &mut Driver, stop: &Signal) -> io::Result<Self> {
+        let (mut waiting, stop) = (JoinSet::new(), stop.clone());
+        waiting.spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                stop.cancel();
+            }
+        });
+        Ok(Self(waiting))
     }
 }

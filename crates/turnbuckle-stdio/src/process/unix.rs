@@ -6,7 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::{SigId, flag, low_level};
+use turnbuckle_session::Signal;
 
 pub(super) use super::driver::Driver;
 use super::{Opened, thread};
@@ -128,24 +130,28 @@ impl Stream {
     }
 }
 
-/// What asks the process to end.
-pub(super) struct Endings {
-    terminate: Signal,
-    interrupt: Signal,
-}
+/// What asks the process to end: SIGTERM and SIGINT. They stay caught when it is dropped.
+pub(super) struct Endings(Vec<SigId>);
 
 impl Endings {
-    pub(super) fn new() -> io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
+    /// From now on either of them cancels `stop`, which is what the driver's thread does then.
+    pub(super) fn new(driver: &mut Driver, stop: &Signal) -> io::Result<Self> {
+        let mut caught = Self(Vec::with_capacity(4));
+        let asked = driver.stops(stop.clone());
+        for signal in [SIGTERM, SIGINT] {
+            caught.0.push(flag::register(signal, asked.clone())?);
+            // In this order: whoever hears the bell sees that it was asked.
+            let pulled = low_level::pipe::register(signal, driver.rope()?)?;
+            caught.0.push(pulled);
+        }
+        Ok(caught)
     }
+}
 
-    pub(super) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+impl Drop for Endings {
+    fn drop(&mut self) {
+        for id in self.0.drain(..) {
+            low_level::unregister(id);
         }
     }
 }
