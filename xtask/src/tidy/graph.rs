@@ -139,7 +139,7 @@ const TABLE: &[Row] = &[
             "turnbuckle-stdio",
             "turnbuckle-types",
         ],
-        third_party: &["serde", "serde_json", "tokio"],
+        third_party: &["serde", "serde_json", "signal-hook", "tokio"],
     },
     // A user like any other: what it cannot do with the facade, nobody can.
     Row {

@@ -1,7 +1,15 @@
 //! An HTTP server that ends when its process is asked to.
 
 use std::io;
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
 
+#[cfg(unix)]
+use signal_hook::SigId;
+#[cfg(unix)]
+use signal_hook::consts::{SIGINT, SIGTERM};
+#[cfg(unix)]
+use signal_hook::low_level::{pipe, unregister};
 use turnbuckle_server::Result;
 
 use crate::http::HttpServer;
@@ -23,28 +31,44 @@ pub(super) async fn until_stopped(server: HttpServer) -> Result {
     }
 }
 
-/// What asks the process to end.
+/// What asks the process to end: SIGTERM and SIGINT, each as a byte. They stay caught when it is
+/// dropped.
 #[cfg(unix)]
 struct Endings {
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
+    asked: tokio::net::UnixStream,
+    caught: [SigId; 2],
 }
 
 #[cfg(unix)]
 impl Endings {
     fn new() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-
+        let (asked, told) = UnixStream::pair()?;
+        asked.set_nonblocking(true)?;
         Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
+            asked: asked.try_into()?,
+            caught: [
+                pipe::register(SIGTERM, told.try_clone()?)?,
+                pipe::register(SIGINT, told)?,
+            ],
         })
     }
 
+    /// Resolves at the next one.
     async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+        while self.asked.readable().await.is_ok() {
+            if self.asked.try_read(&mut [0]).is_ok() {
+                return;
+            }
+        }
+        std::future::pending().await
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Endings {
+    fn drop(&mut self) {
+        for id in self.caught {
+            unregister(id);
         }
     }
 }
