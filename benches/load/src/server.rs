@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ impl Server {
         };
         let mut child = Command::new(program)
             .args(arguments)
+            // Cargo sets it: every library would be looked for in its folders first.
+            .env_remove("LD_LIBRARY_PATH")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -42,15 +44,9 @@ impl Server {
         Ok((server, input, output))
     }
 
-    /// Kills the server when so many seconds have passed. The thread goes with this process.
+    /// Kills the server when so many seconds have passed.
     pub(crate) fn limit(&self, seconds: u64) {
-        let child = Arc::downgrade(&self.child);
-        thread::spawn(move || {
-            thread::sleep(Duration::from_secs(seconds));
-            if let Some(child) = child.upgrade() {
-                end(&child);
-            }
-        });
+        Limit::of(seconds).holds(self);
     }
 
     /// The CPU that the server and this process have used so far.
@@ -67,6 +63,37 @@ impl Server {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok())
             .ok_or_else(|| io::Error::other("no resident set in /proc"))
+    }
+}
+
+/// The time after which servers are killed. Its thread goes with this process.
+pub(crate) struct Limit(Arc<Mutex<Weak<Mutex<Child>>>>);
+
+impl Limit {
+    /// So many seconds from now.
+    pub(crate) fn of(seconds: u64) -> Self {
+        let held = Arc::new(Mutex::new(Weak::<Mutex<Child>>::new()));
+        let limit = Self(held.clone());
+        thread::spawn(move || {
+            thread::sleep(Duration::from_secs(seconds));
+            loop {
+                let held = held
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .upgrade();
+                if let Some(child) = held {
+                    end(&child);
+                }
+                thread::sleep(Duration::from_millis(100));
+            }
+        });
+        limit
+    }
+
+    /// It holds for this server now, and no longer for the one before.
+    pub(crate) fn holds(&self, server: &Server) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *held = Arc::downgrade(&server.child);
     }
 }
 
