@@ -21,16 +21,6 @@ pub(super) enum Binding {
     Stdio,
 }
 
-impl Binding {
-    /// What this binding's contestants are compared with.
-    pub(super) fn floor(self) -> &'static str {
-        match self {
-            Self::Http => "floor-hyper",
-            Self::Stdio => "floor-lines",
-        }
-    }
-}
-
 /// Which program it is, by the name of its binary where it is one of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Program {
@@ -49,6 +39,16 @@ impl Program {
 }
 
 impl Contestant {
+    /// What it is compared with: the floor of its binding that reads the same message.
+    pub(super) fn floor(&self) -> &'static str {
+        match (self.binding, self.dialect) {
+            (Binding::Http, Bare | Session) => "floor-hyper",
+            (Binding::Http, Modern) => "floor-hyper-modern",
+            (Binding::Stdio, Bare | Session) => "floor-lines",
+            (Binding::Stdio, Modern) => "floor-lines-modern",
+        }
+    }
+
     /// Whether it answers without reading what it is asked: it shows how fast the driver can be.
     pub(super) fn is_ceiling(&self) -> bool {
         self.name.starts_with("ceiling")
@@ -79,6 +79,7 @@ type Row = (
 const HTTP: &[Row] = &[
     ("ceiling-http", "the driver's ceiling", Program::Floor("responder"), &["http"], Bare),
     ("floor-hyper", "floor: bare hyper", Program::Floor("floor-hyper"), &[], Bare),
+    ("floor-hyper-modern", "floor: bare hyper, message of 2026-07-28", Program::Floor("floor-hyper"), &[], Modern),
     ("floor-axum", "floor: axum", Program::Floor("floor-axum"), &[], Bare),
     ("ours-http-modern", "**turnbuckle**, 2026-07-28", Program::Ours("echo-http"), &[], Modern),
     ("ours-http-stateless", "**turnbuckle**, 2025, no session", Program::Ours("echo-http"), &["stateless"], Bare),
@@ -102,6 +103,7 @@ const HTTP: &[Row] = &[
 const STDIO: &[Row] = &[
     ("ceiling-lines", "the driver's ceiling", Program::Floor("responder"), &["lines"], Bare),
     ("floor-lines", "floor: a loop over lines", Program::Floor("floor-lines"), &[], Bare),
+    ("floor-lines-modern", "floor: a loop over lines, message of 2026-07-28", Program::Floor("floor-lines"), &[], Modern),
     ("floor-lines-batched", "floor: the same, writing once for what came together", Program::Floor("floor-lines"), &["batched"], Bare),
     ("ours-stdio", "**turnbuckle**, 2025", Program::Ours("echo-stdio"), &[], Session),
     ("ours-stdio-modern", "**turnbuckle**, 2026-07-28", Program::Ours("echo-stdio"), &[], Modern),
@@ -127,7 +129,7 @@ pub(super) fn select(only: &[String]) -> Result<Vec<Contestant>, String> {
     let floors: Vec<_> = all
         .iter()
         .filter(|one| meant(one.name))
-        .map(|one| one.binding.floor())
+        .map(Contestant::floor)
         .collect();
     let selected = all
         .into_iter()
@@ -169,12 +171,16 @@ mod tests {
     fn a_name_stands_for_all_that_begin_with_it_and_brings_the_floor() {
         let ours = [
             "floor-lines",
+            "floor-lines-modern",
             "ours-stdio",
             "ours-stdio-modern",
             "ours-stdio-thousand",
         ];
         assert_eq!(names(&["ours-stdio"]).unwrap(), ours);
-        assert_eq!(names(&["floor-hyper"]).unwrap(), ["floor-hyper"]);
+        assert_eq!(
+            names(&["floor-axum"]).unwrap(),
+            ["floor-hyper", "floor-axum"]
+        );
         assert_eq!(names(&[]).unwrap().len(), HTTP.len() + STDIO.len());
         assert!(
             names(&["ours", "theirs"])
@@ -189,7 +195,7 @@ mod tests {
         let names: BTreeSet<_> = all.iter().map(|one| one.name).collect();
         assert_eq!(names.len(), all.len());
         for one in all {
-            assert!(names.contains(one.binding.floor()));
+            assert!(names.contains(one.floor()));
         }
     }
 }

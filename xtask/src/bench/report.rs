@@ -28,22 +28,22 @@ pub(super) fn tables(entries: &[Entry], weights: &[(&'static str, Weight)]) -> S
     text
 }
 
-/// The contestants of a binding that have figures, with their floor.
-fn measured(entries: &[Entry], binding: Binding) -> Option<(Vec<&Entry>, &Entry)> {
-    let rows: Vec<_> = entries
+/// The contestants of a binding that have figures, each with its floor.
+fn measured(entries: &[Entry], binding: Binding) -> Vec<(&Entry, &Entry)> {
+    let floor = |of: &Entry| {
+        let floor = of.contestant.floor();
+        entries.iter().find(|entry| entry.contestant.name == floor)
+    };
+    entries
         .iter()
         .filter(|entry| entry.contestant.binding == binding)
         .filter(|entry| !entry.contestant.is_ceiling() && !entry.rounds.is_empty())
-        .collect();
-    let floor = rows
-        .iter()
-        .find(|entry| entry.contestant.name == binding.floor())
-        .copied()?;
-    Some((rows, floor))
+        .filter_map(|entry| Some((entry, floor(entry)?)))
+        .collect()
 }
 
 fn http(entries: &[Entry]) -> Option<String> {
-    let (rows, floor) = measured(entries, Binding::Http)?;
+    let rows = measured(entries, Binding::Http);
     let mut table = Table::new(&[
         "over HTTP",
         "calls/s, 1 connection",
@@ -55,7 +55,7 @@ fn http(entries: &[Entry]) -> Option<String> {
         "p50 µs at 16",
         "p99 µs at 16",
     ]);
-    for entry in rows {
+    for (entry, floor) in &rows {
         table.row(vec![
             entry.contestant.title.to_owned(),
             alone(entry),
@@ -68,7 +68,7 @@ fn http(entries: &[Entry]) -> Option<String> {
             middle(entry.latency(16, |latency| latency.p99)),
         ]);
     }
-    Some(table.markdown())
+    (!rows.is_empty()).then(|| table.markdown())
 }
 
 /// The rate of one connection, and a mark where most of each call is waiting for a timer.
@@ -84,7 +84,7 @@ fn alone(entry: &Entry) -> String {
 }
 
 fn stdio(entries: &[Entry]) -> Option<String> {
-    let (rows, floor) = measured(entries, Binding::Stdio)?;
+    let rows = measured(entries, Binding::Stdio);
     let mut table = Table::new(&[
         "on pipes",
         "calls/s, one at a time",
@@ -96,7 +96,7 @@ fn stdio(entries: &[Entry]) -> Option<String> {
         "p50 µs, one at a time",
         "p99 µs",
     ]);
-    for entry in rows {
+    for (entry, floor) in &rows {
         table.row(vec![
             entry.contestant.title.to_owned(),
             middle(entry.rates(1)),
@@ -109,7 +109,7 @@ fn stdio(entries: &[Entry]) -> Option<String> {
             middle(entry.latency(1, |latency| latency.p99)),
         ]);
     }
-    Some(table.markdown())
+    (!rows.is_empty()).then(|| table.markdown())
 }
 
 /// What a server is before anybody calls it.
