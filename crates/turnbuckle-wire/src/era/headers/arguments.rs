@@ -16,14 +16,14 @@ const LARGEST: i64 = (1 << 53) - 1;
 
 /// The argument of each declared header, in the same order; `None` for one that is absent or `null`.
 ///
-/// Every object on the way is read once. A member that stands twice on a declared path is an error:
+/// Every object on the way is read once, and none where nothing is declared. A member that stands twice on a declared path is an error:
 /// its readers could disagree about which one counts.
 pub(super) fn extract<'a>(
     declared: &[ParamHeader],
     arguments: Option<RawJson<'a>>,
 ) -> Result<Vec<Option<RawJson<'a>>>, String> {
     let mut found = vec![None; declared.len()];
-    if let Some(arguments) = arguments {
+    if let (Some(arguments), false) = (arguments, declared.is_empty()) {
         let wanted: Vec<_> = declared
             .iter()
             .map(|param| param.path.as_slice())
@@ -198,6 +198,14 @@ mod tests {
                 "{arguments}"
             );
         }
+    }
+
+    #[test]
+    fn arguments_are_read_only_where_a_header_is_declared() {
+        let unreadable = r#"{"a":"x","\udddd":1}"#;
+        assert_eq!(picked("{}", unreadable), Ok(Vec::new()));
+        let error = picked(NESTED, unreadable).unwrap_err();
+        assert!(error.contains("surrogate"), "{error}");
     }
 
     #[test]

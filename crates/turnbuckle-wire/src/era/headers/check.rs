@@ -98,9 +98,6 @@ pub fn check_params<'h>(
     arguments: Option<RawJson<'_>>,
     lookup: impl Fn(&str) -> HeaderValues<'h>,
 ) -> Result<(), Error> {
-    if declared.is_empty() {
-        return Ok(());
-    }
     let values = extract(declared, arguments).map_err(mismatch)?;
     for (ParamHeader { header, path, .. }, value) in declared.iter().zip(values) {
         match (lookup(header), value) {
