@@ -311,7 +311,9 @@ async fn a_lost_connection_cancels_nothing() {
         // Lost while the answer is waited for, and lost while it is streamed.
         let waiting = session.call(1, "work", &json!({})).send();
         assert!(timeout(Duration::from_millis(10), waiting).await.is_err());
-        let mut events = session.call(2, "work", &json!({})).events().await;
+        let begun = session.call(2, "work", &json!({})).events();
+        let begun = timeout(Duration::from_secs(10), begun).await;
+        let mut events = begun.expect("a stream, or an answer");
         let primed = match revision.features().priming_event {
             true => events.next().await.unwrap().id,
             false => None,
