@@ -3,7 +3,10 @@
 //!
 //! Specification: basic/lifecycle (2025-11-25), server/discover (2026-07-28).
 
-use turnbuckle_types::{CacheScope, DiscoverResult, Error, InitializeParams, InitializeResult};
+use turnbuckle_types::{
+    CacheScope, ClientCapabilities, DiscoverResult, ElicitationCapability, Error, Implementation,
+    InitializeParams, InitializeResult, RootsCapability, SamplingCapability, Settings,
+};
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Project, Reply, offer};
 use turnbuckle_wire::revision::Revision;
@@ -23,23 +26,8 @@ pub(crate) fn open(
         .map_err(|error| Error::invalid_params(format!("\"initialize\": {error}")))?;
     let revision = offer(&params.protocol_version);
     if raw.as_str().len() > keep {
-        // What is long in a handshake is decoration: it is not kept for the session's life.
-        params.client_info.icons = None;
-        params.client_info.description = None;
-        params.client_info.extra = turnbuckle_types::Extra::new();
-        params.capabilities.experimental = turnbuckle_types::Map::new();
-        params.capabilities.extensions = turnbuckle_types::Map::new();
-        params.capabilities.extra = turnbuckle_types::Extra::new();
-        for text in [
-            &mut params.client_info.name,
-            &mut params.client_info.version,
-        ] {
-            if let Some((end, _)) = text.char_indices().nth(128) {
-                text.truncate(end);
-            }
-        }
-        params.client_info.title = None;
-        params.client_info.website_url = None;
+        params.client_info = named(&params.client_info);
+        params.capabilities = outlined(&params.capabilities, keep);
     }
     // What the revision has no word for was not declared: nothing may rest on it. Extensions are
     // negotiated apart from revisions; hosts declare theirs in handshakes of any age.
@@ -62,6 +50,47 @@ pub(crate) fn open(
     Ok((state, Reply::complete(result)))
 }
 
+/// Characters that are kept of the name and of the version of a client whose handshake is too long.
+const NAME: usize = 128;
+
+/// Who a client is, without what decorates it.
+fn named(info: &Implementation) -> Implementation {
+    let beginning = |text: &str| text.chars().take(NAME).collect::<String>();
+    Implementation::new(beginning(&info.name), beginning(&info.version))
+}
+
+/// What a client can do, in as few bytes as that can be said: what the specification names, without
+/// settings, and of the extensions those that have room in `keep` bytes.
+fn outlined(declared: &ClientCapabilities, keep: usize) -> ClientCapabilities {
+    let bare = |settings: &Option<Settings>| settings.as_ref().map(|_| Settings::new());
+    let mut kept = ClientCapabilities::new();
+    kept.roots = declared.roots.as_ref().map(|roots| {
+        let mut outline = RootsCapability::new();
+        outline.list_changed = roots.list_changed;
+        outline
+    });
+    kept.sampling = declared.sampling.as_ref().map(|sampling| {
+        let mut outline = SamplingCapability::new();
+        outline.tools = bare(&sampling.tools);
+        outline.context = bare(&sampling.context);
+        outline
+    });
+    kept.elicitation = declared.elicitation.as_ref().map(|elicitation| {
+        let mut outline = ElicitationCapability::new();
+        outline.form = bare(&elicitation.form);
+        outline.url = bare(&elicitation.url);
+        outline
+    });
+    let mut room = keep;
+    for (id, settings) in declared.extensions.iter() {
+        if let Some(rest) = room.checked_sub(id.len() + settings.as_str().len()) {
+            room = rest;
+            kept.extensions.insert(id, settings.clone());
+        }
+    }
+    kept
+}
+
 /// Answers a discovery.
 pub(crate) fn discover(identity: &Identity) -> Reply {
     let supported: Vec<String> = Revision::modern()
@@ -80,4 +109,70 @@ pub(crate) fn discover(identity: &Identity) -> Reply {
         result.meta.set_server_info(identity.info.clone());
     }
     Reply::complete(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use turnbuckle_types::ServerCapabilities;
+
+    use super::*;
+
+    /// What is kept of a client that says as much as it can wherever it can, within `keep` bytes.
+    fn kept(keep: usize) -> LegacyState {
+        let long = "x".repeat(1 << 16);
+        let noise = format!(r#""a":"{long}","b":{{"{long}":1}}"#);
+        let settings = format!("{{{noise}}}");
+        let revision = Revision::NEWEST_LEGACY.as_str();
+        let text = format!(
+            r#"{{"method":"initialize","params":{{"protocolVersion":"{revision}","clientInfo":{{"name":"n{long}","version":"v{long}",
+                "title":"{long}","description":"{long}","websiteUrl":"a:{long}",
+                "icons":[{{"src":"a:{long}"}}],{noise}}},
+            "capabilities":{{"roots":{{"listChanged":true,{noise}}},
+                "sampling":{{"tools":{settings},"context":{settings},{noise}}},
+                "elicitation":{{"form":{settings},"url":{settings},{noise}}},
+                "extensions":{{"a.b/long":{settings},"a.b/short":{{"k":1}}}},
+                "experimental":{settings},{noise}}}}}}}"#
+        );
+        let identity = Identity {
+            info: Implementation::new("s", "1"),
+            capabilities: ServerCapabilities::new(),
+            instructions: None,
+            in_every_result: false,
+            ttl_ms: 0,
+            public: false,
+        };
+        open(&identity, &text, keep).expect("a handshake").0
+    }
+
+    #[test]
+    fn a_long_handshake_is_kept_in_few_bytes_and_with_all_that_can_be_done() {
+        const KEEP: usize = 4096;
+        let state = kept(KEEP);
+        let info = state.client_info().expect("who it is");
+        let name = (info.name.len(), info.name.capacity());
+        assert_eq!(name, (NAME, NAME));
+        let version = (info.version.len(), info.version.capacity());
+        assert_eq!(version, (NAME, NAME));
+        let whole = serde_json::to_string(info).expect("JSON");
+        assert!(whole.len() < KEEP, "{whole}");
+
+        let can = state.capabilities();
+        let said = serde_json::to_string(can).expect("JSON");
+        let wanted = concat!(
+            r#"{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"#,
+            r#""elicitation":{"form":{},"url":{}},"extensions":{"a.b/short":{"k":1}}}"#
+        );
+        assert_eq!(said, wanted);
+    }
+
+    #[test]
+    fn extensions_are_kept_as_far_as_there_is_room() {
+        let declared = |keep| {
+            let state = kept(keep);
+            let extensions = &state.capabilities().extensions;
+            extensions.iter().count()
+        };
+        let short = r#"a.b/short{"k":1}"#.len();
+        assert_eq!((declared(short), declared(short - 1)), (1, 0));
+    }
 }
