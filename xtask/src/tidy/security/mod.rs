@@ -1,7 +1,11 @@
-//! What the security page promises is there: its tests, its settings, the errors that it quotes; and
-//! every setting that bounds something is on it.
+//! What the security page promises is there: its tests, its settings and their defaults, the errors
+//! that it quotes; and every setting that bounds something is on it.
 
-use std::collections::BTreeSet;
+mod defaults;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use defaults::Default;
 
 use super::quotes::{holds, printed};
 use super::source::rooms;
@@ -11,8 +15,8 @@ use crate::tree::Tree;
 
 pub(super) const WALL: Wall = Wall {
     name: "security",
-    advice: "SECURITY.md names a test, a setting or an error that is not there, or leaves out a \
-             setting: a bound has a row with its setting, its error and its test",
+    advice: "SECURITY.md names a test, a setting, a default or an error that is not there, or leaves \
+             out a setting: a bound has a row with its setting, its default, its error and its test",
     check,
 };
 
@@ -32,6 +36,11 @@ const SETTINGS: &[(&str, &str)] = &[
         "crates/turnbuckle-http/src/client/options.rs",
     ),
     ("StdioOptions", "crates/turnbuckle-stdio/src/options.rs"),
+    (
+        "ShutdownTimes",
+        "crates/turnbuckle-stdio/src/child/command.rs",
+    ),
+    ("Reconnects", "crates/turnbuckle-client/src/live.rs"),
 ];
 
 /// Settings that bound nothing.
@@ -73,10 +82,42 @@ fn check(tree: &Tree) -> Vec<Breach> {
             what,
         });
     }
+    breaches.extend(differing(page, &defaults(tree)));
     let all = settings.iter().map(|(of, field)| format!("{of}::{field}"));
     let missing = all.filter(|setting| !named.contains(setting) && !is_other(setting));
     breaches.extend(missing.map(|setting| Breach::of(PAGE, format!("{setting} is missing"))));
     breaches
+}
+
+/// The rows whose default is another than the code's.
+fn differing(page: &str, defaults: &BTreeMap<String, Default>) -> Vec<Breach> {
+    let rows = page.lines().enumerate();
+    let rows = rows.filter_map(|(at, line)| Some((at + 1, defaults::of_page(line)?)));
+    let differing = rows.filter_map(|(line, (setting, told))| {
+        let default = *defaults.get(setting)?;
+        let same = told == Some(default) || (told.is_none() && default == Default::Off);
+        (!same).then(|| Breach {
+            path: PAGE.to_owned(),
+            line,
+            what: format!("the default of {setting} is {default:?}"),
+        })
+    });
+    differing.collect()
+}
+
+/// The defaults of the structs of settings.
+fn defaults(tree: &Tree) -> BTreeMap<String, Default> {
+    let mut defaults = BTreeMap::new();
+    for source in rooms(tree) {
+        for (name, _) in SETTINGS.iter().filter(|(_, path)| *path == source.path) {
+            let of_code = defaults::of_code(&source.bare, name);
+            let named = of_code
+                .into_iter()
+                .map(|(field, it)| (format!("{name}::{field}"), it));
+            defaults.extend(named);
+        }
+    }
+    defaults
 }
 
 fn is_other(setting: &str) -> bool {
@@ -151,7 +192,7 @@ mod tests {
     use crate::process;
 
     const CODE: &str = "pub struct Limits {\n    /// So many.\n    pub in_flight: usize,\n    \
-                        pub batch: usize,\n}\nfn f() { say(\"at most {n} (Limits::batch)\"); }\n";
+                        pub batch: usize,\n}\nimpl Default for Limits {\n    batch: 1 << 10,\n}\nfn f() { say(\"at most {n} (Limits::batch)\"); }\n";
     const TESTS: &str = "#[test]\nfn it_holds() {}\n";
 
     fn found(page: &str) -> Vec<String> {
@@ -165,8 +206,8 @@ mod tests {
 
     #[test]
     fn what_is_there_may_be_named() {
-        let page = "| `Limits::in_flight` | `bounds::it_holds` |\n\
-                    | `Limits::batch` | `at most … (Limits::batch)` |\n";
+        let page = "| `Limits::in_flight` | 5 | `bounds::it_holds` |\n\
+                    | `Limits::batch` | 1 KiB | `at most … (Limits::batch)` |\n";
         assert_eq!(found(page), [""; 0]);
     }
 
@@ -187,12 +228,24 @@ mod tests {
     }
 
     #[test]
-    fn the_settings_are_found() {
+    fn another_default_is_found() {
+        let page = |default| format!("`Limits::in_flight`\n| `Limits::batch` | {default} | x |\n");
+        assert_eq!(found(&page("1 KiB")), [""; 0]);
+        for wrong in ["1,000", "many", "off"] {
+            let what = "the default of Limits::batch is Number(1024)";
+            assert_eq!(found(&page(wrong)), [what], "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_settings_and_their_defaults_are_found() {
         let tree = Tree::read(&process::root()).unwrap();
-        let settings = settings(&tree);
+        let (settings, defaults) = (settings(&tree), defaults(&tree));
         for (name, _) in SETTINGS {
             let count = settings.iter().filter(|(of, _)| of == name).count();
-            assert!(count > 2, "{name}: {count}");
+            assert!(count > 1, "{name}: {count}");
+            let count = defaults.keys().filter(|it| it.starts_with(name)).count();
+            assert!(count > 0, "{name}: {count}");
         }
     }
 }
