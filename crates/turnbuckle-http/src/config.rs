@@ -56,7 +56,7 @@ pub struct Config {
     pub replay_total_bytes: usize,
     /// How long a stream that has ended is kept for replay. Default 1 minute.
     pub replay_time: Duration,
-    /// When a client whose stream was closed is asked to come back. Default 1 s.
+    /// The delay before reconnecting that the server sends to clients (`retry:` of SSE). Default 1 s.
     pub retry: Duration,
     /// Connections that a server of our own has open at a time; further ones wait. Default 10,000.
     pub max_connections: usize,
@@ -165,7 +165,7 @@ impl Config {
         replay_total_bytes: usize;
         /// Sets how long a stream that has ended is kept for replay.
         replay_time: Duration;
-        /// Sets when a client whose stream was closed is asked to come back.
+        /// Sets the delay before reconnecting that the server sends to clients.
         retry: Duration;
         /// Sets how many connections may be open.
         max_connections: usize;

@@ -115,7 +115,7 @@ pub fn tool(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// | key | value | default |
 /// |---|---|---|
 /// | `name` | its name | the function's name |
-/// | `title`, `description`, `icon`, `scope`, `meta`, `blocking`, `rename_all`, `crate` | as in [`tool`](macro@tool) | |
+/// | `title`, `description`, `icon`, `scope`, `meta`, `blocking`, `deadline`, `max_concurrent`, `rename_all`, `crate` | as in [`tool`](macro@tool) | |
 ///
 /// Parameters are as in [`tool`](macro@tool#parameters); a client fills arguments in as text. It
 /// returns what a prompt can return (`PromptOutput`).
@@ -152,7 +152,7 @@ pub fn prompt(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// | `mime` | its media type | |
 /// | `size` | in bytes; a template has none | |
 /// | `cache(ttl = …, public)` | how long a client may keep it, in milliseconds, and whether for all (`public`) or each user (`private`) | not to be kept, `private` |
-/// | `title`, `description`, `icon`, `scope`, `meta`, `blocking`, `rename_all`, `crate` | as in [`tool`](macro@tool) | |
+/// | `title`, `description`, `icon`, `scope`, `meta`, `blocking`, `deadline`, `max_concurrent`, `rename_all`, `crate` | as in [`tool`](macro@tool) | |
 ///
 /// Each variable of the template is a parameter, and each argument a variable; a function that
 /// takes a `Reading`, or `Args<T>`, takes them from there. Extractors and `#[schema(…)]` are as in

@@ -1,4 +1,4 @@
-//! The bounds of a session, all on by default, all settable.
+//! The bounds of a session, all settable; all but `ping_interval` are on by default.
 
 use std::time::Duration;
 
@@ -20,9 +20,9 @@ macro_rules! setters {
 
 /// How much one peer may have going at once, how fast it may ask, and how long things may take.
 ///
-/// Rates are counted for each principal, where the transport established one; else for each legacy
-/// session, else for each connection, and for what is mounted in another server together for all
-/// of whom nothing is known.
+/// Each principal has its own rates; without principals, each legacy session; else each connection.
+/// An endpoint mounted in another server sees no connections: requests with neither share one
+/// account.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
@@ -37,7 +37,7 @@ pub struct Limits {
     /// Messages that may wait for the reader of one modern exchange before their senders have to.
     /// Default 256.
     pub queue_messages: usize,
-    /// Notifications of one peer that may be being heard at a time; more are dropped. Default 16.
+    /// Notifications of one peer that may be handled at the same time; more are dropped. Default 16.
     pub reactions: usize,
     /// How long a handler may take; then it is cancelled and its request answered with an error.
     /// Default one hour. Streams of change notices have no deadline.
@@ -117,7 +117,7 @@ impl Limits {
         queue_bytes: usize;
         /// Sets how many messages may wait for the reader of an exchange.
         queue_messages: usize;
-        /// Sets how many notifications may be being heard at a time.
+        /// Sets how many notifications may be handled at the same time.
         reactions: usize;
         /// Sets how long a handler may take.
         handler_deadline: Duration;

@@ -1,6 +1,9 @@
 //! The Model Context Protocol in Rust, in every revision: any client reaches your server, and your
 //! handlers are written once.
 //!
+//! HTTP clients of 2024-11-05 need HTTP+SSE, which is off by default:
+//! `serve_http_with(addr, Config::new().http_sse(true))` adds `/sse` and `/messages`.
+//!
 //! ```no_run
 //! use turnbuckle::prelude::*;
 //!
@@ -34,6 +37,7 @@
 //! | `client` | | the client: `client`; with `stdio` it runs its servers, with `http` it reaches URLs |
 //! | `validate` | | schemas that are written by hand are enforced in full, by a general validator |
 //! | `testing` | | the testing kit: `testing`; and with it `client` |
+//! | `apps` | | MCP Apps, tools with a user interface: `apps` |
 
 #[cfg(doctest)]
 mod guide;

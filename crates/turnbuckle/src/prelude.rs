@@ -4,8 +4,9 @@
 //! - The attributes that make them of functions: `#[tool]`, `#[prompt]`, `#[resource("…")]`, and
 //!   `#[server]` for the methods of an `impl` block; `#[data]` makes a type one that travels.
 //! - What a handler can take: [`Args`] or [`RawArguments`], [`State`], [`Progress`], [`Log`],
-//!   [`Cancel`], [`Client`] (who asks), [`Meta`], [`Ask`], [`Http`], [`Context`] (all of it), and
-//!   of a resource [`Reading`], of a completer [`Typing`].
+//!   [`Cancel`], [`Client`] (who asks), [`Meta`], [`Ask`], [`Http`], [`Context`] (who asks,
+//!   the way back and the server, in one), and of a resource [`Reading`], of a completer
+//!   [`Typing`].
 //! - What it can return beside what it means: [`Structured`], [`Result`] and [`Failure`].
 //!
 //! [`Client`] is the one who asks. The client that reaches servers is `turnbuckle::Client`, with the

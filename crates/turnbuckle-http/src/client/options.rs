@@ -25,7 +25,7 @@ pub struct HttpClientOptions {
     pub max_reconnects: u32,
     /// How often in a row it is taken up again without anything new coming of it. Default 10.
     pub max_fruitless_reconnects: u32,
-    /// When a stream is taken up again unless its server says when. Default 1 s.
+    /// How long to wait before resuming a stream if the server named no delay. Default 1 s.
     pub retry: Duration,
     /// The longest that a server may ask to wait, and that is waited after failures. Default 30 s.
     pub max_retry: Duration,

@@ -82,7 +82,9 @@ impl Parameters {
                     mistakes.at(
                         parameter.ty.span(),
                         format_args!(
-                            "a function has {MOST} extractors at most; a `Context` has everything"
+                            "a function has {MOST} extractors at most: combine several into one \
+                             type that implements `Extract`; a `Context` replaces `Progress`, \
+                             `Log`, `Cancel`, `Client` and `Meta`"
                         ),
                     );
                 }
