@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bytes::{Buf, Bytes};
+use bytes::Buf;
 use http::header::{self, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
@@ -231,7 +231,7 @@ fn methods(connection: Option<&str>) -> HeaderValue {
 /// A body as a frame. What cannot be a message is refused here, where its sender is told which POST
 /// that was; what has an id is answered under that, on the stream, and a batch is for the revision
 /// that is spoken there.
-fn message(body: &Bytes) -> Result<Bytes, Box<Reply>> {
+fn message(body: &[u8]) -> Result<&[u8], Box<Reply>> {
     let refuse = |refusal: &Refusal| Box::new(refused(refusal, None));
     let text = std::str::from_utf8(body)
         .map_err(|_| refuse(&malformed("not JSON: the text is not UTF-8")))?;
@@ -242,7 +242,7 @@ fn message(body: &Bytes) -> Result<Bytes, Box<Reply>> {
     {
         return Err(refuse(&refusal));
     }
-    Ok(body.slice_ref(body.trim_ascii()))
+    Ok(body.trim_ascii())
 }
 
 fn crowded() -> Reply {

@@ -42,13 +42,15 @@ impl Inbox {
     }
 
     /// Hands a message over, once there is room for it. One message always fits an empty inbox.
-    pub(crate) async fn put(&self, frame: Bytes) -> Result<(), Gone> {
+    /// What waits in it is a copy: a part of a body, or of what a connection has read, would hold
+    /// the whole, and take up more than its room.
+    pub(crate) async fn put(&self, frame: &[u8]) -> Result<(), Gone> {
         let size = frame.len().clamp(LEAST, self.capacity);
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         let room = self.room.clone().acquire_many_owned(size).await;
         let post = Post {
-            frame,
             _room: room.map_err(|_| Gone)?,
+            frame: Bytes::copy_from_slice(frame),
         };
         self.posts.send(post).map_err(|_| Gone)
     }

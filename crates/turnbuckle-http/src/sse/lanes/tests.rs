@@ -28,7 +28,7 @@ async fn next(lanes: &mut Lanes) -> Option<Bytes> {
 /// Hands over as many as there is room for.
 async fn fill(inbox: &Inbox, frame: &'static [u8]) -> usize {
     let mut taken = 0;
-    while timeout(BRIEFLY, inbox.put(Bytes::from_static(frame))).await == Ok(Ok(())) {
+    while timeout(BRIEFLY, inbox.put(frame)).await == Ok(Ok(())) {
         taken += 1;
     }
     taken
@@ -70,14 +70,14 @@ async fn so_many_bodies_are_brought_at_a_time() {
 #[tokio::test(start_paused = true)]
 async fn whoever_waits_hears_of_the_end() {
     let (inbox, _, lanes) = lanes(1024, TURNS, never(), never());
-    inbox.put(Bytes::from_static(b"1")).await.unwrap();
-    let waiting = inbox.put(Bytes::from_static(b"2"));
+    inbox.put(b"1").await.unwrap();
+    let waiting = inbox.put(b"2");
     let end = async {
         sleep(BRIEFLY).await;
         drop(lanes);
     };
     assert_eq!(tokio::join!(waiting, end).0, Err(Gone));
-    assert_eq!(inbox.put(Bytes::from_static(b"3")).await, Err(Gone));
+    assert_eq!(inbox.put(b"3").await, Err(Gone));
 }
 
 #[tokio::test(start_paused = true)]
@@ -86,10 +86,10 @@ async fn a_client_that_says_nothing_is_not_waited_for() {
     let (inbox, _, mut silent) = lanes(1024, TURNS, after(BRIEFLY), never());
     assert_eq!(next(&mut silent).await, None);
     assert_eq!(begin.elapsed(), BRIEFLY);
-    assert_eq!(inbox.put(Bytes::from_static(b"1")).await, Err(Gone));
+    assert_eq!(inbox.put(b"1").await, Err(Gone));
 
     let (inbox, _, mut heard) = lanes(1024, TURNS, after(BRIEFLY), never());
-    inbox.put(Bytes::from_static(b"1")).await.unwrap();
+    inbox.put(b"1").await.unwrap();
     assert_eq!(next(&mut heard).await.unwrap(), "1");
     assert!(timeout(BRIEFLY * 100, next(&mut heard)).await.is_err());
 }
@@ -98,13 +98,13 @@ async fn a_client_that_says_nothing_is_not_waited_for() {
 async fn what_is_there_at_the_end_is_still_taken() {
     let (inbox, _, mut lanes) = lanes(4096, TURNS, never(), after(BRIEFLY));
     for frame in [&b"1"[..], b"2"] {
-        inbox.put(Bytes::from_static(frame)).await.unwrap();
+        inbox.put(frame).await.unwrap();
     }
     sleep(BRIEFLY * 2).await;
     assert_eq!(next(&mut lanes).await.unwrap(), "1");
     assert_eq!(next(&mut lanes).await.unwrap(), "2");
     assert_eq!(next(&mut lanes).await, None);
-    assert_eq!(inbox.put(Bytes::from_static(b"3")).await, Err(Gone));
+    assert_eq!(inbox.put(b"3").await, Err(Gone));
 }
 
 #[tokio::test(start_paused = true)]

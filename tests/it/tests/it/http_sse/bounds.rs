@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::Method as Verb;
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
@@ -125,6 +126,30 @@ async fn a_slow_reader_is_waited_for() {
     while pings < 4 {
         assert_eq!(line.stream.message().await["id"], 9);
         pings += 1;
+    }
+}
+
+/// The text of a body, which is shared to see whether it is still held.
+struct Shared(Arc<String>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_holds_nothing_of_its_body_but_the_message() {
+    let mut line = Line::of(Web::sse(&echo(), Config::new())).await;
+    // Nobody polls the stream: they wait.
+    for text in [PING.to_owned(), format!("{PING:60000}")] {
+        let text = Arc::new(text);
+        let body = Bytes::from_owner(Shared(text.clone()));
+        assert_eq!(line.post(body).send().await.status, 202);
+        assert_eq!(Arc::strong_count(&text), 1);
+    }
+    for _ in 0..2 {
+        assert_eq!(line.stream.message().await["id"], 9);
     }
 }
 
