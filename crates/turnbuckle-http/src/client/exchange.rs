@@ -150,11 +150,12 @@ async fn resume(
         match core.stream(cursor.id.as_ref()).await {
             Ok(body) => return Ok(body),
             Err(NoStream::Passing(error)) => reason = error.to_string(),
-            Err(NoStream::Lasting(
-                error @ (LinkError::SessionGone | LinkError::Unauthorized { .. }),
-            )) => return Err(error),
+            // The request was taken by its POST: that is said, whatever became of coming back.
             Err(NoStream::Lasting(error)) => {
                 let reason = format!("{reason}, and it cannot be taken up again: {error}");
+                if matches!(error, LinkError::SessionGone) {
+                    core.inbox.lost(error);
+                }
                 return Err(LinkError::Broken { reason });
             }
         }

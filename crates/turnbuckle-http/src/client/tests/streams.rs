@@ -123,16 +123,23 @@ async fn a_stream_that_cannot_be_taken_up_again_says_why() {
     for (reply, said) in [
         (Reply::new(404), "no longer knows the session"),
         (Reply::new(401), "authorization"),
+        (Reply::new(403), "does not allow this"),
         (
             Reply::new(405),
             "cannot be taken up again: the server answered with HTTP 405",
         ),
         (Reply::json(200, "{}"), "JSON where a stream"),
     ] {
+        let is_session = said.ends_with("session");
         let (script, joined) = legacy([first(), reply]).await;
-        let error = joined.request(1).await.unwrap_err().to_string();
-        assert!(error.contains(said), "{error}");
+        let error = joined.request(1).await.unwrap_err();
+        // Its POST was taken.
+        assert!(matches!(error, LinkError::Broken { .. }), "{error}");
+        assert!(error.to_string().contains(said), "{error}");
         assert_eq!(script.seen().len(), 4);
+        let lost = joined.inbox.lost();
+        assert_eq!(lost.len(), usize::from(is_session), "{lost:?}");
+        assert!(lost.iter().all(|it| it.contains(said)), "{lost:?}");
     }
     // What passes is tried again.
     let (_, joined) = legacy([
