@@ -99,6 +99,11 @@ impl Decoder {
         &self.cursor
     }
 
+    /// The stream cannot be taken up where it was: it begins anew. Whether there was such a place.
+    pub(crate) fn forget_place(&mut self) -> bool {
+        self.cursor.id.take().is_some()
+    }
+
     /// Another connection begins; what was unfinished on the last one is dropped.
     pub(crate) fn restart(&mut self) {
         self.start = Start::Mark(0);

@@ -50,8 +50,15 @@ async fn follow(core: &Core, answered: oneshot::Sender<()>) {
                 return;
             }
             Err(NoStream::Lasting(error)) => {
-                tracing::debug!(%error, "the server offers no stream of its own");
-                return;
+                // A server keeps for a while only what it said: it may refuse the place, and not the
+                // stream.
+                let admitted = !matches!(error, LinkError::Unauthorized { .. });
+                if !admitted || !decoder.forget_place() {
+                    tracing::debug!(%error, "the server offers no stream of its own");
+                    return;
+                }
+                tracing::debug!(%error, "what the server said meanwhile is lost");
+                error.to_string()
             }
             Err(NoStream::Passing(error)) => error.to_string(),
         };

@@ -91,6 +91,33 @@ async fn a_stream_that_ends_is_taken_up_again_where_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stream_whose_place_was_forgotten_begins_anew() {
+    let broken = || Reply::events().text("id: 5\ndata:\n\n");
+    for status in [400, 410] {
+        let replies = [broken(), Reply::new(status)];
+        let (script, joined) = open(replies.into_iter().chain([
+            Reply::events().text(format!("data: {NOTE}\n\n")),
+            Reply::new(405),
+        ]))
+        .await;
+        later().await;
+        let seen = script.seen();
+        let ids: Vec<_> = seen.iter().map(|it| it.header("last-event-id")).collect();
+        // Refused without a place it is given up.
+        assert_eq!(ids, [None, None, Some("5"), None, None], "{status}");
+        assert!(
+            seen[3].at - seen[2].at >= Duration::from_secs(2),
+            "{status}"
+        );
+        assert_eq!(joined.inbox.frames()[1], NOTE);
+        assert_eq!(joined.inbox.lost(), [""; 0]);
+    }
+    let (script, _joined) = open([broken(), Reply::new(401)]).await;
+    later().await;
+    assert_eq!(script.seen().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_session_that_ends_meanwhile_is_told() {
     let (_, joined) = open([Reply::events(), Reply::new(404)]).await;
     later().await;
