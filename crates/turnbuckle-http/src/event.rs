@@ -93,12 +93,27 @@ fn retry_field(after: Duration) -> String {
     format!("retry: {}\n", after.as_millis())
 }
 
-/// The stream and the sequence number that a client heard last.
-pub(crate) fn parse_id(id: &[u8]) -> Option<(u64, u64)> {
+/// Where on a stream a client heard something last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) sequence: u64,
+    /// The connection that began there, where the id is of its own.
+    pub(crate) connection: Option<u64>,
+}
+
+/// The stream that a client heard last, and where.
+pub(crate) fn parse_id(id: &[u8]) -> Option<(u64, Place)> {
     let (stream, place) = std::str::from_utf8(id).ok()?.split_once('-')?;
-    let (sequence, connection) = place.split_once('.').unwrap_or((place, "0"));
-    number(connection)?;
-    Some((number(stream)?, number(sequence)?))
+    let (sequence, connection) = match place.split_once('.') {
+        Some((sequence, connection)) => (sequence, Some(number(connection)?)),
+        None => (place, None),
+    };
+    let sequence = number(sequence)?;
+    let place = Place {
+        sequence,
+        connection,
+    };
+    Some((number(stream)?, place))
 }
 
 /// A number as it is written above: digits, and no more of them than needed.
@@ -208,10 +223,17 @@ mod tests {
         }
     }
 
+    fn place(sequence: u64, connection: Option<u64>) -> Place {
+        Place {
+            sequence,
+            connection,
+        }
+    }
+
     #[test]
     fn ids_are_read_strictly() {
-        assert_eq!(parse_id(b"3-7"), Some((3, 7)));
-        assert_eq!(parse_id(b"0-7.2"), Some((0, 7)));
+        assert_eq!(parse_id(b"3-7"), Some((3, place(7, None))));
+        assert_eq!(parse_id(b"0-7.2"), Some((0, place(7, Some(2)))));
         for bad in [
             "",
             "3",
@@ -242,9 +264,10 @@ mod tests {
         #[test]
         fn an_id_comes_back_as_it_went(stream: u64, sequence: u64, connection: u64) {
             let event = numbered(stream, sequence, b"{}");
-            assert_eq!(parse_id(id_of(&event)), Some((stream, sequence)));
+            assert_eq!(parse_id(id_of(&event)), Some((stream, place(sequence, None))));
             let event = priming_at(stream, sequence, connection, Duration::ZERO);
-            assert_eq!(parse_id(id_of(&event)), Some((stream, sequence)));
+            let own = place(sequence, Some(connection));
+            assert_eq!(parse_id(id_of(&event)), Some((stream, own)));
         }
 
         #[test]
@@ -264,10 +287,9 @@ mod tests {
 
         #[test]
         fn no_id_is_too_strange(id: Vec<u8>) {
-            if let Some((stream, sequence)) = parse_id(&id) {
-                let id = String::from_utf8(id).unwrap();
-                let place = format!("{stream}-{sequence}");
-                assert!(id == place || id.starts_with(&format!("{place}.")));
+            if let Some((stream, Place { sequence, connection })) = parse_id(&id) {
+                let connection = connection.map(|it| format!(".{it}")).unwrap_or_default();
+                assert_eq!(id, format!("{stream}-{sequence}{connection}").as_bytes());
             }
         }
 

@@ -289,8 +289,8 @@ impl Endpoint {
 
     /// A stream, from after the event of that id.
     fn resume(&self, open: &Open, id: &[u8]) -> Option<Reply> {
-        let (id, sequence) = event::parse_id(id)?;
-        let reader = open.stream(id)?.attach(Some(sequence))?;
+        let (id, place) = event::parse_id(id)?;
+        let reader = open.stream(id)?.attach(Some(place))?;
         let head = primes(open).then(|| event::retry(self.config.retry));
         if id == open.general.id {
             return Some(self.general(head, open, reader));

@@ -56,10 +56,16 @@ mod tests {
     use turnbuckle_session::Route;
 
     use super::*;
+    use crate::event::Place;
 
     /// What a stream says in a test, and how long that is as an event.
     const SAID: &[u8] = b"{}";
     const EVENT: usize = "id: 1-1\nevent: message\ndata: {}\n\n".len();
+
+    const START: Option<Place> = Some(Place {
+        sequence: 0,
+        connection: None,
+    });
 
     fn kept(replay: &Replay) -> usize {
         replay.kept.load(Ordering::Relaxed)
@@ -76,12 +82,12 @@ mod tests {
         (0..3).for_each(|_| say(&one));
         say(&two);
         assert_eq!(kept(&replay), 4 * EVENT, "the total is not too much");
-        assert!(one.attach(Some(0)).is_some());
+        assert!(one.attach(START).is_some());
         // One more is: whoever says it forgets what it said first.
         say(&one);
         assert_eq!(kept(&replay), 4 * EVENT);
-        assert!(one.attach(Some(0)).is_none());
-        assert!(two.attach(Some(0)).is_some());
+        assert!(one.attach(START).is_none());
+        assert!(two.attach(START).is_some());
         drop(one);
         assert_eq!(kept(&replay), EVENT, "what is gone keeps nothing");
     }

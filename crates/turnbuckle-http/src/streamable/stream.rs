@@ -3,6 +3,7 @@
 //! Specification: basic/transports, "Resumability and Redelivery" (2025-11-25).
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -13,7 +14,11 @@ use tokio::time::Instant;
 use turnbuckle_session::{Answer, Full, Route};
 
 use super::replay::Replay;
-use crate::event;
+use crate::event::{self, Place};
+
+mod reader;
+
+pub(crate) use reader::{Awaited, Reader};
 
 /// A stream with its log.
 #[derive(Debug)]
@@ -27,13 +32,15 @@ pub(crate) struct Stream {
 #[derive(Debug, Default)]
 struct State {
     /// What was said last, encoded: enough to say it again.
-    log: VecDeque<Bytes>,
+    log: VecDeque<Said>,
     /// The sequence number of the first event in the log.
     first: u64,
+    /// The line that the event before that went to.
+    before: u64,
     bytes: usize,
     /// The sequence number after the last event.
     next: u64,
-    /// Up to where some reader has taken it.
+    /// Up to where some reader has taken it; never less than before.
     taken: u64,
     /// Somebody is about to read it.
     awaited: bool,
@@ -58,9 +65,21 @@ struct State {
     ended: Option<Instant>,
 }
 
+/// An event. It goes to one line of connections: one, and those that take it up again where it
+/// broke off. The number of a line is that of its first connection.
+#[derive(Debug)]
+struct Said {
+    event: Bytes,
+    /// 0 before it went to any.
+    line: u64,
+}
+
 #[derive(Debug)]
 struct Attached {
     number: u64,
+    line: u64,
+    /// Where what went to its line is said again. What went to others stays theirs.
+    again: Range<u64>,
     waker: Option<Waker>,
 }
 
@@ -139,34 +158,33 @@ impl Stream {
         }
     }
 
-    /// A new connection, which reads from after the event of that number, or what nobody has read
-    /// yet. Those that there are wait until it is gone. `None` when that event is not known (any
-    /// more).
-    pub(crate) fn attach(self: &Arc<Self>, after: Option<u64>) -> Option<Reader> {
+    /// A new connection. It takes up the line that a place is on, where that broke off, and begins
+    /// one of its own without; then it reads what nobody has read yet. Those that there are wait
+    /// until it is gone. `None` when that place is not known (any more).
+    pub(crate) fn attach(self: &Arc<Self>, after: Option<Place>) -> Option<Reader> {
         let mut state = self.state();
-        let next = match after {
-            None => state.taken,
-            Some(after) => after.checked_add(1)?,
+        let number = state.newest + 1;
+        let (next, line) = match after {
+            None => (state.taken, number),
+            Some(place) => (place.sequence.checked_add(1)?, state.line_of(place)?),
         };
         if next < state.first || next > state.next {
             return None;
         }
-        state.taken = next;
-        state.newest += 1;
-        let number = state.newest;
+        let again = next..state.taken;
+        state.taken = state.taken.max(next);
+        state.newest = number;
         let crowded = state.readers.len() >= self.replay.readers;
         let oldest = crowded.then(|| state.readers.remove(0));
         state.readers.push(Attached {
             number,
+            line,
+            again,
             waker: None,
         });
         drop(state);
         wake_each(oldest.into_iter().filter_map(|it| it.waker));
-        Some(Reader {
-            number,
-            after: next - 1,
-            stream: self.clone(),
-        })
+        Some(Reader::new(number, next - 1, self.clone()))
     }
 
     /// Whether somebody reads it.
@@ -207,7 +225,7 @@ impl Stream {
         state.next += 1;
         state.bytes += event.len();
         self.replay.keep(event.len());
-        state.log.push_back(event);
+        state.log.push_back(Said { event, line: 0 });
         self.trim(state);
     }
 
@@ -217,13 +235,14 @@ impl Stream {
             || state.bytes > self.replay.bytes
             || self.replay.is_over()
         {
-            if state.log.len() == 1 || (state.is_read() && state.first >= state.taken) {
+            if state.log.len() == 1 || (state.is_read() && state.first >= state.awaits()) {
                 break;
             }
-            if let Some(oldest) = state.log.pop_front() {
-                state.bytes -= oldest.len();
-                self.replay.forget(oldest.len());
+            if let Some(Said { event, line }) = state.log.pop_front() {
+                state.bytes -= event.len();
+                self.replay.forget(event.len());
                 state.first += 1;
+                state.before = line;
                 state.taken = state.taken.max(state.first);
             }
         }
@@ -241,106 +260,57 @@ impl State {
     fn is_read(&self) -> bool {
         self.awaited || !self.readers.is_empty()
     }
-}
 
-/// Somebody who is about to read a stream.
-#[derive(Debug)]
-pub(crate) struct Awaited(Arc<Stream>);
-
-impl Awaited {
-    /// Reads it, from its beginning.
-    pub(crate) fn reader(self) -> Option<Reader> {
-        self.0.attach(None)
-    }
-}
-
-impl Drop for Awaited {
-    fn drop(&mut self) {
-        self.0.state().awaited = false;
-        self.0.space.notify_waiters();
-    }
-}
-
-/// One connection of a stream. It leaves when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Reader {
-    number: u64,
-    after: u64,
-    stream: Arc<Stream>,
-}
-
-impl Reader {
-    /// What it reads.
-    pub(crate) fn stream(&self) -> &Arc<Stream> {
-        &self.stream
+    /// What whoever reads it has to hear next.
+    fn awaits(&self) -> u64 {
+        let again = self.readers.last().map(|it| &it.again);
+        again
+            .filter(|again| !again.is_empty())
+            .map_or(self.taken, |again| again.start)
     }
 
-    /// A number that no other connection of the stream has.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
+    /// Where an event is in the log.
+    fn index_of(&self, sequence: u64) -> usize {
+        let index = sequence.checked_sub(self.first);
+        index
+            .and_then(|index| usize::try_from(index).ok())
+            .unwrap_or(usize::MAX)
     }
 
-    /// The number of the event after which it began.
-    pub(crate) fn began_after(&self) -> u64 {
-        self.after
-    }
-
-    /// Whether it is this one that reads.
-    pub(crate) fn has_turn(&self) -> bool {
-        let state = self.stream.state();
-        state
-            .readers
-            .last()
-            .is_some_and(|it| it.number == self.number)
-    }
-
-    /// The next event; `None` when it has read its last.
-    pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let mut state = self.stream.state();
-        let Some(place) = state.readers.iter().position(|it| it.number == self.number) else {
-            return Poll::Ready(None);
-        };
-        if place + 1 == state.readers.len() && state.taken < state.next {
-            let at = usize::try_from(state.taken - state.first).unwrap_or(usize::MAX);
-            let event = state.log.get(at).cloned();
-            state.taken += 1;
-            if self.stream.replay.is_over() {
-                self.stream.trim(&mut state);
-            }
-            drop(state);
-            self.stream.space.notify_waiters();
-            return Poll::Ready(event);
+    /// The line that a place is on. Where nobody was there to hear an event, it is the first one.
+    fn line_of(&self, place: Place) -> Option<u64> {
+        if let Some(connection) = place.connection {
+            return (1..=self.newest)
+                .contains(&connection)
+                .then_some(connection);
         }
-        if state.ended.is_some() {
-            return Poll::Ready(None);
-        }
-        state.readers[place].waker = Some(cx.waker().clone());
-        Poll::Pending
+        let said = self.log.get(self.index_of(place.sequence));
+        Some(said.map_or(self.before, |said| said.line).max(1))
     }
-}
 
-impl Reader {
-    /// Takes all that is there. Whether there will be no more.
-    pub(crate) fn take_all(&self, out: &mut Vec<u8>) -> bool {
-        let mut cx = Context::from_waker(Waker::noop());
-        loop {
-            match self.poll_next(&mut cx) {
-                Poll::Ready(Some(event)) => out.extend_from_slice(&event),
-                Poll::Ready(None) => return true,
-                Poll::Pending => return false,
+    /// What is said again to the connection at that place: nothing once that is over, and the end
+    /// where it was forgotten, as it may be when it is another one's turn.
+    fn say_again(&mut self, place: usize) -> Option<Option<Bytes>> {
+        while let Some(sequence) = self.readers[place].again.next() {
+            let line = self.readers[place].line;
+            match self.log.get(self.index_of(sequence)) {
+                Some(said) if said.line == 0 || said.line == line => {
+                    return Some(Some(said.event.clone()));
+                }
+                Some(_) => {}
+                None => return Some(None),
             }
         }
+        None
     }
-}
 
-impl Drop for Reader {
-    fn drop(&mut self) {
-        let mut state = self.stream.state();
-        state.readers.retain(|it| it.number != self.number);
-        // Whoever waited for its turn may have it now.
-        wake(state);
-        // Nobody has to wait for a reader that is not there.
-        self.stream.space.notify_waiters();
+    /// What nobody has heard yet, for the connection at that place.
+    fn say(&mut self, place: usize) -> Option<Bytes> {
+        let index = self.index_of(self.taken);
+        let said = self.log.get_mut(index)?;
+        said.line = self.readers[place].line;
+        self.taken += 1;
+        Some(said.event.clone())
     }
 }
 
@@ -351,8 +321,9 @@ impl Route for Stream {
             return Ok(());
         }
         if state.is_read() {
-            let behind = usize::try_from(state.next - state.taken).unwrap_or(usize::MAX);
-            let bytes: usize = state.log.iter().rev().take(behind).map(Bytes::len).sum();
+            let behind = usize::try_from(state.next - state.awaits()).unwrap_or(usize::MAX);
+            let newest = state.log.iter().rev().take(behind);
+            let bytes: usize = newest.map(|said| said.event.len()).sum();
             let Replay {
                 events, bytes: max, ..
             } = *self.replay;

@@ -24,6 +24,22 @@ fn say(stream: &Stream) -> bool {
     stream.send(b"{}".to_vec()).is_ok()
 }
 
+/// After the event of that number, whoever heard it.
+fn after(sequence: u64) -> Option<Place> {
+    Some(Place {
+        sequence,
+        connection: None,
+    })
+}
+
+/// After the event of that number, where that connection began.
+fn after_joining(sequence: u64, connection: u64) -> Option<Place> {
+    Some(Place {
+        sequence,
+        connection: Some(connection),
+    })
+}
+
 /// The ids of the events that can be read now.
 fn ids(reader: &Reader) -> Vec<String> {
     let mut ids = Vec::new();
@@ -46,11 +62,11 @@ fn what_was_said_can_be_heard_again_from_any_point() {
     assert!((0..3).all(|_| say(&stream)));
     assert_eq!(ids(&first), ["4-1", "4-2", "4-3"]);
     drop(first);
-    let again = stream.attach(Some(1)).unwrap();
+    let again = stream.attach(after(1)).unwrap();
     assert_eq!(ids(&again), ["4-2", "4-3"]);
     assert_eq!(ids(&stream.attach(None).unwrap()), [""; 0]);
     for unknown in [4, 9, u64::MAX] {
-        assert!(stream.attach(Some(unknown)).is_none(), "{unknown}");
+        assert!(stream.attach(after(unknown)).is_none(), "{unknown}");
     }
 }
 
@@ -72,12 +88,101 @@ fn of_several_readers_the_newest_reads_and_the_one_before_takes_over() {
 }
 
 #[test]
+fn what_went_to_one_connection_is_not_said_again_to_another() {
+    let stream = stream_of(0, 10, 1000);
+    let one = stream.attach(None).unwrap();
+    let two = stream.attach(None).unwrap();
+    assert!((0..2).all(|_| say(&stream)));
+    assert_eq!(ids(&two), ["0-1", "0-2"]);
+    drop(two);
+    assert!((0..2).all(|_| say(&stream)));
+    assert_eq!(ids(&one), ["0-3", "0-4"]);
+    // The second comes back while the first stands.
+    let again = stream.attach(after(1)).unwrap();
+    assert_eq!(ids(&again), ["0-2"]);
+    assert!(say(&stream));
+    assert_eq!(ids(&again), ["0-5"]);
+    drop(again);
+    assert!(say(&stream));
+    assert_eq!(ids(&one), ["0-6"]);
+    // Both are gone, and each comes back.
+    drop(one);
+    let second = stream.attach(after(1)).unwrap();
+    assert_eq!(ids(&second), ["0-2", "0-5"]);
+    let first = stream.attach(after(3)).unwrap();
+    assert_eq!(ids(&first), ["0-4", "0-6"]);
+}
+
+#[test]
+fn a_connection_that_has_its_turn_back_hears_nothing_twice() {
+    let stream = stream_of(0, 10, 1000);
+    let one = stream.attach(None).unwrap();
+    assert!((0..4).all(|_| say(&stream)));
+    assert_eq!(ids(&one), ["0-1", "0-2", "0-3", "0-4"]);
+    // Its client has not noticed, or lost it without our noticing.
+    let again = stream.attach(after(2)).unwrap();
+    assert!(matches!(again.poll_next(&mut cx()), Poll::Ready(Some(_))));
+    drop(again);
+    assert!(say(&stream));
+    assert_eq!(ids(&one), ["0-5"]);
+}
+
+#[test]
+fn a_connection_is_taken_up_again_where_it_began() {
+    let stream = stream_of(0, 10, 1000);
+    let one = stream.attach(None).unwrap();
+    assert!(say(&stream));
+    assert_eq!(ids(&one), ["0-1"]);
+    let two = stream.attach(None).unwrap();
+    assert!((0..2).all(|_| say(&stream)));
+    assert_eq!(ids(&two), ["0-2", "0-3"]);
+    // Each has heard nothing but its own id. Both may still seem to stand.
+    for _ in 0..2 {
+        let first = stream.attach(after_joining(0, one.number())).unwrap();
+        assert_eq!(ids(&first), ["0-1"]);
+        let second = stream.attach(after_joining(1, two.number())).unwrap();
+        assert_eq!(ids(&second), ["0-2", "0-3"]);
+    }
+    for stranger in [0, 99] {
+        assert!(stream.attach(after_joining(1, stranger)).is_none());
+    }
+}
+
+#[test]
+fn what_is_said_again_is_waited_for_and_what_is_passed_over_is_not() {
+    let stream = stream_of(0, 3, 1000);
+    let one = stream.attach(None).unwrap();
+    let two = stream.attach(None).unwrap();
+    assert!(say(&stream));
+    assert_eq!(ids(&two), ["0-1"]);
+    drop(two);
+    assert!((0..3).all(|_| say(&stream)));
+    assert_eq!(ids(&one), ["0-2", "0-3", "0-4"]);
+    // The second is behind by as many as are kept, and all of them are the first one's.
+    let again = stream.attach(after(1)).unwrap();
+    assert!(!say(&stream));
+    let room = std::pin::pin!(stream.space.notified());
+    assert!(ids(&again).is_empty());
+    assert!(room.poll(&mut cx()).is_ready() && say(&stream));
+    assert_eq!(ids(&again), ["0-5"]);
+    // The first is behind, and waited for until another one has its turn.
+    let overtaken = stream.attach(after(2)).unwrap();
+    assert!(!say(&stream));
+    let newest = stream.attach(None).unwrap();
+    for _ in 0..5 {
+        assert!(say(&stream));
+        assert_eq!(ids(&newest).len(), 1);
+    }
+    assert!(is_over(&overtaken));
+}
+
+#[test]
 fn the_log_is_bounded_and_says_when_it_forgot() {
     let stream = stream_of(1, 3, 1000);
     assert!((0..10).all(|_| say(&stream)));
-    assert!(stream.attach(Some(1)).is_none());
+    assert!(stream.attach(after(1)).is_none());
     assert_eq!(
-        ids(&stream.attach(Some(7)).unwrap()),
+        ids(&stream.attach(after(7)).unwrap()),
         ["1-8", "1-9", "1-10"]
     );
     let small = stream_of(1, 100, 100);
@@ -159,7 +264,7 @@ fn a_pause_ends_the_connection_and_not_the_stream() {
     stream.pause();
     assert!(is_over(&reader));
     stream.done(Some(answer()));
-    let back = stream.attach(Some(0)).unwrap();
+    let back = stream.attach(after(0)).unwrap();
     assert_eq!(ids(&back), ["1-1"]);
     assert!(is_over(&back));
 }
