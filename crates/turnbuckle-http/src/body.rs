@@ -1,6 +1,7 @@
 //! Bodies: a request's, read whole within its bound, and the one type that responses have.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -78,10 +79,8 @@ where
 }
 
 /// The body of a response: nothing, a whole message, or a stream of events.
-#[derive(Debug)]
 pub struct ResponseBody(Kind);
 
-#[derive(Debug)]
 enum Kind {
     /// A message, or what is left of it: its beginning and the rest, each empty once it is gone.
     Full([Bytes; 2]),
@@ -109,6 +108,18 @@ impl ResponseBody {
 
     pub(crate) fn connection(stream: sse::Stream) -> Self {
         Self(Kind::Connection(Box::new(stream)))
+    }
+}
+
+/// Without what it says: that may hold a secret.
+impl fmt::Debug for ResponseBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Full([head, tail]) => {
+                write!(f, "ResponseBody({} bytes)", head.len() + tail.len())
+            }
+            Kind::Events(_) | Kind::Connection(_) => f.write_str("ResponseBody(events)"),
+        }
     }
 }
 

@@ -84,8 +84,8 @@ fn service() -> StreamableHttp {
     StreamableHttp::new(server.build().unwrap(), Config::new())
 }
 
-/// The id of a new session.
-async fn session(service: &StreamableHttp) -> String {
+/// What opens a session.
+fn initialize() -> Request<Full<Bytes>> {
     let version = Revision::NEWEST_LEGACY;
     let initialize = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
@@ -93,8 +93,13 @@ async fn session(service: &StreamableHttp) -> String {
     let request = Request::post("http://localhost/mcp")
         .header("Host", "localhost")
         .header("Content-Type", "application/json")
-        .body(Full::<Bytes>::from(initialize));
-    let response = service.answer(request.unwrap()).await;
+        .body(Full::from(initialize));
+    request.unwrap()
+}
+
+/// The id of a new session.
+async fn session(service: &StreamableHttp) -> String {
+    let response = service.answer(initialize()).await;
     let id = response.headers()["mcp-session-id"].to_str().unwrap();
     id.to_owned()
 }
@@ -147,6 +152,31 @@ async fn a_client_that_takes_streams_alone_gets_one_event_in_one_write() {
         let data = event.strip_suffix("\n\n").unwrap();
         assert!(!data.contains('\n') && data.contains("here"), "{data}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_shows_nothing_that_is_secret() {
+    let service = service();
+    let id = session(&service).await;
+    let opening = service.answer(initialize()).await;
+    assert!(opening.headers()["mcp-session-id"].is_sensitive());
+    let text = opening.headers()["mcp-session-id"].to_str().unwrap();
+    let shown = format!("{opening:?}");
+    assert!(
+        !shown.contains(text) && shown.contains("Sensitive"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("bytes)") && !shown.contains("serverInfo"),
+        "{shown}"
+    );
+    let general = Request::get("http://localhost/mcp")
+        .header("Host", "localhost")
+        .header("Accept", "text/event-stream")
+        .header("Mcp-Session-Id", id)
+        .body(Full::<Bytes>::default());
+    let general = service.answer(general.unwrap()).await;
+    assert!(format!("{general:?}").contains("ResponseBody(events)"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -147,7 +147,8 @@ impl Endpoint {
         match self.sessions.admit(open) {
             Ok(id) => {
                 let mut reply = legacy_answer(answer);
-                if let Ok(id) = HeaderValue::from_str(&id) {
+                if let Ok(mut id) = HeaderValue::from_str(&id) {
+                    id.set_sensitive(true);
                     reply.headers_mut().insert(SESSION_ID, id);
                 }
                 reply
