@@ -60,7 +60,10 @@ impl Pool {
             resting.wires.remove(0);
         }
         resting.wires.push((Instant::now(), wire));
-        if !std::mem::replace(&mut resting.swept, true) {
+        let swept = std::mem::replace(&mut resting.swept, true);
+        // A runtime that is about to end drops the sweeper at once, which looks at the pool.
+        drop(resting);
+        if !swept {
             runtime.spawn(Sweeper(Arc::downgrade(self)).run(self.time));
         }
     }

@@ -261,8 +261,11 @@ impl Sessions {
             }
         }
         table.by_id.insert(id.clone(), open);
-        if !std::mem::replace(&mut table.swept, true) {
-            tokio::spawn(sweeper(Arc::downgrade(self), self.sweep_interval()));
+        let swept = std::mem::replace(&mut table.swept, true);
+        // A runtime that is about to end drops the sweeper at once, which looks at the table.
+        drop(table);
+        if !swept {
+            tokio::spawn(Sweeper(Arc::downgrade(self)).run(self.sweep_interval()));
         }
         Ok(id)
     }
@@ -351,17 +354,31 @@ fn slim<K: Eq + Hash, V, S: BuildHasher>(table: &mut HashMap<K, V, S>) {
 }
 
 /// Looks after the table for as long as there is something in it.
-async fn sweeper(sessions: Weak<Sessions>, interval: Duration) {
-    loop {
-        tokio::time::sleep(interval).await;
-        let Some(sessions) = sessions.upgrade() else {
-            return;
-        };
-        sessions.sweep(Instant::now());
-        let mut table = sessions.table();
-        if table.by_id.is_empty() {
-            table.swept = false;
-            return;
+struct Sweeper(Weak<Sessions>);
+
+impl Sweeper {
+    async fn run(mut self, interval: Duration) {
+        loop {
+            tokio::time::sleep(interval).await;
+            let Some(sessions) = self.0.upgrade() else {
+                return;
+            };
+            sessions.sweep(Instant::now());
+            let mut table = sessions.table();
+            if table.by_id.is_empty() {
+                table.swept = false;
+                self.0 = Weak::new();
+                return;
+            }
+        }
+    }
+}
+
+/// Its runtime may end before it does: then whoever opens the next session has to begin anew.
+impl Drop for Sweeper {
+    fn drop(&mut self) {
+        if let Some(sessions) = self.0.upgrade() {
+            sessions.table().swept = false;
         }
     }
 }
@@ -428,6 +445,22 @@ mod tests {
         assert!(sessions.table().by_id.is_empty());
         assert_eq!(sessions.table().by_id.capacity(), 0);
         assert!(!sessions.table().swept, "nobody looks any more");
+    }
+
+    #[test]
+    fn another_runtime_looks_for_idle_sessions_when_the_first_has_ended() {
+        let runtime = || {
+            let mut builder = tokio::runtime::Builder::new_current_thread();
+            builder.enable_time().start_paused(true).build().unwrap()
+        };
+        let (sessions, exchange) = sessions(Config::new());
+        runtime().block_on(async { open(&sessions, &exchange).unwrap() });
+        runtime().block_on(async {
+            open(&sessions, &exchange).unwrap();
+            tokio::time::sleep(Duration::from_secs(200)).await;
+            assert!(sessions.table().by_id.is_empty());
+        });
+        assert!(!sessions.table().swept);
     }
 
     #[tokio::test(start_paused = true)]
