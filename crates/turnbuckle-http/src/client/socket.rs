@@ -54,17 +54,20 @@ impl Tls {
         Ok(())
     }
 
-    fn config(&self, target: &Target) -> Result<ClientConfig, rustls::Error> {
+    /// How connections are secured: to a server, if that is `secure`, and to a proxy.
+    fn config(&self, secure: bool) -> Result<ClientConfig, rustls::Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()?;
-        let builder = if target.is_secure() {
-            let verifier = Verifier::new_with_extra_roots(self.authorities.clone(), provider)?;
-            let builder = builder.dangerous();
-            builder.with_custom_certificate_verifier(Arc::new(verifier))
-        } else {
-            // Nothing secure is asked, so a system without certificates is no obstacle.
-            builder.with_root_certificates(RootCertStore::empty())
+        let verifier = Verifier::new_with_extra_roots(self.authorities.clone(), provider);
+        let builder = match verifier {
+            Ok(verifier) => {
+                let builder = builder.dangerous();
+                builder.with_custom_certificate_verifier(Arc::new(verifier))
+            }
+            Err(error) if secure => return Err(error),
+            // Most proxies are not secured, so a system without certificates is no obstacle.
+            Err(_) => builder.with_root_certificates(RootCertStore::empty()),
         };
         match &self.identity {
             Some(identity) => builder
@@ -104,7 +107,7 @@ pub(crate) fn client(
         let plain = Plain::new(options);
         return Ok(HttpClient::plain(plain));
     }
-    let tls = tls.config(target);
+    let tls = tls.config(target.is_secure());
     let tls = tls.map_err(|error| HttpFailure::unreachable(chain(&error)))?;
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
@@ -154,5 +157,48 @@ fn failure(error: reqwest::Error) -> HttpFailure {
         HttpFailure::unreachable(reason)
     } else {
         HttpFailure::broken(reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+    use rustls::ServerConfig;
+    use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+    use super::*;
+
+    /// An authority, and the end of a server that it vouches for.
+    fn vouched() -> (String, TlsAcceptor) {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let authority = params.self_signed(&key).unwrap().pem();
+        let issuer = Issuer::new(params, key);
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(["proxy.example".to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, &issuer).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key);
+        (authority, TlsAcceptor::from(Arc::new(config.unwrap())))
+    }
+
+    #[tokio::test]
+    async fn a_secured_proxy_is_trusted_for_whatever_is_behind_it() {
+        let (authority, acceptor) = vouched();
+        let mut tls = Tls::default();
+        tls.trust(authority.as_bytes()).unwrap();
+        for secure in [true, false] {
+            let connector = TlsConnector::from(Arc::new(tls.config(secure).unwrap()));
+            let (near, far) = tokio::io::duplex(64 << 10);
+            let name = "proxy.example".try_into().unwrap();
+            let (joined, _) = tokio::join!(connector.connect(name, near), acceptor.accept(far));
+            assert!(joined.is_ok(), "secure: {secure}");
+        }
     }
 }
