@@ -10,7 +10,7 @@ pub struct HttpClientOptions {
     pub max_message: usize,
     /// Redirects that one request follows. Default 5.
     pub max_redirects: usize,
-    /// How long a connection may take to stand. Default 10 s.
+    /// How long a connection may take to stand, its name and what secures it included. Default 10 s.
     pub connect_timeout: Duration,
     /// Connections that are kept open between requests. What has no room is closed. Default 32.
     pub max_idle: usize,

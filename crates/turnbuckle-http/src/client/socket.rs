@@ -151,8 +151,12 @@ impl Service<Request<RequestBody>> for Socket {
 
 fn failure(error: reqwest::Error) -> HttpFailure {
     let early = error.is_connect() || error.is_builder();
+    let bound = match error.is_connect() && error.is_timeout() {
+        true => " (HttpClientOptions::connect_timeout)",
+        false => "",
+    };
     // A URL may hold a secret.
-    let reason = chain(&error.without_url());
+    let reason = chain(&error.without_url()) + bound;
     if early {
         HttpFailure::unreachable(reason)
     } else {
@@ -186,6 +190,25 @@ mod tests {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], key);
         (authority, TlsAcceptor::from(Arc::new(config.unwrap())))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_secured_connection_has_to_stand_in_time() {
+        // Connections are taken by the system, and nobody ever says anything on them.
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}/mcp", silent.local_addr().unwrap());
+        let options = HttpClientOptions::new().connect_timeout(Duration::from_secs(3));
+        let target = Target::parse(&url).unwrap();
+        let client = client(&target, &Tls::default(), &options).unwrap();
+        let mut request = Request::new(RequestBody::default());
+        *request.uri_mut() = url.parse().unwrap();
+        let failure = client.ask(request).await.unwrap_err();
+        let said = failure.to_string();
+        assert!(
+            said.contains("(HttpClientOptions::connect_timeout)"),
+            "{said}"
+        );
+        assert_eq!(failure, HttpFailure::unreachable(said));
     }
 
     #[tokio::test]

@@ -4,9 +4,11 @@
 //! in between it rests in a [`Pool`]. So it ends with the request that it is dropped in the middle
 //! of, and nothing is left behind.
 
+use std::error::Error;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::uri::{Authority, Scheme};
@@ -25,10 +27,11 @@ use super::options::HttpClientOptions;
 use super::pool::Pool;
 use super::socket::KEEP_ALIVE;
 
-/// Asks servers over connections of its own.
+/// Asks servers over connections of its own, which `C` makes.
 #[derive(Clone)]
-pub(crate) struct Plain {
-    connector: HttpConnector,
+pub(crate) struct Plain<C = HttpConnector> {
+    connector: C,
+    connect_timeout: Duration,
     pool: Arc<Pool>,
 }
 
@@ -37,9 +40,20 @@ impl Plain {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.set_keepalive(Some(KEEP_ALIVE));
+        // It has a part of that for each address, so that the first ones leave time for the others.
         connector.set_connect_timeout(Some(options.connect_timeout));
+        Self::over(connector, options)
+    }
+}
+
+impl<C> Plain<C>
+where
+    C: Service<Uri, Response = TokioIo<TcpStream>, Error: Error + 'static> + Clone,
+{
+    pub(crate) fn over(connector: C, options: &HttpClientOptions) -> Self {
         Self {
             connector,
+            connect_timeout: options.connect_timeout,
             pool: Arc::new(Pool::new(options.max_idle, options.idle_timeout)),
         }
     }
@@ -80,7 +94,15 @@ impl Plain {
     }
 
     async fn connect(&self, target: &Uri, authority: &Authority) -> Result<Box<Wire>, HttpFailure> {
-        let socket = self.connector.clone().call(target.clone()).await;
+        // Its name has to be resolved in that time as well.
+        let (limit, mut connector) = (self.connect_timeout, self.connector.clone());
+        let socket = tokio::select! {
+            biased;
+            () = tokio::time::sleep(limit) => return Err(HttpFailure::unreachable(format!(
+                "no connection stood within {limit:?} (HttpClientOptions::connect_timeout)"
+            ))),
+            socket = connector.call(target.clone()) => socket,
+        };
         let socket = socket.map_err(|error| HttpFailure::unreachable(chain(&error)))?;
         let joined = Builder::new().handshake(socket).await;
         let (sender, connection) = joined.map_err(|error| broken(&error))?;

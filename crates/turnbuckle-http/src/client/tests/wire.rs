@@ -1,8 +1,11 @@
 //! Connections over bare sockets: used again, replaced, given up.
 
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use http::Uri;
 use http_body_util::BodyExt as _;
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Barrier, Notify, mpsc};
@@ -122,6 +125,51 @@ async fn a_connection_whose_end_nobody_saw_yet_costs_no_request() {
         assert_eq!(plain.resting(), 1);
         end.notify_one();
         ended.notified().await;
+    }
+}
+
+/// Hands a connection out that stands already, after a while.
+#[derive(Clone)]
+struct Late(Duration, Arc<Mutex<Option<TcpStream>>>);
+
+impl Service<Uri> for Late {
+    type Response = TokioIo<TcpStream>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<TcpStream>>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Uri) -> Self::Future {
+        let Self(after, socket) = self.clone();
+        Box::pin(async move {
+            tokio::time::sleep(after).await;
+            Ok(TokioIo::new(socket.lock().unwrap().take().unwrap()))
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_connection_has_to_stand_in_time_whatever_takes_so_long() {
+    let (url, _) = listen(keep_answering).await;
+    let limit = Duration::from_secs(3);
+    let options = HttpClientOptions::new().connect_timeout(limit);
+    let brief = Duration::from_millis(5);
+    for (takes, stands) in [(limit - brief, true), (limit + brief, false)] {
+        let authority = url.parse::<Uri>().unwrap().authority().unwrap().to_string();
+        let socket = TcpStream::connect(authority).await.unwrap();
+        tokio::time::pause();
+        let begin = Instant::now();
+        let late = Late(takes, Arc::new(Mutex::new(Some(socket))));
+        let asked = Plain::over(late, &options).ask(get(&url)).await;
+        assert_eq!(asked.is_ok(), stands);
+        if let Err(failure) = asked {
+            assert!(begin.elapsed() < limit + brief);
+            let said = "no connection stood within 3s (HttpClientOptions::connect_timeout)";
+            assert_eq!(failure, HttpFailure::unreachable(said));
+        }
+        tokio::time::resume();
     }
 }
 
