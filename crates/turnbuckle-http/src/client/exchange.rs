@@ -143,9 +143,10 @@ async fn resume(
     let cursor = decoder.cursor();
     loop {
         let ended = Instant::now();
-        let Some(wait) = pace.next(cursor.retry) else {
-            return Err(LinkError::Broken { reason });
-        };
+        let wait = pace.next(cursor.retry).map_err(|spent| {
+            let reason = format!("{reason}, and {spent}");
+            LinkError::Broken { reason }
+        })?;
         tokio::time::sleep_until(ended + wait).await;
         match core.stream(cursor.id.as_ref()).await {
             Ok(body) => return Ok(body),

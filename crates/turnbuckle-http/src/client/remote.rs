@@ -44,7 +44,10 @@ impl Remote {
             }
         }
         Err(LinkError::Violation {
-            reason: format!("more than {} redirects", self.options.max_redirects),
+            reason: format!(
+                "more than {} redirects (HttpClientOptions::max_redirects)",
+                self.options.max_redirects
+            ),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Taking a stream up again: when, and how often.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::options::HttpClientOptions;
@@ -11,7 +12,8 @@ const SHORTEST: Duration = Duration::from_millis(50);
 /// that is clean costs as much as one that is not.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    left: u32,
+    reconnects: u32,
+    max: u32,
     fruitless: u32,
     max_fruitless: u32,
     retry: Duration,
@@ -21,7 +23,8 @@ pub(crate) struct Pace {
 impl Pace {
     pub(crate) fn new(options: &HttpClientOptions) -> Self {
         Self {
-            left: options.max_reconnects,
+            reconnects: 0,
+            max: options.max_reconnects,
             fruitless: 0,
             max_fruitless: options.max_fruitless_reconnects,
             retry: options.retry,
@@ -34,13 +37,16 @@ impl Pace {
         self.fruitless = 0;
     }
 
-    /// How long to wait before the next reconnect, counted from when the stream ended; `None` if
-    /// there will be none. `retry` is what the server asked for.
-    pub(crate) fn next(&mut self, retry: Option<Duration>) -> Option<Duration> {
+    /// How long to wait before the next reconnect, counted from when the stream ended. `retry` is
+    /// what the server asked for.
+    pub(crate) fn next(&mut self, retry: Option<Duration>) -> Result<Duration, Spent> {
         if self.fruitless >= self.max_fruitless {
-            return None;
+            return Err(Spent::Fruitless(self.max_fruitless));
         }
-        self.left = self.left.checked_sub(1)?;
+        if self.reconnects >= self.max {
+            return Err(Spent::All(self.max));
+        }
+        self.reconnects += 1;
         let asked = retry.unwrap_or(self.retry);
         let asked = asked.clamp(SHORTEST, self.max_retry);
         let doubled = asked.saturating_mul(1 << self.fruitless.min(16));
@@ -51,7 +57,32 @@ impl Pace {
             wait + jitter(wait)
         };
         self.fruitless += 1;
-        Some(wait)
+        Ok(wait)
+    }
+}
+
+/// Why a stream is not taken up again.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Spent {
+    /// It was so often.
+    All(u32),
+    /// It was so often in a row, and nothing new came of it.
+    Fruitless(u32),
+}
+
+impl fmt::Display for Spent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All(times) => write!(
+                f,
+                "it was taken up again {times} times (HttpClientOptions::max_reconnects)"
+            ),
+            Self::Fruitless(times) => write!(
+                f,
+                "it was taken up again {times} times in vain \
+                 (HttpClientOptions::max_fruitless_reconnects)"
+            ),
+        }
     }
 }
 
@@ -78,7 +109,7 @@ mod tests {
             (Some(u64::MAX), 30_000),
         ] {
             let mut pace = Pace::new(&HttpClientOptions::new());
-            assert_eq!(pace.next(asked.map(ms)), Some(ms(wait)));
+            assert_eq!(pace.next(asked.map(ms)), Ok(ms(wait)));
         }
     }
 
@@ -92,14 +123,14 @@ mod tests {
             assert!(ms(expected) <= wait && wait <= most, "{wait:?}");
             expected = (expected * 2).min(30_000);
         }
-        assert_eq!(pace.next(None), None);
+        assert_eq!(pace.next(None), Err(Spent::Fruitless(10)));
     }
 
     #[test]
     fn two_clients_hardly_come_back_at_once() {
         let second = || {
             let mut pace = Pace::new(&HttpClientOptions::new());
-            pace.next(None);
+            pace.next(None).unwrap();
             pace.next(None).unwrap()
         };
         let first = second();
@@ -111,9 +142,9 @@ mod tests {
         let options = HttpClientOptions::new().max_reconnects(20);
         let mut pace = Pace::new(&options);
         for _ in 0..20 {
-            assert_eq!(pace.next(None), Some(ms(1000)));
+            assert_eq!(pace.next(None), Ok(ms(1000)));
             pace.fruitful();
         }
-        assert_eq!(pace.next(None), None);
+        assert_eq!(pace.next(None), Err(Spent::All(20)));
     }
 }

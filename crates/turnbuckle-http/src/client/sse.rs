@@ -40,7 +40,9 @@ impl SseConnector {
         let limit = remote.options.endpoint_timeout;
         let opening = tokio::time::timeout(limit, greet(&remote, self.0.target()));
         let (stream, endpoint) = opening.await.unwrap_or_else(|_| {
-            let reason = format!("no endpoint was named within {limit:?}");
+            let reason = format!(
+                "no endpoint was named within {limit:?} (HttpClientOptions::endpoint_timeout)"
+            );
             Err(LinkError::Violation { reason })
         })?;
         Ok(Arc::new(SseLink::new(remote, stream, endpoint, inbox)))

@@ -62,9 +62,12 @@ async fn follow(core: &Core, answered: oneshot::Sender<()>) {
             }
             Err(NoStream::Passing(error)) => error.to_string(),
         };
-        let Some(wait) = pace.next(decoder.cursor().retry) else {
-            tracing::warn!(reason, "the server's own stream is given up");
-            return;
+        let wait = match pace.next(decoder.cursor().retry) {
+            Ok(wait) => wait,
+            Err(spent) => {
+                tracing::warn!(reason, "the server's own stream is given up: {spent}");
+                return;
+            }
         };
         tokio::time::sleep(wait).await;
     }

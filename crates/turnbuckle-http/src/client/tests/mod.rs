@@ -64,6 +64,8 @@ pub(super) struct Reply {
     headers: Vec<(&'static str, String)>,
     body: Vec<Piece>,
     failure: Option<HttpFailure>,
+    /// How long it takes to come.
+    after: Duration,
 }
 
 impl Reply {
@@ -73,7 +75,13 @@ impl Reply {
             headers: Vec::new(),
             body: Vec::new(),
             failure: None,
+            after: Duration::ZERO,
         }
+    }
+
+    pub(super) fn after(mut self, time: Duration) -> Self {
+        self.after = time;
+        self
     }
 
     pub(super) fn fails(failure: HttpFailure) -> Self {
@@ -173,7 +181,13 @@ impl Service<Request<RequestBody>> for Script {
             wait: None,
             _open: state.open.clone(),
         };
-        Box::pin(std::future::ready(Ok(response.body(pieces).unwrap())))
+        let response = response.body(pieces).unwrap();
+        Box::pin(async move {
+            if !reply.after.is_zero() {
+                tokio::time::sleep(reply.after).await;
+            }
+            Ok(response)
+        })
     }
 }
 

@@ -66,7 +66,7 @@ async fn a_server_that_speaks_something_else_is_found_out() {
         ),
         (
             Reply::events().then(Piece::Hang),
-            "no endpoint was named within 10s",
+            "no endpoint was named within 10s (HttpClientOptions::endpoint_timeout)",
         ),
         (
             Reply::events().text("event: endpoint\ndata: http://evil.example/s3cret\n\n"),
@@ -79,6 +79,25 @@ async fn a_server_that_speaks_something_else_is_found_out() {
     ] {
         let error = fault(reply).await.to_string();
         assert!(error.contains(said), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_has_to_be_named_in_time() {
+    let limit = Duration::from_secs(3);
+    let options = HttpClientOptions::new().endpoint_timeout(limit);
+    for (wait, named) in [(2999, true), (3001, false)] {
+        let late = Reply::events().then(Piece::Wait(wait)).text(ENDPOINT);
+        let script = Script::new([late.then(Piece::Hang)]);
+        let older = script.connector().limits(options.clone()).older().unwrap();
+        let begin = Instant::now();
+        let opened = older.open(Arc::new(Memory::default())).await;
+        assert_eq!(opened.is_ok(), named);
+        if let Err(error) = opened {
+            assert_eq!(begin.elapsed(), limit);
+            let said = "no endpoint was named within 3s (HttpClientOptions::endpoint_timeout)";
+            assert!(error.to_string().contains(said), "{error}");
+        }
     }
 }
 

@@ -293,11 +293,33 @@ async fn redirects_stay_within_the_origin_and_the_method() {
         assert!(error.contains(said), "{error}");
         assert!(!error.contains("s3cret"), "{error}");
     }
-    let script = Script::new((0..100).map(|_| to(307, "/mcp")));
-    let joined = Joined::to(&script.connector()).await;
-    let error = joined.request(1).await.unwrap_err().to_string();
-    assert!(error.contains("more than 5 redirects"), "{error}");
-    assert_eq!(script.seen().len(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_redirects_are_followed() {
+    for (options, most) in [
+        (HttpClientOptions::new(), 5),
+        (HttpClientOptions::new().max_redirects(2), 2),
+        (HttpClientOptions::new().max_redirects(0), 0),
+    ] {
+        for more in [0, 1] {
+            let moved = || Reply::new(307).header("location", "/mcp");
+            let replies = (0..most + more).map(|_| moved());
+            let script = Script::new(replies.chain([Reply::json(200, answer(1))]));
+            let joined = Joined::to(&script.connector().limits(options.clone())).await;
+            let asked = joined.request(1).await;
+            assert_eq!(script.seen().len(), most + 1);
+            match asked {
+                Ok(()) => assert_eq!(more, 0),
+                Err(error) => {
+                    assert_eq!(more, 1);
+                    let said =
+                        format!("more than {most} redirects (HttpClientOptions::max_redirects)");
+                    assert!(error.to_string().contains(&said), "{error}");
+                }
+            }
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -325,6 +347,27 @@ async fn dropping_the_link_ends_what_is_carried() {
     });
     assert!(matches!(carried, Err(LinkError::Closed)));
     assert_eq!(script.open_bodies(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn taking_leave_takes_so_long_at_most() {
+    let limit = Duration::from_secs(5);
+    let just_in_time = limit - Duration::from_millis(1);
+    let opened = || Reply::json(200, answer(0)).header("mcp-session-id", "s1");
+    for (goodbye, took) in [
+        (Some(Reply::new(200).after(just_in_time)), just_in_time),
+        (Some(Reply::new(200).after(2 * limit)), limit),
+        (None, limit),
+    ] {
+        let script = Script::new([opened()].into_iter().chain(goodbye));
+        let options = HttpClientOptions::new().close_timeout(limit);
+        let joined = Joined::to(&script.connector().limits(options)).await;
+        joined.initialize().await.unwrap();
+        let begin = Instant::now();
+        joined.link.close().await;
+        assert_eq!(begin.elapsed(), took);
+        assert_eq!(script.seen()[1].method, Method::DELETE);
+    }
 }
 
 #[tokio::test(start_paused = true)]

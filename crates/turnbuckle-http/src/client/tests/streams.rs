@@ -10,9 +10,16 @@ fn data(id: &str, text: &str) -> String {
 
 /// A link of the legacy era, whose server has no stream of its own.
 async fn legacy(replies: impl IntoIterator<Item = Reply>) -> (Script, Joined) {
+    legacy_with(HttpClientOptions::new(), replies).await
+}
+
+async fn legacy_with(
+    options: HttpClientOptions,
+    replies: impl IntoIterator<Item = Reply>,
+) -> (Script, Joined) {
     let opened = Reply::json(200, answer(0)).header("mcp-session-id", "s1");
     let script = Script::new([opened, Reply::new(405)].into_iter().chain(replies));
-    let joined = Joined::to(&script.connector()).await;
+    let joined = Joined::to(&script.connector().limits(options)).await;
     joined.initialize().await.unwrap();
     joined.established().await;
     (script, joined)
@@ -84,14 +91,48 @@ async fn a_stream_is_taken_up_again_when_its_server_says() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn when_a_stream_is_taken_up_again_is_settable_where_its_server_does_not_say() {
+    let set = HttpClientOptions::new().retry(Duration::from_millis(200));
+    let set = set.max_retry(Duration::from_millis(700));
+    for (options, retry, wait) in [
+        (HttpClientOptions::new(), "", 1000),
+        (set.clone(), "", 200),
+        (set.clone(), "retry: 600\n", 600),
+        (set.clone(), "retry: 700\n", 700),
+        (set.clone(), "retry: 701\n", 700),
+        (set.retry(Duration::from_secs(9)), "", 700),
+    ] {
+        let first = Reply::events().text(format!("id: 1\n{retry}data:\n\n"));
+        let last = Reply::events().text(data("2", &answer(1)));
+        let (_, joined) = legacy_with(options, [first, last]).await;
+        let begin = Instant::now();
+        joined.request(1).await.unwrap();
+        assert_eq!(begin.elapsed(), Duration::from_millis(wait), "{retry}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_always_hangs_up_is_given_up() {
-    let empty = || Reply::events();
-    let first = Reply::events().text(data("1", NOTE));
-    let replies = [first].into_iter().chain((0..100).map(|_| empty()));
-    let (script, joined) = legacy(replies).await;
-    let error = joined.request(1).await.unwrap_err();
-    assert!(matches!(error, LinkError::Broken { .. }), "{error}");
-    assert_eq!(script.seen().len(), 3 + 10);
+    let set = HttpClientOptions::new().max_fruitless_reconnects(3);
+    for (options, most) in [(HttpClientOptions::new(), 10), (set, 3)] {
+        for more in [0, 1] {
+            let first = Reply::events().text(data("1", NOTE));
+            let empty = (0..most - 1 + more).map(|_| Reply::events());
+            let last = Reply::events().text(data("2", &answer(1)));
+            let replies = [first].into_iter().chain(empty).chain([last]);
+            let (script, joined) = legacy_with(options.clone(), replies).await;
+            let asked = joined.request(1).await;
+            assert_eq!(script.seen().len(), 3 + most);
+            let Err(error) = asked else {
+                assert_eq!(more, 0);
+                continue;
+            };
+            assert!(matches!(error, LinkError::Broken { .. }), "{error}");
+            let said = "times in vain (HttpClientOptions::max_fruitless_reconnects)";
+            assert!(error.to_string().contains(said), "{error}");
+            assert_eq!(more, 1);
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -106,15 +147,19 @@ async fn a_server_that_moves_the_cursor_is_polled_for_long() {
 
 #[tokio::test(start_paused = true)]
 async fn news_do_not_refill_the_budget_of_a_life() {
-    let replies = (0..100).map(|n| Reply::events().text(data(&n.to_string(), NOTE)));
-    let opened = Reply::json(200, answer(0));
-    let script = Script::new([opened, Reply::new(405)].into_iter().chain(replies));
-    let options = HttpClientOptions::new().max_reconnects(25);
-    let joined = Joined::to(&script.connector().limits(options)).await;
-    joined.initialize().await.unwrap();
-    joined.established().await;
-    assert!(joined.request(1).await.is_err());
-    assert_eq!(script.seen().len(), 3 + 25);
+    for (news, answered) in [(25, true), (26, false)] {
+        let replies = (0..news).map(|n| Reply::events().text(data(&n.to_string(), NOTE)));
+        let last = Reply::events().text(data("last", &answer(1)));
+        let options = HttpClientOptions::new().max_reconnects(25);
+        let (script, joined) = legacy_with(options, replies.chain([last])).await;
+        let asked = joined.request(1).await;
+        assert_eq!(asked.is_ok(), answered);
+        assert_eq!(script.seen().len(), 3 + 25);
+        if let Err(error) = asked {
+            let said = "taken up again 25 times (HttpClientOptions::max_reconnects)";
+            assert!(error.to_string().contains(said), "{error}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
