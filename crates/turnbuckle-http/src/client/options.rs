@@ -27,7 +27,8 @@ pub struct HttpClientOptions {
     pub max_fruitless_reconnects: u32,
     /// How long to wait before resuming a stream if the server named no delay. Default 1 s.
     pub retry: Duration,
-    /// The longest that a server may ask to wait, and that is waited after failures. Default 30 s.
+    /// The longest that is waited before a stream is taken up again, after failures and where its
+    /// server asks for more. At least 50 ms, at most a year. Default 30 s.
     pub max_retry: Duration,
     /// Whether the proxies that the environment names (`HTTPS_PROXY` and its like) are used for
     /// servers on other machines. Default: they are.

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use super::options::HttpClientOptions;
 
-/// Even a server that wants its client back at once is given so long.
+/// Between those a stream is waited for, whatever is set: even a server that wants its client back
+/// at once is given so long.
 const SHORTEST: Duration = Duration::from_millis(50);
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Says when one stream is taken up again, over its whole life. Nothing fills its budget up: an end
 /// that is clean costs as much as one that is not.
@@ -28,7 +30,7 @@ impl Pace {
             fruitless: 0,
             max_fruitless: options.max_fruitless_reconnects,
             retry: options.retry,
-            max_retry: options.max_retry.max(SHORTEST),
+            max_retry: options.max_retry.clamp(SHORTEST, LONGEST),
         }
     }
 
@@ -54,7 +56,7 @@ impl Pace {
         let wait = if self.fruitless == 0 {
             wait
         } else {
-            wait + jitter(wait)
+            (wait + jitter(wait)).min(self.max_retry)
         };
         self.fruitless += 1;
         Ok(wait)
@@ -114,12 +116,34 @@ mod tests {
     }
 
     #[test]
+    fn both_the_default_and_the_most_are_settable() {
+        let options = HttpClientOptions::new().retry(ms(200)).max_retry(ms(500));
+        for (asked, wait) in [
+            (None, 200),
+            (Some(499), 499),
+            (Some(500), 500),
+            (Some(501), 500),
+        ] {
+            let mut pace = Pace::new(&options);
+            assert_eq!(pace.next(asked.map(ms)), Ok(ms(wait)));
+            for _ in 0..9 {
+                assert!(pace.next(asked.map(ms)).unwrap() <= ms(500));
+            }
+        }
+        // Without a limit there still is one.
+        let mut pace = Pace::new(&HttpClientOptions::new().max_retry(Duration::MAX));
+        for _ in 0..10 {
+            assert_eq!(pace.next(Some(Duration::MAX)), Ok(LONGEST));
+        }
+    }
+
+    #[test]
     fn without_fruit_the_waits_grow_and_end() {
         let mut pace = Pace::new(&HttpClientOptions::new());
         let mut expected = 1000;
         for _ in 0..10 {
             let wait = pace.next(None).unwrap();
-            let most = ms(expected) + ms(expected) / 4;
+            let most = (ms(expected) + ms(expected) / 4).min(ms(30_000));
             assert!(ms(expected) <= wait && wait <= most, "{wait:?}");
             expected = (expected * 2).min(30_000);
         }
