@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
@@ -30,6 +31,9 @@ const LEAST_HEAD: usize = 8 << 10;
 
 /// Headers that hyper has room for without being told.
 const PARSED: usize = 100;
+
+/// How long it takes until another connection is taken where one could not be.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A bound server that does not serve yet.
 #[derive(Debug)]
@@ -220,11 +224,11 @@ impl HttpServer {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => return Ok((stream, place)),
-                Err(error) if is_passing(&error) => {
+                Err(error) if is_broken(&error) => return Err(error),
+                Err(error) => {
                     tracing::warn!(%error, "a connection could not be taken");
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                    tokio::time::sleep(PAUSE).await;
                 }
-                Err(error) => return Err(error),
             }
         }
     }
@@ -262,18 +266,19 @@ fn absolute(path: &str) -> Arc<str> {
     format!("/{}", path.trim_start_matches('/')).into()
 }
 
-/// Whether it is one connection that failed, or a shortage that passes.
-fn is_passing(error: &io::Error) -> bool {
-    const TOO_MANY_FILES: [i32; 2] = [23, 24];
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionRefused
-            | io::ErrorKind::Interrupted
-    ) || error
-        .raw_os_error()
-        .is_some_and(|code| TOO_MANY_FILES.contains(&code))
+/// Whether the listener itself is broken. Anything else is one connection that failed, a network
+/// that is down or a shortage, and may be otherwise a moment later.
+fn is_broken(error: &io::Error) -> bool {
+    // EBADF, EINVAL and ENOTSOCK.
+    const NO_LISTENER: [i32; 3] = if cfg!(windows) {
+        [10009, 10022, 10038]
+    } else if cfg!(any(target_os = "linux", target_os = "android")) {
+        [9, 22, 88]
+    } else {
+        [9, 22, 38]
+    };
+    let code = error.raw_os_error();
+    code.is_none_or(|code| NO_LISTENER.contains(&code))
 }
 
 async fn connection(
@@ -337,4 +342,25 @@ async fn connection(
         Ok(()) => {}
     }
     drop(place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn only_a_broken_listener_ends_the_server() {
+        for code in [9, 22, 88] {
+            assert!(is_broken(&io::Error::from_raw_os_error(code)), "{code}");
+        }
+        // Among them ENOMEM, ENFILE, EMFILE, EPROTO, ENETDOWN, ECONNABORTED, ENOBUFS, EHOSTUNREACH.
+        for code in [4, 11, 12, 23, 24, 71, 100, 103, 105, 113] {
+            assert!(!is_broken(&io::Error::from_raw_os_error(code)), "{code}");
+        }
+        assert!(
+            is_broken(&io::Error::other("no runtime")),
+            "not of the system"
+        );
+    }
 }
