@@ -60,7 +60,7 @@ pub struct Config {
     pub retry: Duration,
     /// Connections that a server of our own has open at a time; further ones wait. Default 10,000.
     pub max_connections: usize,
-    /// Headers that a request may have. Default 64.
+    /// Headers that a request may have; in a server of our own not more than 24,576. Default 64.
     pub max_headers: usize,
     /// Bytes of the head of a request, at least 8 KiB, in a server of our own: a larger one is
     /// answered by 431 without a word, and the connection ends. Default 64 KiB.

@@ -32,8 +32,14 @@ const LEAST_HEAD: usize = 8 << 10;
 /// Headers that hyper has room for without being told.
 const PARSED: usize = 100;
 
+/// The most headers that fit a map of them.
+const MOST_HEADERS: usize = 24 << 10;
+
 /// How long it takes until another connection is taken where one could not be.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// The longest wait for a head, whatever is set.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// A bound server that does not serve yet.
 #[derive(Debug)]
@@ -177,7 +183,8 @@ impl HttpServer {
     /// # Errors
     /// When the listening socket breaks.
     pub async fn serve(self) -> io::Result<()> {
-        let places = Arc::new(Semaphore::new(self.config.max_connections));
+        let places = self.config.max_connections.min(Semaphore::MAX_PERMITS);
+        let places = Arc::new(Semaphore::new(places));
         let mut connections = JoinSet::new();
         let broken = loop {
             let (accepted, place) = tokio::select! {
@@ -303,11 +310,11 @@ async fn connection(
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(config.header_time)
+        .header_read_timeout(config.header_time.min(LONGEST))
         .max_buf_size(config.max_head.max(LEAST_HEAD));
     if config.max_headers >= PARSED {
         // One more than is allowed is still told what the bound is.
-        builder.max_headers(config.max_headers.saturating_add(1));
+        builder.max_headers(config.max_headers.saturating_add(1).min(MOST_HEADERS));
     }
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), answer));
     let mut closing = std::pin::pin!(shutdown.closing());

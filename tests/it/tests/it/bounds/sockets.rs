@@ -58,10 +58,41 @@ async fn ask(address: &str, request: &str) -> (TcpStream, u16) {
 
 #[tokio::test]
 async fn the_head_of_a_request_has_so_many_bytes() {
-    let (address, shutdown) = start(Config::new().max_head(16 << 10)).await;
-    // It is no request of the protocol, but it was read.
-    assert_eq!(ask(&address, &request(15 << 10, 0)).await.1, 400);
-    assert_eq!(ask(&address, &request(17 << 10, 0)).await.1, 431);
+    for most in [16 << 10, 20_000] {
+        let (address, shutdown) = start(Config::new().max_head(most)).await;
+        let head = |request: &str| request.find("\r\n\r\n").expect("a head") + 4;
+        let padding = most - head(&request(0, 0));
+        // It is no request of the protocol, but it was read.
+        let at = request(padding, 0);
+        assert_eq!((head(&at), ask(&address, &at).await.1), (most, 400));
+        // So much came, and the head is not over.
+        let over = &request(padding + 1, 0)[..most];
+        assert_eq!(ask(&address, over).await.1, 431);
+        shutdown.close();
+    }
+}
+
+#[tokio::test]
+async fn what_is_set_to_the_most_is_no_bound() {
+    let long = Duration::MAX;
+    let config = Config::new()
+        .max_connections(usize::MAX)
+        .max_headers(usize::MAX)
+        .max_head(usize::MAX)
+        .max_body(usize::MAX)
+        .max_sessions(usize::MAX)
+        .header_time(long)
+        .body_time(long)
+        .json_wait(long)
+        .keep_alive(long)
+        .session_idle(long)
+        .handshake_time(long)
+        .replay_time(long)
+        .shutdown_time(long);
+    let (address, shutdown) = start(config).await;
+    assert_eq!(ask(&address, &request(1, 20_000)).await.1, 400);
+    // More do not fit a map of headers.
+    assert_eq!(ask(&address, &request(1, 30_000)).await.1, 431);
     shutdown.close();
 }
 
