@@ -26,12 +26,20 @@ type Shared = Mutex<Queue>;
 #[derive(Debug, Default)]
 struct Queue {
     /// Who waits, in the order in which they came. There is nothing where one has left before
-    /// those around it: so there are as many as came within one wait, at most.
-    waiting: VecDeque<Option<Waiting>>,
+    /// those around it, until these are more than those who wait.
+    waiting: VecDeque<Slot>,
+    /// How many wait.
+    count: usize,
     /// The number of the one in front.
     first: u64,
     /// Whether a task sleeps until it is the turn of the one in front.
     watched: bool,
+}
+
+#[derive(Debug)]
+struct Slot {
+    number: u64,
+    waiting: Option<Waiting>,
 }
 
 #[derive(Debug)]
@@ -62,8 +70,7 @@ impl Alarm {
             waker: cx.waker().clone(),
         };
         let mut queue = lock(&self.queue);
-        let number = queue.first + queue.waiting.len() as u64;
-        queue.waiting.push_back(Some(waiting));
+        let number = queue.join(waiting);
         self.watch(queue);
         Place {
             alarm: self,
@@ -95,7 +102,7 @@ impl Place<'_> {
     /// Ready when the wait is over.
     pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<()> {
         let mut queue = lock(&self.alarm.queue);
-        let Some(waiting) = queue.at(self.number).and_then(Option::as_mut) else {
+        let Some(waiting) = queue.at(self.number).and_then(|it| it.waiting.as_mut()) else {
             return Poll::Ready(());
         };
         if !waiting.waker.will_wake(cx.waker()) {
@@ -114,34 +121,63 @@ impl Drop for Place<'_> {
 }
 
 impl Queue {
-    fn at(&mut self, number: u64) -> Option<&mut Option<Waiting>> {
-        let at = number.checked_sub(self.first)?;
-        self.waiting.get_mut(usize::try_from(at).ok()?)
+    /// Takes a place at the end. Its number is that of no other place.
+    fn join(&mut self, waiting: Waiting) -> u64 {
+        let number = self.waiting.back().map_or(self.first, |it| it.number + 1);
+        let waiting = Some(waiting);
+        self.waiting.push_back(Slot { number, waiting });
+        self.count += 1;
+        number
+    }
+
+    fn at(&mut self, number: u64) -> Option<&mut Slot> {
+        // That is where it is unless places before it were forgotten.
+        let most = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        let at = match self.waiting.get(most) {
+            Some(slot) if slot.number == number => most,
+            _ => {
+                let found = self.waiting.binary_search_by_key(&number, |it| it.number);
+                found.ok()?
+            }
+        };
+        self.waiting.get_mut(at)
     }
 
     /// Who came last is most often the first to leave.
     fn leave(&mut self, number: u64) -> Option<Waiting> {
-        let last = self.first + self.waiting.len() as u64 == number + 1;
-        let left = match last {
-            true => self.waiting.pop_back().flatten(),
-            false => self.at(number).and_then(Option::take),
+        let left = match self.waiting.back() {
+            Some(last) if last.number == number => self.waiting.pop_back()?.waiting,
+            _ => self.at(number)?.waiting.take(),
         };
+        self.count -= usize::from(left.is_some());
         self.trim();
         left
     }
 
-    /// Forgets the places at both ends that were left.
+    /// Forgets the places at both ends that were left, and all of them where they are most.
     fn trim(&mut self) {
-        while let Some(None) = self.waiting.front() {
-            self.waiting.pop_front();
-            self.first += 1;
+        let is_left = |slot: Option<&Slot>| slot.is_some_and(|it| it.waiting.is_none());
+        while is_left(self.waiting.front()) {
+            self.pop();
         }
-        while let Some(None) = self.waiting.back() {
+        while is_left(self.waiting.back()) {
             self.waiting.pop_back();
         }
-        if self.waiting.is_empty() {
+        let len = self.waiting.len();
+        if len > KEPT && len / 2 > self.count {
+            self.waiting.retain(|it| it.waiting.is_some());
+            self.waiting.shrink_to(KEPT.max(2 * self.count));
+        } else if len == 0 {
             self.waiting.shrink_to(KEPT);
         }
+    }
+
+    /// Takes the place in front.
+    fn pop(&mut self) -> Option<Waiting> {
+        let slot = self.waiting.pop_front()?;
+        self.first = self.waiting.front().map_or(slot.number, |it| it.number - 1) + 1;
+        self.count -= usize::from(slot.waiting.is_some());
+        slot.waiting
     }
 
     /// Takes out who has waited long enough at `now`. When the next will have; without one nobody
@@ -149,13 +185,10 @@ impl Queue {
     fn take_due(&mut self, now: Instant, due: &mut Vec<Waker>) -> Option<Instant> {
         loop {
             self.trim();
-            match self.waiting.front() {
-                Some(Some(next)) if next.due > now => return Some(next.due),
-                Some(_) => {
-                    let first = self.waiting.pop_front().flatten();
-                    self.first += 1;
-                    due.extend(first.map(|it| it.waker));
-                }
+            let next = self.waiting.front().and_then(|it| it.waiting.as_ref());
+            match next {
+                Some(next) if next.due > now => return Some(next.due),
+                Some(_) => due.extend(self.pop().map(|it| it.waker)),
                 None => {
                     self.watched = false;
                     return None;
@@ -178,7 +211,7 @@ impl Drop for Watch {
         }
         let mut queue = lock(&self.queue);
         queue.watched = false;
-        let waiting = queue.waiting.iter().flatten();
+        let waiting = queue.waiting.iter().filter_map(|it| it.waiting.as_ref());
         let wakers: Vec<_> = waiting.map(|it| it.waker.clone()).collect();
         drop(queue);
         wakers.into_iter().for_each(Waker::wake);
@@ -267,6 +300,33 @@ mod tests {
         tokio::time::sleep(2 * WAIT).await;
         assert!(again.poll(&cx).is_ready());
         assert_eq!(woken.times(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_long_keeps_no_place_of_those_who_left() {
+        let alarm = Alarm::new(WAIT);
+        let (woken, waker) = woken();
+        let cx = Context::from_waker(&waker);
+        let place = || alarm.place(Instant::now(), &cx);
+        let mut stays = vec![place()];
+        for _ in 0..100 {
+            let leave: Vec<_> = (0..100).map(|_| place()).collect();
+            stays.push(place());
+            drop(leave);
+            let most = KEPT.max(2 * stays.len() + 1);
+            assert!(lock(&alarm.queue).waiting.len() <= most);
+        }
+        assert_eq!(lock(&alarm.queue).count, stays.len());
+        // Those in the middle are found as well, to be asked and to leave.
+        drop(stays.drain(20..70));
+        assert!(stays.iter().all(|it| it.poll(&cx).is_pending()));
+        assert_eq!(lock(&alarm.queue).count, stays.len());
+        tokio::time::sleep(2 * WAIT).await;
+        assert!(stays.iter().all(|it| it.poll(&cx).is_ready()));
+        assert_eq!(woken.times(), stays.len());
+        drop(stays);
+        let queue = lock(&alarm.queue);
+        assert_eq!((queue.waiting.len(), queue.count), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]
