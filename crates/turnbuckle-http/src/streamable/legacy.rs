@@ -25,6 +25,9 @@ use crate::event;
 use crate::head::Head;
 use crate::reply::{Reply, accepted, plain, stream};
 
+/// Characters of a version that is not known, as far as it is told back.
+const LONGEST_SHOWN: usize = 64;
+
 /// What was posted: one message, or a batch, which is taken apart later.
 type OneOrBatch<'a> = Option<Message<'a, Params<'a>>>;
 
@@ -360,8 +363,9 @@ fn unknown_version(mark: Mark<'_>) -> Option<Reply> {
         .iter()
         .map(|revision| revision.as_str())
         .collect();
+    let version: String = version.chars().take(LONGEST_SHOWN).collect();
     let message = format!(
-        "MCP-Protocol-Version {version:.64?} is not supported; these are: {}",
+        "MCP-Protocol-Version {version:?} is not supported; these are: {}",
         supported.join(", ")
     );
     Some(plain(StatusCode::BAD_REQUEST, &message))

@@ -350,6 +350,16 @@ async fn a_cancelled_request_ends_its_stream_without_a_response() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn of_a_long_version_only_the_beginning_is_told_back() {
+    let session = Web::new(&echo()).open(Revision::NEWEST_LEGACY).await;
+    let ask = session.request(1, "ping", &json!({}));
+    let ask = ask.header("mcp-protocol-version", &"x".repeat(5000));
+    let error = ask.send().await.json().await["error"]["message"].to_string();
+    let told = error.bytes().filter(|&byte| byte == b'x').count();
+    assert_eq!(told, 64, "{error}");
+}
+
 // requirement: a1c3ff776ffa
 #[tokio::test(start_paused = true)]
 async fn an_unknown_version_header_is_400() {
