@@ -253,6 +253,43 @@ async fn a_handler_that_waits_is_left_alone_until_it_has_woken_somebody() {
     }
 }
 
+/// A body that comes after a while.
+struct Late(Pin<Box<tokio::time::Sleep>>, Option<Bytes>);
+
+impl Body for Late {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+        std::task::ready!(self.0.as_mut().poll(cx));
+        Poll::Ready(self.1.take().map(|data| Ok(http_body::Frame::data(data))))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_has_to_come_in_time() {
+    let limit = Duration::from_secs(5);
+    let (service, _) = counting(Config::new().stateless(true).body_time(limit));
+    let brief = Duration::from_millis(1);
+    for (wait, status) in [(limit - brief, 200), (limit + brief, 408)] {
+        let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+        let body = Late(Box::pin(tokio::time::sleep(wait)), Some(message.into()));
+        let request = Request::post("http://localhost/mcp")
+            .header("Host", "localhost")
+            .header("Content-Type", "application/json")
+            .body(body);
+        let response = service.answer(request.unwrap()).await;
+        assert_eq!(response.status(), status);
+        let text = response.into_body().collect().await.unwrap().to_bytes();
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        let named = text.contains("the body did not come in time (Config::body_time)");
+        assert_eq!(named, status == 408, "{text}");
+    }
+}
+
 #[test]
 fn what_is_under_way_is_small() {
     let service = service();

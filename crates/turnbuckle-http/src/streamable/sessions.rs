@@ -479,7 +479,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn streams_are_kept_within_their_bounds() {
-        let config = Config::new().max_streams(3).replay_session_bytes(100);
+        let config = Config::new().max_streams(3);
         let (sessions, exchange) = sessions(config.clone());
         let id = open(&sessions, &exchange).unwrap();
         let open = sessions.get(&id, None).unwrap();
@@ -490,17 +490,34 @@ mod tests {
         three[1].done(None);
         assert!(open.keep(&fourth, &config));
         assert!(open.stream(three[1].id).is_none());
-        // Those that have ended have so many bytes together.
-        let large = Answer {
-            frame: vec![b'1'; 200],
-            tail: bytes::Bytes::new(),
-            failure: None,
-        };
-        three[0].open(true);
-        three[0].done(Some(large));
-        three[2].done(None);
-        assert!(open.keep(&open.new_stream(&sessions.replay), &config));
-        assert!(open.stream(three[0].id).is_none());
-        assert!(open.stream(three[2].id).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn streams_that_have_ended_keep_so_many_bytes_together() {
+        let event = crate::event::numbered(1, 1, b"{}").len();
+        for (bytes, kept) in [(2 * event, 2), (2 * event - 1, 1), (event - 1, 0)] {
+            let config = Config::new().replay_session_bytes(bytes);
+            let (sessions, exchange) = sessions(config.clone());
+            let id = open(&sessions, &exchange).unwrap();
+            let open = sessions.get(&id, None).unwrap();
+            let ended = [(); 2].map(|()| {
+                let stream = open.new_stream(&sessions.replay);
+                assert!(open.keep(&stream, &config));
+                stream.open(true);
+                stream
+            });
+            for stream in &ended {
+                stream.done(Some(Answer {
+                    frame: b"{}".to_vec(),
+                    tail: bytes::Bytes::new(),
+                    failure: None,
+                }));
+                tokio::time::advance(Duration::from_millis(1)).await;
+            }
+            // One that goes on is beside them.
+            assert!(open.keep(&open.new_stream(&sessions.replay), &config));
+            let there = ended.map(|stream| open.stream(stream.id).is_some());
+            assert_eq!(there, [kept == 2, kept >= 1], "{bytes}");
+        }
     }
 }

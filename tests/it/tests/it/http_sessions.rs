@@ -215,6 +215,30 @@ async fn a_handshake_has_to_end_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn how_long_a_handshake_may_take_is_settable() {
+    let limit = Duration::from_secs(10);
+    let brief = Duration::from_millis(1);
+    for (wait, status) in [(limit - brief, 200), (limit + brief, 404)] {
+        let web = Web::with(&echo(), Config::new().handshake_time(limit));
+        let opening = web.initialize(Revision::NEWEST_LEGACY, json!({}));
+        let opened = opening.send().await;
+        let id = opened.header("mcp-session-id").unwrap().to_owned();
+        tokio::time::sleep(wait).await;
+        let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+        let ping = web.post(ping.to_string()).header("mcp-session-id", &id);
+        let got = ping.send().await;
+        assert_eq!(got.status, status);
+        if status == 404 {
+            let error = got.json().await["error"]["message"].to_string();
+            assert!(
+                error.contains("Config::session_idle or handshake_time"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn there_are_only_so_many_sessions() {
     let web = Web::with(&echo(), Config::new().max_sessions(5));
     let open = || web.initialize(Revision::NEWEST_LEGACY, json!({}));

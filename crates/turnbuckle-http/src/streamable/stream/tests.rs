@@ -180,14 +180,19 @@ fn what_is_said_again_is_waited_for_and_what_is_passed_over_is_not() {
 fn the_log_is_bounded_and_says_when_it_forgot() {
     let stream = stream_of(1, 3, 1000);
     assert!((0..10).all(|_| say(&stream)));
-    assert!(stream.attach(after(1)).is_none());
+    assert!((1..=6).all(|forgotten| stream.attach(after(forgotten)).is_none()));
     assert_eq!(
         ids(&stream.attach(after(7)).unwrap()),
         ["1-8", "1-9", "1-10"]
     );
-    let small = stream_of(1, 100, 100);
-    assert!((0..10).all(|_| say(&small)));
-    assert!(small.bytes() <= 100, "{}", small.bytes());
+    const EVENT: usize = "id: 1-1\nevent: message\ndata: {}\n\n".len();
+    for (bytes, kept) in [(4 * EVENT, 4), (4 * EVENT - 1, 3)] {
+        let small = stream_of(1, 100, bytes);
+        assert!((0..4).all(|_| say(&small)));
+        assert_eq!(small.bytes(), kept * EVENT);
+        assert_eq!(small.attach(after(0)).is_some(), kept == 4);
+        assert_eq!(ids(&small.attach(after(1)).unwrap()), ["1-2", "1-3", "1-4"]);
+    }
 }
 
 #[test]

@@ -146,6 +146,36 @@ async fn a_head_that_does_not_come_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn a_head_may_take_so_long() {
+    let limit = Duration::from_secs(5);
+    let brief = Duration::from_millis(1);
+    for (wait, in_time) in [(limit - brief, true), (limit + brief, false)] {
+        let (address, shutdown) = start(Config::new().header_time(limit)).await;
+        // The wait for the next head begins with the answer to this.
+        let (mut stream, _) = ask(&address, &request(1, 0)).await;
+        // The clock stands still until it is told to go on, whatever the sockets wait for.
+        tokio::time::pause();
+        let (go, gone) = std::sync::mpsc::channel::<()>();
+        let holding = tokio::task::spawn_blocking(move || gone.recv());
+        tokio::time::advance(wait).await;
+        if in_time {
+            stream
+                .write_all(request(1, 0).as_bytes())
+                .await
+                .expect("room");
+            assert_eq!(status(&mut stream).await, 400);
+        } else {
+            let mut rest = Vec::new();
+            let _ = stream.read_to_end(&mut rest).await;
+        }
+        drop(go);
+        assert!(holding.await.is_ok());
+        tokio::time::resume();
+        shutdown.close();
+    }
+}
+
+#[tokio::test]
 async fn each_connection_has_a_rate_of_its_own() {
     let limits = Limits::new().calls(Rate::per_second(0).burst(2));
     let (address, shutdown) = start(Config::new().limits(limits)).await;
