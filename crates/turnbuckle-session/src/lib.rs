@@ -91,6 +91,8 @@ pub use session::{Delivery, Received, Session};
 #[doc(hidden)]
 pub use speaks::{About, Speaks, Verbatim};
 #[doc(hidden)]
+pub use turnbuckle_wire::era::headers::mirrored_name;
+#[doc(hidden)]
 pub use turnbuckle_wire::era::{
     Body, Encoded, InvalidParamHeader, Judgement, ParamHeader, Params, Plain, Projected,
     RESULT_TYPE, ResultType, Structured, Target, code, is_complete, is_modern_error, judge,

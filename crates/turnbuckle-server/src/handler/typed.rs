@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use turnbuckle_session::{Handling, Method, caught, run_blocking};
+use turnbuckle_session::{Handling, Method, caught, mirrored_name, run_blocking};
 use turnbuckle_types::{Error, RawJson};
 
 use super::request::{Kept, Request};
@@ -156,8 +156,8 @@ fn finished<K: Kind, H: Handler<K, M>, M>(run: H::Run) -> Result<H::Output> {
 
 #[cold]
 fn warn_of<K: Kind>(context: &Context, held: Duration) {
-    let params = context.params();
-    let name = params.name.or(params.uri).and_then(RawJson::text);
+    let name = mirrored_name(K::METHOD, &context.params()).flatten();
+    let name = name.and_then(RawJson::text);
     let name = name.as_deref().unwrap_or_default();
     let held = held.as_millis();
     match K::ATTRIBUTE {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use turnbuckle_session::{Context as Call, Features, Method, Params};
+use turnbuckle_session::{Context as Call, Features, Method, Params, mirrored_name};
 use turnbuckle_types::{
     ClientCapabilities, ElicitParams, ElicitationCapability, Error, IncludeContext, InputRequest,
     InputRequests, InputRequired, Json, Map, RawJson, RootsCapability, SamplingCapability,
@@ -130,7 +130,9 @@ pub(crate) struct Target<'a> {
 
 impl<'a> Target<'a> {
     pub(crate) fn of(method: Method, params: &Params<'a>) -> Self {
-        let named = params.name.or(params.uri).and_then(RawJson::text);
+        // Other members may be there too, and say anything.
+        let named = mirrored_name(method, params).flatten();
+        let named = named.and_then(RawJson::text);
         Self {
             method: method.as_str(),
             name: named.unwrap_or_default(),

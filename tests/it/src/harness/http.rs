@@ -123,8 +123,11 @@ impl Http {
             if let Some(method) = message["method"].as_str() {
                 request = request.header(headers::METHOD, &*headers::encode_value(method));
             }
-            let name = params["name"].as_str().or(params["uri"].as_str());
-            if let Some(name) = name {
+            let named = match message["method"].as_str() {
+                Some("resources/read") => &params["uri"],
+                _ => &params["name"],
+            };
+            if let Some(name) = named.as_str() {
                 request = request.header(headers::NAME, &*headers::encode_value(name));
             }
         }

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Args, Context, Failure, NeedsInput, Prompt, Server, ServerBuilder, Tool};
+use turnbuckle_server::{
+    Args, Context, Failure, NeedsInput, Prompt, Reading, Resource, Server, ServerBuilder, Tool,
+};
 use turnbuckle_types::Principal;
 
 use crate::asking::{self, KINDS, form, good_answer, requests, said};
@@ -227,6 +229,35 @@ async fn state_of_another_request_is_refused() {
             text(&client.request("tools/call", same).await),
             "Ada, state of Bern"
         );
+    }
+}
+
+// requirement: 07ce33f9b422
+#[tokio::test(start_paused = true)]
+async fn state_of_another_resource_is_refused() {
+    let handler = async |reading: Reading, context: Context| {
+        let needs = NeedsInput::new().ask("name", form()).state(&reading.uri)?;
+        context.raw_answer("name").ok_or(needs)?;
+        Ok::<_, Failure>(context.state::<String>()?.unwrap_or_default())
+    };
+    let resource = Resource::builder("doc:{id}", "doc").handler(handler);
+    let server = Server::new("docs", "1").resource(resource).build().unwrap();
+    for case in Case::modern() {
+        let mut client = connect(case, &server).await;
+        // What names a resource is its URI, whatever else is there.
+        for name in [json!("same"), json!(5), Value::Null] {
+            let params = json!({"uri": "doc:a", "name": name});
+            let asked = client.request("resources/read", params.clone()).await;
+            let mut again = retry(&params, &asked["result"], |it| {
+                good_answer(&it.method, &it.params)
+            });
+            let answer = client.request("resources/read", again.clone()).await;
+            assert_eq!(said("resources/read", &answer), "doc:a", "{case}");
+            again["uri"] = "doc:b".into();
+            let answer = client.request("resources/read", again).await;
+            assert_eq!(code(&answer), -32602, "{case} {name}");
+            assert!(message(&answer).contains("requestState"), "{answer}");
+        }
     }
 }
 
