@@ -19,9 +19,10 @@ use crate::catalog::Item;
 use crate::completion::{self, Typing};
 use crate::context::Context;
 use crate::input::{Round, Target};
-use crate::name::check_uri;
-use crate::resource::Reading;
+use crate::name::{NameError, check_uri};
+use crate::resource::{Reading, TemplateEntry};
 use crate::subscription::{self, check_count};
+use crate::uri_template::{DecodedUri, Variables};
 
 impl Dispatch for Server {
     fn identity(&self) -> &Identity {
@@ -158,18 +159,29 @@ impl Server {
             let context = self.context(call, context, Method::ReadResource)?;
             return Ok(resource.read(uri.into_owned(), context));
         }
-        // What is registered was checked then.
-        check_uri(&uri)
-            .map_err(|error| Error::invalid_params(format!("the URI is malformed: {error}")))?;
-        let found = self
-            .0
-            .templates
-            .find(principal, |item| item.template.matches(&uri));
-        let (template, variables) =
-            found.ok_or_else(|| Error::resource_not_found(uri.clone().into_owned()))?;
+        let (template, variables) = self
+            .template_of(&uri, principal)
+            .map_err(|error| Error::invalid_params(format!("the URI is malformed: {error}")))?
+            .ok_or_else(|| Error::resource_not_found(uri.clone().into_owned()))?;
         template.access().check(principal)?;
         let context = self.context(call, context, Method::ReadResource)?;
         Ok(template.read(Reading::new(uri.into_owned(), variables), context))
+    }
+
+    /// The template that a URI is made by, of those that this principal sees, and what it is made
+    /// of. The URIs of what is registered were checked then; all others are here, which bounds the
+    /// work of looking.
+    fn template_of(
+        &self,
+        uri: &str,
+        principal: Option<&Principal>,
+    ) -> Result<Option<(Arc<TemplateEntry>, Variables)>, NameError> {
+        check_uri(uri)?;
+        let Some(uri) = DecodedUri::of(uri) else {
+            return Ok(None);
+        };
+        let matched = |item: &TemplateEntry| item.template.matches_decoded(&uri);
+        Ok(self.0.templates.find(principal, matched))
     }
 
     /// Whether there is something to be read at a URI, for this principal.
@@ -179,10 +191,8 @@ impl Server {
         if let Some(resource) = listed {
             return resource.access().check(principal).is_ok();
         }
-        self.0
-            .templates
-            .find(principal, |item| item.template.matches(uri))
-            .is_some_and(|(template, _)| template.access().check(principal).is_ok())
+        let found = self.template_of(uri, principal).ok().flatten();
+        found.is_some_and(|(template, _)| template.access().check(principal).is_ok())
     }
 
     fn subscribe(&self, call: Call<'_>, context: &Session) -> Result<Handling, Error> {
@@ -256,19 +266,15 @@ impl Server {
             }
             Reference::Resource(reference) => {
                 let uri = &reference.uri;
-                let template = self.0.templates.get(uri, context.principal()).or_else(|| {
-                    let matched = |item: &crate::resource::TemplateEntry| {
-                        item.template.matches(uri).map(drop)
-                    };
-                    self.0
-                        .templates
-                        .find(context.principal(), matched)
-                        .map(|(item, ())| item)
+                let principal = context.principal();
+                let template = self.0.templates.get(uri, principal).or_else(|| {
+                    let found = self.template_of(uri, principal).ok().flatten();
+                    found.map(|(template, _)| template)
                 });
                 let template = template.ok_or_else(|| {
                     Error::invalid_params(format!("Unknown resource template: {uri:.256}"))
                 })?;
-                template.access().check(context.principal())?;
+                template.access().check(principal)?;
                 if !template.template.variables().contains(&argument.as_str()) {
                     return Err(unknown_argument());
                 }

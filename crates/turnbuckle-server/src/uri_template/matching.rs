@@ -2,23 +2,19 @@
 //!
 //! From the last part of the template to the first, a table is filled: where a part that begins at
 //! a glyph of the URI ends, if the rest of the template matches from there. Which of several ends
-//! is taken is thereby decided without going back, in time bounded by template times URI.
+//! is taken is thereby decided without going back. What a `name=value` item at a glyph would be is
+//! found beforehand, in one pass from the end. So the work is bounded by template times URI, where an
+//! expression with names counts as long as the items that it may take.
 
 use std::ops::Range;
 
-use super::glyph::{Glyph, glyphs, is_unreserved};
-use super::{
-    Expression, MAX_MATCHED_URI, Modifier, Operator, Part, TemplateValue, Variable, Variables,
-};
+use super::glyph::{Glyph, is_unreserved};
+use super::{Expression, Modifier, Operator, Part, TemplateValue, Variable, Variables};
 
 /// The most items that one named expression takes from a URI.
 const MAX_ITEMS: usize = 128;
 
-pub(super) fn matches(parts: &[Part], uri: &str) -> Option<Variables> {
-    if uri.len() > MAX_MATCHED_URI {
-        return None;
-    }
-    let uri = glyphs(uri)?;
+pub(super) fn matches(parts: &[Part], uri: &[Glyph]) -> Option<Variables> {
     // Spares the table for most URIs that belong to another template.
     if let Some(Part::Literal(literal)) = parts.first()
         && !uri.starts_with(literal)
@@ -30,7 +26,7 @@ pub(super) fn matches(parts: &[Part], uri: &str) -> Option<Variables> {
         .find_map(|reading| {
             Matcher {
                 parts,
-                uri: &uri,
+                uri,
                 reading,
             }
             .run()
@@ -151,63 +147,73 @@ impl Matcher<'_> {
 
     /// The ends of an expression of `name=value` items: as many items as are its own, or none.
     fn named_ends(&self, expression: &Expression, rest: &[bool]) -> Vec<Option<usize>> {
+        let items = self.items(expression);
         let end_of = |at: usize| {
-            let end = self
-                .items(expression, at)
-                .last()
-                .map_or(at, |item| item.value.end);
+            let last = self.items_from(expression, &items, at).last();
+            let end = last.map_or(at, |item| item.value.end);
             [end, at].into_iter().find(|&end| rest[end])
         };
         (0..rest.len()).map(end_of).collect()
     }
 
-    /// The items of a named expression from `at` on.
-    fn items(&self, expression: &Expression, mut at: usize) -> Vec<Item> {
-        let mut items: Vec<Item> = Vec::new();
+    /// The item of a named expression that begins at each glyph, if one does.
+    fn items(&self, expression: &Expression) -> Vec<Option<Item>> {
+        let first = expression.operator.first();
         let separator = expression.operator.separator();
-        let mut opener = expression.operator.first();
-        while items.len() < MAX_ITEMS
-            && let (Some(first), Some(glyph)) = (opener, self.uri.get(at))
-            && glyph.is(first)
-        {
-            let name_end = self.run_from(at + 1, |g| g.is('=') || ends_item(g, separator));
-            let name = at + 1..name_end;
-            let value_start = match self.uri.get(name_end) {
-                Some(glyph) if glyph.is('=') => name_end + 1,
-                _ => name_end,
-            };
-            let value_end = self.run_from(value_start, |g| {
-                ends_item(g, separator) || self.reading == Reading::Strict && !written_plain(g)
-            });
-            let text = self.text(name.clone());
-            let Some(variable) = owner(expression, &text) else {
-                break;
-            };
-            let again = items
-                .iter()
-                .any(|item| self.uri[item.name.clone()] == self.uri[name.clone()]);
-            if again && variable.modifier != Modifier::Explode {
-                break;
+        let mut items = vec![None; self.uri.len()];
+        // Of an item that began before this glyph: the ends of its name and of its value.
+        let (mut name_end, mut value_end) = (self.uri.len(), self.uri.len());
+        let mut value = name_end..value_end;
+        for (at, &glyph) in self.uri.iter().enumerate().rev() {
+            step(1);
+            if glyph.is(separator) || first.is_some_and(|first| glyph.is(first)) {
+                let name = at + 1..name_end;
+                items[at] = owner(expression, &self.uri[name.clone()]).map(|owner| Item {
+                    owner,
+                    name,
+                    value: value.clone(),
+                });
             }
-            items.push(Item {
-                name,
-                value: value_start..value_end,
-            });
-            at = value_end;
-            opener = Some(separator);
+            let ends = ends_item(glyph, separator);
+            if ends {
+                (name_end, value) = (at, at..at);
+            } else if glyph.is('=') {
+                (name_end, value) = (at, at + 1..value_end);
+            }
+            if ends || self.reading == Reading::Strict && !written_plain(glyph) {
+                value_end = at;
+            }
         }
         items
     }
 
-    /// The first place from `at` on where `stops` is true, or the end.
-    fn run_from(&self, at: usize, stops: impl Fn(Glyph) -> bool) -> usize {
-        let rest = self.uri.get(at..).unwrap_or_default();
-        let length = rest
-            .iter()
-            .position(|&glyph| stops(glyph))
-            .unwrap_or(rest.len());
-        step(length);
-        at + length
+    /// The items that a named expression takes from `at` on.
+    fn items_from<'i>(
+        &'i self,
+        expression: &'i Expression,
+        items: &'i [Option<Item>],
+        mut at: usize,
+    ) -> impl Iterator<Item = &'i Item> {
+        let mut opener = expression.operator.first();
+        // A bit for each variable that has a value.
+        let mut taken = 0_u64;
+        let next = move || {
+            step(1);
+            let glyph = self.uri.get(at)?;
+            let item = items[at]
+                .as_ref()
+                .filter(|_| opener.is_some_and(|c| glyph.is(c)))?;
+            let own = 1 << item.owner;
+            let once = expression.variables[item.owner].modifier != Modifier::Explode;
+            if once && taken & own != 0 {
+                return None;
+            }
+            taken |= own;
+            at = item.value.end;
+            opener = Some(expression.operator.separator());
+            Some(item)
+        };
+        std::iter::from_fn(next).take(MAX_ITEMS)
     }
 
     /// Whether a glyph can be part of a value, separators aside.
@@ -292,18 +298,19 @@ impl Matcher<'_> {
         range: Range<usize>,
         found: &mut Vec<(&'e Variable, TemplateValue)>,
     ) {
-        let items = self.items(expression, range.start);
-        let pairs: Vec<(String, String)> = items
-            .into_iter()
-            .map(|item| (self.text(item.name), self.text(item.value)))
+        let items = self.items(expression);
+        let pairs: Vec<(usize, (String, String))> = self
+            .items_from(expression, &items, range.start)
+            .map(|item| {
+                let pair = (self.text(item.name.clone()), self.text(item.value.clone()));
+                (item.owner, pair)
+            })
             .collect();
-        for variable in &expression.variables {
+        for (index, variable) in expression.variables.iter().enumerate() {
             let mut own = pairs
                 .iter()
-                .filter(|(name, _)| {
-                    owner(expression, name).is_some_and(|o| o.name == variable.name)
-                })
-                .cloned()
+                .filter(|(owner, _)| *owner == index)
+                .map(|(_, pair)| pair.clone())
                 .peekable();
             if own.peek().is_none() {
                 continue;
@@ -321,7 +328,10 @@ impl Matcher<'_> {
 }
 
 /// One `name=value` of a URI.
+#[derive(Clone)]
 struct Item {
+    /// The index of the variable that it belongs to.
+    owner: usize,
     name: Range<usize>,
     value: Range<usize>,
 }
@@ -374,14 +384,19 @@ impl Shape {
     }
 }
 
-/// The variable that an item of this name belongs to: the one so called, else an exploded one,
-/// whose map may have any names.
-fn owner<'e>(expression: &'e Expression, name: &str) -> Option<&'e Variable> {
+/// The index of the variable that an item of this name belongs to: the one so called, else an
+/// exploded one, whose map may have any names.
+fn owner(expression: &Expression, name: &[Glyph]) -> Option<usize> {
+    let so_called = |variable: &Variable| {
+        step(1 + variable.name.len().min(name.len()));
+        let name = name.iter().map(|glyph| glyph.character);
+        variable.name.chars().eq(name)
+    };
     let mut variables = expression.variables.iter();
-    variables
-        .clone()
-        .find(|variable| *variable.name == *name)
-        .or_else(|| variables.find(|v| v.modifier == Modifier::Explode && !name.is_empty()))
+    variables.position(so_called).or_else(|| {
+        let mut variables = expression.variables.iter();
+        variables.position(|v| v.modifier == Modifier::Explode && !name.is_empty())
+    })
 }
 
 fn written_plain(glyph: Glyph) -> bool {

@@ -14,7 +14,7 @@ mod variables;
 use std::fmt;
 use std::str::FromStr;
 
-use glyph::Glyph;
+use glyph::{Glyph, glyphs};
 pub use parse::TemplateError;
 pub use variables::{TemplateValue, Variables};
 
@@ -24,7 +24,7 @@ const MAX_TEMPLATE: usize = 2048;
 /// The most expressions that a template can have.
 const MAX_EXPRESSIONS: usize = 32;
 
-/// The most variables that a template can have, counting each mention.
+/// The most variables that a template can have, counting each mention: as many as a `u64` has bits.
 const MAX_VARIABLES: usize = 64;
 
 /// The longest URI that any template matches, in bytes.
@@ -46,6 +46,18 @@ const MAX_MATCHED_URI: usize = 8 * 1024;
 pub struct UriTemplate {
     text: Box<str>,
     parts: Vec<Part>,
+}
+
+/// A URI that templates can be held against.
+pub(crate) struct DecodedUri(Vec<Glyph>);
+
+impl DecodedUri {
+    /// `None` if no template matches it.
+    pub(crate) fn of(uri: &str) -> Option<Self> {
+        (uri.len() <= MAX_MATCHED_URI)
+            .then(|| glyphs(uri).map(Self))
+            .flatten()
+    }
 }
 
 #[derive(Clone)]
@@ -189,11 +201,17 @@ impl UriTemplate {
     /// `{x}` and `{+x}` are not empty; values of `{+x}` and `{#x}` hold no `%`.
     ///
     /// A value is text from a stranger: it may hold `..`, or a `/` that was percent-encoded. Check
-    /// it before it becomes a part of a path. The work is bounded by the length of the template
-    /// times that of the URI, which is at most 8 KiB.
+    /// it before it becomes a part of a path. A URI of more than 8 KiB matches nothing, and of
+    /// parameters an expression takes 128 at most. The work is bounded by the length of the URI
+    /// times that of the template, where an expression with parameters counts 128 more.
     #[must_use]
     pub fn matches(&self, uri: &str) -> Option<Variables> {
-        matching::matches(&self.parts, uri)
+        self.matches_decoded(&DecodedUri::of(uri)?)
+    }
+
+    /// The same for a URI that is held against many templates.
+    pub(crate) fn matches_decoded(&self, uri: &DecodedUri) -> Option<Variables> {
+        matching::matches(&self.parts, &uri.0)
     }
 
     fn expressions(&self) -> impl Iterator<Item = &Expression> {

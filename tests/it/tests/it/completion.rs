@@ -119,6 +119,27 @@ async fn an_unknown_reference_is_32602() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_reference_is_a_template_or_a_uri() {
+    let of_length = |bytes: usize| format!("note:{}/1", "x".repeat(bytes - 7));
+    for case in Case::all() {
+        let mut client = Client::connect(case, &server()).await;
+        for (uri, known) in [
+            ("note:{id}/{page}".to_owned(), true),
+            (of_length(2048), true),
+            (of_length(2049), false),
+            ("note:é/1".to_owned(), false),
+            ("note:%4/1".to_owned(), false),
+        ] {
+            let argument = json!({"name": "id", "value": "1"});
+            let params = json!({"ref": of_template(&uri), "argument": argument});
+            let answer = client.request("completion/complete", params).await;
+            assert_eq!(answer.get("result").is_some(), known, "{case} {uri:.16}");
+            assert!(known || code(&answer) == -32602, "{case} {uri:.16}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_hundred_suggestions_are_sent_and_the_rest_is_counted() {
     for case in Case::all() {
         let mut client = Client::connect(case, &server()).await;

@@ -455,3 +455,36 @@ async fn what_one_may_follow_is_bounded() {
         );
     }
 }
+
+/// A URI of so many bytes.
+fn of_length(bytes: usize) -> String {
+    format!("r:{}", "x".repeat(bytes - 2))
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_uri_is_not_followed() {
+    let read = async |_: Reading, _: Context| "";
+    let server = Server::new("s", "1")
+        .resource(Resource::builder("r:{x}", "r").handler(read))
+        .build()
+        .unwrap();
+    let bad = [of_length(2049), "r:é".to_owned(), "r:%4".to_owned()];
+    for case in Case::modern() {
+        let mut client = Client::connect(case, &server).await;
+        let mut uris = bad.to_vec();
+        uris.push(of_length(2048));
+        let (_, honoured) = listen(&mut client, json!({"resourceSubscriptions": uris})).await;
+        let good = json!({"resourceSubscriptions": [of_length(2048)]});
+        assert_eq!(honoured, good, "{case}");
+    }
+    for case in Case::legacy() {
+        let mut client = Client::connect(case, &server).await;
+        for uri in &bad {
+            let params = json!({"uri": uri});
+            let answer = client.request("resources/subscribe", params).await;
+            assert_eq!(code(&answer), -32002, "{case}");
+        }
+        let params = json!({"uri": of_length(2048)});
+        result(&client.request("resources/subscribe", params).await);
+    }
+}

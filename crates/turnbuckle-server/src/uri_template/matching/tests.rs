@@ -1,6 +1,6 @@
 use std::cell::Cell;
 
-use super::super::UriTemplate;
+use super::super::{MAX_MATCHED_URI, UriTemplate};
 use super::*;
 use proptest::prelude::*;
 
@@ -132,6 +132,13 @@ fn what_is_no_uri_matches_nothing() {
     assert!(template("a:{x}").matches(&(longest + "x")).is_none());
 }
 
+/// What matching a URI takes.
+fn steps(template: &UriTemplate, uri: &str) -> usize {
+    STEPS.set(0);
+    let _ = template.matches(uri);
+    STEPS.get()
+}
+
 #[test]
 fn the_work_is_bounded_by_template_times_uri() {
     for (text, uri) in [
@@ -144,27 +151,37 @@ fn the_work_is_bounded_by_template_times_uri() {
         ("{?a,b}{&c}{&d*}{&e*}!", "?a=&&&&".repeat(146)),
         ("aaaaaaaaaaaaaaaa{x}aaaaaaaaaaaaaaaa!", "a".repeat(1024)),
     ] {
-        STEPS.set(0);
-        assert_eq!(template(text).matches(&uri), None, "{text}");
-        let bound = 2 * MAX_ITEMS * (text.len() + 1) * (uri.len() + 1);
-        let steps = STEPS.get();
+        let template = template(text);
+        assert_eq!(template.matches(&uri), None, "{text}");
+        let named = text.matches(['?', ';', '&']).count();
+        let bound = 2 * (text.len() + 1 + named * MAX_ITEMS) * (uri.len() + 1);
+        let steps = steps(&template, &uri);
         assert!(steps > uri.len() && steps < bound, "{text}: {steps} steps");
     }
 }
 
 #[test]
 fn twice_the_uri_is_twice_the_work() {
-    let steps = |length: usize| {
-        STEPS.set(0);
-        let _ = template("{+a}{b}{+c}{/d*}{.e,f}!").matches(&"a/".repeat(length));
-        STEPS.get()
-    };
-    assert!(
-        steps(2048) <= 2 * steps(1024) + 100,
-        "{} {}",
-        steps(1024),
-        steps(2048)
-    );
+    for (text, start, unit) in [
+        ("{+a}{b}{+c}{/d*}{.e,f}!", "", "a/"),
+        ("repo://{owner}/{+path}{?rev}", "repo://", "?"),
+        ("repo://{owner}/{+path}{?rev}", "repo://a/", "?rev="),
+        ("x:{+path}{?rev,other*}", "x:", "?="),
+        ("x:{+path}{;rev}", "x:", ";rev="),
+        ("x:{+path}{&any*}", "x:", "&a"),
+        ("x:{+path}{&any*}", "x:", "&ab=c=&d"),
+    ] {
+        let template = template(text);
+        let steps = |length: usize| {
+            let uri = start.to_owned() + &unit.repeat((length - start.len()) / unit.len());
+            steps(&template, &uri)
+        };
+        let (half, whole) = (steps(MAX_MATCHED_URI / 2), steps(MAX_MATCHED_URI));
+        assert!(half > MAX_MATCHED_URI / 2, "{text} {unit}: {half}");
+        // The last items of a URI have less behind them than an expression may take.
+        let most = 2 * half + MAX_ITEMS * MAX_ITEMS;
+        assert!(whole <= most, "{text} {unit}: {half} {whole}");
+    }
 }
 
 proptest! {
