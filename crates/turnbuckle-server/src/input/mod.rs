@@ -37,7 +37,7 @@ pub use state::{Key, KeyRing, NoRandomness};
 /// the state expires: what must happen once has to be guarded by the handler itself.
 ///
 /// Specification: basic/patterns/mrtr (2026-07-28).
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 #[must_use]
 pub struct NeedsInput {
     pub(crate) requests: InputRequests,
@@ -100,6 +100,17 @@ impl NeedsInput {
             ));
         }
         Ok(())
+    }
+}
+
+/// Says nothing of what is asked and kept.
+impl fmt::Debug for NeedsInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<&str> = self.requests.iter().map(|(key, _)| key).collect();
+        f.debug_struct("NeedsInput")
+            .field("requests", &keys)
+            .field("has_state", &self.state.is_some())
+            .finish_non_exhaustive()
     }
 }
 

@@ -2,6 +2,7 @@
 //! sends out.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,7 +23,7 @@ use super::{NeedsInput, check_target};
 const MAX_RESPONSES: usize = 1024;
 
 /// What one round of a request knows.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Round {
     answers: Map<Json>,
     state: Option<Json>,
@@ -91,6 +92,17 @@ impl Round {
 
     pub(crate) fn state(&self) -> Option<&Json> {
         self.state.as_ref()
+    }
+}
+
+/// Says nothing of what was answered and kept.
+impl fmt::Debug for Round {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Round")
+            .field("answers", &self.answers.len())
+            .field("has_state", &self.state.is_some())
+            .field("journal", &self.journal)
+            .finish_non_exhaustive()
     }
 }
 
@@ -346,5 +358,33 @@ fn need(needed: &mut ClientCapabilities, request: &InputRequest, features: &Feat
             needed.roots.get_or_insert_with(RootsCapability::new);
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_answered_and_kept_is_not_in_a_log() {
+        let json = |text: &str| serde_json::from_str::<Json>(text).unwrap();
+        let mut answers = Map::new();
+        answers.insert(
+            "name",
+            json(r#"{"action":"accept","content":{"name":"Ada"}}"#),
+        );
+        let round = Round::default().next(answers, Some(json(r#""a secret""#)));
+        assert!(round.answer("name").is_some());
+        let needs = NeedsInput::new().ask("name", super::super::Roots);
+        let needs = needs.state("a secret").unwrap();
+        let shown = format!("{round:?} {round:#?} {needs:?} {needs:#?}");
+        assert!(
+            !shown.contains("Ada") && !shown.contains("secret"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("answers: 1") && shown.contains("\"name\""),
+            "{shown}"
+        );
     }
 }
