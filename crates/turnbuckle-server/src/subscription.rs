@@ -143,13 +143,15 @@ impl Hub {
         }
     }
 
-    /// Lets a feed hear of a resource no more.
+    /// Lets a feed hear of a resource no more, nor of what it has not read yet: what is unread is
+    /// bounded by what is followed.
     pub(crate) fn unsubscribe(&self, feed: &Arc<Feed>, uri: &str) {
         let mut subscribers = self.subscribers();
         let Some(feeds) = subscribers.by_uri.get_mut(uri) else {
             return;
         };
         let removed = feeds.remove(feed);
+        feed.forget(uri);
         if feeds.0.is_empty() {
             subscribers.by_uri.remove(uri);
             slim(&mut subscribers.by_uri);
@@ -311,6 +313,21 @@ mod tests {
         hub.unsubscribe(&two, "a");
         hub.tell(&a());
         assert_eq!((news(&two), hub.followed(&two)), (vec![], 0));
+    }
+
+    #[test]
+    fn what_is_unread_is_of_what_is_followed() {
+        let hub = Hub::default();
+        let feed = Arc::new(Feed::new());
+        let change = |uri: &str| Change::Resource(uri.into());
+        for uri in ["stays", "a", "b"] {
+            hub.subscribe(&feed, change(uri));
+            hub.tell(&change(uri));
+        }
+        for uri in ["a", "b"] {
+            hub.unsubscribe(&feed, uri);
+        }
+        assert_eq!(news(&feed), [change("stays")]);
     }
 
     #[test]

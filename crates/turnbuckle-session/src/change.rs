@@ -110,6 +110,11 @@ impl Feed {
         }
     }
 
+    /// Takes back what is unread of a resource.
+    pub fn forget(&self, uri: &str) {
+        self.state().resources.remove(uri);
+    }
+
     /// No more news: what is unread is dropped.
     pub fn close(&self) {
         let mut state = self.state();
