@@ -11,7 +11,7 @@ use turnbuckle_types::{CompleteResult, Completion, Map, Number};
 use crate::context::Context;
 use crate::error::BuildError;
 use crate::extract::{Declare, Needs};
-use crate::failure::{Failure, Kind as Kinds, Result};
+use crate::failure::{Failure, Result};
 use crate::handler::{Callable, Handler, Kind, Maker, Request, Returns, maker};
 use crate::schema::Intake;
 use crate::scope::Scope;
@@ -66,15 +66,8 @@ where
     E: Into<Failure> + Send + 'static,
 {
     fn reply(self, (): &(), _: Option<&str>) -> Result<Reply> {
-        match self.map_err(Into::into) {
-            Ok(values) => Ok(Reply::complete(cut(values))),
-            Err(failure) => Err(match failure.into_kind() {
-                Kinds::Protocol(error) => error.into(),
-                Kinds::Told(message) => Failure::new(message),
-                Kinds::Arguments(error) => Failure::arguments(error),
-                Kinds::Input(_) => Failure::new("a completion cannot ask for input"),
-            }),
-        }
+        let values = self.map_err(Into::<Failure>::into)?;
+        Ok(Reply::complete(cut(values)))
     }
 }
 

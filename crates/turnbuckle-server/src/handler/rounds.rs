@@ -21,11 +21,44 @@ pub(crate) trait Again: Send + Sync + 'static {
     /// Runs it with the parameters that the request came with.
     fn again(self: Arc<Self>, context: Context) -> Run;
 
-    /// Whether its failures are told to a model, inside a result.
-    fn tells(&self) -> bool;
+    /// What its failures come to.
+    fn terms(&self) -> Terms;
+}
 
-    /// The method that it answers: its rounds are bound to that, and to what the request names.
-    fn method(&self) -> Method;
+/// What failures come to that answer requests of one kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    /// The method: rounds are bound to that, and to what the request names.
+    method: Method,
+    /// Whether failures are told to a model, inside a result.
+    tells: bool,
+}
+
+impl Terms {
+    pub(crate) fn of<K: super::Kind>() -> Self {
+        Self {
+            method: K::METHOD,
+            tells: K::TELLS,
+        }
+    }
+
+    /// Whether the client can be asked for input first.
+    ///
+    /// Specification: basic/patterns/mrtr, "Supported Requests" (2026-07-28).
+    fn may_ask(self) -> bool {
+        matches!(
+            self.method,
+            Method::CallTool | Method::GetPrompt | Method::ReadResource
+        )
+    }
+
+    /// Why the client is not asked.
+    fn cannot_ask(self) -> Reply {
+        Reply::Error(Error::internal(match self.may_ask() {
+            true => "only a handler can ask its client",
+            false => "a completion cannot ask for input",
+        }))
+    }
 }
 
 /// A first run under way becomes the answer to its request: `finish` makes its reply of what it came
@@ -42,7 +75,7 @@ where
     // What does not ask is not watched, and pays nothing for it.
     if context.asking_round().is_none() {
         return Handling::Pending(Box::pin(async move {
-            let tells = handler.tells();
+            let tells = handler.terms().tells;
             let mut first = pin!(first);
             let output = poll_fn(|cx| poll_caught(first.as_mut(), cx)).await;
             let reply = output.and_then(|output| caught(|| finish(output)));
@@ -54,7 +87,7 @@ where
     }
     Handling::Pending(Box::pin(async move {
         let first = async move { finish(first.await) };
-        match watched(&context, told_of(handler.tells(), first)).await {
+        match watched(&context, told_of(handler.terms().tells, first)).await {
             Ok(reply) => admitted(reply, &context),
             Err(failure) => Box::pin(settle(handler, context, failure)).await,
         }
@@ -115,16 +148,15 @@ pub(super) fn admitted(reply: Reply, context: &Context) -> Reply {
 /// What a failure comes to: an error, an error result, or another round.
 async fn settle(handler: Arc<dyn Again>, mut context: Context, mut failure: Failure) -> Reply {
     let most = context.server().rounds().max;
+    let terms = handler.terms();
     for asked in 0.. {
         let mut needs = match failure.into_kind() {
-            Kind::Told(message) => return told(&*handler, message),
-            Kind::Arguments(error) => return misused(&*handler, &context, &error),
-            Kind::Input(needs) => *needs,
-            Kind::Protocol(error) => return refused(&*handler, &context, error),
+            Kind::Input(needs) if terms.may_ask() => *needs,
+            kind => return failed(kind, terms, &context),
         };
         if let Some(error) = needs.take_unable() {
             return if context.is_legacy() {
-                unable(&*handler, error)
+                unable(terms, error)
             } else {
                 Reply::Error(error)
             };
@@ -133,44 +165,54 @@ async fn settle(handler: Arc<dyn Again>, mut context: Context, mut failure: Fail
             return Reply::Error(error);
         }
         if !context.is_legacy() {
-            return ask_modern(&*handler, &context, needs);
+            return ask_modern(terms, &context, needs);
         }
         if asked == most {
             break;
         }
         let answers = match input::ask_legacy(context.call(), &needs.requests).await {
             Ok(answers) => answers,
-            Err(input::NoAnswer::Unable(error)) => return unable(&*handler, error),
-            Err(input::NoAnswer::Failed(error)) => return told(&*handler, error.to_string()),
+            Err(input::NoAnswer::Unable(error)) => return unable(terms, error),
+            Err(input::NoAnswer::Failed(error)) => return told(terms, error.to_string()),
         };
         let round = match context.round() {
             Some(round) => round.next(answers, needs.state),
             None => Round::default().next(answers, needs.state),
         };
         context = context.in_round(round);
-        let run = told_of(handler.tells(), handler.clone().again(context.clone()));
+        let run = told_of(terms.tells, handler.clone().again(context.clone()));
         failure = match watched(&context, run).await {
             Ok(reply) => return admitted(reply, &context),
             Err(failure) => failure,
         };
     }
     told(
-        &*handler,
+        terms,
         format!("the request asked its client more than {most} times"),
     )
 }
 
-fn ask_modern(handler: &dyn Again, context: &Context, needs: NeedsInput) -> Reply {
+/// What a failure comes to that nobody can be asked for, of a handler or of a layer around it.
+pub(crate) fn failed(failure: Kind, terms: Terms, context: &Context) -> Reply {
+    match failure {
+        Kind::Told(message) => told(terms, message),
+        Kind::Arguments(error) => misused(terms, context, &error),
+        Kind::Protocol(error) => refused(terms, context, error),
+        Kind::Input(_) => terms.cannot_ask(),
+    }
+}
+
+fn ask_modern(terms: Terms, context: &Context, needs: NeedsInput) -> Reply {
     let rounds = context.server().rounds();
-    let target = Target::of(handler.method(), &context.params());
+    let target = Target::of(terms.method, &context.params());
     match rounds.seal(needs, context.round(), &target, context.call()) {
         Ok(required) => Reply::NeedsInput(Box::new(Projected(required))),
         Err(error) => Reply::Error(error),
     }
 }
 
-fn told(handler: &dyn Again, message: String) -> Reply {
-    if handler.tells() {
+fn told(terms: Terms, message: String) -> Reply {
+    if terms.tells {
         Reply::complete(CallToolResult::error(message))
     } else {
         Reply::Error(Error::internal(message))
@@ -178,8 +220,8 @@ fn told(handler: &dyn Again, message: String) -> Reply {
 }
 
 /// Bad arguments are told to the model, so that it can do better; elsewhere they are an error.
-fn misused(handler: &dyn Again, context: &Context, error: &ArgumentError) -> Reply {
-    if !handler.tells() {
+fn misused(terms: Terms, context: &Context, error: &ArgumentError) -> Reply {
+    if !terms.tells {
         return Reply::Error(Error::invalid_params(error.to_string()));
     }
     let name = context
@@ -192,11 +234,11 @@ fn misused(handler: &dyn Again, context: &Context, error: &ArgumentError) -> Rep
 }
 
 /// A legacy client cannot be asked that: a model may find another way, a user has to be told.
-fn unable(handler: &dyn Again, error: Error) -> Reply {
+fn unable(terms: Terms, error: Error) -> Reply {
     if *error.kind() == ErrorKind::Internal {
         // The handler's own fault, whatever the client can do.
         Reply::Error(error)
-    } else if handler.tells() {
+    } else if terms.tells {
         Reply::complete(CallToolResult::error(error.message()))
     } else {
         Reply::Error(Error::invalid_params(error.message()))
@@ -205,13 +247,16 @@ fn unable(handler: &dyn Again, error: Error) -> Reply {
 
 /// An error of the protocol. One that wants URLs to be visited first is an error where the revision
 /// has one, questions in the modern era, something to be told elsewhere.
-fn refused(handler: &dyn Again, context: &Context, error: Error) -> Reply {
+fn refused(terms: Terms, context: &Context, error: Error) -> Reply {
     let ErrorKind::UrlElicitationRequired(urls) = error.kind() else {
         return Reply::Error(error);
     };
+    if !terms.may_ask() {
+        return terms.cannot_ask();
+    }
     if context.features().url_required_error {
         if !context.client_capabilities().supports_elicitation_url() {
-            return unable(handler, error);
+            return unable(terms, error);
         }
         return match input::name_urls(urls.clone()) {
             Ok(urls) => Reply::Error(Error::url_elicitation_required(urls, error.message())),
@@ -220,7 +265,7 @@ fn refused(handler: &dyn Again, context: &Context, error: Error) -> Reply {
     }
     if context.is_legacy() {
         let links: Vec<&str> = urls.iter().map(|url| url.url.as_str()).collect();
-        return told(handler, format!("{}: {}", error.message(), links.join(" ")));
+        return told(terms, format!("{}: {}", error.message(), links.join(" ")));
     }
     let needs = urls
         .iter()
@@ -228,5 +273,5 @@ fn refused(handler: &dyn Again, context: &Context, error: Error) -> Reply {
         .fold(NeedsInput::new(), |needs, (at, url)| {
             needs.ask(&format!("url{}", at + 1), ElicitParams::Url(url.clone()))
         });
-    ask_modern(handler, context, needs)
+    ask_modern(terms, context, needs)
 }

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use turnbuckle_session::{Handling, Method, caught, mirrored_name, run_blocking};
+use turnbuckle_session::{Handling, caught, mirrored_name, run_blocking};
 use turnbuckle_types::{Error, RawJson};
 
 use super::request::{Kept, Request};
-use super::rounds::{Again, Run, admitted, handling, panicked};
+use super::rounds::{Again, Run, Terms, admitted, handling, panicked};
 use super::{Handler, InPlace, Kind, Returns};
 use crate::context::Context;
 use crate::extract::{Incoming, States, Subject};
@@ -223,11 +223,7 @@ impl<K: Kind, H: Handler<K, M>, M: 'static> Again for Typed<K, H, M> {
         })
     }
 
-    fn tells(&self) -> bool {
-        K::TELLS
-    }
-
-    fn method(&self) -> Method {
-        K::METHOD
+    fn terms(&self) -> Terms {
+        Terms::of::<K>()
     }
 }

@@ -8,9 +8,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
-    Args, Context, Extension, Failure, NeedsInput, Prompt, Result, Server, Tool, Typing,
+    Args, Context, Extension, Extract, Failure, Incoming, NeedsInput, Prompt, Result, Server, Tool,
+    Typing,
 };
-use turnbuckle_types::{CompleteParams, CompleteResult, Request};
+use turnbuckle_types::{CompleteParams, CompleteResult, Error, Request};
 
 use crate::asking::{self, form, good_answer, requests, said, url};
 use crate::support::{
@@ -168,6 +169,64 @@ async fn only_three_methods_may_need_input() {
         let answer = client.request("example/probe", params).await;
         assert_eq!(code(&answer), -32603, "{case}");
         assert!(message(&answer).contains("input"), "{case}: {answer}");
+    }
+}
+
+/// A parameter that asks before its handler begins.
+struct Named;
+
+impl Extract for Named {
+    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+        incoming.context().ask("name", form())?;
+        Ok(Self)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only the names are of interest")]
+struct Place {
+    street: String,
+    city: String,
+    country: String,
+}
+
+// requirement: 48c3bc054aef
+#[tokio::test(start_paused = true)]
+async fn a_completion_asks_for_nothing() {
+    let server = Server::new("s", "1")
+        .prompt(
+            Prompt::builder("p")
+                .handler(async |Args(_): Args<Place>, _: Context| String::new())
+                .complete("street", async |_: Typing, _: Named| Vec::<String>::new())
+                .complete("city", async |_: Typing| {
+                    Err::<Vec<String>, _>(Error::url_elicitation_required([url()], "first"))
+                })
+                .complete(
+                    "country",
+                    |_: Typing, context: Context| -> Result<Vec<String>> {
+                        context.ask("name", form())?;
+                        Ok(Vec::new())
+                    },
+                ),
+        )
+        .build()
+        .unwrap();
+    for case in Case::all() {
+        let mut client = connect(case, &server).await;
+        for argument in ["street", "city", "country"] {
+            let params = json!({
+                "ref": {"type": "ref/prompt", "name": "p"},
+                "argument": {"name": argument, "value": ""},
+            });
+            let answer = client.request("completion/complete", params).await;
+            assert_eq!(code(&answer), -32603, "{case} {argument}: {answer}");
+            let message = message(&answer);
+            assert!(
+                message.contains("a completion cannot ask"),
+                "{case}: {message}"
+            );
+        }
+        assert_eq!(client.messages().await, [Value::Null; 0], "{case}");
     }
 }
 
