@@ -45,10 +45,14 @@ impl Context {
         }
     }
 
-    /// This request, for a handler that may ask its client in the middle.
+    /// This request, for one run of a handler that may ask its client in the middle.
     pub(crate) fn asking(mut self) -> Self {
         let legacy = self.is_legacy();
-        self.round.get_or_insert_default().asking(legacy);
+        let round = match self.round() {
+            Some(recorded) => recorded.asking(legacy),
+            None => Round::default().asking(legacy),
+        };
+        self.round = Some(Arc::new(round));
         self
     }
 

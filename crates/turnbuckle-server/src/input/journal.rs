@@ -40,25 +40,31 @@ pub(crate) enum Standing {
 impl Journal {
     /// The journal of the next run for the same legacy client.
     pub(crate) fn next(&self) -> Self {
+        self.of_record(true, |entry| entry.answer.is_some())
+    }
+
+    /// What is recorded here, for another run of the same round.
+    pub(crate) fn again(&self, legacy: bool) -> Self {
+        self.of_record(legacy, |_| true)
+    }
+
+    /// A journal with these of the questions, none of which is asked yet.
+    fn of_record(&self, legacy: bool, keep: impl Fn(&&Entry) -> bool) -> Self {
         let book = self.lock();
-        let answered = |entry: &&Entry| entry.answer.is_some();
-        let again = |entry: &Entry| Entry {
+        let unasked = |entry: &Entry| Entry {
             asked: None,
             waiter: None,
             ..entry.clone()
         };
         Self(Mutex::new(Book {
-            legacy: book.legacy,
+            round: book.round,
+            legacy,
             secret: book.secret.clone(),
-            entries: book.entries.iter().filter(answered).map(again).collect(),
+            entries: book.entries.iter().filter(keep).map(unasked).collect(),
             put: book.put,
             kept: book.kept.clone(),
             ..Book::default()
         }))
-    }
-
-    pub(crate) fn of_legacy(&self) {
-        self.lock().legacy = true;
     }
 
     /// A question is asked: under this key, or else under one that is made for it. Returns the key.

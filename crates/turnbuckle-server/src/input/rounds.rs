@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,7 +31,7 @@ pub(crate) struct Round {
     /// What was asked by an [`Ask`](super::Ask).
     journal: Journal,
     /// Whether the handler has one.
-    asks: AtomicBool,
+    asks: bool,
     /// Whether it came with answers alone, without what an earlier round sealed.
     unsealed: bool,
 }
@@ -43,16 +42,21 @@ impl Round {
         params.input_responses.is_none() && params.request_state.is_none()
     }
 
-    /// The handler may ask in the middle.
-    pub(crate) fn asking(&self, legacy: bool) {
-        self.asks.store(true, Ordering::Relaxed);
-        if legacy {
-            self.journal.of_legacy();
+    /// The same round for one run of a handler that may ask in the middle: with a journal of its
+    /// own, since a layer may repeat the call.
+    pub(crate) fn asking(&self, legacy: bool) -> Self {
+        Self {
+            answers: self.answers.clone(),
+            state: self.state.clone(),
+            used: Mutex::default(),
+            journal: self.journal.again(legacy),
+            asks: true,
+            unsealed: self.unsealed,
         }
     }
 
     pub(crate) fn asks(&self) -> bool {
-        self.asks.load(Ordering::Relaxed)
+        self.asks
     }
 
     pub(crate) fn journal(&self) -> &Journal {
@@ -70,7 +74,7 @@ impl Round {
             state,
             used: Mutex::default(),
             journal: self.journal.next(),
-            asks: AtomicBool::new(self.asks()),
+            asks: self.asks,
             unsealed: false,
         }
     }

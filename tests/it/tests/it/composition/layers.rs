@@ -2,22 +2,25 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context as Task, Poll};
 use std::time::Duration;
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use tower::limit::ConcurrencyLimitLayer;
 use tower::timeout::TimeoutLayer;
 use tower_layer::Layer;
 use tower_service::Service;
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::service::{Answer, Call, CallService, ItemKind};
-use turnbuckle_server::{Context, Failure, Group, Prompt, Resource, Server, Tool};
+use turnbuckle_server::{Ask, Context, Failure, Group, Prompt, Resource, Server, Tool};
 use turnbuckle_types::{BooleanSchema, ElicitParams, ElicitationSchema};
 
 use super::policy::Busy;
-use crate::support::{able, call, connect_able, converse, message, result, text, told};
+use crate::support::{Question, able, call, connect_able, converse, message, result, text, told};
 
 /// Notes what passes it, in and out, in one list with others.
 #[derive(Clone)]
@@ -284,5 +287,86 @@ async fn questions_to_the_client_pass_layers_and_turns() {
         assert_eq!((text(&answer), asked.len()), ("Accept", 1), "{case}");
         assert_eq!(result(&answer)["isError"], json!(null), "{case}");
         assert!(!list.lock().unwrap().is_empty());
+    }
+}
+
+/// A layer made of a function of the call and of what it is passed on to.
+#[derive(Clone)]
+struct With<F>(F, CallService);
+
+fn with<F: Clone>(function: F) -> impl Layer<CallService, Service = With<F>> {
+    tower_layer::layer_fn(move |inner| With(function.clone(), inner))
+}
+
+impl<F, Fut> Service<Call> for With<F>
+where
+    F: Fn(Call, CallService) -> Fut,
+    Fut: Future<Output = Result<Answer, Failure>> + Send + 'static,
+{
+    type Response = Answer;
+    type Error = Failure;
+    type Future = Fut;
+
+    fn poll_ready(&mut self, _: &mut Task<'_>) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: Call) -> Fut {
+        self.0(call, self.1.clone())
+    }
+}
+
+async fn pass(call: Call, mut inner: CallService) -> Answer {
+    inner
+        .call(call)
+        .await
+        .unwrap_or_else(|never| match never {})
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Go {
+    go: bool,
+}
+
+fn go(_: &Question) -> Value {
+    json!({"action": "accept", "content": {"go": true}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_layer_may_repeat_a_call_in_any_round() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    let asks = move |ask: Ask| {
+        let counted = counted.clone();
+        async move {
+            let once = ask.once("once", async { Ok(5) }).await?;
+            for question in ["First?", "Second?"] {
+                ask.form::<Go>(question).await?;
+            }
+            match counted.fetch_add(1, Ordering::Relaxed) {
+                0 => Err(Failure::new("busy")),
+                _ => Ok(format!("gone {once}")),
+            }
+        }
+    };
+    let twice = with(async |call: Call, inner: CallService| {
+        let answer = pass(call.clone(), inner.clone()).await;
+        Ok(match answer.is_error() {
+            true => pass(call, inner).await,
+            false => answer,
+        })
+    });
+    let server = Server::new("s", "1")
+        .layer(twice)
+        .tool(Tool::builder("asks").handler(asks))
+        .build()
+        .unwrap();
+    for case in Case::modern() {
+        runs.store(0, Ordering::Relaxed);
+        let mut client = connect_able(case, &server, able(case.revision)).await;
+        let params = json!({"name": "asks", "arguments": {}});
+        let (answer, asked) = converse(&mut client, "tools/call", params, go).await;
+        assert_eq!((text(&answer), asked.len()), ("gone 5", 2), "{case}");
+        assert_eq!(runs.load(Ordering::Relaxed), 2, "{case}");
     }
 }
