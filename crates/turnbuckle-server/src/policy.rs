@@ -7,7 +7,7 @@ use std::time::Duration;
 use turnbuckle_session::{Handling, Reply};
 
 use crate::failure::Failure;
-use crate::handler::{Callable, Kind, Request, told};
+use crate::handler::{Callable, Kind, Request, Terms, told};
 use crate::service::{Around, ItemKind, Layered};
 use crate::turns::{InTurn, Turns};
 
@@ -72,7 +72,7 @@ pub(crate) fn guarded<K: Kind>(
     if !layers.is_empty()
         && let Some(kind) = ItemKind::of::<K>()
     {
-        call = Arc::new(Layered::new(call, kind, name, layers, K::TELLS));
+        call = Arc::new(Layered::new(call, kind, name, layers, Terms::of::<K>()));
     }
     match all().rev().find_map(|it| it.deadline) {
         None => call,

@@ -61,7 +61,7 @@ use turnbuckle_session::{Method, Reply};
 use self::layered::Calling;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
-use crate::handler::{Kept, Kind, told};
+use crate::handler::{Kept, Kind, Terms, failed};
 use crate::output::ToolOutput;
 
 pub(crate) use layered::{Around, Layered, around};
@@ -159,10 +159,10 @@ impl Answer {
         }
     }
 
-    fn into_reply(self, tells: bool) -> Reply {
+    fn into_reply(self, terms: Terms, context: &Context) -> Reply {
         match self.0 {
             Said::Reply(reply) => reply,
-            Said::Failed(failure) => told(failure, tells),
+            Said::Failed(failure) => failed(failure.into_kind(), terms, context),
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::failure::{self, Failure, Result};
 use crate::resource::Reading;
 
 pub(crate) use request::{Kept, Request};
+pub(crate) use rounds::{Terms, failed};
 pub(crate) use typed::{Callable, Maker, blocking_maker, maker};
 
 /// What a handler belongs to: a tool, a prompt, a resource or a completer.
@@ -36,7 +37,7 @@ pub trait Kind: Sized + 'static {
     }
 }
 
-/// What a failure outside of a handler comes to.
+/// What a failure outside of a handler comes to that is about no request in particular.
 pub(crate) fn told(failure: Failure, tells: bool) -> Reply {
     match failure.into_kind() {
         failure::Kind::Told(message) if tells => Reply::complete(CallToolResult::error(message)),

@@ -240,7 +240,10 @@ impl Rounds {
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone()
         });
-        let journal = round.map_or(Ok(None), |it| it.journal.kept(&needs.requests))?;
+        let journal = match round {
+            Some(round) => round.journal.kept(&needs.requests, round.asks)?,
+            None => None,
+        };
         let mut required = InputRequired::new();
         if needs.state.is_some() || !answers.is_empty() || journal.is_some() {
             let sealed = Sealed {

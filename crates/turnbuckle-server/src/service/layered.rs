@@ -7,7 +7,7 @@ use turnbuckle_session::{Handling, Reply};
 
 use super::{Answer, AroundCalls, Call, ItemKind};
 use crate::failure::Failure;
-use crate::handler::{Callable, Request, told};
+use crate::handler::{Callable, Request, Terms, told};
 
 /// A call that was passed on.
 pub(super) enum Calling {
@@ -24,9 +24,11 @@ impl Call {
         match next {
             Some(layer) => {
                 self.passed += 1;
-                let tells = self.target.tells;
+                let terms = self.target.terms;
+                let context = self.kept.context.clone();
                 let answer = layer.call(self);
-                Calling::Pending(Box::pin(async move { answer.await.into_reply(tells) }))
+                let reply = async move { answer.await.into_reply(terms, &context) };
+                Calling::Pending(Box::pin(reply))
             }
             None => match self.kept.call(self.target.inner.clone()) {
                 Handling::Ready(reply) => Calling::Ready(Some(reply)),
@@ -57,7 +59,7 @@ pub(crate) struct Layered {
     pub(super) kind: ItemKind,
     pub(super) name: Box<str>,
     layers: Vec<Arc<dyn Around>>,
-    tells: bool,
+    terms: Terms,
 }
 
 impl Layered {
@@ -66,14 +68,14 @@ impl Layered {
         kind: ItemKind,
         name: &str,
         layers: Vec<Arc<dyn Around>>,
-        tells: bool,
+        terms: Terms,
     ) -> Self {
         Self {
             inner,
             kind,
             name: name.into(),
             layers,
-            tells,
+            terms,
         }
     }
 }

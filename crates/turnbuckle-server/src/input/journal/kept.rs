@@ -79,13 +79,18 @@ impl KeptJournal {
 
 impl Journal {
     /// What has to be sealed with a round that asks for `sent`; nothing, if nothing was asked or
-    /// kept.
-    pub(crate) fn kept(&self, sent: &InputRequests) -> Result<Option<KeptJournal>, Error> {
+    /// kept. `ran` tells whether the handler was run with it, or a layer asks instead: then nothing
+    /// can have been asked again.
+    pub(crate) fn kept(
+        &self,
+        sent: &InputRequests,
+        ran: bool,
+    ) -> Result<Option<KeptJournal>, Error> {
         let book = self.lock();
         if book.entries.is_empty() && book.kept.is_empty() {
             return Ok(None);
         }
-        if book.is_incomplete() {
+        if ran && book.is_incomplete() {
             return Err(AskError::Changed(NOT_ASKED_AGAIN.to_owned()).into_error());
         }
         let mut questions = Vec::with_capacity(book.entries.len());

@@ -17,10 +17,12 @@ use tower_service::Service;
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::service::{Answer, Call, CallService, ItemKind};
 use turnbuckle_server::{Ask, Context, Failure, Group, Prompt, Resource, Server, Tool};
-use turnbuckle_types::{BooleanSchema, ElicitParams, ElicitationSchema};
+use turnbuckle_types::{BooleanSchema, ElicitParams, ElicitUrlParams, ElicitationSchema, Error};
 
 use super::policy::Busy;
-use crate::support::{Question, able, call, connect_able, converse, message, result, text, told};
+use crate::support::{
+    Question, able, call, code, connect_able, converse, message, result, text, told,
+};
 
 /// Notes what passes it, in and out, in one list with others.
 #[derive(Clone)]
@@ -368,5 +370,70 @@ async fn a_layer_may_repeat_a_call_in_any_round() {
         let (answer, asked) = converse(&mut client, "tools/call", params, go).await;
         assert_eq!((text(&answer), asked.len()), ("gone 5", 2), "{case}");
         assert_eq!(runs.load(Ordering::Relaxed), 2, "{case}");
+    }
+}
+
+/// Lets nobody pass who has not visited a URL; where the handler asks, only after its question.
+async fn signed_in(call: Call, inner: CallService) -> Result<Answer, Failure> {
+    let context = call.context();
+    let asked = call.name() != "asks" || context.raw_answer("go").is_some();
+    if asked && context.raw_answer("url1").is_none() {
+        let url = ElicitUrlParams::new("Sign in", "https://example.com/1");
+        return Err(Error::url_elicitation_required([url], "Not yet").into());
+    }
+    Ok(pass(call, inner).await)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_layer_that_needs_urls_is_answered_for_like_a_handler() {
+    let asks = async |ask: Ask| {
+        ask.form::<Go>("Go?")
+            .key("go")
+            .await
+            .map(|it| it.go.to_string())
+    };
+    let server = Server::new("s", "1")
+        .layer(with(signed_in))
+        .tool(Tool::builder("acts").handler(|| "acted"))
+        .tool(Tool::builder("asks").handler(asks))
+        .prompt(Prompt::builder("acts").handler(async || "acted"))
+        .resource(Resource::builder("r://{x}", "r").handler(async || "acted"))
+        .build()
+        .unwrap();
+    let acts = [
+        ("tools/call", json!({"name": "acts"})),
+        ("prompts/get", json!({"name": "acts"})),
+        ("resources/read", json!({"uri": "r://1"})),
+    ];
+    for case in Case::all() {
+        let mut client = connect_able(case, &server, able(case.revision)).await;
+        if case.is_modern() {
+            for (method, params) in acts.clone() {
+                let (answer, asked) = converse(&mut client, method, params, go).await;
+                assert!(answer["result"].to_string().contains("acted"), "{answer}");
+                assert_eq!(asked[0].params["url"], "https://example.com/1", "{case}");
+            }
+            // What the handler asked before is not asked again.
+            let params = json!({"name": "asks"});
+            let (answer, asked) = converse(&mut client, "tools/call", params, go).await;
+            let keys: Vec<_> = asked.iter().map(|it| it.key.as_deref()).collect();
+            assert_eq!(keys, [Some("go"), Some("url1")], "{case}");
+            assert_eq!(text(&answer), "true", "{case}");
+            continue;
+        }
+        for (method, params) in acts.clone() {
+            let answer = client.request(method, params).await;
+            let said = answer.to_string();
+            assert!(said.contains("https://example.com/1"), "{case}: {answer}");
+            assert!(said.contains("Not yet"), "{case}: {answer}");
+            if case.revision.features().url_required_error {
+                assert_eq!(code(&answer), -32042, "{case}");
+                let url = &answer["error"]["data"]["elicitations"][0];
+                assert!(url["elicitationId"].is_string(), "{case}: {answer}");
+            } else {
+                let tells = method == "tools/call";
+                assert_eq!(answer.get("error").is_none(), tells, "{case}: {answer}");
+            }
+        }
     }
 }
