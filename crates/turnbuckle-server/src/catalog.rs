@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use turnbuckle_session::{Encoded, QuickHash, Revision};
+use turnbuckle_session::{Body, Encoded, QuickHash, Revision};
 use turnbuckle_types::{Error, Principal};
 
 use crate::access::Access;
@@ -16,6 +16,9 @@ use crate::page::{ListKind, Place, page};
 
 /// Encoded pages that are kept; with more, all are dropped and made again.
 const KEPT_PAGES: usize = 256;
+
+/// How many bytes they may have together: anybody can ask for pages that begin anywhere.
+const KEPT_BYTES: usize = 8 << 20;
 
 /// Something that a server offers under a name.
 pub(crate) trait Item: Send + Sync + 'static {
@@ -29,7 +32,7 @@ pub(crate) trait Item: Send + Sync + 'static {
 pub(crate) struct Catalog<T> {
     kind: ListKind,
     items: RwLock<Items<T>>,
-    encoded: Mutex<HashMap<PageKey, Encoded>>,
+    encoded: Mutex<Pages>,
 }
 
 struct Items<T> {
@@ -87,6 +90,30 @@ struct PageKey {
     cursor: Option<Box<str>>,
     /// Which of the restricted items are seen, in order.
     seen: Box<[bool]>,
+}
+
+/// Encoded pages.
+#[derive(Debug, Default)]
+struct Pages {
+    kept: HashMap<PageKey, Encoded>,
+    /// Of all keys and pages together.
+    bytes: usize,
+}
+
+impl Pages {
+    fn keep(&mut self, key: PageKey, page: Encoded) {
+        let named = key.cursor.as_ref().map_or(0, |cursor| cursor.len()) + key.seen.len();
+        let size = named + page.encoded().map_or(0, |bytes| bytes.len());
+        // It may have been made twice at the same time.
+        if size > KEPT_BYTES || self.kept.contains_key(&key) {
+            return;
+        }
+        if self.kept.len() >= KEPT_PAGES || self.bytes + size > KEPT_BYTES {
+            *self = Self::default();
+        }
+        self.kept.insert(key, page);
+        self.bytes += size;
+    }
 }
 
 /// A page before it is encoded.
@@ -214,7 +241,7 @@ impl<T: Item> Catalog<T> {
         }
     }
 
-    fn encoded(&self) -> MutexGuard<'_, HashMap<PageKey, Encoded>> {
+    fn encoded(&self) -> MutexGuard<'_, Pages> {
         self.encoded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -270,7 +297,7 @@ impl<T: Item> Catalog<T> {
         }
         if changed {
             items.version += 1;
-            self.encoded().clear();
+            *self.encoded() = Pages::default();
         }
         changed
     }
@@ -330,7 +357,7 @@ impl<T: Item> Catalog<T> {
             cursor: cursor.map(Into::into),
             seen,
         };
-        if let Some(bytes) = self.encoded().get(&key) {
+        if let Some(bytes) = self.encoded().kept.get(&key) {
             return Ok(bytes.clone());
         }
         let shown = page(self.kind, &items.in_order, cursor, size, |item| {
@@ -346,11 +373,7 @@ impl<T: Item> Catalog<T> {
         let bytes = encode(listed)?;
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
         if items.version == version {
-            let mut encoded = self.encoded();
-            if encoded.len() >= KEPT_PAGES {
-                encoded.clear();
-            }
-            encoded.insert(key, bytes.clone());
+            self.encoded().keep(key, bytes.clone());
         }
         Ok(bytes)
     }

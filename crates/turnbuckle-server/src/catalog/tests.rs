@@ -127,3 +127,45 @@ fn changes_are_held_against_what_those_before_them_leave() {
     assert_eq!(catalog.unknown_to(&[remove("a"), remove("a")]), Some("a"));
     assert_eq!(list(&catalog, None), "a");
 }
+
+/// A key, and a page of a name of so many bytes.
+fn kept(cursor: usize, bytes: usize) -> (PageKey, Encoded) {
+    let (revision, features) = (Revision::NEWEST, Revision::NEWEST.features());
+    let tool = Tool::new("x".repeat(bytes), Schema::object());
+    let page = Encoded::complete(ListToolsResult::new([tool]), features, None).unwrap();
+    let key = PageKey {
+        revision,
+        cursor: Some(format!("{cursor:08}").into()),
+        seen: Box::default(),
+    };
+    (key, page)
+}
+
+#[test]
+fn pages_are_kept_within_bounds() {
+    let keep = |pages: &mut Pages, cursor, bytes| {
+        let (key, page) = kept(cursor, bytes);
+        pages.keep(key, page);
+    };
+    let mut pages = Pages::default();
+    keep(&mut pages, 0, 0);
+    let bare = pages.bytes;
+    let mut pages = Pages::default();
+    for cursor in 0..8 {
+        keep(&mut pages, cursor, KEPT_BYTES / 8 - bare);
+    }
+    assert_eq!((pages.kept.len(), pages.bytes), (8, KEPT_BYTES));
+    keep(&mut pages, 7, KEPT_BYTES / 8 - bare);
+    keep(&mut pages, 9, KEPT_BYTES - bare + 1);
+    assert_eq!((pages.kept.len(), pages.bytes), (8, KEPT_BYTES));
+    keep(&mut pages, 8, 0);
+    assert_eq!((pages.kept.len(), pages.bytes), (1, bare));
+
+    let mut pages = Pages::default();
+    for cursor in 0..KEPT_PAGES {
+        keep(&mut pages, cursor, 0);
+    }
+    assert_eq!(pages.kept.len(), KEPT_PAGES);
+    keep(&mut pages, KEPT_PAGES, 0);
+    assert_eq!((pages.kept.len(), pages.bytes), (1, bare));
+}
