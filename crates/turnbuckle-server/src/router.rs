@@ -1,5 +1,6 @@
 //! Method name → typed handler.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -202,8 +203,7 @@ impl Server {
         }
         // Where there is no session, nobody could be told.
         if let Some(feed) = context.session_feed() {
-            check_count(self.hub().followed(feed) + 1, self.0.max_subscriptions)?;
-            self.hub().subscribe(feed, Change::Resource((*uri).into()));
+            self.hub().follow(feed, &uri, self.0.max_subscriptions)?;
         }
         Ok(Reply::complete(EmptyResult::new()).into())
     }
@@ -230,6 +230,8 @@ impl Server {
             capabilities.resources.is_some(),
         );
         if let Some(mut uris) = wanted.resource_subscriptions {
+            let mut named = HashSet::new();
+            uris.retain(|uri| named.insert(uri.clone()));
             check_count(uris.len(), self.0.max_subscriptions)?;
             if capabilities.resources.is_some() {
                 uris.retain(|uri| self.knows_resource(uri, &context));

@@ -107,28 +107,22 @@ impl Hub {
 
     /// Lets a feed hear of a change.
     pub(crate) fn subscribe(&self, feed: &Arc<Feed>, change: Change) {
+        self.subscribers().add(feed, change);
+    }
+
+    /// Lets a feed hear of a resource.
+    ///
+    /// # Errors
+    /// When it follows `most` others.
+    pub(crate) fn follow(&self, feed: &Arc<Feed>, uri: &str, most: usize) -> Result<(), Error> {
         let mut subscribers = self.subscribers();
-        subscribers.count(1);
-        let Subscribers {
-            tools,
-            prompts,
-            resources,
-            by_uri,
-            followed,
-            ..
-        } = &mut *subscribers;
-        let (feeds, is_resource) = match change {
-            Change::Tools => (tools, false),
-            Change::Prompts => (prompts, false),
-            Change::Resources => (resources, false),
-            Change::Resource(uri) => (by_uri.entry(uri).or_default(), true),
-        };
-        if feeds.add(feed) && is_resource {
-            let count = followed
-                .entry(address(feed))
-                .or_insert_with(|| (Arc::downgrade(feed), 0));
-            count.1 += 1;
+        let feeds = subscribers.by_uri.get(uri);
+        if feeds.is_some_and(|feeds| feeds.0.contains_key(&address(feed))) {
+            return Ok(());
         }
+        check_count(subscribers.followed(feed) + 1, most)?;
+        subscribers.add(feed, Change::Resource(uri.into()));
+        Ok(())
     }
 
     /// Forgets a feed that has ended. What it followed is cleared away with that of others.
@@ -167,13 +161,6 @@ impl Hub {
         subscribers.clear_ended();
         subscribers.live
     }
-
-    /// How many resources a feed follows.
-    pub(crate) fn followed(&self, feed: &Arc<Feed>) -> usize {
-        let subscribers = self.subscribers();
-        let followed = subscribers.followed.get(&address(feed));
-        followed.map_or(0, |(_, count)| *count)
-    }
 }
 
 fn address(feed: &Arc<Feed>) -> usize {
@@ -187,6 +174,29 @@ fn open(feed: &Weak<Feed>) -> Option<Arc<Feed>> {
 impl Subscribers {
     fn lists(&mut self) -> [&mut Feeds; 3] {
         [&mut self.tools, &mut self.prompts, &mut self.resources]
+    }
+
+    fn add(&mut self, feed: &Arc<Feed>, change: Change) {
+        self.count(1);
+        let (feeds, is_resource) = match change {
+            Change::Tools => (&mut self.tools, false),
+            Change::Prompts => (&mut self.prompts, false),
+            Change::Resources => (&mut self.resources, false),
+            Change::Resource(uri) => (self.by_uri.entry(uri).or_default(), true),
+        };
+        if feeds.add(feed) && is_resource {
+            let count = self
+                .followed
+                .entry(address(feed))
+                .or_insert_with(|| (Arc::downgrade(feed), 0));
+            count.1 += 1;
+        }
+    }
+
+    /// How many resources a feed follows.
+    fn followed(&self, feed: &Arc<Feed>) -> usize {
+        let followed = self.followed.get(&address(feed));
+        followed.map_or(0, |(_, count)| *count)
     }
 
     /// Counts what may have to be cleared away, and does so when it is much.
@@ -309,10 +319,25 @@ mod tests {
         }
         assert_eq!(news(&one), [Change::Tools]);
         assert_eq!(news(&two), [a()]);
-        assert_eq!(hub.followed(&two), 1);
+        assert_eq!(hub.subscribers().followed(&two), 1);
         hub.unsubscribe(&two, "a");
         hub.tell(&a());
-        assert_eq!((news(&two), hub.followed(&two)), (vec![], 0));
+        assert_eq!((news(&two), hub.subscribers().followed(&two)), (vec![], 0));
+    }
+
+    #[test]
+    fn only_what_is_new_counts() {
+        let hub = Hub::default();
+        let feed = Arc::new(Feed::new());
+        for uri in ["a", "b", "a", "b"] {
+            hub.follow(&feed, uri, 2).unwrap();
+        }
+        assert!(hub.follow(&feed, "c", 2).is_err());
+        assert_eq!(hub.subscribers().followed(&feed), 2);
+        hub.unsubscribe(&feed, "a");
+        hub.follow(&feed, "c", 2).unwrap();
+        assert!(hub.follow(&feed, "a", 2).is_err());
+        hub.follow(&Arc::new(Feed::new()), "a", 2).unwrap();
     }
 
     #[test]

@@ -416,11 +416,11 @@ async fn what_one_may_follow_is_bounded() {
         let uris = json!({"notifications": {"resourceSubscriptions": ["r:1", "r:2", "r:3"]}});
         let answer = client.request("subscriptions/listen", uris).await;
         assert_eq!(code(&answer), -32602, "{case}");
-        listen(
-            &mut client,
-            json!({"resourceSubscriptions": ["r:1", "r:2"]}),
-        )
-        .await;
+        // What is named twice is one.
+        let twice = json!({"resourceSubscriptions": ["r:1", "r:2", "r:1"]});
+        let (_, honoured) = listen(&mut client, twice).await;
+        let once = json!({"resourceSubscriptions": ["r:1", "r:2"]});
+        assert_eq!(honoured, once, "{case}");
         for bad in [
             json!({}),
             json!({"notifications": 5}),
@@ -432,7 +432,7 @@ async fn what_one_may_follow_is_bounded() {
     }
     for case in Case::legacy() {
         let mut client = Client::connect(case, &server).await;
-        for uri in ["r:1", "r:2"] {
+        for uri in ["r:1", "r:2", "r:1"] {
             result(
                 &client
                     .request("resources/subscribe", json!({"uri": uri}))
