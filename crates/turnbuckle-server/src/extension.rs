@@ -13,9 +13,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use turnbuckle_schema::shorten;
 use turnbuckle_session::json::{self, Unwritable};
-use turnbuckle_session::params::raw_params;
+use turnbuckle_session::params::{MetaFields, raw_meta, raw_params};
 use turnbuckle_session::{Body, Handling, Method, Peer, Reaction, Reply, Target};
-use turnbuckle_types::{Error, Json, Meta, Notification, RawObject, Request, meta};
+use turnbuckle_types::{
+    ClientCapabilities, Error, Json, Meta, Notification, RawObject, Request, meta,
+};
 
 use crate::context::Context;
 use crate::error::BuildError;
@@ -84,7 +86,10 @@ impl Extension {
         self
     }
 
-    /// Hears notifications of a method.
+    /// Hears notifications of a method, from clients that declared the extension: in the handshake of
+    /// their session, or in the notification itself. The modern era has no session, and does not ask
+    /// of notifications that they carry what requests do: one on a pipe that says nothing of its
+    /// client is heard from anybody, and over HTTP none comes at all.
     #[must_use]
     pub fn notification<N, F, Fut>(mut self, handler: F) -> Self
     where
@@ -196,7 +201,7 @@ impl<F: Fn(&str, &Peer) -> Option<Reaction> + Send + Sync> Hears for F {
 #[derive(Default)]
 pub(crate) struct Extensions {
     methods: HashMap<&'static str, (Arc<str>, Arc<dyn ExtensionMethod>)>,
-    notifications: HashMap<&'static str, Arc<dyn Hears>>,
+    notifications: HashMap<&'static str, (Arc<str>, Arc<dyn Hears>)>,
     result_types: HashMap<&'static str, Arc<str>>,
 }
 
@@ -222,7 +227,8 @@ impl Extensions {
             if Method::parse(name).is_some() {
                 return Err(fail(format!("{name:?} is a notification of the core")));
             }
-            if self.notifications.insert(name, hears).is_some() {
+            let heard = (id.clone(), hears);
+            if self.notifications.insert(name, heard).is_some() {
                 return Err(fail(format!("there are two notifications {name:?}")));
             }
         }
@@ -246,8 +252,12 @@ impl Extensions {
         Some(method.answer(text, context))
     }
 
+    /// Hears of a notification that is none of the core, if this client may tell it.
     pub(crate) fn hear(&self, name: &str, text: &str, peer: &Peer) -> Option<Reaction> {
-        self.notifications.get(name)?.hear(text, peer)
+        let (id, hears) = self.notifications.get(name)?;
+        // Nobody knows what a modern client declared that does not say so here.
+        let declared = declares(id, text, peer).unwrap_or(true);
+        declared.then(|| hears.hear(text, peer)).flatten()
     }
 
     /// Whether this client may be sent a result of that type.
@@ -256,6 +266,18 @@ impl Extensions {
             .get(result_type)
             .is_some_and(|id| context.features().extensions && context.extension(id).is_some())
     }
+}
+
+/// Whether the sender of a notification declared an extension: in the notification, or else in the
+/// handshake of its session. `None` where neither says anything of it.
+fn declares(id: &str, text: &str, peer: &Peer) -> Option<bool> {
+    let meta = raw_meta(text).and_then(|meta| meta.decode::<MetaFields<'_>>().ok());
+    if let Some(carried) = meta.and_then(|meta| meta.client_capabilities) {
+        let carried: ClientCapabilities = carried.decode().unwrap_or_default();
+        return Some(carried.extensions.contains_key(id));
+    }
+    let state = peer.state()?;
+    Some(state.capabilities().extensions.contains_key(id))
 }
 
 impl fmt::Debug for Extensions {

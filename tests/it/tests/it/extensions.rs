@@ -1,10 +1,14 @@
 //! Extensions: only for who declared them.
 
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use turnbuckle_it::harness::{Case, Client, ClientOptions};
+use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{Context, Extension, ExtensionResult, Result, Server, Tool};
-use turnbuckle_types::Request;
+use turnbuckle_types::{Notification, Request};
 
 use crate::servers::echo_builder;
 
@@ -85,6 +89,47 @@ async fn an_undeclared_extension_falls_back_or_is_refused() {
         assert_eq!(result["resultType"], "complete", "{case}: {answer}");
         let answer = client.request("clock/now", json!({"zone": 5})).await;
         assert_eq!(answer["error"]["code"], -32602, "{case}: {answer}");
+    }
+}
+
+/// The extension's notification.
+struct Tick;
+
+impl Notification for Tick {
+    const METHOD: &'static str = "clock/tick";
+    type Params = serde_json::Value;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notification_is_heard_from_who_declared_its_extension() {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let counter = heard.clone();
+    let extension = Extension::new(ID).notification::<Tick, _, _>(move |_, _| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        ready(())
+    });
+    let server = echo_builder().extension(extension).build().unwrap();
+    for case in Case::all() {
+        for (options, declared) in [(declaring(), 1), (ClientOptions::new(), 0)] {
+            let mut client = Client::connect_with(case, &server, options).await;
+            heard.store(0, Ordering::Relaxed);
+            let says = case.is_modern() && case.binding != Bind::Http;
+            let reaches = !case.is_modern() || says;
+            let params = match case.is_modern() {
+                true => client.enveloped(json!({})),
+                false => json!({}),
+            };
+            client.notify("clock/tick", params).await;
+            client.settle().await;
+            let expected = if reaches { declared } else { 0 };
+            assert_eq!(heard.load(Ordering::Relaxed), expected, "{case}");
+            // Without an envelope nobody knows on a pipe what a modern client declared.
+            if says {
+                client.notify("clock/tick", json!({})).await;
+                client.settle().await;
+                assert_eq!(heard.load(Ordering::Relaxed), declared + 1, "{case}");
+            }
+        }
     }
 }
 
