@@ -237,7 +237,9 @@ impl ServerBuilder {
         self
     }
 
-    /// How many rounds of questions one request of a legacy client may have. Default 16.
+    /// How many rounds of [`NeedsInput`](crate::NeedsInput) one request of a legacy client may have.
+    /// Default 16. The questions of an [`Ask`](crate::Ask) count on their own, up to 256, and the
+    /// rounds of a modern client are requests, each for itself.
     pub fn max_rounds(mut self, rounds: usize) -> Self {
         self.draft.max_rounds = rounds;
         self

@@ -188,7 +188,7 @@ async fn settle(handler: Arc<dyn Again>, mut context: Context, mut failure: Fail
     }
     told(
         terms,
-        format!("the request asked its client more than {most} times"),
+        format!("the request asked its client more than {most} times (ServerBuilder::max_rounds)"),
     )
 }
 

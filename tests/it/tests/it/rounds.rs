@@ -253,7 +253,7 @@ async fn rounds_are_bounded() {
         let params = json!({"name": "more"});
         let (answer, asked) = converse(&mut client, "tools/call", params, answers).await;
         assert!(
-            told(&answer).contains("more than 3 times"),
+            told(&answer).ends_with("more than 3 times (ServerBuilder::max_rounds)"),
             "{case}: {answer}"
         );
         assert_eq!(asked.len(), 3, "{case}");
