@@ -9,6 +9,7 @@ use turnbuckle_types::{ElicitationCompleteParams, Error, Json};
 
 use crate::Server;
 use crate::input::{NeedsInput, Question, Round};
+use crate::schema::misfit;
 
 /// One request, seen by its handler: who asks, the way back while it runs, and the answers to what
 /// the handler asked its client. Cheap to clone.
@@ -122,10 +123,10 @@ impl Context {
         let Some(state) = self.round.as_deref().and_then(Round::state) else {
             return Ok(None);
         };
-        state
-            .decode()
-            .map(Some)
-            .map_err(|error| Error::internal(format!("the kept state has another type: {error}")))
+        state.decode().map(Some).map_err(|error| {
+            let reason = misfit(state.as_str(), &error);
+            Error::internal(format!("the kept state has another type: {reason}"))
+        })
     }
 }
 

@@ -14,13 +14,13 @@ mod state;
 use std::fmt;
 
 use serde::Serialize;
-use turnbuckle_schema::shorten;
 use turnbuckle_types::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
     ElicitUrlParams, Error, ErrorKind, InputRequest, InputRequests, Json, ListRootsResult,
 };
 
 use crate::name::check_url;
+use crate::schema::misfit;
 
 pub use ask::{Ask, AskError, Asked, IntoSample};
 pub(crate) use attend::attend;
@@ -138,7 +138,7 @@ pub trait Question: Into<InputRequest> {
 
 fn decode<T: serde::de::DeserializeOwned>(answer: &Json) -> Result<T, Error> {
     answer.decode().map_err(|error| {
-        let reason = shorten(&error.to_string());
+        let reason = misfit(answer.as_str(), &error);
         Error::invalid_params(format!("an input response is malformed: {reason}"))
     })
 }

@@ -10,7 +10,7 @@ mod intake;
 mod order;
 mod place;
 
-pub(crate) use arguments::ArgumentError;
+pub(crate) use arguments::{ArgumentError, misfit};
 pub(crate) use derive::{input_schema_of, output_schema_of};
 pub(crate) use held::{Held, compile, invalid};
 pub(crate) use intake::Intake;

@@ -274,11 +274,17 @@ async fn outcomes_are_typed() {
                 accept(json!({"said": [1]})),
                 "malformed: field `said`: must be a string",
             ),
-            (json!({"action": "dance"}), "malformed: "),
+            (json!({"action": "dance"}), "malformed: `action`: "),
+            (
+                accept(json!("dance")),
+                "malformed: `content`: expected an object",
+            ),
         ] {
             let params = json!({"name": "tell"});
             let (told, _) = converse(&mut client, "tools/call", params, |_| answer.clone()).await;
             assert!(text(&told).starts_with(expected), "{case} {told}");
+            // What was typed is for the handler alone.
+            assert!(!text(&told).contains("dance"), "{case} {told}");
         }
         let mut client = connect_able(case, &server, json!({})).await;
         let told = client.request("tools/call", json!({"name": "tell"})).await;

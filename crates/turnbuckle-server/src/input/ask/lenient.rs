@@ -1,10 +1,11 @@
 //! Reads a form that a user filled in.
 
 use serde::de::DeserializeOwned;
-use turnbuckle_schema::{Shape, shorten};
+use turnbuckle_schema::Shape;
 use turnbuckle_types::{ElicitResult, ElicitationSchema, Json, Schema};
 
 use super::AskError;
+use crate::schema::misfit;
 
 /// Reads what an accepted form holds as `T`: mended where the form demands something else than what
 /// came, checked, decoded.
@@ -13,9 +14,10 @@ pub(super) fn read<T: DeserializeOwned>(
     form: &ElicitationSchema,
 ) -> Result<T, AskError> {
     let content = result.content.take().unwrap_or_default();
-    let content = Json::of(&content).map_err(|error| malformed(&error))?;
+    let content = Json::of(&content).map_err(|error| malformed("", &error))?;
     let content = mended(&content, form).unwrap_or(content);
-    result.content = Some(content.decode().map_err(|error| malformed(&error))?);
+    let fields = content.decode();
+    result.content = Some(fields.map_err(|error| malformed(content.as_str(), &error))?);
     result
         .validate(form)
         .map_err(|problem| AskError::Malformed(problem.to_string()))?;
@@ -29,7 +31,7 @@ pub(super) fn read<T: DeserializeOwned>(
     {
         return Ok(unit);
     }
-    Err(malformed(&error))
+    Err(malformed(content.as_str(), &error))
 }
 
 /// What was meant, if that is not what came.
@@ -39,6 +41,6 @@ fn mended(content: &Json, form: &ElicitationSchema) -> Option<Json> {
         .repair(content.into())
 }
 
-fn malformed(error: &serde_json::Error) -> AskError {
-    AskError::Malformed(shorten(&error.to_string()))
+fn malformed(content: &str, error: &serde_json::Error) -> AskError {
+    AskError::Malformed(misfit(content, error))
 }

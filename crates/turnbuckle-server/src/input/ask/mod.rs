@@ -22,6 +22,7 @@ use super::{Question, Roots, Round};
 use crate::context::Context;
 use crate::extract::{Extract, Incoming, Needs, Subject};
 use crate::failure::{Failure, Result};
+use crate::schema::misfit;
 
 pub use asked::Asked;
 pub use error::AskError;
@@ -265,7 +266,7 @@ fn read_roots(_: &InputRequest, answer: &Json) -> Result<Vec<Root>, AskError> {
 fn asked_of<T: DeserializeOwned>(answer: &Json) -> Result<T, AskError> {
     answer
         .decode()
-        .map_err(|error| AskError::Malformed(turnbuckle_schema::shorten(&error.to_string())))
+        .map_err(|error| AskError::Malformed(misfit(answer.as_str(), &error)))
 }
 
 fn accepted(result: ElicitResult) -> Result<ElicitResult, AskError> {
