@@ -5,6 +5,7 @@ mod build;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
 use turnbuckle_schema::{Profile, SchemaLimits};
 use turnbuckle_session::Peer;
@@ -50,6 +51,7 @@ struct Draft {
     list_cache: Cache,
     discovery_cache: Cache,
     keys: Option<KeyRing>,
+    /// In seconds.
     input_lifetime: u64,
     max_rounds: usize,
     max_subscriptions: usize,
@@ -210,17 +212,17 @@ impl ServerBuilder {
         self
     }
 
-    /// For how long clients may keep lists, in milliseconds, and whether lists may be shared
+    /// For how long clients may keep lists, in whole milliseconds, and whether lists may be shared
     /// between users. Default: not at all. Lists of which different principals see different parts
     /// are never shared.
-    pub fn list_cache(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
-        self.draft.list_cache = Cache { ttl_ms, scope };
+    pub fn list_cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
+        self.draft.list_cache = Cache::new(ttl, scope);
         self
     }
 
     /// The same for what discovery says.
-    pub fn discovery_cache(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
-        self.draft.discovery_cache = Cache { ttl_ms, scope };
+    pub fn discovery_cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
+        self.draft.discovery_cache = Cache::new(ttl, scope);
         self
     }
 
@@ -231,9 +233,11 @@ impl ServerBuilder {
         self
     }
 
-    /// How long a client may take to answer questions, in seconds. Default ten minutes.
-    pub fn input_lifetime(mut self, seconds: u64) -> Self {
-        self.draft.input_lifetime = seconds;
+    /// How long a client may take to answer questions, in whole seconds: a part of one counts as
+    /// one. Default ten minutes.
+    pub fn input_lifetime(mut self, lifetime: Duration) -> Self {
+        let begun = u64::from(lifetime.subsec_nanos() > 0);
+        self.draft.input_lifetime = lifetime.as_secs().saturating_add(begun);
         self
     }
 
@@ -292,5 +296,24 @@ impl fmt::Debug for ServerBuilder {
 impl IntoItem<Group> for ServerBuilder {
     fn into_item(self) -> Group {
         self.draft.group
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_second_is_one_to_answer_in() {
+        for (lifetime, seconds) in [
+            (Duration::ZERO, 0),
+            (Duration::from_nanos(1), 1),
+            (Duration::from_secs(1), 1),
+            (Duration::from_millis(1001), 2),
+            (Duration::MAX, u64::MAX),
+        ] {
+            let builder = Server::new("s", "1").input_lifetime(lifetime);
+            assert_eq!(builder.draft.input_lifetime, seconds, "{lifetime:?}");
+        }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Specification: server/utilities/caching (2026-07-28).
 
+use std::time::Duration;
+
 use turnbuckle_types::CacheScope;
 
 /// A cache hint.
@@ -11,12 +13,41 @@ pub(crate) struct Cache {
     pub(crate) scope: CacheScope,
 }
 
+impl Cache {
+    /// Told in whole milliseconds: what is longer than those can tell is told as the longest.
+    pub(crate) fn new(ttl: Duration, scope: CacheScope) -> Self {
+        Self {
+            ttl_ms: u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX),
+            scope,
+        }
+    }
+}
+
 impl Default for Cache {
     /// Not to be kept, nor shared: only the author of a server knows better.
     fn default() -> Self {
         Self {
             ttl_ms: 0,
             scope: CacheScope::Private,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_told_in_whole_milliseconds() {
+        for (ttl, told) in [
+            (Duration::ZERO, 0),
+            (Duration::from_micros(999), 0),
+            (Duration::from_micros(1999), 1),
+            (Duration::from_millis(u64::MAX), u64::MAX),
+            (Duration::MAX, u64::MAX),
+        ] {
+            let cache = Cache::new(ttl, CacheScope::Public);
+            assert_eq!(cache.ttl_ms, told, "{ttl:?}");
         }
     }
 }

@@ -16,6 +16,7 @@ mod serve;
 
 use std::error::Error;
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -27,8 +28,8 @@ pub(crate) use serve::{Options, run};
 /// Small, so that clients have to follow cursors.
 const PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(20).unwrap();
 
-/// For how long clients may keep lists, in milliseconds. A second, since they change.
-const BRIEF: u64 = 1_000;
+/// For how long clients may keep lists. A second, since they change.
+const BRIEF: Duration = Duration::from_secs(1);
 
 const INSTRUCTIONS: &str = "\
     A server to test clients with. Call echo to see that it is there; each tool whose name begins \

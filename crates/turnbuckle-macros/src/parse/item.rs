@@ -207,6 +207,7 @@ impl Item {
         };
         let scope = Ident::new(if public { "Public" } else { "Private" }, span);
         let krate = &self.krate;
+        let ttl = quote!(::core::time::Duration::from_millis(#ttl));
         self.setters
             .extend(quote!(.cache(#ttl, #krate::types::CacheScope::#scope)));
     }

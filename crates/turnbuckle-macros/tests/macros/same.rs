@@ -1,5 +1,7 @@
 //! What an attribute makes is what its user would have written.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use turnbuckle::types::{CacheScope, Icon, ToolAnnotations};
@@ -196,7 +198,7 @@ fn by_hand() -> Group {
         .title("Note")
         .description("A user's note")
         .mime_type("text/plain")
-        .cache(60_000, CacheScope::Public)
+        .cache(Duration::from_secs(60), CacheScope::Public)
         .complete("id", ids)
         .handler(|Args(Note { user, id }): Args<Note>| format!("{id} of {user}"));
     let hello = Resource::builder("notes://readme", "readme")

@@ -8,6 +8,7 @@ mod output;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use turnbuckle_types::{Annotations, CacheScope, Error, Json};
 
@@ -126,10 +127,10 @@ macro_rules! resource_setters {
             self
         }
 
-        /// For how long a client may keep what it read, in milliseconds, and whether it may be
-        /// shared between users. By default it is not to be kept.
-        pub fn cache(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
-            self.draft.cache = Some(Cache { ttl_ms, scope });
+        /// For how long a client may keep what it read, in whole milliseconds, and whether it may
+        /// be shared between users. By default it is not to be kept.
+        pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
+            self.draft.cache = Some(Cache::new(ttl, scope));
             self
         }
 

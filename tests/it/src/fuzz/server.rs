@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,8 +15,8 @@ use turnbuckle_types::{ElicitFormParams, ElicitationSchema, StringSchema};
 /// How many items a page of a list holds.
 pub(super) const PAGE: usize = 2;
 
-/// How long a sealed state is accepted: longer than a corpus is kept, in seconds.
-const LIFETIME: u64 = 1_000_000_000;
+/// How long a sealed state is accepted: longer than a corpus is kept.
+const LIFETIME: Duration = Duration::from_secs(1_000_000_000);
 
 /// The tool that asks before it answers.
 pub(super) const ASKING: &str = "ask";

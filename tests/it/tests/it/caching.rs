@@ -1,6 +1,7 @@
 //! Cache hints: which results have them, and what they say.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
@@ -84,22 +85,22 @@ async fn the_author_says_what_may_be_kept() {
             .cache_scope(CacheScope::Public)
     };
     let server = Server::new("caching", "1.0.0")
-        .list_cache(1000, CacheScope::Public)
-        .discovery_cache(2000, CacheScope::Public)
+        .list_cache(Duration::from_secs(1), CacheScope::Public)
+        .discovery_cache(Duration::from_secs(2), CacheScope::Public)
         .resource(
             Resource::builder("r:1", "r")
                 .handler(read)
-                .cache(3000, CacheScope::Public),
+                .cache(Duration::from_secs(3), CacheScope::Public),
         )
         .resource(
             Resource::builder("r:2", "r")
                 .handler(own)
-                .cache(3000, CacheScope::Private),
+                .cache(Duration::from_secs(3), CacheScope::Private),
         )
         .resource(
             Resource::builder("r:3", "r")
                 .handler(read)
-                .cache(3000, CacheScope::Public)
+                .cache(Duration::from_secs(3), CacheScope::Public)
                 .visible_to(|_| true),
         )
         .build()
@@ -132,7 +133,7 @@ async fn one_scope_for_all_pages() {
     let paged = || {
         Server::new("pages", "1.0.0")
             .page_size(NonZeroUsize::MIN)
-            .list_cache(1000, CacheScope::Public)
+            .list_cache(Duration::from_secs(1), CacheScope::Public)
             .tool(named("a"))
             .tool(named("b"))
     };
@@ -186,15 +187,15 @@ async fn a_time_to_live_is_never_negative() {
             .resource(
                 Resource::builder("r:1", "r")
                     .handler(read)
-                    .cache(ttl, CacheScope::Public),
+                    .cache(Duration::from_millis(ttl), CacheScope::Public),
             )
             .resource(
                 Resource::builder("r:{x}", "r")
                     .handler(read)
-                    .cache(ttl, CacheScope::Public),
+                    .cache(Duration::from_millis(ttl), CacheScope::Public),
             )
-            .list_cache(ttl, CacheScope::Public)
-            .discovery_cache(ttl, CacheScope::Public)
+            .list_cache(Duration::from_millis(ttl), CacheScope::Public)
+            .discovery_cache(Duration::from_millis(ttl), CacheScope::Public)
             .build()
             .unwrap();
         for case in Case::modern() {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -302,7 +303,7 @@ async fn state_of_another_principal_is_refused() {
 // requirement: e7131f1f0c8e
 #[tokio::test(start_paused = true)]
 async fn expired_state_is_refused() {
-    let booking = booking(|it| it.input_lifetime(0));
+    let booking = booking(|it| it.input_lifetime(Duration::ZERO));
     for case in Case::modern() {
         let mut client = connect(case, &booking.server).await;
         let again = first_round(&mut client).await;
