@@ -146,7 +146,7 @@ fn derived<T: schemars::JsonSchema>() -> Result<Schema, BuildError> {
     input_schema_of::<T>().map_err(|error| BuildError::new(error.to_string()))
 }
 
-/// Everything at once.
+/// The request: who asks, its progress, its log, its end, its `_meta`; neither arguments nor state.
 impl Extract for Context {
     fn extract(incoming: &Incoming<'_>) -> Result<Self> {
         Ok(incoming.context.clone())

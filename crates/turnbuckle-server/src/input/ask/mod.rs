@@ -47,11 +47,11 @@ pub use sample::IntoSample;
 /// }
 ///
 /// async fn deploy(Args(deploy): Args<Deploy>, ask: Ask) -> Result<String, Failure> {
-///     let go: Confirm = ask.form(format!("Deploy to {}?", deploy.target)).await?;
+///     let build: u64 = ask.once("build", async { Ok(42) }).await?;
+///     let go: Confirm = ask.form(format!("Deploy build {build} to {}?", deploy.target)).await?;
 ///     if !go.really {
 ///         return Ok("nothing was deployed".to_owned());
 ///     }
-///     let build: u64 = ask.once("deploy", async { Ok(42) }).await?;
 ///     Ok(format!("build {build} is out"))
 /// }
 ///

@@ -165,8 +165,9 @@ impl Book {
 
 pub(super) fn check_name(name: &str) -> Result<(), AskError> {
     if name.is_empty() || name.len() > MAX_KEY {
+        let beginning: String = name.chars().take(32).collect();
         return Err(fault(format!(
-            "{name:.32?} is no name: one has from 1 to {MAX_KEY} bytes"
+            "{beginning:?} is no name: one has from 1 to {MAX_KEY} bytes"
         )));
     }
     Ok(())
