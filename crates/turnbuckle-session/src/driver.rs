@@ -58,15 +58,15 @@ pub(crate) fn deadline_of(method: Option<Method>, limits: &Limits) -> Option<Dur
 }
 
 /// Moves a handler to a task of its own, where a runtime is left for that. Its end gets its reply,
-/// or nothing when the request was cancelled: the token has fired, and the handler has had its
-/// grace.
+/// or nothing when the request was cancelled: its route hears of that at once, and the handler has
+/// its grace.
 pub(crate) fn detach(handler: Handler) {
     let Ok(runtime) = tokio::runtime::Handle::try_current() else {
         return;
     };
     runtime.spawn(async move {
         let Handler {
-            running,
+            mut running,
             context,
             deadline,
             since,
@@ -76,7 +76,23 @@ pub(crate) fn detach(handler: Handler) {
         } = handler;
         let waited = since.map(|since| Instant::from_std(since).elapsed());
         let deadline = deadline.map(|it| it.saturating_sub(waited.unwrap_or_default()));
-        let reply = run(running, &context, deadline, grace).await;
+        let reply = match run(&mut running, &context, deadline).await {
+            Over::Replied(reply) => {
+                drop(running);
+                reply
+            }
+            Over::Late(reply) => {
+                context.cancel();
+                wind_up(running, &context, grace).await;
+                Some(reply)
+            }
+            Over::Cancelled => {
+                context.route().done(None);
+                wind_up(running, &context, grace).await;
+                let unwanted = end.answer(&context, None);
+                return drop(unwanted);
+            }
+        };
         context.catch_up();
         context.cancel();
         let answer = end.answer(&context, reply);
@@ -254,13 +270,18 @@ pub(crate) fn keep_asking_server(
     });
 }
 
-async fn run(
-    mut running: Running,
-    context: &Context,
-    deadline: Option<Duration>,
-    grace: Duration,
-) -> Option<Reply> {
-    let handler = std::future::poll_fn(|cx| poll_guarded(&mut running, cx));
+/// How a handler's time ended.
+enum Over {
+    /// By its reply, if that is still wanted.
+    Replied(Option<Reply>),
+    /// By its deadline: this is the answer.
+    Late(Reply),
+    /// Because its request was cancelled.
+    Cancelled,
+}
+
+async fn run(running: &mut Running, context: &Context, deadline: Option<Duration>) -> Over {
+    let handler = std::future::poll_fn(|cx| poll_guarded(running, cx));
     let own = context.take_deadline();
     let own = own.filter(|(own, _)| deadline.is_none_or(|longest| *own < longest));
     let deadline = own.as_ref().map(|(own, _)| *own).or(deadline);
@@ -270,26 +291,26 @@ async fn run(
             None => std::future::pending().await,
         }
     };
-    let over = tokio::select! {
+    tokio::select! {
         biased;
-        reply = handler => return (!context.is_cancelled()).then_some(reply),
-        () = context.cancelled() => None,
-        () = late => {
-            context.cancel();
-            Some(match own {
-                Some((_, late)) => late(),
-                None => Error::internal(
-                    "the request took longer than the server allows (Limits::handler_deadline)",
-                )
-                .into(),
-            })
-        }
-    };
+        reply = handler => Over::Replied((!context.is_cancelled()).then_some(reply)),
+        () = context.cancelled() => Over::Cancelled,
+        () = late => Over::Late(match own {
+            Some((_, late)) => late(),
+            None => Error::internal(
+                "the request took longer than the server allows (Limits::handler_deadline)",
+            )
+            .into(),
+        }),
+    }
+}
+
+/// Gives a cancelled handler its grace.
+async fn wind_up(mut running: Running, context: &Context, grace: Duration) {
     let handler = std::future::poll_fn(|cx| poll_guarded(&mut running, cx));
     if tokio::time::timeout(grace, handler).await.is_err() {
         tracing::debug!(id = %context.id(), "a cancelled handler did not finish in its grace");
     }
-    over
 }
 
 /// Polls a handler. A panic is an error.

@@ -22,6 +22,8 @@ pub(crate) struct Queue {
     pub(crate) frames: VecDeque<Vec<u8>>,
     pub(crate) bytes: usize,
     pub(crate) closed: bool,
+    /// How many requests have ended here: what they had to say is among the frames, or was.
+    pub(crate) done: u64,
     pub(crate) driver: Option<Waker>,
 }
 
@@ -75,23 +77,24 @@ impl Outgoing {
 
     /// Has the driver look around.
     pub(crate) fn wake_driver(&self) {
-        let driver = self.state().driver.take();
-        if let Some(driver) = driver {
-            driver.wake();
-        }
+        wake(self.state());
     }
+}
 
-    fn push(&self, mut state: MutexGuard<'_, Queue>, frame: Vec<u8>) {
-        if state.closed {
-            return;
-        }
-        state.bytes += frame.len();
-        state.frames.push_back(frame);
-        let driver = state.driver.take();
-        drop(state);
-        if let Some(driver) = driver {
-            driver.wake();
-        }
+fn push(mut state: MutexGuard<'_, Queue>, frame: Vec<u8>) {
+    if state.closed {
+        return;
+    }
+    state.bytes += frame.len();
+    state.frames.push_back(frame);
+    wake(state);
+}
+
+fn wake(mut state: MutexGuard<'_, Queue>) {
+    let driver = state.driver.take();
+    drop(state);
+    if let Some(driver) = driver {
+        driver.wake();
     }
 }
 
@@ -101,7 +104,7 @@ impl Route for Outgoing {
         if state.bytes > 0 && state.bytes + frame.len() > self.cap {
             return Err(Full(frame));
         }
-        self.push(state, frame);
+        push(state, frame);
         Ok(())
     }
 
@@ -110,10 +113,13 @@ impl Route for Outgoing {
     }
 
     fn done(&self, answer: Option<Answer>) {
-        match answer {
-            Some(answer) => self.push(self.state(), answer.into_frame()),
-            // The driver counts what is in flight.
-            None => self.wake_driver(),
+        let frame = answer.map(Answer::into_frame);
+        let mut state = self.state();
+        state.done += 1;
+        match frame {
+            Some(frame) => push(state, frame),
+            // The driver may wait for nothing else.
+            None => wake(state),
         }
     }
 }

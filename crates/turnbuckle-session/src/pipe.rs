@@ -86,6 +86,7 @@ pub async fn serve_on<T: Transport>(
         route,
         context,
         input: Input::Open,
+        owed: 0,
     };
     let mut closing = None;
     let session = pipe.session.clone();
@@ -142,6 +143,8 @@ struct Pipe<T> {
     route: Arc<dyn Route>,
     context: TransportContext,
     input: Input,
+    /// How many requests and batches were left to end by their route: so many ends will come there.
+    owed: u64,
 }
 
 impl<T: Transport> Pipe<T> {
@@ -195,10 +198,11 @@ impl<T: Transport> Pipe<T> {
         let late = closing
             .as_mut()
             .is_none_or(|sleep| sleep.as_mut().poll(cx).is_ready());
-        let idle = self.session.in_flight() == 0
-            && self.outgoing.state().frames.is_empty()
-            && self.transport.queued() == 0;
-        if idle || late {
+        let queue = self.outgoing.state();
+        // A handler that has ended may still be encoding its answer: only the route knows.
+        let all_said = queue.done == self.owed && queue.frames.is_empty();
+        drop(queue);
+        if (all_said && self.transport.queued() == 0) || late {
             Poll::Ready(Closed::ByPeer)
         } else {
             Poll::Pending
@@ -236,21 +240,27 @@ impl<T: Transport> Pipe<T> {
             Frame::TooLong { limit } => Received::Answered(self.too_long(*limit)),
             Frame::Message(frame) => self.receive(frame, cx),
         };
-        if let Received::Answered(answer) = received {
-            // What its handler said before goes first.
-            let mut state = self.outgoing.state();
-            let moved = !state.frames.is_empty();
-            while let Some(frame) = state.frames.pop_front() {
-                state.bytes -= frame.len();
-                self.transport.queue(&frame);
+        let answer = match received {
+            Received::Answered(answer) => answer,
+            Received::Running | Received::Held(_) => {
+                self.owed += 1;
+                return;
             }
-            drop(state);
-            if moved {
-                // Whoever waited for room has it now.
-                self.outgoing.space.notify_waiters();
-            }
-            self.transport.queue_parts(&answer.frame, &answer.tail);
+            Received::Accepted => return,
+        };
+        // What its handler said before goes first.
+        let mut state = self.outgoing.state();
+        let moved = !state.frames.is_empty();
+        while let Some(frame) = state.frames.pop_front() {
+            state.bytes -= frame.len();
+            self.transport.queue(&frame);
         }
+        drop(state);
+        if moved {
+            // Whoever waited for room has it now.
+            self.outgoing.space.notify_waiters();
+        }
+        self.transport.queue_parts(&answer.frame, &answer.tail);
     }
 
     fn receive(&self, frame: &Bytes, cx: &mut task::Context<'_>) -> Received {
@@ -335,3 +345,6 @@ fn opening(message: &Message<'_, Params<'_>>) -> Opening {
         Message::Notification(_) | Message::Response(_) => Opening::Legacy,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,9 @@ pub trait Route: Send + Sync + 'static {
     /// misses nothing.
     fn space(&self) -> Notified<'_>;
 
-    /// The request has ended: with this answer, or with none because it was cancelled.
+    /// The request has ended: with this answer, or with none because it was cancelled. Said once
+    /// for each that its session left [`Running`](crate::Received::Running) or
+    /// [`Held`](crate::Received::Held) and that was not answered in place.
     fn done(&self, answer: Option<Answer>);
 
     /// Takes one of the answers to a batch, if they need not travel together; [`done`](Self::done)
