@@ -213,7 +213,7 @@ struct Waiting<'a> {
     /// What is still being done to carry it.
     carrying: Option<Carrying>,
     is_duplex: bool,
-    /// It is not among those that wait any more.
+    /// It is not among those that wait any more. After an error it may still be.
     answered: bool,
     sent: bool,
     by_message: bool,
@@ -247,7 +247,7 @@ impl Waiting<'_> {
     }
 
     fn answered(&mut self, outcome: Outcome) -> Poll<Outcome> {
-        self.answered = true;
+        self.answered = outcome.is_ok();
         Poll::Ready(outcome)
     }
 

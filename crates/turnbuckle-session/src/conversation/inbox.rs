@@ -17,7 +17,7 @@ use turnbuckle_wire::rpc::{self, Message};
 use super::{AskError, Conversation, RawResult, ServerRequest};
 use crate::driver;
 use crate::kernel::{Heard as Meant, Step};
-use crate::link::{Inbox, LinkError, ParcelKind};
+use crate::link::{Inbox, LinkError, LinkKind, ParcelKind};
 use crate::request::{answer, method_of};
 use crate::{Call, Frame, Notice};
 
@@ -272,25 +272,27 @@ impl Conversation {
         }
     }
 
-    /// A frame over the cap was skipped: whose it was cannot be told, unless only one waits.
+    /// A frame over the cap was skipped. On an exchange it was that request's. On a pipe it may
+    /// have been anything: where only one request waits, that one is not left to wait for an answer
+    /// that may have been skipped. It is a guess, so the request stays among those that wait until
+    /// whoever made it takes it back.
     fn too_long(&self, limit: usize, exchange: Option<&RequestId>) {
         tracing::warn!(limit, "a message of the server was too long and is skipped");
         let mut kernel = self.kernel();
-        let id = match exchange {
-            Some(id) => Some(id.clone()),
-            None => {
-                let mut waiting = kernel.waiting_ids();
-                let first = waiting.next().cloned();
-                first.filter(|_| waiting.next().is_none())
+        let awaited = match (exchange, self.kind()) {
+            (Some(id), _) => kernel.response(Some(id)).map(|pending| pending.awaited),
+            (None, LinkKind::Duplex) => {
+                let mut waiting = kernel.waiting_ones();
+                let only = waiting.next().map(|pending| pending.awaited.clone());
+                only.filter(|_| waiting.next().is_none())
             }
+            // Its answers come on exchanges of their own.
+            (None, LinkKind::Exchange) => None,
         };
-        let pending = kernel.response(id.as_ref());
         drop(kernel);
-        if let Some(pending) = pending {
+        if let Some(awaited) = awaited {
             let error = LinkError::TooLarge { limit };
-            pending
-                .awaited
-                .arrive(Err(AskError::Link { error, sent: true }));
+            awaited.arrive(Err(AskError::Link { error, sent: true }));
         }
     }
 }

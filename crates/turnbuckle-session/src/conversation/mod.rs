@@ -381,3 +381,6 @@ impl Drop for Conversation {
         self.ended.cancel();
     }
 }
+
+#[cfg(test)]
+mod tests;
