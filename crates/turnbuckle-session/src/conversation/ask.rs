@@ -253,18 +253,22 @@ impl Waiting<'_> {
 
     /// It has been carried: an exchange has ended with that.
     fn carried(&mut self, carried: Result<(), LinkError>) -> Poll<Outcome> {
+        // What has arrived stands, however carrying it ended.
+        let arrived = self.awaited.take();
+        if let Err(error) = &carried {
+            self.conversation.note(error);
+        }
+        if let Some(outcome) = arrived {
+            return self.answered(outcome);
+        }
         if let Err(error) = carried {
             let sent = !error.is_unsent();
             self.sent = sent;
-            self.conversation.note(&error);
             return Poll::Ready(Err(AskError::Link { error, sent }));
         }
         if self.is_duplex {
             self.sent = true;
             return Poll::Pending;
-        }
-        if let Some(outcome) = self.awaited.take() {
-            return self.answered(outcome);
         }
         Poll::Ready(Err(AskError::Link {
             error: LinkError::Violation {

@@ -15,14 +15,21 @@ struct Wire(Arc<State>);
 
 struct State {
     kind: LinkKind,
+    /// Whether requests are answered and fail to be carried at once.
+    fails: bool,
     sent: Mutex<Vec<Value>>,
     inbox: Mutex<Option<Arc<dyn Inbox>>>,
 }
 
 impl Wire {
     fn new(kind: LinkKind) -> Self {
+        Self::of(kind, false)
+    }
+
+    fn of(kind: LinkKind, fails: bool) -> Self {
         Self(Arc::new(State {
             kind,
+            fails,
             sent: Mutex::default(),
             inbox: Mutex::default(),
         }))
@@ -79,6 +86,14 @@ impl Link for Wire {
     fn carry(&self, parcel: Parcel) -> Carrying {
         let message = serde_json::from_slice(&parcel.frame).unwrap();
         self.0.sent.lock().unwrap().push(message);
+        if self.0.fails {
+            let wire = self.clone();
+            return Box::pin(async move {
+                wire.answer(parcel.kind.request_id().unwrap());
+                let reason = "the answer came another way".into();
+                Err(LinkError::Broken { reason })
+            });
+        }
         match self.0.kind {
             LinkKind::Duplex => Box::pin(std::future::ready(Ok(()))),
             LinkKind::Exchange => Box::pin(std::future::pending()),
@@ -179,4 +194,15 @@ async fn over_exchanges_a_frame_of_none_that_was_too_long_ends_no_request() {
     assert!(only.as_mut().poll(&mut cx).is_pending());
     wire.answer(&id);
     assert!(only.await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_came_stands_when_its_request_cannot_be_carried_to_the_end() {
+    for kind in [LinkKind::Duplex, LinkKind::Exchange] {
+        let wire = Wire::of(kind, true);
+        let conversation = wire.open(ConversationLimits::default()).await;
+        let (speaks, nothing) = (speaks(), None::<&RequestParams>);
+        let answered = conversation.ask(Ask::new("tools/list", nothing, &speaks));
+        assert!(answered.await.is_ok(), "{kind:?}");
+    }
 }
