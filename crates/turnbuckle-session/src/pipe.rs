@@ -1,6 +1,6 @@
 //! Drives a duplex connection: frames in, handlers polled until the input is drained, one flush.
 //!
-//! Both eras share the pipe. A message with an envelope is judged by that, whatever came before
+//! Both eras share the pipe. A request with an envelope is judged by that, whatever came before
 //! it; the others belong to the session that a handshake opened.
 
 use std::future::poll_fn;
@@ -286,21 +286,21 @@ impl<T: Transport> Pipe<T> {
             Err(refusal) if refusal.kind == RefusalKind::Notification => return Received::Accepted,
             Err(refusal) => return refuse(&refusal),
         };
-        match opening(&message) {
-            Opening::Legacy => self
-                .session
-                .receive(message, None, delivery, &self.route, cx),
-            Opening::Modern(revision) => {
-                self.session
-                    .receive(message, Some(revision), delivery, &self.route, cx)
-            }
-            Opening::Refused(error) => match message {
-                Message::Request(request) => {
-                    Received::Answered(self.modern_error(&request.id, &error))
+        let modern = match &message {
+            Message::Request(request) => {
+                match of_opening(Header::NotCarried, &request.method, &request.params) {
+                    Opening::Legacy => None,
+                    Opening::Modern(revision) => Some(revision),
+                    Opening::Refused(error) => {
+                        return Received::Answered(self.modern_error(&request.id, &error));
+                    }
                 }
-                _ => Received::Accepted,
-            },
-        }
+            }
+            // Only requests have to bring an envelope: the others are not judged by theirs.
+            Message::Notification(_) | Message::Response(_) => None,
+        };
+        self.session
+            .receive(message, modern, delivery, &self.route, cx)
     }
 
     #[cold]
@@ -325,24 +325,6 @@ impl<T: Transport> Pipe<T> {
             )
             .into(),
         })
-    }
-}
-
-/// The era of a message on a pipe. Answers and notifications without an envelope are the
-/// session's.
-fn opening(message: &Message<'_, Params<'_>>) -> Opening {
-    match message {
-        Message::Request(request) => {
-            of_opening(Header::NotCarried, &request.method, &request.params)
-        }
-        Message::Notification(notification) if notification.params.meta.is_envelope() => {
-            of_opening(
-                Header::NotCarried,
-                &notification.method,
-                &notification.params,
-            )
-        }
-        Message::Notification(_) | Message::Response(_) => Opening::Legacy,
     }
 }
 

@@ -159,3 +159,26 @@ async fn at_the_end_of_the_input_nobody_waits_for_what_was_cancelled() {
     assert!(matches!(closed, Poll::Ready(Closed::ByPeer)), "{closed:?}");
     assert_eq!(received(&mut client).len(), 1, "the handshake's answer");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_is_heard_whatever_its_envelope_lacks() {
+    for meta in [
+        r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#,
+        r#""io.modelcontextprotocol/protocolVersion":"unknown""#,
+        r#""io.modelcontextprotocol/clientCapabilities":{}"#,
+    ] {
+        let cancel = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":1,"_meta":{{{meta}}}}}}}"#
+        );
+        let frames = [
+            initialize(Revision::NEWEST_LEGACY.as_str()),
+            call(1, "x/stubborn"),
+            cancel,
+        ];
+        let (server, _client) = after(&frames, Limits::default());
+        assert!(poll(&server.serving).is_pending());
+        rest().await;
+        let closed = poll(&server.serving);
+        assert!(matches!(closed, Poll::Ready(Closed::ByPeer)), "{meta}");
+    }
+}
