@@ -10,7 +10,7 @@ use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 use turnbuckle_types::{Error, RequestId};
 use turnbuckle_wire::era::{Header, Opening, Params, of_opening};
 use turnbuckle_wire::revision::Revision;
@@ -164,7 +164,7 @@ impl<T: Transport> Pipe<T> {
                         self.input = Input::Ended;
                         self.session.wind_down();
                         let drain = self.session.limits().drain;
-                        let sleep = tokio::time::sleep_until(Instant::now() + drain);
+                        let sleep = tokio::time::sleep(drain);
                         *closing = Some(Box::pin(sleep));
                         drained = true;
                     }

@@ -182,3 +182,18 @@ async fn a_cancellation_is_heard_whatever_its_envelope_lacks() {
         assert!(matches!(closed, Poll::Ready(Closed::ByPeer)), "{meta}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_was_read_may_be_answered_for_ever() {
+    let frames = [
+        initialize(Revision::NEWEST_LEGACY.as_str()),
+        call(1, "x/slow"),
+    ];
+    let (server, mut client) = after(&frames, Limits::default().drain(Duration::MAX));
+    assert!(poll(&server.serving).is_pending());
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    server.go.cancel();
+    rest().await;
+    assert!(poll(&server.serving).is_ready());
+    assert_eq!(received(&mut client).len(), 3);
+}
