@@ -134,16 +134,20 @@ pub(crate) fn last_word(work: impl Future<Output = ()> + Send + 'static) {
     }
 }
 
-/// Does something with a thing after a while, if it is still there. What is not there any more is not
-/// kept for that; without a runtime nothing happens.
+/// Does something with a thing after a while, if it is still there and `over` has not fired. What is
+/// not there any more is not kept for that; without a runtime nothing happens.
 pub(crate) fn later<T: Send + Sync + 'static>(
     wait: Duration,
     of: Weak<T>,
+    over: Signal,
     act: impl FnOnce(Arc<T>) + Send + 'static,
 ) {
     if let Ok(runtime) = tokio::runtime::Handle::try_current() {
         runtime.spawn(async move {
-            tokio::time::sleep(wait).await;
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = over.cancelled() => return,
+            }
             if let Some(of) = of.upgrade() {
                 act(of);
             }

@@ -122,6 +122,11 @@ impl Bucket {
         }
     }
 
+    /// Whether there will be another token when all are used up.
+    pub(crate) fn refills(&self) -> bool {
+        self.rate.per_second > 0
+    }
+
     #[cold]
     fn earn(&self, now: impl FnOnce() -> Instant) -> Result<(), Duration> {
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);

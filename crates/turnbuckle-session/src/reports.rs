@@ -59,7 +59,9 @@ impl Reports {
             }
             Err(wait) => {
                 state.newest = Some(params);
-                match std::mem::replace(&mut state.awaited, true) {
+                // Where none may be sent any more, the end of the request is what it waits for.
+                let is_awaited = !self.bucket.refills();
+                match is_awaited || std::mem::replace(&mut state.awaited, true) {
                     false => Taken::Later(wait),
                     true => Taken::Never,
                 }
@@ -95,6 +97,16 @@ mod tests {
         let mut sent = None;
         reports.newest(|params| sent = Some(params.progress.as_f64()));
         sent
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_may_never_be_sent_waits_for_the_end() {
+        let reports = Reports::new(Rate::per_second(0).burst(1));
+        assert!(matches!(report(&reports, 1), Taken::Send(_)));
+        for value in [2, 3] {
+            assert!(matches!(report(&reports, value), Taken::Never));
+        }
+        assert_eq!(newest(&reports), Some(3.0));
     }
 
     #[tokio::test(start_paused = true)]

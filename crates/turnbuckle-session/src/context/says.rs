@@ -49,9 +49,10 @@ impl Context {
         let rate = || Box::new(Reports::new(self.state.account.progress()));
         match self.state.reports.get_or_init(rate).take(value, params) {
             Taken::Send(params) => self.notify(Method::Progress.as_str(), params).await,
-            Taken::Later(wait) => driver::later(wait, Arc::downgrade(&self.state), |state| {
-                Self { state }.catch_up();
-            }),
+            Taken::Later(wait) => {
+                let (state, over) = (Arc::downgrade(&self.state), self.state.signal.get().clone());
+                driver::later(wait, state, over, |state| Self { state }.catch_up());
+            }
             Taken::Never => {}
         }
     }

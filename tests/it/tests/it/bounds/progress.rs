@@ -76,6 +76,25 @@ async fn the_last_report_goes_before_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_task_waits_for_a_report_that_nobody_will_hear() {
+    let tasks = || {
+        tokio::runtime::Handle::current()
+            .metrics()
+            .num_alive_tasks()
+    };
+    for case in Case::all() {
+        for rate in [Rate::per_second(0), Rate::per_second(1)] {
+            let mut client = Client::connect_with(case, &hasty(), options(rate)).await;
+            client.settle().await;
+            let before = tasks();
+            result(&client.request("tools/call", steps(0)).await);
+            client.settle().await;
+            assert!(tasks() <= before, "{case} {rate:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn all_reports_are_sent_that_come_slowly_enough() {
     for case in Case::all() {
         let mut client = Client::connect_with(case, &hasty(), options(Rate::per_second(5))).await;
