@@ -47,8 +47,7 @@ pub(crate) fn start(
         },
         Err(panic) => panicked(&*panic).into(),
     };
-    context.catch_up();
-    context.cancel();
+    context.end();
     Started::Ready(reply)
 }
 
@@ -93,8 +92,7 @@ pub(crate) fn detach(handler: Handler) {
                 return drop(unwanted);
             }
         };
-        context.catch_up();
-        context.cancel();
+        context.end();
         let answer = end.answer(&context, reply);
         context.route().done(answer);
     });

@@ -1,6 +1,6 @@
 //! What a request said of its progress: only what increases is said, and not too fast.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -9,7 +9,8 @@ use turnbuckle_types::ProgressParams;
 use crate::Rate;
 use crate::rate::Bucket;
 
-/// The reports of one request.
+/// The reports of one request. They are sent while the state is held, so that none overtakes a
+/// greater one, and none the answer.
 #[derive(Debug)]
 pub(crate) struct Reports {
     bucket: Bucket,
@@ -20,21 +21,25 @@ pub(crate) struct Reports {
 struct State {
     /// The greatest value so far.
     last: Option<f64>,
-    /// What came too fast: the newest of it.
+    /// What came too fast, or found no room: the newest of it.
     newest: Option<ProgressParams>,
+    /// It came slowly enough, and found no room.
+    is_admitted: bool,
     /// Somebody sends that later.
     awaited: bool,
+    /// The request is about to be answered.
+    is_over: bool,
 }
 
 /// What becomes of a report.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// It is sent.
-    Send(ProgressParams),
+    /// It was sent, or says nothing new, or is kept and somebody sends it.
+    Settled,
     /// It is kept as the newest, to be sent after that time.
     Later(Duration),
-    /// It says nothing new, or is kept and somebody sends it.
-    Never,
+    /// It is kept as the newest until there is [room](Reports::retry).
+    Full,
 }
 
 impl Reports {
@@ -45,39 +50,77 @@ impl Reports {
         }
     }
 
-    /// Takes a report of that value.
-    pub(crate) fn take(&self, value: f64, params: ProgressParams) -> Taken {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.last.is_some_and(|last| value <= last) {
-            return Taken::Never;
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a report of that value. `send` says whether there was room for it.
+    pub(crate) fn take(
+        &self,
+        value: f64,
+        params: ProgressParams,
+        send: impl FnOnce(&mut ProgressParams) -> bool,
+    ) -> Taken {
+        let mut state = self.state();
+        if state.is_over || state.last.is_some_and(|last| value <= last) {
+            return Taken::Settled;
         }
         state.last = Some(value);
-        match self.bucket.take(Instant::now) {
-            Ok(()) => {
-                state.newest = None;
-                Taken::Send(params)
-            }
-            Err(wait) => {
-                state.newest = Some(params);
-                // Where none may be sent any more, the end of the request is what it waits for.
-                let is_awaited = !self.bucket.refills();
-                match is_awaited || std::mem::replace(&mut state.awaited, true) {
-                    false => Taken::Later(wait),
-                    true => Taken::Never,
-                }
-            }
+        state.newest = Some(params);
+        let Err(wait) = self.bucket.take(Instant::now) else {
+            state.is_admitted = true;
+            return match state.send(send) {
+                true => Taken::Settled,
+                false => Taken::Full,
+            };
+        };
+        // Where none may be sent any more, the end of the request is what it waits for.
+        let is_awaited = !self.bucket.refills();
+        match is_awaited || std::mem::replace(&mut state.awaited, true) {
+            false => Taken::Later(wait),
+            true => Taken::Settled,
         }
     }
 
+    /// Sends what found no room, or what has come since and says more. Whether nothing of it is
+    /// left.
+    pub(crate) fn retry(&self, send: impl FnOnce(&mut ProgressParams) -> bool) -> bool {
+        let mut state = self.state();
+        state.is_over || !state.is_admitted || state.send(send)
+    }
+
     /// Has the newest report sent that came too fast. None comes before it is.
-    pub(crate) fn newest(&self, send: impl FnOnce(ProgressParams)) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn newest(&self, send: impl FnOnce(&mut ProgressParams) -> bool) {
+        let mut state = self.state();
         state.awaited = false;
-        if let Some(newest) = state.newest.take() {
+        if state.is_over || state.newest.is_none() {
+            return;
+        }
+        if !std::mem::replace(&mut state.is_admitted, true) {
             // It takes the place of one that would be let through by now.
             let _ = self.bucket.take(Instant::now);
-            send(newest);
         }
+        state.send(send);
+    }
+
+    /// Has the newest report sent that was not, and takes no more.
+    pub(crate) fn end(&self, send: impl FnOnce(&mut ProgressParams) -> bool) {
+        let mut state = self.state();
+        if !std::mem::replace(&mut state.is_over, true) {
+            state.send(send);
+        }
+    }
+}
+
+impl State {
+    /// Sends the newest report, and keeps it where there is no room.
+    fn send(&mut self, send: impl FnOnce(&mut ProgressParams) -> bool) -> bool {
+        let is_sent = self.newest.as_mut().is_none_or(send);
+        if is_sent {
+            self.newest = None;
+            self.is_admitted = false;
+        }
+        is_sent
     }
 }
 
@@ -87,49 +130,116 @@ mod tests {
 
     use super::*;
 
-    fn report(reports: &Reports, value: u64) -> Taken {
-        let token = ProgressToken::from(1);
-        let params = ProgressParams::new(token, Number::from(value));
-        reports.take(value as f64, params)
+    /// What was sent, where there is room.
+    #[derive(Default)]
+    struct Wire {
+        sent: Vec<f64>,
+        is_full: bool,
     }
 
-    fn newest(reports: &Reports) -> Option<f64> {
-        let mut sent = None;
-        reports.newest(|params| sent = Some(params.progress.as_f64()));
-        sent
+    impl Wire {
+        fn full() -> Self {
+            Self {
+                is_full: true,
+                ..Self::default()
+            }
+        }
+
+        fn send(&mut self, params: &mut ProgressParams) -> bool {
+            if !self.is_full {
+                self.sent.push(params.progress.as_f64());
+            }
+            !self.is_full
+        }
+
+        fn report(&mut self, reports: &Reports, value: u64) -> Taken {
+            let token = ProgressToken::from(1);
+            let params = ProgressParams::new(token, Number::from(value));
+            reports.take(value as f64, params, |params| self.send(params))
+        }
+
+        fn newest(&mut self, reports: &Reports) {
+            reports.newest(|params| self.send(params));
+        }
+
+        fn retry(&mut self, reports: &Reports) -> bool {
+            reports.retry(|params| self.send(params))
+        }
+
+        fn end(&mut self, reports: &Reports) {
+            reports.end(|params| self.send(params));
+        }
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_may_never_be_sent_waits_for_the_end() {
-        let reports = Reports::new(Rate::per_second(0).burst(1));
-        assert!(matches!(report(&reports, 1), Taken::Send(_)));
-        for value in [2, 3] {
-            assert!(matches!(report(&reports, value), Taken::Never));
+        let (reports, mut wire) = (Reports::new(Rate::per_second(0).burst(1)), Wire::default());
+        for value in [1, 2, 3] {
+            assert_eq!(wire.report(&reports, value), Taken::Settled);
         }
-        assert_eq!(newest(&reports), Some(3.0));
+        assert_eq!(wire.sent, [1.0]);
+        wire.end(&reports);
+        assert_eq!(wire.sent, [1.0, 3.0]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_comes_too_fast_comes_down_to_the_newest() {
         let reports = Reports::new(Rate::per_second(10).burst(2));
+        let mut wire = Wire::default();
         for value in [1, 2] {
-            assert!(matches!(report(&reports, value), Taken::Send(_)));
+            assert_eq!(wire.report(&reports, value), Taken::Settled);
         }
-        assert!(matches!(report(&reports, 2), Taken::Never), "no increase");
+        assert_eq!(wire.report(&reports, 2), Taken::Settled, "no increase");
         let tenth = Duration::from_millis(100);
-        assert!(matches!(report(&reports, 3), Taken::Later(wait) if wait == tenth));
-        assert!(
-            matches!(report(&reports, 4), Taken::Never),
-            "awaited already"
-        );
+        assert_eq!(wire.report(&reports, 3), Taken::Later(tenth));
+        assert_eq!(wire.report(&reports, 4), Taken::Settled, "awaited already");
+        assert_eq!(wire.sent, [1.0, 2.0]);
         tokio::time::sleep(tenth).await;
-        assert_eq!(newest(&reports), Some(4.0));
-        assert_eq!(newest(&reports), None);
+        wire.newest(&reports);
+        wire.newest(&reports);
+        assert_eq!(wire.sent, [1.0, 2.0, 4.0]);
         // That took the token of the time.
-        assert!(matches!(report(&reports, 5), Taken::Later(_)));
+        assert!(matches!(wire.report(&reports, 5), Taken::Later(_)));
         tokio::time::sleep(tenth).await;
         // A newer one may go at once; the older is forgotten.
-        assert!(matches!(report(&reports, 6), Taken::Send(_)));
-        assert_eq!(newest(&reports), None);
+        assert_eq!(wire.report(&reports, 6), Taken::Settled);
+        wire.newest(&reports);
+        assert_eq!(wire.sent, [1.0, 2.0, 4.0, 6.0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_finds_no_room_gives_way_to_what_says_more() {
+        let (reports, mut wire) = (Reports::new(Rate::per_second(10).burst(3)), Wire::full());
+        for value in [1, 2] {
+            assert_eq!(wire.report(&reports, value), Taken::Full);
+            assert!(!wire.retry(&reports));
+        }
+        wire.is_full = false;
+        assert!(wire.retry(&reports));
+        assert!(wire.retry(&reports), "nothing is left of the other");
+        assert_eq!(wire.sent, [2.0]);
+        // One that came too fast goes in the place of one that found no room, and else waits.
+        wire.is_full = true;
+        assert_eq!(wire.report(&reports, 3), Taken::Full);
+        wire.is_full = false;
+        assert!(matches!(wire.report(&reports, 4), Taken::Later(_)));
+        assert!(wire.retry(&reports));
+        assert_eq!(wire.report(&reports, 5), Taken::Settled, "awaited already");
+        assert!(wire.retry(&reports));
+        assert_eq!(wire.sent, [2.0, 4.0]);
+        wire.newest(&reports);
+        assert_eq!(wire.sent, [2.0, 4.0, 5.0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_sent_after_the_end() {
+        let (reports, mut wire) = (Reports::new(Rate::UNLIMITED), Wire::full());
+        assert_eq!(wire.report(&reports, 1), Taken::Full);
+        wire.end(&reports);
+        wire.is_full = false;
+        assert!(wire.retry(&reports));
+        wire.newest(&reports);
+        assert_eq!(wire.report(&reports, 2), Taken::Settled);
+        assert_eq!(wire.sent, [0.0; 0]);
     }
 }

@@ -83,10 +83,8 @@ impl Underway {
         let Some(Handler { context, end, .. }) = self.0.take() else {
             return Poll::Pending;
         };
-        context.catch_up();
-        let wanted = !context.is_cancelled();
-        context.cancel();
-        Poll::Ready(end.answer(&context, wanted.then_some(reply)))
+        let is_wanted = context.end();
+        Poll::Ready(end.answer(&context, is_wanted.then_some(reply)))
     }
 
     /// Says since when it waits: its deadline counts from there, and else from when it moves to a

@@ -42,7 +42,8 @@ pub(crate) struct State {
     pub(crate) transport: TransportContext,
     pub(crate) way: Way,
     pub(crate) signal: LazySignal,
-    pub(crate) reports: OnceLock<Box<Reports>>,
+    /// Nothing, of a request that had ended before it reported anything.
+    pub(crate) reports: OnceLock<Option<Box<Reports>>>,
     /// Whose it is.
     pub(crate) account: Arc<Account>,
     /// An account of this request alone, where the other is everybody's: of its log messages.
@@ -218,3 +219,6 @@ impl std::fmt::Debug for Context {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

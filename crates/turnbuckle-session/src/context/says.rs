@@ -11,7 +11,7 @@ use turnbuckle_wire::rpc;
 use super::{Context, Sender, State};
 use crate::rate::Account;
 use crate::reports::{Reports, Taken};
-use crate::{Route, Signal, driver};
+use crate::{Full, Route, Signal, driver};
 
 impl Context {
     /// Reports progress, if the client asked for it. Values that do not increase are not sent,
@@ -46,35 +46,54 @@ impl Context {
         let mut params = ProgressParams::new(token.clone(), progress);
         params.total = total.filter(|total| total.as_f64().is_finite());
         params.message = message;
-        let rate = || Box::new(Reports::new(self.state.account.progress()));
-        match self.state.reports.get_or_init(rate).take(value, params) {
-            Taken::Send(params) => self.notify(Method::Progress.as_str(), params).await,
+        let new = || Some(Box::new(Reports::new(self.state.account.progress())));
+        let Some(reports) = self.state.reports.get_or_init(new) else {
+            return;
+        };
+        match reports.take(value, params, |params| self.say(params)) {
+            Taken::Settled => {}
             Taken::Later(wait) => {
                 let (state, over) = (Arc::downgrade(&self.state), self.state.signal.get().clone());
                 driver::later(wait, state, over, |state| Self { state }.catch_up());
             }
-            Taken::Never => {}
+            Taken::Full => {
+                let retry = || reports.retry(|params| self.say(params));
+                when_there_is_room(self.route(), self.state.signal.get(), retry).await;
+            }
         }
+    }
+
+    /// Sends a report, unless nobody waits for it any more. Whether there was room for it.
+    fn say(&self, params: &mut ProgressParams) -> bool {
+        if self.is_cancelled() {
+            return true;
+        }
+        if !params.fits(self.state.features) {
+            params.project(self.state.features);
+        }
+        let frame = rpc::notification(Method::Progress.as_str(), Some(params));
+        frame.map_or(true, |frame| self.route().send(frame).is_ok())
     }
 
     /// Sends the newest report that came too fast, if there is one: it says what those before it
     /// said, and more.
-    pub(crate) fn catch_up(&self) {
-        let Some(reports) = self.state.reports.get() else {
-            return;
-        };
-        reports.newest(|mut params| {
-            if self.is_cancelled() {
-                return;
-            }
-            if !params.fits(self.state.features) {
-                params.project(self.state.features);
-            }
-            if let Ok(frame) = rpc::notification(Method::Progress.as_str(), Some(&params)) {
-                // A reader that is too far behind hears of the end instead.
-                let _ = self.route().send(frame);
-            }
-        });
+    fn catch_up(&self) {
+        if let Some(Some(reports)) = self.state.reports.get() {
+            reports.newest(|params| self.say(params));
+        }
+    }
+
+    /// The handler has ended: says the last of its progress, and nothing after that. A reader that
+    /// is too far behind hears of the end instead. Whether an answer is still wanted.
+    pub(crate) fn end(&self) -> bool {
+        if self.state.progress_token.is_some()
+            && let Some(reports) = self.state.reports.get_or_init(|| None)
+        {
+            reports.end(|params| self.say(params));
+        }
+        let is_wanted = !self.is_cancelled();
+        self.cancel();
+        is_wanted
     }
 
     /// Sends a log message, if the client wants those of that level: a legacy client by its
@@ -154,16 +173,31 @@ impl Context {
 }
 
 /// Sends on a route, waiting for room; nothing is sent once `signal` says cancelled. Whether it was.
-pub(crate) async fn send(route: &dyn Route, signal: &Signal, mut frame: Vec<u8>) -> bool {
+pub(crate) async fn send(route: &dyn Route, signal: &Signal, frame: Vec<u8>) -> bool {
+    let mut left = Some(frame);
+    let attempt = || {
+        let sent = left.take().map_or(Ok(()), |frame| route.send(frame));
+        left = sent.err().map(|Full(frame)| frame);
+        left.is_none()
+    };
+    when_there_is_room(route, signal, attempt).await
+}
+
+/// Tries until there was room on a route; not any more once `signal` says cancelled. Whether there
+/// was.
+async fn when_there_is_room(
+    route: &dyn Route,
+    signal: &Signal,
+    mut attempt: impl FnMut() -> bool,
+) -> bool {
     loop {
         if signal.is_cancelled() {
             return false;
         }
         let mut space = std::pin::pin!(route.space());
         space.as_mut().enable();
-        match route.send(frame) {
-            Ok(()) => return true,
-            Err(full) => frame = full.0,
+        if attempt() {
+            return true;
         }
         tokio::select! {
             () = space => {}

@@ -1,0 +1,149 @@
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context as Task, Waker};
+
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+use turnbuckle_wire::revision::Revision;
+
+use super::*;
+use crate::{Answer, Full, LegacyState, Limits, Rate};
+
+/// A way back with so much room, on which something happens when somebody waits for more.
+#[derive(Default)]
+struct Narrow {
+    said: Mutex<Vec<String>>,
+    room: AtomicUsize,
+    space: Notify,
+    waited_for: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Narrow {
+    fn make_room(&self) {
+        self.room.fetch_add(1, Ordering::Relaxed);
+        self.space.notify_waiters();
+    }
+
+    /// The values that were reported, and the answer.
+    fn said(&self) -> Vec<String> {
+        self.said.lock().unwrap().clone()
+    }
+}
+
+impl Route for Narrow {
+    fn send(&self, frame: Vec<u8>) -> Result<(), Full> {
+        let taken = self
+            .room
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| {
+                room.checked_sub(1)
+            });
+        if taken.is_err() {
+            return Err(Full(frame));
+        }
+        let frame = String::from_utf8(frame).unwrap();
+        let (_, value) = frame.split_once(r#""progress":"#).unwrap();
+        let value = value.trim_end_matches('}');
+        self.said.lock().unwrap().push(value.to_owned());
+        Ok(())
+    }
+
+    fn space(&self) -> Notified<'_> {
+        let happens = self.waited_for.lock().unwrap().take();
+        if let Some(happens) = happens {
+            happens();
+        }
+        self.space.notified()
+    }
+
+    fn done(&self, _: Option<Answer>) {
+        self.said.lock().unwrap().push("answer".into());
+    }
+}
+
+fn request() -> (Context, Arc<Narrow>) {
+    let narrow = Arc::new(Narrow::default());
+    let features = Revision::NEWEST_LEGACY.features();
+    let limits = Limits::default().progress(Rate::UNLIMITED);
+    let context = Context::new(State {
+        id: RequestId::from(1),
+        features,
+        binding: Binding::Duplex,
+        frame: Bytes::new(),
+        sender: Sender::Unknown {
+            state: Arc::new(LegacyState::unreachable(features)),
+        },
+        progress_token: Some(ProgressToken::from(1)),
+        log_level: None,
+        logs: true,
+        transport: TransportContext::default(),
+        way: Way::Shared(narrow.clone()),
+        signal: LazySignal::default(),
+        reports: OnceLock::new(),
+        account: Account::new(&limits),
+        own: OnceLock::new(),
+        deadline: Mutex::default(),
+    });
+    (context, narrow)
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_report_goes_after_one_that_says_more() {
+    let (context, narrow) = request();
+    let mut cx = Task::from_waker(Waker::noop());
+    let mut first = pin!(context.progress(1, None));
+    assert!(first.as_mut().poll(&mut cx).is_pending(), "no room");
+    narrow.make_room();
+    // Whoever comes first has the room.
+    let mut second = pin!(context.progress(2, None));
+    assert!(second.as_mut().poll(&mut cx).is_ready());
+    narrow.make_room();
+    assert!(first.as_mut().poll(&mut cx).is_ready());
+    assert_eq!(narrow.said(), ["2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_room_is_the_newest_and_goes_before_the_answer() {
+    let (context, narrow) = request();
+    let mut cx = Task::from_waker(Waker::noop());
+    let mut first = pin!(context.progress(1, None));
+    let mut second = pin!(context.progress(2, None));
+    assert!(first.as_mut().poll(&mut cx).is_pending());
+    assert!(second.as_mut().poll(&mut cx).is_pending());
+    narrow.make_room();
+    assert!(context.end(), "its answer is wanted");
+    narrow.done(None);
+    narrow.make_room();
+    assert!(first.as_mut().poll(&mut cx).is_ready());
+    assert!(second.as_mut().poll(&mut cx).is_ready());
+    assert_eq!(narrow.said(), ["2", "answer"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_report_goes_after_the_answer() {
+    // A request that reported something before its end, and one that did not.
+    for reports in [0, 1] {
+        let (context, narrow) = request();
+        for value in 0..reports {
+            narrow.make_room();
+            context.progress(value, None).await;
+        }
+        // It ends just when another task, which found it open, looks for room.
+        let (ending, route) = (context.clone(), narrow.clone());
+        *narrow.waited_for.lock().unwrap() = Some(Box::new(move || {
+            route.make_room();
+            ending.end();
+            route.done(None);
+            route.make_room();
+        }));
+        context.progress(5, None).await;
+        assert_eq!(narrow.said().last().unwrap(), "answer");
+        context.progress(6, None).await;
+        assert_eq!(narrow.said().last().unwrap(), "answer");
+    }
+    let (context, narrow) = request();
+    assert!(context.end());
+    assert!(matches!(context.state.reports.get(), Some(None)));
+    narrow.make_room();
+    context.progress(1, None).await;
+    assert_eq!(narrow.said(), [""; 0]);
+}
