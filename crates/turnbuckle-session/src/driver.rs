@@ -220,8 +220,8 @@ pub(crate) fn keep_asking(session: Arc<Session>, every: Duration, timeout: Durat
             if !peer.is_heard() {
                 continue;
             }
-            match peer.ping(timeout).await {
-                Err(PeerError::TimedOut) if peer.is_heard() => {
+            match peer.ping_anyway(timeout).await {
+                Err(PeerError::TimedOut { .. }) if peer.is_heard() => {
                     tracing::warn!(
                         ?timeout,
                         "a ping was not answered in time (Limits::ping_timeout): the session ends"
@@ -229,7 +229,7 @@ pub(crate) fn keep_asking(session: Arc<Session>, every: Duration, timeout: Durat
                     return session.end();
                 }
                 Err(PeerError::Ended) => return,
-                // An error is a sign of life too.
+                // A refusal is a sign of life too. Who cannot hear is asked again.
                 Ok(()) | Err(_) => {}
             }
         }
@@ -257,6 +257,7 @@ pub(crate) fn keep_asking_server(
             let nothing: Option<&RequestParams> = None;
             let mut ask = Ask::new(Method::Ping.as_str(), nothing, &speaks);
             ask.patience = Patience::at_most(timeout);
+            ask.anyway = true;
             // An error is a sign of life too.
             if let Err(AskError::TimedOut(_)) = conversation.ask(ask).await {
                 tracing::warn!(

@@ -28,7 +28,8 @@ macro_rules! setters {
 pub struct Limits {
     /// Requests of one peer that may be under way; one more is refused by name. Default 1,024.
     pub in_flight: usize,
-    /// Requests to one peer that may wait for their answers. Default 256.
+    /// Requests to one peer that may wait for their answers. Whether it is still there is asked all
+    /// the same. Default 256.
     pub outgoing: usize,
     /// Messages in one batch. Default 100.
     pub batch: usize,

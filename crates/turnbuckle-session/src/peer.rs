@@ -13,8 +13,9 @@ use turnbuckle_wire::revision::{Method, Party};
 use turnbuckle_wire::rpc;
 
 use crate::context::send;
-use crate::kernel::Unasked;
-use crate::{LegacyState, Route, Session, Signal};
+use crate::kernel::{Kernel, Unasked};
+use crate::session::Waiting;
+use crate::{Context, LegacyState, Route, Session, Signal};
 
 /// The other end of a legacy session.
 #[derive(Clone)]
@@ -23,8 +24,8 @@ pub struct Peer {
     route: Arc<dyn Route>,
     /// What ends the requests made here: the request that they belong to, or the session.
     signal: Signal,
-    /// How long one of them may wait for its answer.
-    patience: Duration,
+    /// How long one of them may wait for its answer, if that is not the session's limit.
+    patience: Option<Duration>,
 }
 
 /// Why a request to the peer has no result.
@@ -43,8 +44,14 @@ pub enum PeerError {
     },
     /// The connection, the session or the request that this one belonged to has ended.
     Ended,
-    /// No answer came in time.
-    TimedOut,
+    /// No answer came in time; the request was taken back.
+    TimedOut {
+        /// How long it was waited for.
+        after: Duration,
+        /// Whether that is what the session gives every request (`Limits::answer_timeout`), and
+        /// not a time that this one was given.
+        by_limit: bool,
+    },
     /// The parameters have no JSON form.
     Unwritable(String),
 }
@@ -63,8 +70,17 @@ impl fmt::Display for PeerError {
                 )
             }
             Self::Ended => f.write_str("the request or its session has ended"),
-            Self::TimedOut => {
-                f.write_str("the client did not answer in time (Limits::answer_timeout)")
+            Self::TimedOut {
+                after,
+                by_limit: true,
+            } => {
+                write!(
+                    f,
+                    "the client did not answer within {after:?} (Limits::answer_timeout)"
+                )
+            }
+            Self::TimedOut { after, .. } => {
+                write!(f, "the client did not answer within {after:?}")
             }
             Self::Unwritable(reason) => write!(f, "the request could not be written: {reason}"),
         }
@@ -76,7 +92,7 @@ impl std::error::Error for PeerError {}
 impl Peer {
     pub(crate) fn of_request(session: Arc<Session>, route: Arc<dyn Route>, signal: Signal) -> Self {
         Self {
-            patience: session.limits().answer_timeout,
+            patience: None,
             session,
             route,
             signal,
@@ -87,7 +103,7 @@ impl Peer {
     /// ([`Limits::answer_timeout`](crate::Limits::answer_timeout) otherwise).
     #[must_use]
     pub fn within(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+        self.patience = Some(patience);
         self
     }
 
@@ -117,6 +133,19 @@ impl Peer {
         method: &str,
         params: Option<&P>,
     ) -> Result<Json, PeerError> {
+        self.ask(method, params, Kernel::ask).await
+    }
+
+    async fn ask<P: Serialize + ?Sized>(
+        &self,
+        method: &str,
+        params: Option<&P>,
+        take_up: fn(&mut Kernel<Context, Waiting>, Waiting) -> Result<RequestId, Unasked>,
+    ) -> Result<Json, PeerError> {
+        let by_limit = self.patience.is_none();
+        let after = self
+            .patience
+            .unwrap_or(self.session.limits().answer_timeout);
         let state = self.session.legacy().ok_or(PeerError::Unsupported)?.clone();
         let core = Method::parse(method);
         let revision = state.features().revision;
@@ -131,16 +160,13 @@ impl Peer {
             }
         }
         let (answered, answer) = oneshot::channel();
-        let id = self
-            .session
-            .kernel()
-            .ask(answered)
-            .map_err(|unasked| match unasked {
-                Unasked::Ended => PeerError::Ended,
-                Unasked::TooMany => PeerError::TooMany {
-                    limit: self.session.limits().outgoing,
-                },
-            })?;
+        let taken_up = take_up(&mut self.session.kernel(), answered);
+        let id = taken_up.map_err(|unasked| match unasked {
+            Unasked::Ended => PeerError::Ended,
+            Unasked::TooMany => PeerError::TooMany {
+                limit: self.session.limits().outgoing,
+            },
+        })?;
         let mut asked = Asked {
             peer: self,
             id,
@@ -158,7 +184,7 @@ impl Peer {
                 answer.map_err(|_| PeerError::Ended)?.map_err(PeerError::Refused)
             }
             () = self.ended() => Err(PeerError::Ended),
-            () = tokio::time::sleep(self.patience) => Err(PeerError::TimedOut),
+            () = tokio::time::sleep(after) => Err(PeerError::TimedOut { after, by_limit }),
         }
     }
 
@@ -181,6 +207,14 @@ impl Peer {
     pub async fn ping(&self, timeout: Duration) -> Result<(), PeerError> {
         let peer = self.clone().within(timeout);
         peer.request::<()>(Method::Ping.as_str(), None)
+            .await
+            .map(drop)
+    }
+
+    /// The same, however many requests wait already: for who asks one at a time.
+    pub(crate) async fn ping_anyway(&self, timeout: Duration) -> Result<(), PeerError> {
+        let peer = self.clone().within(timeout);
+        peer.ask::<()>(Method::Ping.as_str(), None, Kernel::ask_anyway)
             .await
             .map(drop)
     }

@@ -47,6 +47,8 @@ pub struct Ask<'a, P> {
     pub log_level: Option<turnbuckle_types::LogLevel>,
     /// Is told the request's id before it is sent.
     pub begun: Option<&'a (dyn Fn(&RequestId) + Send + Sync)>,
+    /// Whether it is made however many wait already.
+    pub(crate) anyway: bool,
 }
 
 impl<'a, P> Ask<'a, P> {
@@ -64,6 +66,7 @@ impl<'a, P> Ask<'a, P> {
             listener: None,
             log_level: None,
             begun: None,
+            anyway: false,
         }
     }
 }
@@ -149,10 +152,11 @@ impl Conversation {
         let due = awaited.first_due(now);
         let awaited = Arc::new(awaited);
         let progress = ask.progress || ask.listener.is_some();
-        let id = self.take_up(Pending {
+        let pending = Pending {
             awaited: awaited.clone(),
             listener: ask.listener,
-        })?;
+        };
+        let id = self.take_up(pending, ask.anyway)?;
         let opens = ask.method == Method::Initialize.as_str();
         let is_duplex = link.kind() == LinkKind::Duplex;
         let features = ask.speaks.features();

@@ -37,7 +37,8 @@ use crate::{About, Connector, Rate, Signal, Speaks, setters};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConversationLimits {
-    /// Requests to the server that may wait for their answers. Default 1,024.
+    /// Requests to the server that may wait for their answers. Whether it is still there is asked
+    /// all the same. Default 1,024.
     pub outgoing: usize,
     /// Requests of the server that may be under way; one more is refused by name. Default 64.
     pub in_flight: usize,
@@ -266,8 +267,13 @@ impl Conversation {
         self.answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_up(&self, pending: Pending) -> Result<RequestId, AskError> {
-        let taken = self.kernel().ask(pending);
+    fn take_up(&self, pending: Pending, anyway: bool) -> Result<RequestId, AskError> {
+        let mut kernel = self.kernel();
+        let taken = match anyway {
+            true => kernel.ask_anyway(pending),
+            false => kernel.ask(pending),
+        };
+        drop(kernel);
         taken.map_err(|unasked| match unasked {
             Unasked::Ended => AskError::Link {
                 error: self.cause().unwrap_or(LinkError::Closed),

@@ -206,3 +206,16 @@ async fn an_answer_that_came_stands_when_its_request_cannot_be_carried_to_the_en
         assert!(answered.await.is_ok(), "{kind:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_is_asked_whether_it_is_there_however_many_requests_wait() {
+    let wire = Wire::new(LinkKind::Duplex);
+    let limits = ConversationLimits::default().outgoing(0);
+    let conversation = wire.open(limits).await;
+    let second = Duration::from_secs(1);
+    conversation.keep_asking(10 * second, second);
+    tokio::time::sleep(10 * second + second / 2).await;
+    assert!(!conversation.is_lost());
+    tokio::time::sleep(second).await;
+    assert!(conversation.is_lost(), "it does not answer");
+}

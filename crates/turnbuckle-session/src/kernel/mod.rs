@@ -213,11 +213,19 @@ impl<C, P> Kernel<C, P> {
     /// # Errors
     /// When too many wait already, or everything has ended.
     pub(crate) fn ask(&mut self, waiting: P) -> Result<RequestId, Unasked> {
+        if !self.ended && self.waiting.len() >= self.max_waiting {
+            return Err(Unasked::TooMany);
+        }
+        self.ask_anyway(waiting)
+    }
+
+    /// The same, however many wait already: for who asks one at a time whether the peer is there.
+    ///
+    /// # Errors
+    /// When everything has ended.
+    pub(crate) fn ask_anyway(&mut self, waiting: P) -> Result<RequestId, Unasked> {
         if self.ended {
             return Err(Unasked::Ended);
-        }
-        if self.waiting.len() >= self.max_waiting {
-            return Err(Unasked::TooMany);
         }
         let id = RequestId::from(self.next_id);
         self.next_id += 1;

@@ -22,7 +22,7 @@ fn asking() -> Server {
         let start = Instant::now();
         let ended = match peer.request::<()>("roots/list", None).await {
             Ok(roots) => roots.to_string(),
-            Err(PeerError::TimedOut) => "timed out".to_owned(),
+            Err(late @ PeerError::TimedOut { .. }) => late.to_string(),
             Err(PeerError::Refused(error)) => format!("{} {}", error.code, error.message),
             Err(other) => format!("{other:?}"),
         };
@@ -36,6 +36,17 @@ fn asking() -> Server {
 
 fn ask(patience: u64) -> Value {
     json!({"name": "ask", "arguments": {"seconds": patience}})
+}
+
+/// What is told of a request that had so many seconds.
+fn late(seconds: u64) -> String {
+    format!("the client did not answer within {seconds}s after {seconds} s")
+}
+
+/// The same, where that was nobody's own.
+fn by_limit(seconds: u64) -> String {
+    let told = "the client did not answer within";
+    format!("{told} {seconds}s (Limits::answer_timeout) after {seconds} s")
 }
 
 fn rooted() -> ClientOptions {
@@ -54,14 +65,14 @@ async fn a_server_request_times_out() {
     for case in Case::legacy() {
         let mut client = Client::connect_with(case, &asking(), rooted()).await;
         let answer = client.request("tools/call", ask(0)).await;
-        assert_eq!(text(&answer), "timed out after 600 s", "{case}");
+        assert_eq!(text(&answer), &*by_limit(600), "{case}");
 
         let mut limits = Limits::default();
         limits.answer_timeout = Duration::from_secs(20);
         let options = rooted().limits(limits);
         let mut client = Client::connect_with(case, &asking(), options).await;
         let answer = client.request("tools/call", ask(0)).await;
-        assert_eq!(text(&answer), "timed out after 20 s", "{case}");
+        assert_eq!(text(&answer), &*by_limit(20), "{case}");
     }
 }
 
@@ -73,9 +84,9 @@ async fn the_timeout_is_settable_per_request() {
         let short = client.start("tools/call", ask(5)).await;
         let long = client.start("tools/call", ask(50)).await;
         let answer = client.response(short).await;
-        assert_eq!(text(&answer), "timed out after 5 s", "{case}");
+        assert_eq!(text(&answer), &*late(5), "{case}");
         let answer = client.response(long).await;
-        assert_eq!(text(&answer), "timed out after 50 s", "{case}");
+        assert_eq!(text(&answer), &*late(50), "{case}");
     }
 }
 
@@ -94,7 +105,7 @@ async fn progress_never_passes_the_maximum() {
             client.notify("notifications/progress", progress).await;
         }
         let answer = client.response(call).await;
-        assert_eq!(text(&answer), "timed out after 10 s", "{case}");
+        assert_eq!(text(&answer), &*late(10), "{case}");
     }
 }
 

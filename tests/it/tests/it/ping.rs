@@ -11,7 +11,10 @@ use crate::servers::{echo, everything};
 use crate::traced::Traced;
 
 fn pinging(interval: u64, timeout: u64) -> ClientOptions {
-    let mut limits = Limits::default();
+    pinging_within(Limits::default(), interval, timeout)
+}
+
+fn pinging_within(mut limits: Limits, interval: u64, timeout: u64) -> ClientOptions {
     limits.ping_interval = Some(Duration::from_secs(interval));
     limits.ping_timeout = Duration::from_secs(timeout);
     ClientOptions::new()
@@ -120,6 +123,18 @@ async fn a_missing_pong_ends_the_session() {
             .collect();
         assert_eq!(pings.len(), 1, "{case}");
         assert!(!client.received().iter().any(|message| message["id"] == nap));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_is_asked_whether_it_is_there_however_many_requests_wait() {
+    for case in Case::duplex(Case::legacy()) {
+        let options = pinging_within(Limits::default().outgoing(0), 30, 10);
+        let mut client = Client::connect_with(case, &echo(), options).await;
+        let start = Instant::now();
+        let closed = client.closed().await;
+        assert!(matches!(closed, Closed::Broken(_)), "{case}: {closed:?}");
+        assert_eq!(start.elapsed().as_secs(), 40, "{case}");
     }
 }
 
