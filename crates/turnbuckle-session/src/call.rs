@@ -1,5 +1,6 @@
 //! The seam to a role: a request comes in as a call and goes out as a reply.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use turnbuckle_wire::revision::Method;
 use crate::{Context, Feed, Peer};
 
 /// A request on its way to a handler, borrowed from its frame.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Call<'a> {
     /// The core method, if it is one.
     pub method: Option<Method>,
@@ -24,7 +25,7 @@ pub struct Call<'a> {
 }
 
 /// A notification, borrowed from its frame.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Notice<'a> {
     /// The core method, if it is one.
     pub method: Option<Method>,
@@ -32,6 +33,24 @@ pub struct Notice<'a> {
     pub name: &'a str,
     /// The whole message.
     pub text: &'a str,
+}
+
+impl fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("name", &self.name)
+            .field("bytes", &self.text.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Notice<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notice")
+            .field("name", &self.name)
+            .field("bytes", &self.text.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// A reply, now or later.
@@ -42,8 +61,8 @@ pub enum Handling {
     Pending(Pin<Box<dyn Future<Output = Reply> + Send>>),
 }
 
-impl std::fmt::Debug for Handling {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Handling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ready(reply) => f.debug_tuple("Ready").field(reply).finish(),
             Self::Pending(_) => f.write_str("Pending(..)"),

@@ -38,6 +38,8 @@ mod route;
 mod session;
 mod signal;
 mod speaks;
+#[cfg(test)]
+mod tests;
 mod transport;
 mod underway;
 

@@ -129,7 +129,7 @@ pub trait Link: Send + Sync + 'static {
 pub(crate) type Header = (Cow<'static, str>, Cow<'static, str>);
 
 /// One message on its way to the server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Parcel {
     /// The message.
     pub frame: Vec<u8>,
@@ -138,6 +138,15 @@ pub struct Parcel {
     /// What a binding with headers shows of it: names in lower case, values ready to be sent.
     /// Empty for links that have none.
     pub headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+}
+
+impl fmt::Debug for Parcel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parcel")
+            .field("kind", &self.kind)
+            .field("bytes", &self.frame.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a parcel holds.

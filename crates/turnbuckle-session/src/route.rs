@@ -1,5 +1,7 @@
 //! Where the messages of one request go: its own stream, or the connection.
 
+use std::fmt;
+
 use bytes::Bytes;
 use tokio::sync::futures::Notified;
 use turnbuckle_types::ErrorKind;
@@ -47,11 +49,17 @@ pub trait Route: Send + Sync + 'static {
 }
 
 /// A message that a route had no room for.
-#[derive(Debug)]
 pub struct Full(pub Vec<u8>);
 
+impl fmt::Debug for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Full")
+            .field("bytes", &self.0.len())
+            .finish_non_exhaustive()
+    }
+}
+
 /// The answer to a request, encoded.
-#[derive(Debug)]
 pub struct Answer {
     /// The response, as a frame; its beginning, where something follows.
     pub frame: Vec<u8>,
@@ -59,6 +67,15 @@ pub struct Answer {
     pub tail: Bytes,
     /// The kind of its error, if it is one: a transport may have a status for it.
     pub failure: Option<ErrorKind>,
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer")
+            .field("bytes", &(self.frame.len() + self.tail.len()))
+            .field("failure", &self.failure)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Answer {

@@ -1,6 +1,7 @@
 //! How a client speaks to its server: the revision, and what every request of it says.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -27,13 +28,21 @@ pub fn reaches_server(method: &str, revision: Revision) -> bool {
 }
 
 /// Parameters that are sent as they are, whatever the revision.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Verbatim(pub RawObject);
 
 impl Serialize for Verbatim {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let members: BTreeMap<&str, &RawValue> = self.0.decode().map_err(S::Error::custom)?;
         members.serialize(to)
+    }
+}
+
+impl fmt::Debug for Verbatim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verbatim")
+            .field("bytes", &self.0.as_str().len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -46,7 +55,7 @@ impl Project for Verbatim {
 }
 
 /// What a request is about, for the headers that mirror it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct About<'a> {
     /// The tool's or prompt's name, or the resource's URI.
     pub name: Option<&'a str>,
@@ -54,6 +63,14 @@ pub struct About<'a> {
     pub mirrored: &'a [ParamHeader],
     /// The tool's arguments.
     pub arguments: Option<RawJson<'a>>,
+}
+
+impl fmt::Debug for About<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("About")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Speaks {

@@ -39,7 +39,6 @@ pub trait Transport: Send {
 }
 
 /// What comes out of a transport.
-#[derive(Debug)]
 pub enum Frame {
     /// One message or batch.
     Message(Bytes),
@@ -48,6 +47,19 @@ pub enum Frame {
         /// The cap, in bytes.
         limit: usize,
     },
+}
+
+/// What a message says is in no log.
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Message(frame) => f
+                .debug_struct("Message")
+                .field("bytes", &frame.len())
+                .finish_non_exhaustive(),
+            Self::TooLong { limit } => f.debug_struct("TooLong").field("limit", limit).finish(),
+        }
+    }
 }
 
 /// How a transport delivers and cancels.

@@ -81,14 +81,14 @@ impl<P> fmt::Debug for Ask<'_, P> {
 }
 
 /// A result as it came: JSON inside its frame.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RawResult {
     frame: Bytes,
     span: Span,
 }
 
 impl RawResult {
-    pub(super) fn new(frame: &Bytes, part: &str) -> Self {
+    pub(crate) fn new(frame: &Bytes, part: &str) -> Self {
         Self {
             frame: frame.clone(),
             span: Span::of(frame, part),
@@ -99,6 +99,14 @@ impl RawResult {
     #[must_use]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(self.span.in_frame(&self.frame)).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for RawResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawResult")
+            .field("bytes", &self.as_str().len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,0 +1,72 @@
+use std::fmt::Debug;
+
+use bytes::Bytes;
+use turnbuckle_types::{RawJson, RawObject};
+use turnbuckle_wire::era::Params;
+
+use crate::{
+    About, Answer, Call, Frame, Full, Notice, Outbox, OutboxLimits, Parcel, ParcelKind, RawResult,
+    Transport, Verbatim, pair,
+};
+
+const SECRET: &str = r#"{"typed":"s3cret"}"#;
+
+fn bytes() -> Vec<u8> {
+    SECRET.as_bytes().to_vec()
+}
+
+/// Bytes are shown as text, or as numbers.
+fn is_told(text: &str) -> bool {
+    let numbers = format!("{:?}", b"s3cret");
+    text.contains("s3cret") || text.contains(numbers.trim_matches(['[', ']']))
+}
+
+#[test]
+fn what_a_message_says_is_in_no_debug_text() {
+    let frame = Bytes::from_static(SECRET.as_bytes());
+    let raw = RawJson::passed_over(SECRET);
+    let params: Params<'_> = serde_json::from_str(r#"{"arguments":"s3cret"}"#).unwrap();
+    let verbatim = RawObject::try_from(raw.to_json()).unwrap();
+    let answer = || Answer {
+        frame: bytes(),
+        tail: frame.clone(),
+        failure: None,
+    };
+    let (mut unsent, _other) = pair();
+    unsent.queue(SECRET.as_bytes());
+    let outbox = Outbox::new(OutboxLimits::default());
+    outbox.send(bytes()).unwrap();
+    outbox.done(Some(answer()));
+    let all: [&dyn Debug; 11] = [
+        &Frame::Message(frame.clone()),
+        &Parcel {
+            frame: bytes(),
+            kind: ParcelKind::Notification,
+            headers: vec![("mcp-param-typed".into(), "s3cret".into())],
+        },
+        &unsent,
+        &Call {
+            method: None,
+            name: "tools/call",
+            params: &params,
+            text: SECRET,
+        },
+        &Notice {
+            method: None,
+            name: "x/y",
+            text: SECRET,
+        },
+        &RawResult::new(&frame, std::str::from_utf8(&frame).unwrap()),
+        &Full(bytes()),
+        &answer(),
+        &outbox,
+        &Verbatim(verbatim),
+        &About {
+            arguments: Some(raw),
+            ..About::default()
+        },
+    ];
+    for told in all.map(|it| format!("{it:?}")) {
+        assert!(!is_told(&told), "{told}");
+    }
+}
