@@ -1,8 +1,8 @@
 //! How a client speaks to its server: the revision, and what every request of it says.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 use turnbuckle_types::{ClientCapabilities, Error, Implementation, RawJson, RawObject};
@@ -33,8 +33,35 @@ pub struct Verbatim(pub RawObject);
 
 impl Serialize for Verbatim {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let members: BTreeMap<&str, &RawValue> = self.0.decode().map_err(S::Error::custom)?;
-        members.serialize(to)
+        let Members(members) = self.0.decode().map_err(S::Error::custom)?;
+        to.collect_map(members)
+    }
+}
+
+/// The members of an object, each as often as it stands there.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        from.deserialize_map(InOrder)
     }
 }
 
@@ -134,5 +161,39 @@ impl Speaks {
             out.push((name.to_owned().into(), value.into()));
         }
         Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use turnbuckle_types::RequestId;
+    use turnbuckle_wire::era::{Added, write_request};
+
+    use super::*;
+
+    #[test]
+    fn parameters_are_sent_as_they_are() {
+        let added = Added {
+            progress: true,
+            ..Added::default()
+        };
+        for (given, sent) in [
+            (
+                r#"{"z": [1, 2], "a": 1.50, "C:\\dir": {"b": 1, "a": 2}}"#,
+                r#"{"z":[1, 2],"a":1.50,"C:\\dir":{"b": 1, "a": 2},"_meta":{"progressToken":7}}"#,
+            ),
+            (
+                r#"{"twice":1,"_m\u0065ta":{"x":1},"twice":2}"#,
+                r#"{"twice":1,"_meta":{"x":1,"progressToken":7},"twice":2}"#,
+            ),
+            ("{}", r#"{"_meta":{"progressToken":7}}"#),
+        ] {
+            let given: RawObject = serde_json::from_str(given).unwrap();
+            let (id, features) = (RequestId::from(7), Revision::NEWEST.features());
+            let frame = write_request(&id, "x/y", Some(&Verbatim(given)), features, added);
+            let frame = String::from_utf8(frame.unwrap()).unwrap();
+            let expected = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"x/y","params":{sent}}}"#);
+            assert_eq!(frame, expected);
+        }
     }
 }
