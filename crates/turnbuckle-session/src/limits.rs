@@ -27,6 +27,10 @@ macro_rules! setters {
 #[non_exhaustive]
 pub struct Limits {
     /// Requests of one peer that may be under way; one more is refused by name. Default 1,024.
+    ///
+    /// It does not hold for requests without a session of peers that share an account, because one
+    /// could take the places of all others: those that come without a principal to what is mounted
+    /// in another server, and principals beyond [`principals`](Self::principals).
     pub in_flight: usize,
     /// Requests to one peer that may wait for their answers. Whether it is still there is asked all
     /// the same. Default 256.
