@@ -88,23 +88,23 @@ impl Tools {
     /// Notes what a page of tools says, and drops the tools whose definitions are invalid.
     pub(crate) fn learn(&self, live: &Live, list: &mut ListToolsResult) {
         let edition = self.edition(live);
-        let mut state = self.write();
+        // Calls wait for the lock: neither a schema is read under it, nor is anybody told.
         list.tools.retain(|tool| match param_headers(&tool.input_schema) {
             Ok(headers) => {
-                state.learn(tool, headers, edition);
+                self.write().learn(tool, headers, edition);
                 true
             }
             // Where no header mirrors anything, a mistake about that is none.
             Err(_) if !live.mirrors_headers() => {
-                state.learn(tool, Vec::new(), edition);
+                self.write().learn(tool, Vec::new(), edition);
                 true
             }
             Err(error) => {
+                self.write().forget(&tool.name);
                 tracing::warn!(tool = %tool.name, %error, "a tool with an invalid definition is left out");
                 if let Some(heard) = self.on_invalid.get() {
                     heard(&tool.name, &error.to_string());
                 }
-                state.forget(&tool.name);
                 false
             }
         });
@@ -194,7 +194,8 @@ impl State {
         let before = self.forget(&tool.name);
         let mut size = tool.name.len();
         if !headers.is_empty() {
-            size += tool.input_schema.as_str().len();
+            let ways = headers.iter().map(|param| size_of_val(&*param.path));
+            size += tool.input_schema.as_str().len() + ways.sum::<usize>();
         }
         if self.known.len() >= KNOWN || self.bytes + size > KNOWN_BYTES {
             return;

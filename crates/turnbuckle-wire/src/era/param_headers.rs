@@ -2,7 +2,9 @@
 //!
 //! Specification: basic/transports/streamable-http, "Schema Extension" (2026-07-28).
 
+use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use turnbuckle_types::Schema;
@@ -12,6 +14,9 @@ use super::headers::PARAM_PREFIX;
 /// The keyword that asks for a header.
 const KEYWORD: &str = "x-mcp-header";
 
+/// The most headers that one tool may ask for. HTTP servers take far fewer in a request.
+const MAX_HEADERS: usize = 256;
+
 /// An argument that is mirrored in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -19,7 +24,7 @@ pub struct ParamHeader {
     /// The whole name of the header, in lower case.
     pub header: String,
     /// The member names on the way to the argument's value, outermost first; never empty.
-    pub path: Vec<String>,
+    pub path: Vec<Arc<str>>,
     /// Of which type the value is.
     pub(super) kind: ParamKind,
 }
@@ -49,6 +54,8 @@ pub enum InvalidParamHeader {
     Type(String),
     /// The annotation at this place is not on a property that is reached by `properties` alone.
     Place(String),
+    /// More than 256 properties are annotated.
+    TooMany,
 }
 
 impl fmt::Display for InvalidParamHeader {
@@ -69,6 +76,7 @@ impl fmt::Display for InvalidParamHeader {
                     "{KEYWORD} at {at} is not on a property that is always at one place"
                 )
             }
+            Self::TooMany => write!(f, "more than {MAX_HEADERS} properties ask for headers"),
         }
     }
 }
@@ -90,6 +98,7 @@ pub fn param_headers(schema: &Schema) -> Result<Vec<ParamHeader>, InvalidParamHe
     let schema: Value = serde_json::from_str(text).map_err(|_| InvalidParamHeader::Schema)?;
     let mut walk = Walk {
         place: Vec::new(),
+        names: HashSet::new(),
         found: Vec::new(),
     };
     walk.schema(&schema, Reach::Root)?;
@@ -109,7 +118,9 @@ enum Reach {
 
 struct Walk {
     /// Keywords and property names from the root to here.
-    place: Vec<String>,
+    place: Vec<Arc<str>>,
+    /// The headers of those that were found.
+    names: HashSet<String>,
     found: Vec<ParamHeader>,
 }
 
@@ -171,7 +182,8 @@ impl Walk {
         reach: Reach,
     ) -> Result<(), InvalidParamHeader> {
         let before = self.place.len();
-        self.place.extend(names.iter().map(|name| (*name).clone()));
+        self.place
+            .extend(names.iter().map(|name| Arc::from(name.as_str())));
         self.schema(schema, reach)?;
         self.place.truncate(before);
         Ok(())
@@ -192,8 +204,11 @@ impl Walk {
         let kind = schema.get("type").and_then(kind_of);
         let kind = kind.ok_or_else(|| InvalidParamHeader::Type(at()))?;
         let header = format!("{PARAM_PREFIX}{}", name.to_ascii_lowercase());
-        if self.found.iter().any(|other| other.header == header) {
+        if !self.names.insert(header.clone()) {
             return Err(InvalidParamHeader::Repeated(header));
+        }
+        if self.found.len() == MAX_HEADERS {
+            return Err(InvalidParamHeader::TooMany);
         }
         // Every other element is the keyword `properties`.
         let path = self.place.iter().skip(1).step_by(2).cloned().collect();
@@ -314,6 +329,31 @@ mod tests {
             found,
             Err(InvalidParamHeader::Repeated("mcp-param-region".into()))
         );
+    }
+
+    #[test]
+    fn so_many_headers_are_asked_for() {
+        let asking = |count: usize| {
+            let property = |n| json!({"type": "string", "x-mcp-header": format!("H{n}")});
+            let properties = (0..count).map(|n| (n.to_string(), property(n)));
+            of(&json!({"properties": properties.collect::<Map<_, _>>()}))
+        };
+        assert_eq!(asking(256).unwrap().len(), 256);
+        let error = asking(257).unwrap_err();
+        assert_eq!(error, InvalidParamHeader::TooMany);
+        assert_eq!(
+            error.to_string(),
+            "more than 256 properties ask for headers"
+        );
+    }
+
+    #[test]
+    fn the_names_on_the_way_are_kept_once() {
+        let annotated = |name| json!({"type": "string", "x-mcp-header": name});
+        let found = of(&json!({"properties": {"way": {"properties":
+            {"a": annotated("A"), "b": annotated("B")}}}}));
+        let found = found.unwrap();
+        assert!(Arc::ptr_eq(&found[0].path[0], &found[1].path[0]));
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! The headers with which our client mirrors its modern requests.
 
+use std::future::IntoFuture;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::task::{Context as Polling, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use turnbuckle_client::Error;
+use turnbuckle_client::{Client, Error};
 use turnbuckle_it::coupled::{Coupled, connect_over_http};
 use turnbuckle_it::harness::{Bind, Case};
 use turnbuckle_it::peer::{Peer, Step};
@@ -147,6 +151,36 @@ async fn a_tool_whose_annotations_are_invalid_is_left_out_with_a_warning() {
             "{warned:?}"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_do_not_wait_for_who_hears_of_an_invalid_tool() {
+    let peer = Peer::new(Revision::NEWEST, |heard| {
+        let input = json!({"type": "object", "x-mcp-header": "A"});
+        let list = json!({"tools": [{"name": "bad", "inputSchema": input}],
+            "resultType": "complete", "ttlMs": 0, "cacheScope": "private"});
+        (heard.method() == "tools/list").then(|| vec![heard.answer(list)])
+    });
+    let (client, calls) = (Arc::new(OnceLock::<Client>::new()), AtomicUsize::new(0));
+    let (calls, known) = (Arc::new(calls), client.clone());
+    let (count, runtime) = (calls.clone(), tokio::runtime::Handle::current());
+    let builder = plain().on_invalid_tool(move |_, _| {
+        let (known, runtime) = (known.clone(), runtime.clone());
+        let (begun, begins) = mpsc::channel();
+        std::thread::spawn(move || {
+            let _entered = runtime.enter();
+            let mut call = known.get().unwrap().call("good", &()).into_future();
+            let _ = call.as_mut().poll(&mut Polling::from_waker(Waker::noop()));
+            let _ = begun.send(());
+        });
+        if begins.recv_timeout(Duration::from_secs(10)).is_ok() {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let (connected, _) = connect_over_http(&peer, builder).await.unwrap();
+    let client = client.get_or_init(|| connected);
+    assert!(client.list_tools().all().await.unwrap().is_empty());
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
 }
 
 // requirement: 8e68cb51d310

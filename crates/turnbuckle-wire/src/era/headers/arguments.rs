@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use turnbuckle_types::{Number, RawJson};
@@ -35,7 +36,7 @@ pub(super) fn extract<'a>(
 }
 
 /// A declared header by its index, and what is left of its path.
-type Wanted<'p> = (usize, &'p [String]);
+type Wanted<'p> = (usize, &'p [Arc<str>]);
 
 fn descend<'a, 'w>(
     object: RawJson<'a>,
@@ -109,7 +110,7 @@ impl<'de> Visitor<'de> for Pick<'_, '_, 'de> {
 struct Name<'w>(&'w [Wanted<'w>]);
 
 impl<'de, 'w> DeserializeSeed<'de> for Name<'w> {
-    type Value = Option<&'w String>;
+    type Value = Option<&'w Arc<str>>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
         from.deserialize_identifier(self)
@@ -117,7 +118,7 @@ impl<'de, 'w> DeserializeSeed<'de> for Name<'w> {
 }
 
 impl<'w> Visitor<'_> for Name<'w> {
-    type Value = Option<&'w String>;
+    type Value = Option<&'w Arc<str>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a member name")
@@ -128,7 +129,7 @@ impl<'w> Visitor<'_> for Name<'w> {
             .0
             .iter()
             .filter_map(|(_, path)| path.first())
-            .find(|name| *name == key))
+            .find(|name| ***name == *key))
     }
 }
 
