@@ -15,6 +15,10 @@ use crate::{Lines, StdioOptions};
 /// What the buffer of a stream that has nothing to send may still occupy.
 const KEPT: usize = 64 << 10;
 
+/// Reads without a message in them before others get their turn: empty lines, or one without end,
+/// can come faster than they are skipped.
+const READS: usize = 16;
+
 /// Messages on the lines of a reader and a writer: a socket's halves, a child's pipes.
 ///
 /// What is queued leaves in as few writes as the writer allows.
@@ -51,7 +55,7 @@ where
     W: AsyncWrite + Unpin + Send,
 {
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame>> {
-        loop {
+        for _ in 0..READS {
             if let Some(frame) = self.lines.next_frame() {
                 return Poll::Ready(Some(frame));
             }
@@ -69,6 +73,8 @@ where
                 }
             }
         }
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn queue(&mut self, frame: &[u8]) {

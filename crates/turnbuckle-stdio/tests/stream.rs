@@ -7,14 +7,16 @@
 mod message;
 mod support;
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use message::{initialize, initialized, legacy, modern, text_of};
 use serde_json::Value;
 use support::Small;
 use tokio::io::{
-    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufWriter, DuplexStream, ReadHalf,
-    WriteHalf, duplex, split,
+    AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, BufWriter, DuplexStream,
+    ReadBuf, ReadHalf, WriteHalf, duplex, split,
 };
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -184,6 +186,36 @@ async fn the_stop_signal_ends_it() {
         .unwrap()
         .unwrap();
     assert!(matches!(closed, Closed::ByUs), "{closed:?}");
+}
+
+/// Has nothing but empty lines, and gives the signal after some reads.
+struct Empty {
+    reads: usize,
+    stop: Signal,
+}
+
+impl AsyncRead for Empty {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        self.reads += 1;
+        if self.reads == 100 {
+            self.stop.cancel();
+        }
+        assert!(self.reads < 1_000, "nobody looks at the signal");
+        buffer.put_slice(b"\n\n\n");
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_empty_lines_holds_up_nobody_else() {
+    let stop = Signal::new();
+    let options = StdioOptions::new().stop(stop.clone());
+    let reader = Empty { reads: 0, stop };
+    serve_stream(Small::dispatch(), reader, tokio::io::sink(), options).await;
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Builder;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -122,20 +122,24 @@ impl Driver {
                 return Some(output);
             }
             if self.bell.may_sleep() {
-                self.sleep(&mut watched);
+                self.look(&mut watched, None);
+            } else if self.gates.iter().any(|gate| gate.is_blocked_output()) {
+                // Input without end must not hide that there is room again.
+                self.look(&mut watched, Some(&Timespec::default()));
             }
             self.bell.awake();
         }
         None
     }
 
-    /// Returns when a stream that is wanted is ready, when the bell is rung, and sometimes early.
-    fn sleep<'fd>(&'fd self, watched: &mut Vec<PollFd<'fd>>) {
+    /// Returns when a stream that is wanted is ready, when the bell is rung or the time is over, and
+    /// sometimes early.
+    fn look<'fd>(&'fd self, watched: &mut Vec<PollFd<'fd>>, time: Option<&Timespec>) {
         watched.clear();
         watched.push(PollFd::new(&self.rung, PollFlags::IN));
         let wanted = || self.gates.iter().filter(|gate| gate.is_wanted());
         watched.extend(wanted().map(|gate| PollFd::new(&gate.file, gate.flags)));
-        if poll(watched, None).is_err() {
+        if poll(watched, time).is_err() {
             return;
         }
         let mut happened = watched.iter().map(|fd| !fd.revents().is_empty());
@@ -230,6 +234,10 @@ impl Gate {
         self.wanted.load(Ordering::Relaxed)
     }
 
+    fn is_blocked_output(&self) -> bool {
+        self.flags == PollFlags::OUT && self.is_wanted()
+    }
+
     fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Relaxed)
     }
@@ -313,9 +321,10 @@ impl AsyncWrite for Polled {
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
+    use std::future::{pending, poll_fn};
     use std::io::{PipeReader, PipeWriter, pipe};
     use std::os::fd::OwnedFd;
+    use std::time::{Duration, Instant};
 
     use rustix::fs::{OFlags, fcntl_setfl};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -368,6 +377,30 @@ mod tests {
         let sent = long.clone();
         let mut running = driver
             .start(async move { output.write_all(&sent).await.is_ok() })
+            .unwrap();
+        let mut came = Vec::new();
+        reader.read_to_end(&mut came).unwrap();
+        assert!(running.ended().await.unwrap());
+        assert!(came == long, "{} of {} bytes", came.len(), long.len());
+    }
+
+    #[tokio::test]
+    async fn who_never_rests_sees_room_in_the_output() {
+        let (driver, mut output, mut reader) = writing();
+        let long = vec![b'x'; 5 * MOST];
+        let (sent, until) = (long.clone(), Instant::now() + Duration::from_secs(10));
+        let mut running = driver
+            .start(async move {
+                let mut written = pin!(output.write_all(&sent));
+                poll_fn(|cx| {
+                    cx.waker().wake_by_ref();
+                    match written.as_mut().poll(cx) {
+                        Poll::Pending if Instant::now() > until => Poll::Ready(false),
+                        polled => polled.map(|written| written.is_ok()),
+                    }
+                })
+                .await
+            })
             .unwrap();
         let mut came = Vec::new();
         reader.read_to_end(&mut came).unwrap();
