@@ -165,7 +165,7 @@ impl Cache {
         state.entries.insert(place.key, entry);
     }
 
-    /// What changed is asked for anew.
+    /// What changed is asked for anew: a resource with its parts, and with what it is a part of.
     pub(crate) fn changed(&self, change: &Change) {
         self.state().forget(|key, entry| match change {
             Change::Tools => key.method == ListTools::METHOD,
@@ -175,7 +175,7 @@ impl Cache {
             }
             Change::Resource(changed) => {
                 let uri = entry.uri.as_deref();
-                uri.is_some_and(|uri| concerns(changed, uri))
+                uri.is_some_and(|uri| concerns(changed, uri) || concerns(uri, changed))
             }
         });
     }

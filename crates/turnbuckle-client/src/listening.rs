@@ -81,11 +81,16 @@ impl Listening {
     }
 
     fn changed(&self, change: &Change, stream: Option<RequestId>) {
+        self.outdated(change);
+        self.subscribers.tell(change, stream.as_ref());
+    }
+
+    /// What is kept of it may be old.
+    pub(crate) fn outdated(&self, change: &Change) {
         self.cache.changed(change);
         if *change == Change::Tools {
             self.tools.changed();
         }
-        self.subscribers.tell(change, stream.as_ref());
     }
 }
 

@@ -1,6 +1,6 @@
 //! What comes from the server by itself: questions go to the handlers, notices to whoever listens.
 
-use turnbuckle_session::{Call, Handling, Host, Notice, ServerRequest};
+use turnbuckle_session::{Call, Change, Handling, Host, Notice, ServerRequest};
 use turnbuckle_types::Notification;
 use turnbuckle_types::method::{ElicitationComplete, Log};
 
@@ -21,6 +21,11 @@ impl Router {
 
     pub(crate) fn answers(&self) -> &Answers {
         &self.answers
+    }
+
+    /// A change that nobody told of may have happened.
+    pub(crate) fn missed(&self, change: &Change) {
+        self.listening.outdated(change);
     }
 
     /// There is a connection, in place of the one before.

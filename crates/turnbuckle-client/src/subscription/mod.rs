@@ -119,6 +119,11 @@ async fn keep_up(shared: Arc<Shared>, slot: Arc<Slot>, mut standing: Standing) {
             Ok(standing) => standing,
             Err(error) => return slot.close(error),
         };
+        // Before it is told: who then asks is not answered from what was kept.
+        let missed = slot.interest().changes();
+        missed
+            .iter()
+            .for_each(|change| shared.router.missed(change));
         slot.tell_everything();
     }
 }

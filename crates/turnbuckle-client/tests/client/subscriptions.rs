@@ -243,6 +243,30 @@ async fn a_stream_that_the_server_ends_is_opened_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_kept_is_asked_for_anew_once_something_may_have_been_missed() {
+    let (client, desk) = modern(builder(), |_, message| match message["method"].as_str() {
+        Some("tools/list" | "resources/read") => Some(Ok(json!({"resultType": "complete",
+            "ttlMs": 600_000, "cacheScope": "private", "tools": [], "contents": []}))),
+        _ => None,
+    })
+    .await;
+    let ask = async || {
+        client.list_tools().all().await.unwrap();
+        client.read("a:/b/c").await.unwrap();
+        ["tools/list", "resources/read"].map(|method| desk.told_of(method).len())
+    };
+    let interest = Interest::new().tools().resource("a:/b");
+    let (mut subscription, id) = subscribe(&client, &desk, interest.clone()).await;
+    assert_eq!(ask().await, [1, 1]);
+    assert_eq!(ask().await, [1, 1]);
+    desk.say(json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete"}}));
+    settle().await;
+    acknowledge(&desk, listens(&desk)[1]["params"]["notifications"].clone());
+    assert_eq!(news(&mut subscription).await, interest.changes());
+    assert_eq!(ask().await, [2, 2]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_keeps_ending_streams_is_given_up() {
     let (client, desk) = silent(builder()).await;
     let (mut subscription, first) = subscribe(&client, &desk, Interest::new().tools()).await;
