@@ -22,7 +22,7 @@ use crate::client::Shared;
 use crate::clock::Clock;
 use crate::live::Live;
 use crate::method::{ServerMethod, declared, settle};
-use crate::progress::Progress;
+use crate::progress::{Listener, Progress};
 
 /// A request that is ready to be made; awaiting it makes it.
 ///
@@ -43,6 +43,8 @@ pub struct Call<M: ServerMethod> {
 pub(crate) struct Options {
     pub(crate) patience: Option<Patience>,
     pub(crate) listener: Option<Arc<dyn Progressing>>,
+    /// The same, where its reader has to know when the call ends.
+    pub(crate) progress: Option<Arc<Listener>>,
     pub(crate) log_level: Option<LogLevel>,
     /// Whether the caller says that the request may be sent twice.
     pub(crate) repeatable: bool,
@@ -105,7 +107,9 @@ impl<M: ServerMethod> Call<M> {
     /// Specification: basic/patterns/progress (2026-07-28).
     pub fn with_progress(mut self) -> (Self, Progress) {
         let progress = Progress::new();
-        self.options.listener = Some(progress.listener());
+        let listener = progress.listener();
+        self.options.listener = Some(listener.clone());
+        self.options.progress = Some(listener);
         (self, progress)
     }
 
@@ -119,6 +123,7 @@ impl<M: ServerMethod> Call<M> {
             }
         }
         self.options.listener = Some(Arc::new(Tell(heard)));
+        self.options.progress = None;
         self
     }
 
@@ -153,6 +158,7 @@ impl<M: ServerMethod> Call<M> {
     /// # Errors
     /// When there is no result: see [`Error`].
     pub async fn send(&self) -> Result<M::Result, Error> {
+        let _sending = self.options.progress.as_ref().map(|heard| heard.sending());
         if let Some(fault) = &self.fault {
             return Err(Error::Unwritable(fault.clone()));
         }

@@ -14,7 +14,8 @@ use turnbuckle_types::ProgressParams;
 /// Notices that wait for a slow reader; then the oldest are dropped: later ones say more.
 const KEPT: usize = 64;
 
-/// The progress of one call. Ends when the call has ended.
+/// The progress of one call. Ends when the call has ended, however it was made; making it again
+/// goes on with it.
 #[derive(Debug)]
 pub struct Progress(Arc<Shared>);
 
@@ -27,6 +28,14 @@ struct State {
     reader: Option<Waker>,
     /// Whether the call that is told of still stands.
     listeners: usize,
+    /// How often the call is being made right now; none before it was made at all.
+    under_way: Option<usize>,
+}
+
+impl State {
+    fn is_over(&self) -> bool {
+        self.listeners == 0 || self.under_way == Some(0)
+    }
 }
 
 impl Shared {
@@ -40,12 +49,12 @@ impl Progress {
         Self(Arc::default())
     }
 
-    pub(crate) fn listener(&self) -> Arc<dyn Progressing> {
+    pub(crate) fn listener(&self) -> Arc<Listener> {
         self.0.state().listeners += 1;
         Arc::new(Listener(Arc::downgrade(&self.0)))
     }
 
-    /// The next notice; `None` once the call has ended.
+    /// The next notice; `None` once the call has ended: it is not being made any more, after it was.
     pub async fn next(&mut self) -> Option<ProgressParams> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
@@ -59,7 +68,7 @@ impl Stream for Progress {
         if let Some(notice) = state.notices.pop_front() {
             return Poll::Ready(Some(notice));
         }
-        if state.listeners == 0 {
+        if state.is_over() {
             return Poll::Ready(None);
         }
         state.reader = Some(cx.waker().clone());
@@ -67,37 +76,55 @@ impl Stream for Progress {
     }
 }
 
-struct Listener(Weak<Shared>);
+pub(crate) struct Listener(Weak<Shared>);
+
+impl Listener {
+    /// The call is being made, for as long as what is returned is kept.
+    pub(crate) fn sending(&self) -> Sending {
+        if let Some(shared) = self.0.upgrade() {
+            *shared.state().under_way.get_or_insert_default() += 1;
+        }
+        Sending(self.0.clone())
+    }
+}
 
 impl Progressing for Listener {
     fn progress(&self, params: ProgressParams) {
-        let Some(shared) = self.0.upgrade() else {
-            return;
-        };
-        let mut state = shared.state();
-        if state.notices.len() == KEPT {
-            state.notices.pop_front();
-        }
-        state.notices.push_back(params);
-        let reader = state.reader.take();
-        drop(state);
-        if let Some(reader) = reader {
-            reader.wake();
-        }
+        change(&self.0, |state| {
+            if state.notices.len() == KEPT {
+                state.notices.pop_front();
+            }
+            state.notices.push_back(params);
+        });
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let Some(shared) = self.0.upgrade() else {
-            return;
-        };
-        let mut state = shared.state();
-        state.listeners -= 1;
-        let reader = state.reader.take();
-        drop(state);
-        if let Some(reader) = reader {
-            reader.wake();
-        }
+        change(&self.0, |state| state.listeners -= 1);
+    }
+}
+
+pub(crate) struct Sending(Weak<Shared>);
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        change(&self.0, |state| {
+            state.under_way = state.under_way.map(|sendings| sendings - 1);
+        });
+    }
+}
+
+/// Changes what a reader looks at, if there still is one.
+fn change(shared: &Weak<Shared>, change: impl FnOnce(&mut State)) {
+    let Some(shared) = shared.upgrade() else {
+        return;
+    };
+    let mut state = shared.state();
+    change(&mut state);
+    let reader = state.reader.take();
+    drop(state);
+    if let Some(reader) = reader {
+        reader.wake();
     }
 }

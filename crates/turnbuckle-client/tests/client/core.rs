@@ -137,6 +137,27 @@ async fn a_listener_that_panics_ends_nothing_but_its_hearing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn progress_ends_whenever_its_call_is_no_longer_being_made() {
+    let (client, _desk) = legacy(builder(), LEGACY, |_, message| {
+        (message["method"] == "tools/call").then(|| Ok(json!({"content": []})))
+    })
+    .await;
+    let (call, mut progress) = client.call("t", &()).with_progress();
+    let other = call.clone();
+    for _ in 0..2 {
+        let sent = async { tokio::join!(call.send(), other.send()) };
+        let over = async { while progress.next().await.is_some() {} };
+        let both = async { tokio::join!(sent, over) };
+        let (sent, ()) = tokio::time::timeout(seconds(9), both).await.unwrap();
+        assert!(sent.0.is_ok() && sent.1.is_ok());
+    }
+    // Before it is made it has not ended.
+    let (_call, mut progress) = client.call("t", &()).with_progress();
+    let none = tokio::time::timeout(seconds(9), progress.next()).await;
+    assert!(none.is_err());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_floods_and_does_not_read_is_bounded_and_let_go() {
     for method in ["ping", "no/such", "roots/list"] {
         let before = tasks();
