@@ -23,20 +23,20 @@ const SECRET: &[&str] = &[
     "token",
 ];
 
-/// The command line, shortened, without control characters and without what an option's name says
-/// is a secret.
+/// The command line, shortened, without control characters, credentials in URLs, and what the name
+/// of an option or a variable says is a secret.
 pub(super) fn line(program: &OsStr, args: &[OsString]) -> String {
     let mut line = shown(&program.to_string_lossy());
     let mut hides_next = false;
     for arg in args {
         let arg = arg.to_string_lossy();
-        let word = match arg.split_once('=') {
-            _ if std::mem::take(&mut hides_next) && !arg.starts_with('-') => "…".into(),
-            Some((name, _)) if is_secret(name) => format!("{}=…", shown(name)),
-            Some(_) => shown(&arg),
+        let hidden = std::mem::take(&mut hides_next) && !arg.starts_with('-');
+        let word = match secret_name(&arg) {
+            _ if hidden => "…".into(),
+            Some(name) => format!("{}=…", shown(&without_credentials(name))),
             None => {
-                hides_next = arg.starts_with('-') && is_secret(&arg);
-                shown(&arg)
+                hides_next = arg.starts_with('-') && !arg.contains('=') && is_secret(&arg);
+                shown(&without_credentials(&arg))
             }
         };
         if line.chars().count() + word.chars().count() >= LONGEST_LINE {
@@ -47,6 +47,33 @@ pub(super) fn line(program: &OsStr, args: &[OsString]) -> String {
         line.push_str(&word);
     }
     line
+}
+
+/// What stands before the first `=` that a secret follows. There can be several: an option may set
+/// a variable.
+fn secret_name(word: &str) -> Option<&str> {
+    word.match_indices('=')
+        .map(|(at, _)| &word[..at])
+        .find(|name| is_secret(name))
+}
+
+/// A word whose URLs do not say who is to be let in.
+fn without_credentials(word: &str) -> String {
+    let mut parts = word.split("://");
+    let mut safe = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let authority = part.split(['/', '?', '#', '\\']).next();
+        let host = authority.and_then(|authority| authority.rsplit_once('@'));
+        safe.push_str("://");
+        match host {
+            Some((credentials, _)) => {
+                safe.push('…');
+                safe.push_str(part.get(credentials.len()..).unwrap_or_default());
+            }
+            None => safe.push_str(part),
+        }
+    }
+    safe
 }
 
 fn is_secret(name: &str) -> bool {
@@ -122,6 +149,33 @@ mod tests {
             of(&["env", "GITHUB_TOKEN=abc", "s"]),
             "env GITHUB_TOKEN=… s"
         );
+        assert_eq!(
+            of(&["docker", "run", "--env=GITHUB_TOKEN=abc", "img"]),
+            "docker run --env=GITHUB_TOKEN=… img"
+        );
+        assert_eq!(of(&["s", "--token=abc=="]), "s --token=…");
+        assert_eq!(
+            of(&["s", "https://h/?a=b&token=abc"]),
+            "s https://h/?a=b&token=…"
+        );
+        assert_eq!(of(&["s", "--a=b", "c"]), "s --a=b c");
+    }
+
+    #[test]
+    fn credentials_in_urls_are_left_out() {
+        for (word, expected) in [
+            ("postgresql://user:pw@host/db", "postgresql://…@host/db"),
+            (
+                "--db=postgresql://pw@host:1/",
+                "--db=postgresql://…@host:1/",
+            ),
+            ("a://p@w@h,b://pw@h", "a://…@h,b://…@h"),
+            ("https://host/@scope?a@b", "https://host/@scope?a@b"),
+            ("git@host:a/b", "git@host:a/b"),
+            ("://", "://"),
+        ] {
+            assert_eq!(of(&["s", word]), format!("s {expected}"));
+        }
     }
 
     #[test]

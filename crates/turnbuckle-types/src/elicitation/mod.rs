@@ -10,6 +10,8 @@ pub use schema::{
 };
 pub use validate::{InvalidContent, Problem};
 
+use std::fmt;
+
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
@@ -181,7 +183,7 @@ impl ElicitResult {
 }
 
 /// The value of a form's field.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum FieldValue {
     /// A text, or a choice.
@@ -194,6 +196,19 @@ pub enum FieldValue {
     List(Vec<String>),
     /// Something that no field of a form holds, as it arrived.
     Unknown(Json),
+}
+
+/// Names the kind of the value alone: what a user typed does not belong in a log.
+impl fmt::Debug for FieldValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::String(_) => "String(…)",
+            Self::Number(_) => "Number(…)",
+            Self::Bool(_) => "Bool(…)",
+            Self::List(_) => "List(…)",
+            Self::Unknown(_) => "Unknown(…)",
+        })
+    }
 }
 
 impl FieldValue {

@@ -351,3 +351,18 @@ fn a_complaint_does_not_repeat_what_the_user_typed() {
         .unwrap_err();
     assert!(!format!("{invalid} {invalid:?}").contains("hunter2"));
 }
+
+#[test]
+fn what_a_user_typed_is_not_in_a_log() {
+    let typed = |value: &str| format!("{:?}", decode::<FieldValue>(value));
+    assert_eq!(typed("\"hunter2\""), "String(…)");
+    assert_eq!(typed("4711"), "Number(…)");
+    assert_eq!(typed("true"), "Bool(…)");
+    assert_eq!(typed("[\"hunter2\"]"), "List(…)");
+    assert_eq!(typed("{\"a\":\"hunter2\"}"), "Unknown(…)");
+    let shown = format!("{:?}", ElicitResult::accept([("pin", "hunter2")]));
+    assert!(
+        shown.contains("pin") && !shown.contains("hunter2"),
+        "{shown}"
+    );
+}

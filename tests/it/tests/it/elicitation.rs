@@ -10,8 +10,8 @@ use turnbuckle_server::{
 };
 use turnbuckle_session::Features;
 use turnbuckle_types::{
-    ElicitAction, ElicitFormParams, ElicitUrlParams, ElicitationSchema, Error, NumberSchema,
-    SingleSelectSchema, StringSchema,
+    ElicitAction, ElicitFormParams, ElicitUrlParams, ElicitationSchema, Error, FieldValue,
+    NumberSchema, SingleSelectSchema, StringSchema,
 };
 
 use crate::asking::{self, form, good_answer, requests, said, url};
@@ -460,7 +460,10 @@ async fn several_questions_one_after_another() {
             Tool::builder("two").handler(async |(): (), context: Context| {
                 let first = context.ask("first", form())?;
                 let second = context.ask("second", form())?;
-                let name = |it: &turnbuckle_types::ElicitResult| format!("{:?}", it.field("name"));
+                let name = |it: &turnbuckle_types::ElicitResult| {
+                    let name = it.field("name").and_then(FieldValue::as_str);
+                    name.unwrap_or_default().to_owned()
+                };
                 Ok::<_, Failure>(format!("{} {}", name(&first), name(&second)))
             }),
         )
