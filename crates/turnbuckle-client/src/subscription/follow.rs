@@ -3,14 +3,21 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use turnbuckle_session::{Ask, LinkError};
+use tokio::time::timeout;
+use turnbuckle_session::{Ask, LinkError, Patience};
 use turnbuckle_types::method::{Subscribe, Unsubscribe};
 use turnbuckle_types::{Request, SubscribeParams, UnsubscribeParams};
 
+use super::Subscribers;
 use crate::Error;
 use crate::client::Shared;
 use crate::live::Live;
+
+/// How long a server may take in all to take back what one subscription followed. Nobody waits for
+/// that.
+const LAST_WORD: Duration = Duration::from_secs(10);
 
 /// The resources that one session tells of.
 #[derive(Debug, Default)]
@@ -30,11 +37,27 @@ impl Following {
         }
         &mut self.counts
     }
+
+    /// One subscription less. Whether that was the last one that the server tells of a resource for.
+    fn leave(&mut self, live: &Live, uri: &Arc<str>) -> bool {
+        if live.conversation.is_lost() || self.generation != live.generation {
+            return false;
+        }
+        let Some(count) = self.counts.get_mut(uri) else {
+            return false;
+        };
+        *count -= 1;
+        let last = *count == 0;
+        if last {
+            self.counts.remove(uri);
+        }
+        last
+    }
 }
 
 /// What one subscription follows. Dropping it takes back what nobody else follows.
 pub(super) struct Follows {
-    shared: Arc<Shared>,
+    subscribers: Arc<Subscribers>,
     live: Arc<Live>,
     uris: Vec<Arc<str>>,
 }
@@ -47,7 +70,7 @@ pub(super) async fn follow(
     uris: impl Iterator<Item = &Arc<str>>,
 ) -> Result<Follows, Error> {
     let mut follows = Follows {
-        shared: shared.clone(),
+        subscribers: shared.subscribers.clone(),
         live: live.clone(),
         uris: Vec::new(),
     };
@@ -68,25 +91,33 @@ pub(super) async fn follow(
     Ok(follows)
 }
 
-async fn unfollow(shared: Arc<Shared>, live: Arc<Live>, uris: Vec<Arc<str>>) {
-    for uri in uris {
-        let mut following = shared.subscribers.following.lock().await;
-        if live.conversation.is_lost() || following.generation != live.generation {
-            return;
+/// Takes back what a subscription followed. Holds nothing of the client: a server that does not
+/// answer keeps no connection open that nobody wants any more.
+async fn unfollow(subscribers: Arc<Subscribers>, live: Arc<Live>, uris: Vec<Arc<str>>) {
+    let mut uris = uris.into_iter();
+    let asked = async {
+        loop {
+            let mut following = subscribers.following.lock().await;
+            let Some(uri) = uris.next() else { return };
+            if !following.leave(&live, &uri) {
+                continue;
+            }
+            let params = UnsubscribeParams::new(&*uri);
+            let mut ask = Ask::new(Unsubscribe::METHOD, Some(&params), &live.speaks);
+            ask.patience = Patience::FOREVER;
+            if let Err(error) = live.conversation.ask(ask).await {
+                tracing::debug!(?error, "a resource could not be unsubscribed from");
+            }
         }
-        let Some(count) = following.counts.get_mut(&uri) else {
-            continue;
-        };
-        *count -= 1;
-        if *count > 0 {
-            continue;
-        }
-        following.counts.remove(&uri);
-        let params = UnsubscribeParams::new(&*uri);
-        let mut ask = Ask::new(Unsubscribe::METHOD, Some(&params), &live.speaks);
-        ask.patience = shared.patience;
-        if let Err(error) = shared.asked(&live, ask).await {
-            tracing::debug!(%error, "a resource could not be unsubscribed from");
+    };
+    if timeout(LAST_WORD, asked).await.is_err() {
+        tracing::debug!(
+            left = uris.len() + 1,
+            "resources were not unsubscribed from in time"
+        );
+        let mut following = subscribers.following.lock().await;
+        for uri in uris {
+            following.leave(&live, &uri);
         }
     }
 }
@@ -98,7 +129,8 @@ impl Drop for Follows {
             return;
         }
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(unfollow(self.shared.clone(), self.live.clone(), uris));
+            let subscribers = self.subscribers.clone();
+            runtime.spawn(unfollow(subscribers, self.live.clone(), uris));
         }
     }
 }

@@ -12,6 +12,7 @@ mod cache;
 mod connect;
 mod core;
 mod exchanges;
+mod following;
 mod lists;
 mod older;
 mod posted;
