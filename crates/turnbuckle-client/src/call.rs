@@ -278,7 +278,9 @@ impl Shared {
                 Err(error) => error,
             };
             match &error {
-                Error::Lost { reason, .. } if !repeated => {
+                Error::Lost { reason, .. } | Error::Unreachable { reason, .. }
+                    if !repeated && (error.is_lost() || live.conversation.is_lost()) =>
+                {
                     let safe = M::SAFE_AGAIN || options.repeatable || self.is_safe::<M>(params);
                     // A session's cursors end with it.
                     let bound = M::is_bound(params) && live.server.era() == EraKind::Legacy;

@@ -11,12 +11,14 @@ mod support;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use support::{Client, Event, PATIENCE, is_dead, is_gone, sh, times, until};
 use tokio::time::timeout;
-use turnbuckle_session::{Connector, Frame, LinkError};
+use turnbuckle_session::{Carrying, Connector, Frame, Inbox, LinkError, Parcel, ParcelKind};
 use turnbuckle_stdio::{Command, StderrTo};
+use turnbuckle_types::RequestId;
 
 const PATIENCE_MS: u64 = PATIENCE.as_millis() as u64;
 
@@ -82,6 +84,47 @@ async fn a_server_that_only_closes_its_output_is_lost_and_ended() {
     let pid = client.pid().await;
     assert!(matches!(client.lost().await, LinkError::Broken { .. }));
     until(|| is_gone(pid)).await;
+}
+
+/// Looks, when it hears of the loss, whether somebody who sends knew before.
+#[derive(Default)]
+struct First(Mutex<Option<Carrying>>, Mutex<Option<bool>>);
+
+impl Inbox for First {
+    fn receive(&self, _: Frame, _: Option<&RequestId>) {}
+
+    fn awaits(&self, _: &RequestId) -> bool {
+        false
+    }
+
+    fn lost(&self, _: LinkError) {
+        let mut carrying = self.0.lock().unwrap();
+        let carried = carrying.as_mut().map(|carrying| {
+            let mut cx = Context::from_waker(Waker::noop());
+            carrying.as_mut().poll(&mut cx).is_ready()
+        });
+        *self.1.lock().unwrap() = carried;
+    }
+}
+
+#[tokio::test]
+async fn a_loss_is_told_before_who_sends_is_refused() {
+    let inbox = Arc::new(First::default());
+    let server = sh("exec >&-; sleep 60").shutdown(times(50, 50));
+    let link = server.open(inbox.clone()).await.unwrap();
+    let parcel = || Parcel {
+        frame: b"{}".into(),
+        kind: ParcelKind::Notification,
+        headers: Vec::new(),
+    };
+    // The output has ended, and it is not yet clear whether the process has.
+    until(|| link.take(parcel()).is_err()).await;
+    *inbox.0.lock().unwrap() = Some(link.carry(parcel()));
+    until(|| inbox.1.lock().unwrap().is_some()).await;
+    assert_eq!(*inbox.1.lock().unwrap(), Some(false));
+    let carrying = inbox.0.lock().unwrap().take().unwrap();
+    let refused = timeout(PATIENCE, carrying).await.unwrap();
+    assert!(matches!(refused, Err(LinkError::Unreachable { .. })));
 }
 
 #[tokio::test]

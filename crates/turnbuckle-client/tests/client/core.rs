@@ -192,6 +192,28 @@ async fn requests_that_are_given_up_while_nothing_can_be_sent_leave_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_waits_to_be_sent_when_the_connection_is_lost_was_not_sent() {
+    let (client, theirs) = greeted(builder()).await;
+    let arguments = json!({"a": "x".repeat(1000)});
+    let calls: Vec<_> = (0..100)
+        .map(|_| tokio::spawn(client.call("t", &arguments).into_future()))
+        .collect();
+    settle().await;
+    drop(theirs);
+    let mut sent = Vec::new();
+    for call in calls {
+        match call.await.unwrap() {
+            Err(Error::Lost { sent: it, .. }) => sent.push(it),
+            other => panic!("{other:?}"),
+        }
+    }
+    // As many as the pipe and its queue hold, and none behind them.
+    let taken = sent.partition_point(|sent| *sent);
+    assert!((64..80).contains(&taken), "{taken}");
+    assert!(!sent[taken..].contains(&true));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_the_user_takes_is_not_the_servers_silence() {
     let (builder, _) = declining(Some(seconds(59)));
     let (client, desk) = legacy(builder, LEGACY, |_, _| None).await;

@@ -89,7 +89,12 @@ impl Link for Posts {
             let Some(id) = parcel.kind.request_id() else {
                 return Ok(());
             };
-            match (server.script)(connection, &message)? {
+            let answered = (server.script)(connection, &message);
+            if let Err(LinkError::Unreachable { reason }) = &answered {
+                let reason = reason.clone();
+                inbox.lost(LinkError::Broken { reason });
+            }
+            match answered? {
                 Some(result) => {
                     let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
                     inbox.receive(Frame::Message(answer.to_string().into()), Some(id));
@@ -140,6 +145,23 @@ async fn a_session_that_is_gone_ends_for_every_request_and_another_is_opened() {
             "2 ping",
         ]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_safe_is_asked_again_of_a_server_that_could_be_reached_before() {
+    let server = Exchanges::new(|connection, _| match connection {
+        1 => Err(LinkError::Unreachable {
+            reason: "it went away".into(),
+        }),
+        _ => Ok(Some(json!({"tools": []}))),
+    });
+    let client = builder()
+        .era(Era::Legacy)
+        .connect(server.clone())
+        .await
+        .unwrap();
+    client.list_tools().all().await.unwrap();
+    assert_eq!(server.opened.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -258,13 +258,18 @@ impl Waiting<'_> {
         }
     }
 
-    fn answered(&mut self, outcome: Outcome) -> Poll<Outcome> {
+    /// A connection that ends says of all who wait that they were sent; this one knows.
+    fn answered(&mut self, mut outcome: Outcome) -> Poll<Outcome> {
         self.answered = outcome.is_ok();
+        if let Err(AskError::Link { sent, .. }) = &mut outcome {
+            *sent &= self.sent;
+        }
         Poll::Ready(outcome)
     }
 
     /// It has been carried: an exchange has ended with that.
     fn carried(&mut self, carried: Result<(), LinkError>) -> Poll<Outcome> {
+        self.sent |= carried.is_ok();
         // What has arrived stands, however carrying it ended.
         let arrived = self.awaited.take();
         if let Err(error) = &carried {
@@ -279,7 +284,6 @@ impl Waiting<'_> {
             return Poll::Ready(Err(AskError::Link { error, sent }));
         }
         if self.is_duplex {
-            self.sent = true;
             return Poll::Pending;
         }
         Poll::Ready(Err(AskError::Link {

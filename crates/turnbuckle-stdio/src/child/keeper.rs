@@ -79,8 +79,9 @@ impl Keeper {
 
     fn announce(&self, why: LinkError) {
         if !self.leash.is_closing() {
-            self.fate.send_replace(Some(why.clone()));
-            self.inbox.lost(why);
+            // Told first: whoever finds the way closed knows that the connection is lost.
+            self.inbox.lost(why.clone());
+            self.fate.send_replace(Some(why));
         }
     }
 
