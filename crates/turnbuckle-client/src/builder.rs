@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use turnbuckle_schema::SchemaLimits;
 use turnbuckle_session::{Connector, ConversationLimits, Patience};
-use turnbuckle_types::{ClientCapabilities, Implementation, LogLevel, LogParams, RawObject};
+use turnbuckle_types::meta::check_extension_id;
+use turnbuckle_types::{
+    ClientCapabilities, Implementation, LogLevel, LogParams, MetaKeyError, RawObject,
+};
 
 use crate::answering::{Answers, Pace};
 use crate::cache::Cache;
@@ -167,7 +170,8 @@ impl ClientBuilder {
     }
 
     /// Declares an extension with its settings: the server may then use it. Revisions before
-    /// 2026-07-28 have no place for it.
+    /// 2026-07-28 have no place for it. An id that breaks the rules, such as one without a prefix, is
+    /// told by [`connect`](Self::connect).
     ///
     /// Specification: basic/versioning, "Extension Negotiation" (2026-07-28).
     pub fn extension(mut self, id: impl Into<String>, settings: RawObject) -> Self {
@@ -185,7 +189,17 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// When it cannot be reached, or there is no revision in common: see [`Error`].
+    /// [`Error::Unwritable`] when an [`extension`](Self::extension) cannot be declared.
     pub async fn connect(mut self, connector: impl Connector) -> Result<Client, Error> {
+        for id in self.answers.extensions.keys() {
+            match check_extension_id(id) {
+                // The official extensions are declared like any other.
+                Ok(()) | Err(MetaKeyError::Reserved) => {}
+                Err(error) => {
+                    return Err(Error::Unwritable(format!("the extension {id:?}: {error}")));
+                }
+            }
+        }
         self.answers.pace = Arc::new(Pace::new(&self.limits));
         let connector: Arc<dyn Connector> = Arc::new(connector);
         let address = connector.describe();

@@ -13,7 +13,7 @@ use turnbuckle_session::{
     Opening, Patience, Pump, Revision, Signal, Transport, TransportContext, pair, serve,
 };
 
-use turnbuckle_types::LogLevel;
+use turnbuckle_types::{LogLevel, RawObject};
 
 fn server() -> Server {
     Server::new("s", "1").build().unwrap()
@@ -412,4 +412,21 @@ async fn a_client_of_the_modern_era_alone_is_told_what_a_legacy_server_wants() {
     let error = connect(by_hand, Era::Modern).await.unwrap_err();
     assert!(matches!(error, Error::Incompatible { .. }), "{error}");
     assert!(error.to_string().contains("handshake"), "{error}");
+}
+
+// requirement: b80eb6a14946
+#[tokio::test(start_paused = true)]
+async fn an_extension_needs_an_id_that_may_be_sent() {
+    let connect = async |id: &str| {
+        let builder = Client::builder("c", "1").extension(id, RawObject::empty());
+        builder.connect(served()).await
+    };
+    for bad in ["", "ui", "/ui", "com..example/ui", "com.example/ui_"] {
+        let error = connect(bad).await.unwrap_err();
+        assert!(matches!(error, Error::Unwritable(_)), "{error}");
+        assert!(error.to_string().contains(&format!("{bad:?}")), "{error}");
+    }
+    for good in ["com.example/ui", "io.modelcontextprotocol/ui"] {
+        connect(good).await.unwrap();
+    }
 }
