@@ -50,7 +50,7 @@ impl Exit {
         match error {
             Error::Refused(_) | Error::ToolFailed(_) | Error::Unsupported { .. } => Self::Refused,
             Error::Unauthorized { .. } => Self::AuthNeeded,
-            Error::TimedOut(_) => Self::TimedOut,
+            Error::TimedOut(_) | Error::NotReady { .. } => Self::TimedOut,
             Error::Incompatible { .. }
             | Error::InvalidResult { .. }
             | Error::OutputMismatch { .. }
@@ -79,6 +79,7 @@ impl From<Error> for Failure {
                 "`--bearer-env VAR` sends the token that the variable VAR holds, `-H` any header",
             ),
             Error::TimedOut(_) => failure.hint("`--timeout 5m` waits longer"),
+            Error::NotReady { .. } => failure.hint("`--connect-timeout 2m` waits longer"),
             Error::Lost {
                 reason:
                     LinkError::Status {

@@ -434,7 +434,9 @@ impl Shared {
             })),
             () = tokio::time::sleep(deadline) => Err(Error::Unanswered {
                 method: requests.values().next().map_or("", |asked| asked.method()).to_owned(),
-                reason: format!("it took longer than {deadline:?}"),
+                reason: format!(
+                    "it took longer than {deadline:?} (ConversationLimits::answer_deadline)"
+                ),
             }),
         }
     }

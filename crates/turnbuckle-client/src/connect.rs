@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_session::{
-    Ask, AskError, Connector, Conversation, ConversationLimits, EraKind, Host, Late, LinkError,
-    LinkKind, Patience, RawResult, Revision, Speaks, is_modern_error, select,
+    Ask, AskError, Connector, Conversation, ConversationLimits, EraKind, Host, LinkError, LinkKind,
+    Patience, RawResult, Revision, Speaks, is_modern_error, select,
 };
 use turnbuckle_types::DiscoverResult;
 use turnbuckle_types::method::{Initialize, Initialized};
@@ -60,8 +60,11 @@ pub(crate) async fn connect(
         host,
     };
     match tokio::time::timeout(opening.connect_timeout, attempt.run(known)).await {
+        // What is asked on the way has as long.
+        Err(_) | Ok(Err(Error::TimedOut(_))) => Err(Error::NotReady {
+            within: opening.connect_timeout,
+        }),
         Ok(outcome) => outcome,
-        Err(_) => Err(Error::TimedOut(Late::InAll(opening.connect_timeout))),
     }
 }
 

@@ -43,6 +43,12 @@ pub enum Error {
     },
     /// No answer came in time. The request was taken back.
     TimedOut(Late),
+    /// The connection was not ready in time
+    /// ([`ClientBuilder::connect_timeout`](crate::ClientBuilder::connect_timeout)).
+    NotReady {
+        /// How long it may take.
+        within: Duration,
+    },
     /// The connection was lost before the answer came.
     ///
     /// Requests that are safe to repeat were repeated already where another connection could be
@@ -127,10 +133,10 @@ impl Error {
         matches!(self, Self::Lost { .. })
     }
 
-    /// Whether no answer came in time.
+    /// Whether no answer, or no connection, came in time.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
-        matches!(self, Self::TimedOut(_))
+        matches!(self, Self::TimedOut(_) | Self::NotReady { .. })
     }
 
     /// The error with which the server answered, if it did.
@@ -231,6 +237,12 @@ impl fmt::Display for Error {
             }
             Self::TimedOut(Late::InAll(total)) => {
                 write!(f, "no answer within {total:?} (Patience::total)")
+            }
+            Self::NotReady { within } => {
+                write!(
+                    f,
+                    "the connection was not ready within {within:?} (ClientBuilder::connect_timeout)"
+                )
             }
             Self::Lost { sent, reason } => {
                 let sent = match sent {

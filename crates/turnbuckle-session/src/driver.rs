@@ -262,10 +262,12 @@ pub(crate) fn keep_asking_server(
             if let Err(AskError::TimedOut(_)) = conversation.ask(ask).await {
                 tracing::warn!(
                     ?timeout,
-                    "a ping was not answered in time: the connection ends"
+                    "a ping was not answered in time (ClientBuilder::keep_alive): the connection ends"
                 );
                 conversation.end(LinkError::Broken {
-                    reason: format!("a ping was not answered within {timeout:?}"),
+                    reason: format!(
+                        "a ping was not answered within {timeout:?} (ClientBuilder::keep_alive)"
+                    ),
                 });
                 return conversation.close().await;
             }

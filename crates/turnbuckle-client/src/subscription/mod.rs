@@ -151,6 +151,10 @@ async fn again(
 fn may_pass(error: &Error) -> bool {
     matches!(
         error,
-        Error::Unreachable { .. } | Error::Lost { .. } | Error::TimedOut(_) | Error::TooMany { .. }
+        Error::Unreachable { .. }
+            | Error::Lost { .. }
+            | Error::TimedOut(_)
+            | Error::NotReady { .. }
+            | Error::TooMany { .. }
     )
 }

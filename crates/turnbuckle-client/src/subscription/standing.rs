@@ -104,8 +104,13 @@ impl Listening {
     /// Waits until the server says what it will tell of.
     async fn acknowledged(mut self, shared: &Shared) -> Result<Self, Error> {
         let Patience { silence, total } = shared.patience;
-        let bound = silence.into_iter().chain(total).min();
-        let bound = bound.unwrap_or(Duration::MAX);
+        let (bound, late) = match (silence, total) {
+            (Some(silence), total) if total.is_none_or(|total| silence < total) => {
+                (silence, Late::Silent(silence))
+            }
+            (_, Some(total)) => (total, Late::InAll(total)),
+            (_, None) => (Duration::MAX, Late::InAll(Duration::MAX)),
+        };
         tokio::select! {
             biased;
             () = self.signals.acknowledged.cancelled() => {}
@@ -116,7 +121,7 @@ impl Listening {
                 },
                 Err(error) => shared.failed(error),
             }),
-            () = tokio::time::sleep(bound) => return Err(Error::TimedOut(Late::Silent(bound))),
+            () = tokio::time::sleep(bound) => return Err(Error::TimedOut(late)),
         }
         match self.slot.honoured().is_empty() {
             true => Err(unsupported(Listen::METHOD, &self.live)),

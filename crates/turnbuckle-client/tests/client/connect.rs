@@ -196,14 +196,18 @@ async fn a_server_that_exits_at_the_probe_is_started_again_and_greeted() {
 // requirement: 1db792cee398
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_the_probe_is_greeted_after_a_while() {
-    let by_hand = ByHand::new(|message| match message["method"].as_str() {
-        Some("initialize") => greeting(message, "2025-11-25"),
-        _ => Reaction::Silence,
-    });
-    let began = tokio::time::Instant::now();
-    let client = connect(by_hand, Era::Auto).await.unwrap();
-    assert_eq!(client.server().unwrap().era(), EraKind::Legacy);
-    assert_eq!(began.elapsed().as_secs(), 3);
+    let builder = || Client::builder("c", "1");
+    let longer = || builder().probe_timeout(Duration::from_secs(7));
+    for (builder, bound) in [(builder(), 3), (longer(), 7)] {
+        let by_hand = ByHand::new(|message| match message["method"].as_str() {
+            Some("initialize") => greeting(message, "2025-11-25"),
+            _ => Reaction::Silence,
+        });
+        let began = tokio::time::Instant::now();
+        let client = builder.connect(by_hand).await.unwrap();
+        assert_eq!(client.server().unwrap().era(), EraKind::Legacy);
+        assert_eq!(began.elapsed(), Duration::from_secs(bound));
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -372,7 +376,8 @@ async fn a_server_that_stops_answering_pings_is_given_up() {
         .unwrap();
     // Reading is safe to repeat: it is asked once more on another connection, which dies as well.
     let error = client.read("x:y").await.unwrap_err();
-    assert!(error.to_string().contains("ping"), "{error}");
+    let told = "a ping was not answered within 5s (ClientBuilder::keep_alive)";
+    assert!(error.to_string().contains(told), "{error}");
     assert_eq!(opened.load(Ordering::Relaxed), 2);
     assert_eq!(began.elapsed(), Duration::from_secs(4 * 30 + 5 + 30 + 5));
 }

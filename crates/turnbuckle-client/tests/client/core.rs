@@ -12,7 +12,7 @@ use turnbuckle_client::{
     Client, ClientBuilder, Era, Error, FormAnswer, Reconnects, Roots, Verdict,
 };
 use turnbuckle_session::{
-    Connector, Frame, Inbox, Late, Link, LinkError, LinkKind, MemoryTransport, Opening, Patience,
+    Connector, ConversationLimits, Frame, Inbox, Late, Link, LinkError, LinkKind, MemoryTransport, Opening, Patience,
     Pump, Transport, pair,
 };
 
@@ -137,27 +137,6 @@ async fn a_listener_that_panics_ends_nothing_but_its_hearing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_ends_whenever_its_call_is_no_longer_being_made() {
-    let (client, _desk) = legacy(builder(), LEGACY, |_, message| {
-        (message["method"] == "tools/call").then(|| Ok(json!({"content": []})))
-    })
-    .await;
-    let (call, mut progress) = client.call("t", &()).with_progress();
-    let other = call.clone();
-    for _ in 0..2 {
-        let sent = async { tokio::join!(call.send(), other.send()) };
-        let over = async { while progress.next().await.is_some() {} };
-        let both = async { tokio::join!(sent, over) };
-        let (sent, ()) = tokio::time::timeout(seconds(9), both).await.unwrap();
-        assert!(sent.0.is_ok() && sent.1.is_ok());
-    }
-    // Before it is made it has not ended.
-    let (_call, mut progress) = client.call("t", &()).with_progress();
-    let none = tokio::time::timeout(seconds(9), progress.next()).await;
-    assert!(none.is_err());
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_server_that_floods_and_does_not_read_is_bounded_and_let_go() {
     for method in ["ping", "no/such", "roots/list"] {
         let before = tasks();
@@ -274,15 +253,28 @@ async fn the_total_holds_for_all_rounds_and_the_users_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_nobody_answers_ends_its_request() {
-    let (builder, _) = declining(None);
-    let (client, _desk) = modern(builder, |_, _| Some(Ok(question()))).await;
-    let began = Instant::now();
-    let error = client.call("t", &()).await.unwrap_err();
-    assert!(
-        matches!(&error, Error::Unanswered { method, .. } if method == "elicitation/create"),
-        "{error}"
-    );
-    assert_eq!(began.elapsed(), seconds(600));
+    for limits in [None, Some(ConversationLimits::new().answer_deadline(seconds(9)))] {
+        let bound = limits.as_ref().map_or(600, |_| 9);
+        let setting = limits.unwrap_or_default();
+        let ask = async |thinking| {
+            let (builder, _) = declining(thinking);
+            let (client, _desk) = modern(builder.limits(setting.clone()), |_, message| {
+                let answered = message["params"].get("inputResponses").is_some();
+                Some(Ok(if answered { json!({"content": []}) } else { question() }))
+            })
+            .await;
+            client.call("t", &()).await
+        };
+        ask(Some(seconds(bound - 1))).await.unwrap();
+        let began = Instant::now();
+        let error = ask(None).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("the server's question (elicitation/create) was not answered: it took longer \
+                than {bound}s (ConversationLimits::answer_deadline)")
+        );
+        assert_eq!(began.elapsed(), seconds(bound));
+    }
 }
 
 #[tokio::test(start_paused = true)]

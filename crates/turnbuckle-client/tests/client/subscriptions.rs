@@ -190,12 +190,32 @@ async fn what_a_server_honours_is_told_and_nothing_at_all_is_an_error() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_is_not_acknowledged_or_refused_is_no_subscription() {
-    let patience = Patience::at_most(Duration::from_secs(3));
-    let (client, desk) = silent(builder().patience(patience)).await;
-    let error = client.subscribe(Interest::new().tools()).await.unwrap_err();
-    assert!(error.is_timeout(), "{error}");
-    settle().await;
-    assert_eq!(desk.told_of("notifications/cancelled").len(), 1);
+    let (short, long) = (Duration::from_secs(3), Duration::from_secs(9));
+    for (silence, total, error) in [
+        (
+            Some(short),
+            Some(long),
+            "no answer within 3s of silence (Patience::silence)",
+        ),
+        (
+            Some(long),
+            Some(short),
+            "no answer within 3s (Patience::total)",
+        ),
+        (None, Some(short), "no answer within 3s (Patience::total)"),
+        (
+            Some(short),
+            None,
+            "no answer within 3s of silence (Patience::silence)",
+        ),
+    ] {
+        let patience = Patience { silence, total };
+        let (client, desk) = silent(builder().patience(patience)).await;
+        let late = client.subscribe(Interest::new().tools()).await.unwrap_err();
+        assert_eq!(late.to_string(), error);
+        settle().await;
+        assert_eq!(desk.told_of("notifications/cancelled").len(), 1);
+    }
 
     let (client, _desk) = modern(builder(), |_, _| Some(Err(-32601))).await;
     let error = client.subscribe(Interest::new().tools()).await.unwrap_err();

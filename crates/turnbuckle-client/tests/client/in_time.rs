@@ -1,0 +1,74 @@
+//! How long connecting may take, on both sides of each line.
+
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::by_hand::{ERAS, builder};
+use serde_json::{Value, json};
+use turnbuckle_client::ClientBuilder;
+use turnbuckle_session::{EraKind, Frame, Joined, MemoryTransport, Transport, pair};
+
+/// The least that a clock tells apart.
+const TICK: Duration = Duration::from_millis(1);
+
+/// A server that thinks before its first answer, and what it is told.
+fn slow(thinking: Duration) -> (Joined<MemoryTransport>, Arc<Mutex<Vec<String>>>) {
+    let (ours, mut theirs) = pair();
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let hears = told.clone();
+    tokio::spawn(async move {
+        while let Some(Frame::Message(bytes)) = poll_fn(|cx| theirs.poll_frame(cx)).await {
+            let message: Value = serde_json::from_slice(&bytes).unwrap();
+            let method = message["method"].as_str().unwrap();
+            hears.lock().unwrap().push(method.to_owned());
+            tokio::time::sleep(thinking).await;
+            let result = match method {
+                "initialize" => json!({"protocolVersion": "2025-11-25", "capabilities": {},
+                    "serverInfo": {"name": "slow", "version": "0"}}),
+                "server/discover" => json!({"resultType": "complete", "ttlMs": 0,
+                    "cacheScope": "private", "supportedVersions": ["2026-07-28"],
+                    "capabilities": {}}),
+                _ => continue,
+            };
+            let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+            theirs.queue(answer.to_string().as_bytes());
+            if poll_fn(|cx| theirs.poll_flush(cx)).await.is_err() {
+                return;
+            }
+        }
+    });
+    (Joined::new(ours), told)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_has_to_be_ready_in_time() {
+    for era in ERAS {
+        let usual = || builder().era(era);
+        let shorter = || usual().connect_timeout(Duration::from_secs(9));
+        let builders: [(&dyn Fn() -> ClientBuilder, u64); 2] = [(&usual, 30), (&shorter, 9)];
+        for (build, bound) in builders {
+            let bound = Duration::from_secs(bound);
+            build().connect(slow(bound - TICK).0).await.unwrap();
+            let began = tokio::time::Instant::now();
+            let error = build().connect(slow(bound + TICK).0).await.unwrap_err();
+            assert!(error.is_timeout(), "{error}");
+            assert_eq!(
+                error.to_string(),
+                format!("the connection was not ready within {bound:?} (ClientBuilder::connect_timeout)")
+            );
+            assert_eq!(began.elapsed(), bound);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_answers_the_probe_in_time_is_not_greeted() {
+    let longer = builder().probe_timeout(Duration::from_secs(7));
+    for (builder, bound) in [(builder(), 3), (longer, 7)] {
+        let (slow, told) = slow(Duration::from_secs(bound) - TICK);
+        let client = builder.connect(slow).await.unwrap();
+        assert_eq!(client.server().unwrap().era(), EraKind::Modern);
+        assert_eq!(*told.lock().unwrap(), ["server/discover"]);
+    }
+}
