@@ -14,7 +14,7 @@ use turnbuckle_session::{Change, Project};
 use turnbuckle_types::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource,
 };
-use turnbuckle_types::{CacheScope, Request};
+use turnbuckle_types::{CacheScope, Request, meta};
 
 use crate::Client;
 use crate::listening::concerns;
@@ -237,6 +237,19 @@ impl State {
     }
 }
 
+/// What of `_meta` says nothing of a result: whom to tell of progress, what the request is a part of,
+/// and who asks, which is the same for all of a client.
+const AROUND: [&str; 8] = [
+    meta::PROGRESS_TOKEN,
+    "traceparent",
+    "tracestate",
+    "baggage",
+    meta::PROTOCOL_VERSION,
+    meta::CLIENT_INFO,
+    meta::CLIENT_CAPABILITIES,
+    meta::LOG_LEVEL,
+];
+
 /// Parameters in one spelling, without what says nothing of the result. `None` for those of a
 /// retried request: its result depends on more than they tell.
 fn canonical<P: serde::Serialize>(params: &P) -> Option<String> {
@@ -247,7 +260,12 @@ fn canonical<P: serde::Serialize>(params: &P) -> Option<String> {
     }
     let mut params: Value = serde_json::from_str(&text).ok()?;
     if let Value::Object(members) = &mut params {
-        members.remove("_meta");
+        if let Some(Value::Object(meta)) = members.get_mut("_meta") {
+            meta.retain(|key, _| !AROUND.contains(&key.as_str()));
+            if meta.is_empty() {
+                members.remove("_meta");
+            }
+        }
         if members.contains_key("inputResponses") || members.contains_key("requestState") {
             return None;
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::by_hand::{ByHand, Desk, builder, legacy, modern, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, ClientBuilder};
+use turnbuckle_types::PaginatedParams;
 use turnbuckle_types::method::ListTools;
-use turnbuckle_types::{Meta, PaginatedParams};
 
 /// A server whose lists may be used for a second by anybody, and whose resources by one.
 async fn caching(builder: ClientBuilder) -> (Client, Desk) {
@@ -71,11 +71,20 @@ async fn the_key_is_the_method_and_the_parameters_but_for_what_goes_round_them()
         client.list_tools().page(cursor).await.unwrap();
     }
     assert_eq!(desk.told_of("tools/list").len(), 3);
-    let mut params = PaginatedParams::new().cursor("1");
-    params.meta = Meta::default();
-    params.meta.set("com.example/trace", "x").unwrap();
-    client.request::<ListTools>(params).await.unwrap();
-    assert_eq!(desk.told_of("tools/list").len(), 3);
+    let list = async |meta: Value| {
+        let mut params = PaginatedParams::new().cursor("1");
+        params.meta = serde_json::from_value(meta).unwrap();
+        client.request::<ListTools>(params).await.unwrap();
+        desk.told_of("tools/list").len()
+    };
+    let around = json!({"progressToken": 7, "traceparent": "t", "tracestate": "s", "baggage": "b",
+        "io.modelcontextprotocol/logLevel": "info"});
+    assert_eq!(list(around).await, 3);
+    // Anything else may be what the server looks at.
+    for (tenant, expected) in [("a", 4), ("b", 5), ("a", 5)] {
+        let meta = json!({"com.example/tenant": tenant, "traceparent": expected.to_string()});
+        assert_eq!(list(meta).await, expected);
+    }
 }
 
 #[tokio::test(start_paused = true)]
