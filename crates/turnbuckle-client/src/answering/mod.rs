@@ -195,7 +195,7 @@ impl Answers {
                     .filter(|_| declared.supports_elicitation_url());
                 let on_url = on_url.ok_or_else(|| undeclared("by URL"))?;
                 self.pace.elicitation()?;
-                let url = UrlRequest::admit(params, self.desk.visits(), &asker.ended)?;
+                let url = UrlRequest::admit(params, features, self.desk.visits(), &asker.ended)?;
                 let (question, _seat) = self.desk.question(asker).await;
                 lay(url::answer(on_url, url, question).await?, features)
             }

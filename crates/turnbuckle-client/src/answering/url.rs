@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use turnbuckle_session::Signal;
+use turnbuckle_session::{Features, Signal};
 use turnbuckle_types::{ElicitAction, ElicitResult, ElicitUrlParams, Error, Json};
 
 use super::Question;
@@ -76,12 +76,14 @@ pub enum Consent {
 impl UrlRequest {
     pub(super) fn admit(
         params: ElicitUrlParams,
+        features: &Features,
         visits: &Visits,
         ended: &Signal,
     ) -> Result<Self, Error> {
         let (host, warnings) = read(&params.url)
             .map_err(|reason| Error::invalid_params(format!("the URL {reason}")))?;
-        let id = params.elicitation_id;
+        // Where nothing can be announced, an id means nothing.
+        let id = params.elicitation_id.filter(|_| features.elicitation_id);
         Ok(Self {
             message: params.message,
             url: params.url,
@@ -225,6 +227,10 @@ fn deceives(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use turnbuckle_session::Revision;
+
     use super::UrlWarning::{Credentials, NotAscii, Punycode, Unencrypted};
     use super::*;
 
@@ -302,11 +308,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_announcement_reaches_who_waits_for_that_visit() {
         let (visits, ended) = (Visits::default(), Signal::new());
-        let request = |id: Option<&str>| {
+        let request_in = |revision: Revision, id: Option<&str>| {
             let mut params = ElicitUrlParams::new("m", "https://a/");
             params.elicitation_id = id.map(Into::into);
-            UrlRequest::admit(params, &visits, &ended).unwrap()
+            UrlRequest::admit(params, revision.features(), &visits, &ended).unwrap()
         };
+        let request = |id| request_in(Revision::NEWEST_LEGACY, id);
         let announce = |id: &str| {
             visits.completed(&format!(
                 r#"{{"method":"x","params":{{"elicitationId":"{id}"}}}}"#
@@ -318,8 +325,13 @@ mod tests {
         visits.completed("{}");
         assert!(one.completed().await);
         assert!(!unnamed.completed().await);
+        // Where there is no announcement nobody waits for one.
+        let modern = request_in(Revision::NEWEST, Some("3"));
+        assert_eq!(modern.elicitation_id(), None);
+        let none = tokio::time::timeout(Duration::from_secs(9), modern.completed());
+        assert_eq!(none.await, Ok(false));
         let mut waiting = std::pin::pin!(two.completed());
-        let still = tokio::time::timeout(std::time::Duration::from_secs(9), &mut waiting);
+        let still = tokio::time::timeout(Duration::from_secs(9), &mut waiting);
         assert!(still.await.is_err());
         ended.cancel();
         assert!(!waiting.await);
@@ -328,7 +340,8 @@ mod tests {
     #[test]
     fn nothing_of_a_url_but_its_host_is_in_a_log() {
         let params = ElicitUrlParams::new("m", "https://host.example/?token=secret");
-        let url = UrlRequest::admit(params, &Visits::default(), &Signal::new()).unwrap();
+        let (features, visits) = (Revision::NEWEST.features(), Visits::default());
+        let url = UrlRequest::admit(params, features, &visits, &Signal::new()).unwrap();
         let shown = format!("{url:?}");
         assert!(shown.contains("host.example") && !shown.contains("secret"));
     }
