@@ -232,7 +232,7 @@ impl Shared {
     }
 
     /// A connection, within the time that a server may be silent.
-    async fn live(&self, clock: Clock) -> Result<Arc<Live>, Error> {
+    pub(crate) async fn live(&self, clock: Clock) -> Result<Arc<Live>, Error> {
         if let Some(live) = self.lifeline.alive() {
             return Ok(live);
         }

@@ -18,6 +18,7 @@ use turnbuckle_types::{
 
 use crate::cache::Cache;
 use crate::call::{Call, Options};
+use crate::clock::Clock;
 use crate::live::Lifeline;
 use crate::method::ServerMethod;
 use crate::page::List;
@@ -156,7 +157,8 @@ impl Client {
     }
 
     /// Makes a request of any method, known to the protocol or not, and returns its result as it
-    /// came. It is sent once: nothing is asked back, checked, kept or repeated.
+    /// came. It is sent once: nothing is asked back, checked, kept or repeated. `timeout` is how long
+    /// it may take in all, connecting included; by default the client's patience holds.
     ///
     /// # Errors
     /// When there is no result: see [`Error`].
@@ -166,10 +168,12 @@ impl Client {
         params: Option<RawObject>,
         timeout: Option<Duration>,
     ) -> Result<Json, Error> {
-        let live = self.shared.lifeline.live().await?;
+        let clock = Clock::start(timeout.map_or(self.shared.patience, Patience::at_most));
+        let live = self.shared.live(clock).await?;
         let params = params.map(Verbatim);
         let mut ask = Ask::new(method, params.as_ref(), &live.speaks);
-        ask.patience = timeout.map_or(self.shared.patience, Patience::at_most);
+        ask.patience = clock.patience;
+        ask.since = Some(clock.began);
         let raw = self.shared.asked(&live, ask).await?;
         serde_json::from_str(raw.as_str()).map_err(|error| Error::InvalidResult {
             method: method.to_owned(),

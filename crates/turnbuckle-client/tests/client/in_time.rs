@@ -4,9 +4,9 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::by_hand::{ERAS, builder};
+use crate::by_hand::{ByHand, ERAS, builder, settle};
 use serde_json::{Value, json};
-use turnbuckle_client::ClientBuilder;
+use turnbuckle_client::{ClientBuilder, Error};
 use turnbuckle_session::{EraKind, Frame, Joined, MemoryTransport, Transport, pair};
 
 /// The least that a clock tells apart.
@@ -55,7 +55,9 @@ async fn a_connection_has_to_be_ready_in_time() {
             assert!(error.is_timeout(), "{error}");
             assert_eq!(
                 error.to_string(),
-                format!("the connection was not ready within {bound:?} (ClientBuilder::connect_timeout)")
+                format!(
+                    "the connection was not ready within {bound:?} (ClientBuilder::connect_timeout)"
+                )
             );
             assert_eq!(began.elapsed(), bound);
         }
@@ -70,5 +72,24 @@ async fn a_server_that_answers_the_probe_in_time_is_not_greeted() {
         let client = builder.connect(slow).await.unwrap();
         assert_eq!(client.server().unwrap().era(), EraKind::Modern);
         assert_eq!(*told.lock().unwrap(), ["server/discover"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_raw_request_has_its_time_in_all_connecting_included() {
+    let (by_hand, desk) = ByHand::new(|connection, message| match message["method"].as_str() {
+        Some("initialize") if connection == 1 => Some(Ok(json!({"capabilities": {},
+            "protocolVersion": "2025-11-25", "serverInfo": {"name": "s", "version": "0"}}))),
+        _ => None,
+    });
+    let client = builder().era(ERAS[1]).connect(by_hand).await.unwrap();
+    for connections in [1, 2] {
+        let (began, second) = (tokio::time::Instant::now(), Duration::from_secs(1));
+        let late = client.raw("ping", None, Some(second)).await.unwrap_err();
+        assert!(matches!(late, Error::TimedOut(_)), "{late}");
+        assert_eq!(began.elapsed(), second);
+        assert_eq!(desk.connections(), connections);
+        desk.hang_up();
+        settle().await;
     }
 }
