@@ -37,6 +37,15 @@ impl Ears {
     }
 }
 
+/// A message of so many bytes.
+fn parcel(bytes: usize) -> Parcel {
+    Parcel {
+        frame: vec![b'x'; bytes],
+        kind: ParcelKind::Notification,
+        headers: Vec::new(),
+    }
+}
+
 // requirement: 86e547620ef5
 #[tokio::test]
 async fn messages_go_there_and_back() {
@@ -56,6 +65,33 @@ async fn lines_over_the_cap_are_told() {
     assert_eq!(client.line().await, "12345678");
     let event = client.event().await;
     assert!(matches!(event, Event::Frame(Frame::TooLong { limit: 8 })));
+}
+
+/// How many bytes a link takes for a server that reads nothing, before who sends has to wait.
+async fn taken(server: &Command) -> usize {
+    const MESSAGE: usize = 100_000;
+    let client = Client::open(server).await;
+    let (mut taken, mut idle) = (0, 0);
+    // Whoever moves them has had every chance.
+    while idle < 10_000 {
+        match client.link.take(parcel(MESSAGE)) {
+            Ok(()) => (taken, idle) = (taken + MESSAGE, 0),
+            Err(_) => idle += 1,
+        }
+        tokio::task::yield_now().await;
+    }
+    taken
+}
+
+#[tokio::test]
+async fn so_many_bytes_wait_for_a_server_that_does_not_read() {
+    let deaf = || sh("sleep 60").shutdown(times(50, 50));
+    for (server, queue) in [(deaf().max_queue(1 << 20), 1 << 20), (deaf(), 16 << 20)] {
+        let taken = taken(&server).await;
+        // The queue and what its transport was given, as much again, each with a message that is over
+        // the line; and what the pipe holds.
+        assert!((2 * queue..2 * queue + 400_000).contains(&taken), "{taken}");
+    }
 }
 
 #[tokio::test]
@@ -112,14 +148,9 @@ async fn a_loss_is_told_before_who_sends_is_refused() {
     let inbox = Arc::new(First::default());
     let server = sh("exec >&-; sleep 60").shutdown(times(50, 50));
     let link = server.open(inbox.clone()).await.unwrap();
-    let parcel = || Parcel {
-        frame: b"{}".into(),
-        kind: ParcelKind::Notification,
-        headers: Vec::new(),
-    };
     // The output has ended, and it is not yet clear whether the process has.
-    until(|| link.take(parcel()).is_err()).await;
-    *inbox.0.lock().unwrap() = Some(link.carry(parcel()));
+    until(|| link.take(parcel(2)).is_err()).await;
+    *inbox.0.lock().unwrap() = Some(link.carry(parcel(2)));
     until(|| inbox.1.lock().unwrap().is_some()).await;
     assert_eq!(*inbox.1.lock().unwrap(), Some(false));
     let carrying = inbox.0.lock().unwrap().take().unwrap();

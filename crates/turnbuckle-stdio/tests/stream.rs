@@ -100,6 +100,26 @@ async fn an_overlong_line_is_answered_and_the_next_one_served() {
 }
 
 #[tokio::test]
+async fn a_line_has_so_many_bytes() {
+    let message = modern(1, "echo");
+    let message = message.trim_end();
+    for cap in [message.len(), message.len() + 100] {
+        let mut client = Client::start(StdioOptions::new().max_line(cap));
+        let line = format!("{message:cap$}");
+        let answer = client.ask(&format!("{line}\n")).await;
+        assert_eq!(answer["id"], 1);
+        let answer = client.ask(&format!("{line} \n")).await;
+        assert_eq!(
+            answer["error"]["message"],
+            format!(
+                "a message may be at most {cap} bytes long (StdioOptions::max_line); this one was \
+                 skipped"
+            )
+        );
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_json_or_no_text_is_answered_and_the_next_line_served() {
     let mut client = Client::start(StdioOptions::new());
     assert_eq!(client.ask("{\"jsonrpc\":\n").await["error"]["code"], -32700);

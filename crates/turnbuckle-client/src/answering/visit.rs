@@ -81,10 +81,11 @@ mod tests {
             .map(|id| visits.begin(id.to_string(), Signal::new()))
             .collect();
         assert_eq!(count(), MAX_VISITS);
-        for id in ["0", "999"] {
+        // The newest are known, the one before them is not.
+        for id in [999 - MAX_VISITS, 1000 - MAX_VISITS] {
             visits.completed(&format!(r#"{{"params":{{"elicitationId":"{id}"}}}}"#));
         }
-        assert!(!held[0].announced.is_cancelled());
-        assert!(held[999].announced.is_cancelled());
+        assert!(!held[999 - MAX_VISITS].announced.is_cancelled());
+        assert!(held[1000 - MAX_VISITS].announced.is_cancelled());
     }
 }

@@ -94,7 +94,7 @@ fn asker() -> Server {
                     return Ok("all".into());
                 }
                 let ask = |needs: NeedsInput, key: u8| needs.ask(&key.to_string(), ask_name());
-                Err((0..6).fold(NeedsInput::new(), ask).into())
+                Err((0..9).fold(NeedsInput::new(), ask).into())
             }),
         )
         .tool(Tool::builder("declared").handler(
@@ -226,25 +226,27 @@ async fn the_questions_of_a_round_stand_before_the_user_together() {
 
 #[tokio::test(start_paused = true)]
 async fn only_so_many_questions_stand_before_the_user_at_once() {
-    for era in ERAS {
+    for (era, bound) in ERAS.into_iter().flat_map(|era| [(era, 8), (era, 2)]) {
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let counted = most.clone();
-        let builder =
-            Client::builder("c", "1")
-                .questions_at_once(2)
-                .on_form(move |_: Form, _: Question| {
-                    let (now, most) = (now.clone(), counted.clone());
-                    async move {
-                        let here = now.fetch_add(1, Ordering::Relaxed) + 1;
-                        most.fetch_max(here, Ordering::Relaxed);
-                        tokio::time::sleep(Duration::from_secs(1)).await;
-                        now.fetch_sub(1, Ordering::Relaxed);
-                        FormAnswer::accept([("name", "Ada")])
-                    }
-                });
+        let builder = match bound {
+            // The default.
+            8 => Client::builder("c", "1"),
+            bound => Client::builder("c", "1").questions_at_once(bound),
+        };
+        let builder = builder.on_form(move |_: Form, _: Question| {
+            let (now, most) = (now.clone(), counted.clone());
+            async move {
+                let here = now.fetch_add(1, Ordering::Relaxed) + 1;
+                most.fetch_max(here, Ordering::Relaxed);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                now.fetch_sub(1, Ordering::Relaxed);
+                FormAnswer::accept([("name", "Ada")])
+            }
+        });
         let result = connect(builder, era).await.call("many", &()).await.unwrap();
         assert_eq!(text(&result), "all");
-        assert_eq!(most.load(Ordering::Relaxed), 2);
+        assert_eq!(most.load(Ordering::Relaxed), bound);
     }
 }
 

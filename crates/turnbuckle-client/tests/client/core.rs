@@ -12,13 +12,13 @@ use turnbuckle_client::{
     Client, ClientBuilder, Era, Error, FormAnswer, Reconnects, Roots, Verdict,
 };
 use turnbuckle_session::{
-    Connector, ConversationLimits, Frame, Inbox, Late, Link, LinkError, LinkKind, MemoryTransport, Opening, Patience,
-    Pump, Transport, pair,
+    Connector, ConversationLimits, Frame, Inbox, Late, Link, LinkError, LinkKind, MemoryTransport,
+    Opening, Patience, Pump, Transport, pair,
 };
 
 const LEGACY: &str = "2025-11-25";
 
-fn tasks() -> usize {
+pub(crate) fn tasks() -> usize {
     tokio::runtime::Handle::current()
         .metrics()
         .num_alive_tasks()
@@ -66,7 +66,7 @@ async fn heard(wire: &mut MemoryTransport) -> Option<Value> {
     }
 }
 
-async fn say(wire: &mut MemoryTransport, message: &Value) {
+pub(crate) async fn say(wire: &mut MemoryTransport, message: &Value) {
     wire.queue(message.to_string().as_bytes());
     poll_fn(|cx| wire.poll_flush(cx)).await.unwrap();
 }
@@ -95,7 +95,7 @@ impl Connector for Narrow {
 }
 
 /// A client, and the wire of its legacy server after the handshake.
-async fn greeted(builder: ClientBuilder) -> (Client, MemoryTransport) {
+pub(crate) async fn greeted(builder: ClientBuilder) -> (Client, MemoryTransport) {
     let (ours, mut theirs) = pair();
     let server = async {
         let initialize = heard(&mut theirs).await.unwrap();
@@ -253,14 +253,21 @@ async fn the_total_holds_for_all_rounds_and_the_users_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_nobody_answers_ends_its_request() {
-    for limits in [None, Some(ConversationLimits::new().answer_deadline(seconds(9)))] {
+    for limits in [
+        None,
+        Some(ConversationLimits::new().answer_deadline(seconds(9))),
+    ] {
         let bound = limits.as_ref().map_or(600, |_| 9);
         let setting = limits.unwrap_or_default();
         let ask = async |thinking| {
             let (builder, _) = declining(thinking);
             let (client, _desk) = modern(builder.limits(setting.clone()), |_, message| {
                 let answered = message["params"].get("inputResponses").is_some();
-                Some(Ok(if answered { json!({"content": []}) } else { question() }))
+                Some(Ok(if answered {
+                    json!({"content": []})
+                } else {
+                    question()
+                }))
             })
             .await;
             client.call("t", &()).await
@@ -270,8 +277,10 @@ async fn a_question_that_nobody_answers_ends_its_request() {
         let error = ask(None).await.unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("the server's question (elicitation/create) was not answered: it took longer \
-                than {bound}s (ConversationLimits::answer_deadline)")
+            format!(
+                "the server's question (elicitation/create) was not answered: it took longer \
+                than {bound}s (ConversationLimits::answer_deadline)"
+            )
         );
         assert_eq!(began.elapsed(), seconds(bound));
     }

@@ -1,13 +1,16 @@
-//! How long connecting may take, on both sides of each line.
+//! How long connecting and answering may take, and what waits for that, on both sides of each line.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::by_hand::{ByHand, ERAS, builder, settle};
+use crate::by_hand::{ByHand, ERAS, builder, legacy, settle};
+use crate::core::{greeted, say, tasks};
 use serde_json::{Value, json};
-use turnbuckle_client::{ClientBuilder, Error};
-use turnbuckle_session::{EraKind, Frame, Joined, MemoryTransport, Transport, pair};
+use turnbuckle_client::{ClientBuilder, Error, FormAnswer};
+use turnbuckle_session::{
+    ConversationLimits, EraKind, Frame, Joined, MemoryTransport, Transport, pair,
+};
 
 /// The least that a clock tells apart.
 const TICK: Duration = Duration::from_millis(1);
@@ -91,5 +94,65 @@ async fn a_raw_request_has_its_time_in_all_connecting_included() {
         assert_eq!(desk.connections(), connections);
         desk.hang_up();
         settle().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_answers_wait_for_so_long_to_be_taken() {
+    let fewer = ConversationLimits::new()
+        .replies(5)
+        .reply_time(Duration::from_secs(9));
+    for (limits, replies, seconds) in [(ConversationLimits::new(), 1024, 60), (fewer, 5, 9)] {
+        let (_client, mut theirs) = greeted(builder().limits(limits)).await;
+        // The clock of the handshake stops.
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let before = tasks();
+        // Nobody reads: what the pipe and its queue do not hold waits, one task for each.
+        for id in 0..3000 {
+            let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+            say(&mut theirs, &ping).await;
+            tokio::task::yield_now().await;
+        }
+        settle().await;
+        assert_eq!(tasks(), before + replies);
+        tokio::time::sleep(Duration::from_secs(seconds) - 9 * TICK).await;
+        assert_eq!(tasks(), before + replies);
+        tokio::time::sleep(9 * TICK).await;
+        assert_eq!(tasks(), before);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_of_a_legacy_server_has_to_be_answered_in_time() {
+    let shorter = ConversationLimits::new().answer_deadline(Duration::from_secs(9));
+    for (limits, bound) in [(ConversationLimits::new(), 600), (shorter, 9)] {
+        let (bound, asked) = (Duration::from_secs(bound), Mutex::new(0));
+        let builder = builder().limits(limits).on_form(move |_, _| {
+            let mut asked = asked.lock().unwrap();
+            *asked += 1;
+            let thinking = match *asked {
+                1 => bound - TICK,
+                _ => bound + TICK,
+            };
+            async move {
+                tokio::time::sleep(thinking).await;
+                FormAnswer::Decline
+            }
+        });
+        let (_client, desk) = legacy(builder, "2025-11-25", |_, _| None).await;
+        for id in ["in time", "late"] {
+            desk.say(
+                json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params":
+                {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}}),
+            );
+            tokio::time::sleep(bound + 9 * TICK).await;
+        }
+        let told = desk.told();
+        let answer = |id: &str| told.iter().find(|message| message["id"] == id).unwrap();
+        assert_eq!(answer("in time")["result"]["action"], "decline");
+        assert_eq!(
+            answer("late")["error"]["message"],
+            "the answer took longer than this client allows (ConversationLimits::answer_deadline)"
+        );
     }
 }

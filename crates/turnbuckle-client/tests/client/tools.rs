@@ -204,6 +204,28 @@ async fn more_tools_than_are_kept_compiled_are_all_checked() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_so_many_tools_it_is_known_what_they_declare() {
+    let (client, _desk) = modern(builder(), |_, message| match message["method"].as_str() {
+        Some("tools/list") => {
+            let tool = |n: usize| {
+                json!({"name": n.to_string(), "inputSchema": {"type": "object"},
+                    "outputSchema": {"const": n}})
+            };
+            Some(Ok(
+                json!({"tools": (0..10_001).map(tool).collect::<Vec<_>>()}),
+            ))
+        }
+        _ => echoed(message),
+    })
+    .await;
+    client.list_tools().all().await.unwrap();
+    let wrong = json!({"structuredContent": "wrong"});
+    let error = client.call("9999", &wrong).await.unwrap_err();
+    assert!(matches!(error, Error::OutputMismatch { .. }), "{error}");
+    client.call("10000", &wrong).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_schema_that_there_was_no_room_for_is_not_taken_to_be_fulfilled() {
     let (client, _desk) = modern(builder(), |_, message| match message["method"].as_str() {
         Some("tools/list") => {

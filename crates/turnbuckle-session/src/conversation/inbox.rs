@@ -12,7 +12,7 @@ use turnbuckle_types::{
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
-use turnbuckle_wire::rpc::{self, Message};
+use turnbuckle_wire::rpc::{self, Message, RefusalKind};
 
 use super::{AskError, Conversation, RawResult, ServerRequest};
 use crate::driver;
@@ -61,7 +61,16 @@ impl Conversation {
                         self.message(frame, element, exchange);
                     }
                 }
-                Err(_) => self.skip(text),
+                Err(refusal) => {
+                    if refusal.kind == RefusalKind::NotAMessage {
+                        let limit = self.limits.batch;
+                        tracing::warn!(
+                            limit,
+                            "a batch of the server was too long (ConversationLimits::batch) and is skipped"
+                        );
+                    }
+                    self.skip(text);
+                }
             }
             return;
         }

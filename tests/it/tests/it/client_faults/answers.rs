@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_client::Error;
+use turnbuckle_client::{Client, Error};
 use turnbuckle_it::peer::{Heard, Step};
-use turnbuckle_session::Revision;
+use turnbuckle_session::{ConversationLimits, Revision};
 
 use super::{
     FAULTY, WAYS, Way, fault, faulty, id_as_text, is_broken, is_silence, is_violation, text_of,
 };
+
+use crate::traced::Traced;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -281,18 +283,40 @@ async fn arrays_of_a_revision_with_batches_are_taken_apart() {
         );
         assert_eq!(progress.next().await.unwrap().progress.to_string(), "1");
         assert!(progress.next().await.is_none());
-        // One message more than a batch may have.
-        let long = faulty(revision, |heard| {
-            let Step::Say(answer) = heard.text("batched") else {
-                unreachable!()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_of_a_server_has_so_many_messages() {
+    let traced = Traced::start();
+    let revision = Revision::parse("2025-03-26").unwrap();
+    for (way, bound) in [Way::Lines, Way::Web]
+        .into_iter()
+        .flat_map(|way| [(way, 100), (way, 3)])
+    {
+        let of = async |messages: usize| {
+            let limits = match bound {
+                // The default.
+                100 => ConversationLimits::new(),
+                bound => ConversationLimits::new().batch(bound),
             };
-            vec![Step::Say(Value::Array(vec![answer; 101]))]
-        });
-        let client = way.connect(&long).await;
-        let (error, _) = fault(&client).await;
+            let peer = faulty(revision, move |heard| {
+                let Step::Say(answer) = heard.text("batched") else {
+                    unreachable!()
+                };
+                vec![Step::Say(Value::Array(vec![answer; messages]))]
+            });
+            let builder = Client::builder("c", "1").limits(limits);
+            way.connect_by(&peer, builder).await
+        };
+        assert_eq!(text_of(&of(bound).await, FAULTY).await.unwrap(), "batched");
+        let logged = || traced.with("(ConversationLimits::batch)").len();
+        let before = logged();
+        let (error, _) = fault(&of(bound + 1).await).await;
         assert!(
             is_silence(&error) || is_violation(&error, "does not answer it"),
             "{error}"
         );
+        assert_eq!(logged(), before + 1);
     }
 }

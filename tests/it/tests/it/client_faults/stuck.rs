@@ -11,6 +11,7 @@ use turnbuckle_it::peer::{Peer, Step};
 use turnbuckle_session::{Late, Revision};
 
 use super::{FAULTY, LEGACY, Way, faulty, is_silence, text_of};
+use crate::traced::Traced;
 
 const FOREVER: Step = Step::Wait(Duration::from_secs(1_000_000));
 const MINUTE: Duration = Duration::from_secs(60);
@@ -52,6 +53,7 @@ async fn a_server_that_stops_reading_is_not_written_to_for_ever() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_takes_no_cancellation_and_no_answer_holds_no_task() {
+    let traced = Traced::start();
     let peer = Peer::new(LEGACY, |heard| {
         if heard.message["params"]["name"] == FAULTY {
             let question = json!({"jsonrpc": "2.0", "id": heard.id(), "method": "ping"});
@@ -67,6 +69,8 @@ async fn a_server_that_takes_no_cancellation_and_no_answer_holds_no_task() {
         assert!(is_silence(&error), "{error}");
     }
     tokio::time::sleep(2 * MINUTE).await;
+    let late = traced.with("did not take an answer in time (ConversationLimits::reply_time)");
+    assert_eq!(late.len(), 20);
     assert_eq!(peer.told_of("notifications/cancelled").len(), 20);
     assert!(tasks() <= before);
     assert_eq!(peer.standing(), standing);
@@ -75,6 +79,7 @@ async fn a_server_that_takes_no_cancellation_and_no_answer_holds_no_task() {
 #[tokio::test(start_paused = true)]
 async fn pings_of_a_server_that_does_not_read_are_dropped_at_last() {
     const MANY: usize = 50_000;
+    let traced = Traced::start();
     let peer = faulty(LEGACY, |heard| {
         let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
         let pings = Step::Repeat(ping.into(), MANY, Duration::ZERO);
@@ -85,6 +90,8 @@ async fn pings_of_a_server_that_does_not_read_are_dropped_at_last() {
     assert_eq!(text_of(&client, FAULTY).await.unwrap(), "answered");
     let most = tasks() - before;
     assert!(most <= 1024, "{most} tasks");
+    let dropped = traced.with("one is dropped (ConversationLimits::replies)");
+    assert!(!dropped.is_empty());
     client.close().await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(tasks() <= before);
