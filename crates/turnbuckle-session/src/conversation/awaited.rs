@@ -43,6 +43,11 @@ impl Awaited {
         }
     }
 
+    /// Whether it is waited for only so long.
+    pub(super) fn has_deadline(&self) -> bool {
+        self.patience.silence.is_some() || self.patience.total.is_some()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

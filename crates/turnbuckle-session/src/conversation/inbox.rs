@@ -283,17 +283,18 @@ impl Conversation {
 
     /// A frame over the cap was skipped. On an exchange it was that request's. On a pipe it may
     /// have been anything: where only one request waits, that one is not left to wait for an answer
-    /// that may have been skipped. It is a guess, so the request stays among those that wait until
-    /// whoever made it takes it back.
+    /// that may have been skipped; those that stay open, as subscriptions do, count only where there
+    /// is no other. It is a guess, so the request stays among those that wait until whoever made it
+    /// takes it back.
     fn too_long(&self, limit: usize, exchange: Option<&RequestId>) {
         tracing::warn!(limit, "a message of the server was too long and is skipped");
         let mut kernel = self.kernel();
         let awaited = match (exchange, self.kind()) {
             (Some(id), _) => kernel.response(Some(id)).map(|pending| pending.awaited),
             (None, LinkKind::Duplex) => {
-                let mut waiting = kernel.waiting_ones();
-                let only = waiting.next().map(|pending| pending.awaited.clone());
-                only.filter(|_| waiting.next().is_none())
+                let waiting = || kernel.waiting_ones().map(|pending| &pending.awaited);
+                let ending = waiting().filter(|awaited| awaited.has_deadline());
+                only(ending).or_else(|| only(waiting())).cloned()
             }
             // Its answers come on exchanges of their own.
             (None, LinkKind::Exchange) => None,
@@ -304,6 +305,11 @@ impl Conversation {
             awaited.arrive(Err(AskError::Link { error, sent: true }));
         }
     }
+}
+
+/// The one that there is, if there is no other.
+fn only<T>(mut of: impl Iterator<Item = T>) -> Option<T> {
+    of.next().filter(|_| of.next().is_none())
 }
 
 /// Says why a server took a question back.

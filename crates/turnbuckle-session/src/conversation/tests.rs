@@ -7,7 +7,7 @@ use turnbuckle_wire::revision::Revision;
 
 use super::*;
 use crate::link::{Carrying, Inbox, Opening, Settling};
-use crate::{Call, Frame, Handling, Notice};
+use crate::{Call, Frame, Handling, Notice, Patience};
 
 /// A server that says nothing by itself, and keeps what it is told.
 #[derive(Clone)]
@@ -123,6 +123,14 @@ type Asking = std::pin::Pin<Box<dyn Future<Output = Result<RawResult, AskError>>
 
 /// A request that was sent, and its id.
 fn ask(conversation: &Arc<Conversation>, method: &'static str) -> (Asking, RequestId) {
+    ask_for(conversation, method, Patience::default())
+}
+
+fn ask_for(
+    conversation: &Arc<Conversation>,
+    method: &'static str,
+    patience: Patience,
+) -> (Asking, RequestId) {
     let (told, id) = std::sync::mpsc::channel();
     let conversation = conversation.clone();
     let mut asking: Asking = Box::pin(async move {
@@ -131,6 +139,7 @@ fn ask(conversation: &Arc<Conversation>, method: &'static str) -> (Asking, Reque
         let nothing: Option<&RequestParams> = None;
         let mut ask = Ask::new(method, nothing, &speaks);
         ask.begun = Some(&begun);
+        ask.patience = patience;
         conversation.ask(ask).await
     });
     let mut cx = Context::from_waker(Waker::noop());
@@ -182,6 +191,21 @@ async fn on_a_pipe_a_frame_that_was_too_long_ends_the_only_request_and_takes_it_
     wire.answer(&first);
     wire.answer(&second);
     assert!(one.await.is_ok() && two.await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_stays_open_is_not_meant_by_a_frame_that_was_too_long_while_something_else_waits() {
+    let wire = Wire::new(LinkKind::Duplex);
+    let conversation = wire.open(ConversationLimits::default()).await;
+    let (mut open, _) = ask_for(&conversation, "subscriptions/listen", Patience::FOREVER);
+    let (call, _) = ask(&conversation, "tools/call");
+    wire.come(TOO_LONG);
+    assert!(call.await.is_err());
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(open.as_mut().poll(&mut cx).is_pending());
+    // Alone it is.
+    wire.come(TOO_LONG);
+    assert!(open.await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
