@@ -55,6 +55,9 @@ pub struct Features {
     pub structured_output: bool,
     /// Structured output may be any JSON value; before, it had to be an object.
     pub structured_any: bool,
+    /// In the schemas of a tool, the schema of a property may be `true` or `false`; before, it had
+    /// to be an object.
+    pub boolean_properties: bool,
     /// Content may link to a resource.
     pub resource_links: bool,
     /// The server may ask the user to fill in a form.
@@ -93,6 +96,7 @@ const OLDEST: Features = Features {
     titles: false,
     structured_output: false,
     structured_any: false,
+    boolean_properties: false,
     resource_links: false,
     elicitation: false,
     elicitation_url: false,
@@ -148,6 +152,7 @@ const V2026_07_28: Features = Features {
     resource_not_found_code: false,
     log_by_request: true,
     structured_any: true,
+    boolean_properties: true,
     elicitation_id: false,
     url_required_error: false,
     extensions: true,

@@ -11,6 +11,7 @@ mod members;
 mod message;
 mod output_schema;
 mod prompt;
+mod property_schemas;
 mod resource;
 mod sampling;
 mod tool;
@@ -46,6 +47,7 @@ use crate::revision::Features;
 /// | `structured_output` | tool | no output schema |
 /// | `structured_output` | tool result | its text, which is added where there is no content |
 /// | `structured_any` | tool | an output schema for objects only as it is; one for anything but objects wrapped, as the property `result` of an object; one for both not at all |
+/// | `boolean_properties` | the schemas of a tool | `{}` and `{"not":{}}` for a property whose schema is `true` or `false` |
 /// | `structured_any` | tool result | an object as it is; anything else as `{"result": …}`, with a mark in `_meta` |
 /// | `sampling_tools` | tools for a model | *missing capability* |
 /// | `sampling_tools` | tool uses and results in a message | a line of text each |

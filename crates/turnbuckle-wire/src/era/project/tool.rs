@@ -5,6 +5,7 @@ use turnbuckle_types::{
 };
 
 use super::output_schema::{Older, older};
+use super::property_schemas::as_objects;
 use super::{Project, members};
 use crate::era::structured::WRAPPED;
 use crate::revision::Features;
@@ -29,6 +30,9 @@ impl Project for Tool {
         (features.titles || self.title.is_none() && self.meta.is_empty())
             && (features.tool_annotations || self.annotations.is_none())
             && (features.icons || self.icons.is_none())
+            && (features.boolean_properties
+                || as_objects(&self.input_schema).is_none()
+                    && self.output_schema.as_ref().and_then(as_objects).is_none())
             && (features.structured_any
                 || self.output_schema.as_ref().is_none_or(|schema| {
                     features.structured_output && matches!(older(schema), Older::Same)
@@ -58,6 +62,14 @@ impl Project for Tool {
                 Older::Same => {}
                 Older::Changed(schema) => self.output_schema = Some(schema),
                 Older::None => self.output_schema = None,
+            }
+        }
+        if !features.boolean_properties {
+            let schemas = [Some(&mut self.input_schema), self.output_schema.as_mut()];
+            for schema in schemas.into_iter().flatten() {
+                if let Some(changed) = as_objects(schema) {
+                    *schema = changed;
+                }
             }
         }
     }
@@ -177,6 +189,30 @@ mod tests {
             json!({"type": "object", "properties": {"result": {"type": "array"}},
                 "required": ["result"]})
         );
+    }
+
+    #[test]
+    fn the_schema_of_a_property_is_an_object_where_it_has_to_be_one() {
+        let schema = json!({"type": "object", "additionalProperties": false,
+            "properties": {"any": true, "no": false, "n": {"properties": {"deep": true}}}});
+        let spelled = json!({"type": "object", "additionalProperties": false,
+            "properties": {"any": {}, "no": {"not": {}}, "n": {"properties": {"deep": true}}}});
+        let parts = json!({"anyOf": [{"type": "object"}], "properties": {"any": true}});
+        let told_parts = json!({"anyOf": [{"type": "object"}], "properties": {"any": {}},
+            "type": "object"});
+        for (output, told_output) in [(&schema, &spelled), (&parts, &told_parts)] {
+            let mut tool = tool(json!({"outputSchema": output}));
+            tool["inputSchema"] = schema.clone();
+            assert_eq!(told::<Tool>(&tool, Revision::NEWEST), tool);
+            for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
+                let told = told::<Tool>(&tool, revision);
+                assert_eq!(told["inputSchema"], spelled, "{revision}");
+                assert_eq!(told["outputSchema"], *told_output, "{revision}");
+            }
+            for revision in [Revision::V2024_11_05, Revision::V2025_03_26] {
+                assert_eq!(told::<Tool>(&tool, revision)["inputSchema"], spelled);
+            }
+        }
     }
 
     #[test]

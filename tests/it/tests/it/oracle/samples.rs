@@ -84,7 +84,8 @@ fn tool(name: &str, output: Value) -> Value {
     json!({
         "name": name, "title": "T", "description": "d", "icons": icons(), "_meta": meta(),
         "inputSchema": {"$schema": "https://json-schema.org/draft/2020-12/schema",
-            "type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+            "type": "object", "required": ["a"],
+            "properties": {"a": {"type": "string"}, "b": true, "c": false}},
         "outputSchema": output,
         "annotations": {"title": "H", "readOnlyHint": true, "destructiveHint": false,
             "idempotentHint": true, "openWorldHint": false},
@@ -97,7 +98,7 @@ fn tools() -> Value {
         tool(
             "object",
             json!({"$schema": "https://json-schema.org/draft/2020-12/schema",
-            "type": "object", "properties": {}})
+            "type": "object", "properties": {"b": true, "c": false}})
         ),
         tool(
             "list",
