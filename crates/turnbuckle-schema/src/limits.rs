@@ -28,7 +28,8 @@ pub struct SchemaLimits {
     pub patterns: usize,
     /// Bytes of one compiled pattern; all together have sixteen times as many. Default 1 MiB.
     pub pattern_bytes: usize,
-    /// The work of one value: one for about every comparison. A `Shape` has two fifths of it.
+    /// The work of one value: one for about every comparison, and for every 64 bytes of text each
+    /// time that they are read. A `Shape` has two fifths of it.
     /// Default 10,000,000.
     pub work: u64,
 }

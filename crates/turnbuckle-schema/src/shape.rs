@@ -63,7 +63,9 @@ use crate::violation::{Violation, Violations};
 /// # Bounds
 ///
 /// A schema is bounded as it is for the general validator. A check reads the text once, goes at
-/// most 128 levels deep, makes about 4,000,000 comparisons at most, and tells eight faults at most. What it passes over because the schema says nothing about it is not looked at.
+/// most 128 levels deep, makes about 4,000,000 comparisons at most, where reading 64 bytes counts as
+/// one, and tells eight faults at most. What it passes over because the schema says nothing about it
+/// is not looked at.
 #[derive(Debug)]
 pub struct Shape {
     compiled: Compiled,

@@ -131,6 +131,7 @@ impl<'s> Holder<'s> {
             Ok(token) => token,
             Err(broken) => return self.broken(broken, place),
         };
+        self.spend_text(at, next)?;
         let (kinds, number) = match token {
             Token::Null => (Kinds::NULL, None),
             Token::Bool(_) => (Kinds::BOOLEAN, None),
@@ -259,17 +260,22 @@ impl<'s> Holder<'s> {
     }
 
     fn object<'v>(&mut self, object: &'s Object, inside: Cursor<'v>, place: &Place<'_>) -> End<'v> {
+        // All of them are looked at when it ends, to see which are missing.
+        self.spend(object.members.len() as u64 / 16)?;
         let mut seen = Seen::new(object.members.len());
         let mut at = inside;
         let mut count = 0u64;
         loop {
-            let name = match at.member(count == 0) {
+            let before = at;
+            let name = at.member(count == 0);
+            self.spend_text(before, at)?;
+            let name = match name {
                 Ok(Some(name)) => name,
                 Ok(None) => break,
                 Err(broken) => return self.broken(broken, place),
             };
             count += 1;
-            self.spend(1 + name.written().len() as u64 / 64)?;
+            self.spend(1)?;
             let name = match name.read() {
                 Ok(name) => name,
                 Err(broken) => return self.broken(broken, place),
@@ -308,6 +314,7 @@ impl<'s> Holder<'s> {
             }
         }
         if !object.length.is_open() {
+            self.spend_text(inside, at)?;
             let distinct = names(inside).collect::<HashSet<_>>().len() as u64;
             if !object.length.admits(distinct) {
                 self.fault(place, || {
@@ -325,8 +332,11 @@ impl<'s> Holder<'s> {
         let mut at = inside;
         let mut count = 0usize;
         loop {
-            match at.item(count == 0) {
-                Ok(true) => {}
+            let before = at;
+            let another = at.item(count == 0);
+            self.spend_text(before, at)?;
+            match another {
+                Ok(true) => self.spend(1)?,
                 Ok(false) => break,
                 Err(broken) => return self.broken(broken, place),
             }
@@ -403,7 +413,7 @@ impl<'s> Holder<'s> {
     }
 
     fn matches(&mut self, pattern: &Pattern, text: &str) -> Result<bool, Stop> {
-        self.spend(pattern.states.saturating_mul(text.len() as u64))?;
+        self.spend(pattern.states.saturating_mul(text.len() as u64 + 1))?;
         Ok(pattern.regex.is_match(text))
     }
 
@@ -413,7 +423,7 @@ impl<'s> Holder<'s> {
         if let Err(broken) = end.skip() {
             return self.broken(broken, place);
         }
-        self.spend(at.distance(end) / 64)?;
+        self.spend_text(at, end)?;
         Ok(end)
     }
 
@@ -422,9 +432,16 @@ impl<'s> Holder<'s> {
         Err(Stop::Unfit)
     }
 
-    fn spend(&mut self, work: u64) -> Result<(), Stop> {
-        self.work = self.work.checked_sub(work).ok_or(Stop::Costly)?;
-        Ok(())
+    /// For the text that was read between two places, the white space in it too.
+    fn spend_text(&mut self, from: Cursor<'_>, to: Cursor<'_>) -> Result<(), Stop> {
+        self.spend(from.distance(to) / 64)
+    }
+
+    /// Takes work from what is left. What is too much leaves none: no other walk begins after it.
+    pub(super) fn spend(&mut self, work: u64) -> Result<(), Stop> {
+        let left = self.work.checked_sub(work);
+        self.work = left.unwrap_or_default();
+        left.map(|_| ()).ok_or(Stop::Costly)
     }
 }
 

@@ -45,6 +45,11 @@ impl<'s> Mender<'s> {
         self.holder.fits(id, at, &Place::ROOT).ok()
     }
 
+    /// Nothing if that is more work than is left.
+    fn spend(&mut self, work: u64) -> Option<()> {
+        self.holder.spend(work).ok()
+    }
+
     fn mend(&mut self, id: Id, text: &str) -> Option<String> {
         if id == ANYTHING || self.depth >= MAX_DEPTH || self.steps == 0 || self.fits(id, text)? {
             return None;
@@ -59,6 +64,8 @@ impl<'s> Mender<'s> {
     }
 
     fn mend_unfit(&mut self, id: Id, text: &str) -> Option<String> {
+        // The text is passed over, and written anew.
+        self.spend(text.len() as u64 / 64)?;
         let node = &self.holder.nodes[id];
         let mut now = Cow::Borrowed(text);
         if let Some(read) = read(node.kinds, text) {
@@ -117,6 +124,7 @@ impl<'s> Mender<'s> {
         let mut changed = false;
         let mut first = true;
         while let Some(name) = at.member(std::mem::take(&mut first)).ok()? {
+            self.spend(1)?;
             let start = at;
             at.skip().ok()?;
             let value = start.until(at);
@@ -155,6 +163,7 @@ impl<'s> Mender<'s> {
         let mut changed = false;
         let mut count = 0;
         while at.item(count == 0).ok()? {
+            self.spend(1)?;
             let start = at;
             at.skip().ok()?;
             let value = start.until(at);
