@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::check::address;
-use crate::plan::{On, Plan, Step, size_of_text};
+use crate::plan::{Plan, size_of_text};
 
 /// The longest chain of subschemas, each inside the other, down to the deepest part of the value.
 /// It bounds the stack.
@@ -115,7 +115,8 @@ impl Count<'_> {
                 work = work.saturating_add(size.saturating_mul(compared));
             }
             Some(Value::Object(members)) => {
-                work += members.len() as u64;
+                // Each property that is described is looked up, whether it is there or not.
+                work += members.len() as u64 + node.steps.members.len() as u64;
                 if node.name_patterns > 0 {
                     let bytes = members
                         .keys()
@@ -148,48 +149,38 @@ impl Count<'_> {
             steps: 1,
         };
         let mut alternatives = 0u64;
-        for step in &node.steps {
-            match (&step.on, part) {
-                (On::Here, _) => {
-                    let inner = self.of(step.to, part, above + 1)?;
-                    effort.again = effort
-                        .again
-                        .saturating_add(inner.work)
-                        .saturating_add(inner.again);
-                    if step.alternative {
-                        // All are told when none fits, after each was decided.
-                        alternatives = alternatives
-                            .saturating_add(inner.all)
-                            .saturating_add(inner.work);
-                    }
-                    effort.add(inner, step);
-                }
-                (On::Member(name), Part::Value(Value::Object(members))) => {
-                    if let Some(member) = members.get(&**name) {
-                        effort.add(self.of(step.to, Part::Value(member), above + 1)?, step);
-                    }
-                }
-                (On::Inside, Part::Value(Value::Array(items))) => {
-                    for item in items {
-                        let inner = self.of(step.to, Part::Value(item), above + 1)?;
-                        effort.again = effort.again.saturating_add(inner.work);
-                        effort.add(inner, step);
-                    }
-                }
-                (On::Inside, Part::Value(Value::Object(members))) => {
-                    for member in members.values() {
-                        let inner = self.of(step.to, Part::Value(member), above + 1)?;
-                        effort.again = effort.again.saturating_add(inner.work);
-                        effort.add(inner, step);
-                    }
-                }
-                (On::Names, Part::Value(Value::Object(members))) => {
-                    for name in members.keys() {
-                        effort.add(self.of(step.to, Part::Name(name), above + 1)?, step);
-                    }
-                }
-                _ => {}
+        for step in &node.steps.here {
+            let inner = self.of(step.to, part, above + 1)?;
+            effort.again = effort
+                .again
+                .saturating_add(inner.work)
+                .saturating_add(inner.again);
+            if step.alternative {
+                // All are told when none fits, after each was decided.
+                alternatives = alternatives
+                    .saturating_add(inner.all)
+                    .saturating_add(inner.work);
             }
+            effort.add(inner, step.alternative);
+        }
+        match part {
+            Part::Value(Value::Array(items)) => {
+                self.inside(&mut effort, &node.steps.inside, items, above)?;
+            }
+            Part::Value(Value::Object(members)) => {
+                for (name, to) in &node.steps.members {
+                    if let Some(member) = members.get(&**name) {
+                        effort.add(self.of(*to, Part::Value(member), above + 1)?, false);
+                    }
+                }
+                self.inside(&mut effort, &node.steps.inside, members.values(), above)?;
+                for name in members.keys() {
+                    for to in &node.steps.names {
+                        effort.add(self.of(*to, Part::Name(name), above + 1)?, false);
+                    }
+                }
+            }
+            _ => {}
         }
         effort.all = effort.all.saturating_add(alternatives);
         effort.first = effort.first.max(alternatives.saturating_add(told));
@@ -198,13 +189,31 @@ impl Count<'_> {
         }
         Some(effort)
     }
+
+    /// Adds the effort of each of these subschemas on each of these items or members.
+    fn inside<'v>(
+        &mut self,
+        effort: &mut Effort,
+        steps: &[usize],
+        values: impl IntoIterator<Item = &'v Value>,
+        above: usize,
+    ) -> Option<()> {
+        for value in values {
+            for to in steps {
+                let inner = self.of(*to, Part::Value(value), above + 1)?;
+                effort.again = effort.again.saturating_add(inner.work);
+                effort.add(inner, false);
+            }
+        }
+        Some(())
+    }
 }
 
 impl Effort {
-    fn add(&mut self, inner: Self, step: &Step) {
+    fn add(&mut self, inner: Self, alternative: bool) {
         self.work = self.work.saturating_add(inner.work);
         self.steps += inner.steps;
-        if !step.alternative {
+        if !alternative {
             self.all = self.all.saturating_add(inner.all);
             self.first = self.first.max(inner.first);
         }

@@ -30,23 +30,24 @@ pub(crate) struct Node {
     pub(crate) pattern: u64,
     /// Of `patternProperties`, for every byte of a member's name.
     pub(crate) name_patterns: u64,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Steps,
 }
 
-/// A way from a subschema to another.
-pub(crate) struct Step {
+/// The ways from a subschema to others, by what those are applied to: as [`Reach`] has it. A part of
+/// a value has to do with some of them only, and need not look through the rest.
+#[derive(Default)]
+pub(crate) struct Steps {
+    pub(crate) here: Vec<Here>,
+    pub(crate) members: Vec<(Box<str>, usize)>,
+    pub(crate) inside: Vec<usize>,
+    pub(crate) names: Vec<usize>,
+}
+
+/// A way to a subschema that is applied to the same part.
+pub(crate) struct Here {
     pub(crate) to: usize,
-    pub(crate) on: On,
-    /// Whether it leads to one of several alternatives.
+    /// Whether it is one of several alternatives.
     pub(crate) alternative: bool,
-}
-
-/// What the other subschema is applied to: as [`Reach`], but owned.
-pub(crate) enum On {
-    Here,
-    Member(Box<str>),
-    Inside,
-    Names,
 }
 
 impl Plan {
@@ -91,27 +92,28 @@ impl<'a> Planner<'a> {
         index
     }
 
-    fn steps(&mut self, keywords: &'a Map<String, Value>) -> Vec<Step> {
-        let mut steps = Vec::new();
+    fn steps(&mut self, keywords: &'a Map<String, Value>) -> Steps {
+        let mut steps = Steps::default();
         for child in children(keywords) {
-            let on = match child.reach {
-                Reach::Here => On::Here,
-                Reach::Member(name) => On::Member(name.into()),
-                Reach::Inside => On::Inside,
-                Reach::Names => On::Names,
-                Reach::Nowhere => continue,
-            };
-            steps.push(Step {
-                to: self.add(child.schema),
-                on,
-                alternative: matches!(child.keyword, "anyOf" | "oneOf"),
-            });
+            if child.reach == Reach::Nowhere {
+                continue;
+            }
+            let to = self.add(child.schema);
+            match child.reach {
+                Reach::Here => steps.here.push(Here {
+                    to,
+                    alternative: matches!(child.keyword, "anyOf" | "oneOf"),
+                }),
+                Reach::Member(name) => steps.members.push((name.into(), to)),
+                Reach::Inside => steps.inside.push(to),
+                Reach::Names => steps.names.push(to),
+                Reach::Nowhere => {}
+            }
         }
         for reference in references(keywords) {
             if let Some(target) = resolve(self.root, reference) {
-                steps.push(Step {
+                steps.here.push(Here {
                     to: self.add(target),
-                    on: On::Here,
                     alternative: false,
                 });
             }

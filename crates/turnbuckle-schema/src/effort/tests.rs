@@ -123,6 +123,27 @@ fn work_is_bounded_without_any_recursion() {
 }
 
 #[test]
+fn properties_weigh_whether_they_are_there_or_not() {
+    let many: serde_json::Map<_, _> = (0..20_000).map(|n| (n.to_string(), json!(true))).collect();
+    let schema = json!({ "items": { "properties": many } });
+    assert!(of(schema.clone(), &json!(vec![json!({}); 490])).is_some());
+    assert_eq!(of(schema.clone(), &json!(vec![json!({}); 510])), None);
+    // What is no object has no properties to look for.
+    assert!(of(schema, &json!(vec![0; 1_000_000])).is_some());
+}
+
+#[test]
+fn the_bound_is_exact() {
+    let (plan, list) = (
+        Plan::of(&json!({ "items": { "type": "string" } })),
+        json!(["a", "b"]),
+    );
+    let work = effort(&plan, &list, MAX_WORK).unwrap().work;
+    assert!(effort(&plan, &list, work).is_some());
+    assert_eq!(effort(&plan, &list, work - 1), None);
+}
+
+#[test]
 fn what_is_listed_weighs() {
     let options: Vec<usize> = (0..50_000).collect();
     let schema = json!({ "items": { "enum": options } });
