@@ -7,7 +7,7 @@ use turnbuckle_types::Schema;
 
 use crate::SchemaLimits;
 use crate::fault::SchemaFault;
-use crate::keywords::{Reach, children, references, resolve};
+use crate::keywords::{Document, Reach, children, references};
 use crate::shorten::shorten;
 
 /// The dialects of JSON Schema that are supported.
@@ -72,12 +72,11 @@ pub(crate) fn check_schema(schema: &Schema, limits: SchemaLimits) -> Result<Chec
         }
     })?;
     let dialect = Dialect::of(schema.as_object().ok_or(SchemaFault::NotAnObject)?)?;
-    let mut walk = Walk::new(&schema, dialect, limits);
-    if walk.visit(&schema, 0)?.expanded > limits.expanded {
-        return Err(SchemaFault::TooLarge);
-    }
+    let document = Document::new(&schema);
+    let mut walk = Walk::new(&document, dialect, limits);
+    walk.visit(&schema, 0)?;
     let mut chains = Chains {
-        root: &schema,
+        document: &document,
         met: HashMap::new(),
         most: limits.levels(),
     };
@@ -122,9 +121,10 @@ impl Size {
 
 /// A walk over every subschema, each once, along keywords and references.
 struct Walk<'a> {
-    root: &'a Value,
+    document: &'a Document<'a>,
     dialect: Dialect,
-    /// The schemas that were met, by address, and their sizes; `None` while the walk is inside.
+    /// The schemas that were met, `true` and `false` among them, by address, and their sizes; `None`
+    /// while the walk is inside.
     met: HashMap<usize, Option<Size>>,
     schemas: Vec<&'a Value>,
     patterns: usize,
@@ -132,9 +132,9 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(root: &'a Value, dialect: Dialect, limits: SchemaLimits) -> Self {
+    fn new(document: &'a Document<'a>, dialect: Dialect, limits: SchemaLimits) -> Self {
         Self {
-            root,
+            document,
             dialect,
             met: HashMap::new(),
             schemas: Vec::new(),
@@ -144,9 +144,6 @@ impl<'a> Walk<'a> {
     }
 
     fn visit(&mut self, value: &'a Value, depth: usize) -> Result<Size, SchemaFault> {
-        let Some(schema) = value.as_object() else {
-            return Ok(Size::ONE);
-        };
         let deepest = self.limits.levels();
         match self.met.get(&address(value)) {
             Some(Some(size)) if depth + size.height > deepest => {
@@ -157,6 +154,10 @@ impl<'a> Walk<'a> {
             None if depth > deepest => return Err(SchemaFault::TooDeep),
             None if self.met.len() >= self.limits.subschemas => return Err(SchemaFault::TooLarge),
             None => self.met.insert(address(value), None),
+        };
+        let Some(schema) = value.as_object() else {
+            self.met.insert(address(value), Some(Size::ONE));
+            return Ok(Size::ONE);
         };
         self.schemas.push(value);
         self.patterns += patterns(schema);
@@ -174,9 +175,14 @@ impl<'a> Walk<'a> {
             if !reference.starts_with('#') {
                 return Err(SchemaFault::NonLocalReference(shorten(reference)));
             }
-            let target = resolve(self.root, reference)
+            let target = self
+                .document
+                .resolve(reference)
                 .ok_or_else(|| SchemaFault::DanglingReference(shorten(reference)))?;
             size = size.with(self.visit(target, depth + 1)?);
+        }
+        if size.expanded > self.limits.expanded {
+            return Err(SchemaFault::TooLarge);
         }
         self.met.insert(address(value), Some(size));
         Ok(size)
@@ -205,7 +211,7 @@ fn patterns(schema: &Map<String, Value>) -> usize {
 /// The chains of subschemas that are applied to one and the same value. A chain that comes back to
 /// itself would never end.
 struct Chains<'a> {
-    root: &'a Value,
+    document: &'a Document<'a>,
     /// The schemas that were met, by address: the longest chain from each, `None` while inside.
     met: HashMap<usize, Option<usize>>,
     /// How long one may be.
@@ -235,7 +241,7 @@ impl<'a> Chains<'a> {
             length = length.max(1 + self.longest(child.schema, reference, above + 1)?);
         }
         for reference in references(schema) {
-            if let Some(target) = resolve(self.root, reference) {
+            if let Some(target) = self.document.resolve(reference) {
                 length = length.max(1 + self.longest(target, reference, above + 1)?);
             }
         }

@@ -1,5 +1,8 @@
 //! Where schemas stand inside a schema, and what its references mean.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 /// A subschema and what it is applied to.
@@ -114,25 +117,49 @@ pub(crate) fn references(schema: &Map<String, Value>) -> impl Iterator<Item = &s
         .filter_map(|keyword| schema.get(keyword)?.as_str())
 }
 
-/// The schema that a reference into the document means: `#`, `#/pointer` or `#anchor`.
-pub(crate) fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
-    let fragment = percent_decoded(reference.strip_prefix('#')?)?;
-    if fragment.is_empty() || fragment.starts_with('/') {
-        root.pointer(&fragment)
-    } else {
-        anchored(root, &fragment)
+/// A schema with all that its references can mean.
+pub(crate) struct Document<'a> {
+    root: &'a Value,
+    /// The subschemas that have a name, collected when the first of them is asked for.
+    anchors: OnceCell<HashMap<&'a str, &'a Value>>,
+}
+
+impl<'a> Document<'a> {
+    pub(crate) fn new(root: &'a Value) -> Self {
+        Self {
+            root,
+            anchors: OnceCell::new(),
+        }
+    }
+
+    /// The schema that a reference into the document means: `#`, `#/pointer` or `#anchor`.
+    pub(crate) fn resolve(&self, reference: &str) -> Option<&'a Value> {
+        let fragment = percent_decoded(reference.strip_prefix('#')?)?;
+        if fragment.is_empty() || fragment.starts_with('/') {
+            return self.root.pointer(&fragment);
+        }
+        let anchors = self.anchors.get_or_init(|| {
+            let mut anchors = HashMap::new();
+            collect_anchors(self.root, &mut anchors);
+            anchors
+        });
+        anchors.get(&*fragment).copied()
     }
 }
 
-fn anchored<'a>(value: &'a Value, anchor: &str) -> Option<&'a Value> {
-    let schema = value.as_object()?;
-    let named = ["$anchor", "$dynamicAnchor"]
-        .into_iter()
-        .any(|keyword| schema.get(keyword).and_then(Value::as_str) == Some(anchor));
-    if named {
-        return Some(value);
+/// The first subschema of each name. A parsed text is not too deep for this.
+fn collect_anchors<'a>(value: &'a Value, anchors: &mut HashMap<&'a str, &'a Value>) {
+    let Some(schema) = value.as_object() else {
+        return;
+    };
+    for keyword in ["$anchor", "$dynamicAnchor"] {
+        if let Some(name) = schema.get(keyword).and_then(Value::as_str) {
+            anchors.entry(name).or_insert(value);
+        }
     }
-    children(schema).find_map(|child| anchored(child.schema, anchor))
+    for child in children(schema) {
+        collect_anchors(child.schema, anchors);
+    }
 }
 
 fn percent_decoded(text: &str) -> Option<String> {
@@ -161,7 +188,7 @@ mod tests {
         #[test]
         fn any_reference_is_resolved_or_not(reference in "#?.{0,12}|#[/a~01%2]{0,12}") {
             let root = json!({ "a": { "": 1 }, "$defs": { "x": { "$anchor": "a" } } });
-            let found = resolve(&root, &reference);
+            let found = Document::new(&root).resolve(&reference);
             prop_assert!(found.is_none() || reference.starts_with('#'));
         }
     }
@@ -171,14 +198,15 @@ mod tests {
         let root = json!({
             "$defs": { "a/b": { "$anchor": "here", "type": "null" }, "c d": true },
         });
+        let resolve = |reference| Document::new(&root).resolve(reference);
         let target = &root["$defs"]["a/b"];
-        assert_eq!(resolve(&root, "#"), Some(&root));
-        assert_eq!(resolve(&root, "#/$defs/a~1b"), Some(target));
-        assert_eq!(resolve(&root, "#/%24defs/a~1b"), Some(target));
-        assert_eq!(resolve(&root, "#/$defs/c%20d"), Some(&json!(true)));
-        assert_eq!(resolve(&root, "#here"), Some(target));
+        assert_eq!(resolve("#"), Some(&root));
+        assert_eq!(resolve("#/$defs/a~1b"), Some(target));
+        assert_eq!(resolve("#/%24defs/a~1b"), Some(target));
+        assert_eq!(resolve("#/$defs/c%20d"), Some(&json!(true)));
+        assert_eq!(resolve("#here"), Some(target));
         for missing in ["#/no", "#there", "#%", "#%zz", "#%ff", "other.json", ""] {
-            assert_eq!(resolve(&root, missing), None, "{missing}");
+            assert_eq!(resolve(missing), None, "{missing}");
         }
     }
 

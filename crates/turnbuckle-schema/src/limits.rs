@@ -19,7 +19,7 @@ pub struct SchemaLimits {
     /// Levels of subschemas, each inside the other, references followed; 256 at most, for the sake
     /// of the stack. Default 64.
     pub depth: usize,
-    /// Subschemas. Default 2,000.
+    /// Subschemas, `true` and `false` among them. Default 2,000.
     pub subschemas: usize,
     /// Subschemas once every reference that does not recur is replaced by its target. Default
     /// 20,000.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::check::address;
-use crate::keywords::{Reach, children, references, resolve};
+use crate::keywords::{Document, Reach, children, references};
 use crate::pattern::states;
 
 /// The subschemas of a checked schema, the root first.
@@ -54,7 +54,7 @@ impl Plan {
     /// The plan of a schema that was checked.
     pub(crate) fn of(root: &Value) -> Self {
         let mut planner = Planner {
-            root,
+            document: Document::new(root),
             nodes: Vec::new(),
             met: HashMap::new(),
         };
@@ -66,7 +66,7 @@ impl Plan {
 }
 
 struct Planner<'a> {
-    root: &'a Value,
+    document: Document<'a>,
     nodes: Vec<Node>,
     met: HashMap<usize, usize>,
 }
@@ -111,7 +111,7 @@ impl<'a> Planner<'a> {
             }
         }
         for reference in references(keywords) {
-            if let Some(target) = resolve(self.root, reference) {
+            if let Some(target) = self.document.resolve(reference) {
                 steps.here.push(Here {
                     to: self.add(target),
                     alternative: false,

@@ -116,6 +116,25 @@ fn depth_and_number_are_bounded() {
 }
 
 #[test]
+fn true_and_false_are_subschemas() {
+    let wide = |n| json!({ "prefixItems": vec![true; n] });
+    assert!(check(wide(2_000 - 1)).is_ok());
+    assert_eq!(refused(wide(2_000)), SchemaFault::TooLarge);
+}
+
+#[test]
+fn anchors_are_looked_for_once() {
+    // Keywords are walked by their names: the references come first, then what makes the schema too
+    // large, and last what they mean.
+    let schema = json!({
+        "allOf": vec![json!({ "$ref": "#a" }); 1_000],
+        "anyOf": vec![json!({}); 500_000],
+        "not": { "$anchor": "a" },
+    });
+    assert_eq!(refused(schema), SchemaFault::TooLarge);
+}
+
+#[test]
 fn the_number_of_patterns_is_bounded() {
     let spread = |n: usize| -> Value {
         let names = (0..n - 1).map(|n| (format!("^{n}$"), json!({})));

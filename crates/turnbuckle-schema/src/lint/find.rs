@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::check::address;
-use crate::keywords::{children, references, resolve};
+use crate::keywords::{Document, children, references};
 use crate::violation::join;
 
 /// Something that a schema may have.
@@ -40,11 +40,11 @@ pub(super) fn find(root: &Value) -> Vec<(Trait, String)> {
 /// The first reference of a schema that leads back to where it stands.
 pub(super) fn recursion(root: &Value) -> Option<&str> {
     let mut inside = Vec::new();
-    recurring(root, root, &mut inside, &mut HashSet::new())
+    recurring(&Document::new(root), root, &mut inside, &mut HashSet::new())
 }
 
 fn recurring<'a>(
-    root: &'a Value,
+    document: &Document<'a>,
     schema: &'a Value,
     inside: &mut Vec<usize>,
     done: &mut HashSet<usize>,
@@ -55,16 +55,16 @@ fn recurring<'a>(
     }
     inside.push(address(schema));
     for child in children(keywords) {
-        if let Some(found) = recurring(root, child.schema, inside, done) {
+        if let Some(found) = recurring(document, child.schema, inside, done) {
             return Some(found);
         }
     }
     for reference in references(keywords) {
-        let target = resolve(root, reference)?;
+        let target = document.resolve(reference)?;
         if inside.contains(&address(target)) {
             return Some(reference);
         }
-        if let Some(found) = recurring(root, target, inside, done) {
+        if let Some(found) = recurring(document, target, inside, done) {
             return Some(found);
         }
     }

@@ -7,7 +7,7 @@ use super::enums::{exclude_each_other, fold, type_of};
 use super::words::{name_of, note};
 use crate::check::{Checked, Dialect, address};
 use crate::fault::SchemaFault;
-use crate::keywords::resolve;
+use crate::keywords::Document;
 use crate::shorten::shorten;
 
 /// The most subschemas that are written.
@@ -24,6 +24,7 @@ struct Made {
 
 pub(super) struct Portable<'a> {
     root: &'a Value,
+    document: Document<'a>,
     dialect: Dialect,
     /// Whether the strict profile follows: nulls are marked for it, and what is cut becomes text.
     strict: bool,
@@ -38,6 +39,7 @@ impl<'a> Portable<'a> {
     pub(super) fn new(checked: &'a Checked, strict: bool) -> Self {
         Self {
             root: &checked.schema,
+            document: Document::new(&checked.schema),
             dialect: checked.dialect,
             strict,
             inside: vec![address(&checked.schema)],
@@ -118,7 +120,9 @@ impl<'a> Portable<'a> {
     }
 
     fn target(&mut self, reference: &'a str) -> Result<Made, SchemaFault> {
-        let target = resolve(self.root, reference)
+        let target = self
+            .document
+            .resolve(reference)
             .ok_or_else(|| SchemaFault::DanglingReference(shorten(reference)))?;
         if self.inside.contains(&address(target)) {
             return Ok(Made {

@@ -9,7 +9,7 @@ use super::equal::equal;
 use super::node::{Array, Id, Kinds, Member, Node, Object, Pattern, Range, Text};
 use crate::check::{Checked, Dialect, address};
 use crate::fault::SchemaFault;
-use crate::keywords::{is_assertion, resolve};
+use crate::keywords::{Document, is_assertion};
 use crate::pattern::states;
 use crate::shorten::shorten;
 
@@ -31,7 +31,7 @@ pub(super) struct Compiled {
 /// Compiles what is reachable from the root.
 pub(super) fn compile(checked: &Checked) -> Result<Compiled, SchemaFault> {
     let mut compiler = Compiler {
-        root: &checked.schema,
+        document: Document::new(&checked.schema),
         dialect: checked.dialect,
         size_of_pattern: checked.limits.size_of_pattern(checked.patterns),
         nodes: vec![
@@ -53,7 +53,7 @@ pub(super) fn compile(checked: &Checked) -> Result<Compiled, SchemaFault> {
 }
 
 struct Compiler<'a> {
-    root: &'a Value,
+    document: Document<'a>,
     dialect: Dialect,
     size_of_pattern: usize,
     nodes: Vec<Node>,
@@ -90,7 +90,9 @@ impl<'a> Compiler<'a> {
 
     fn target(&mut self, reference: &'a Value) -> Result<Id, SchemaFault> {
         let reference = text("$ref", reference)?;
-        let target = resolve(self.root, reference)
+        let target = self
+            .document
+            .resolve(reference)
             .ok_or_else(|| SchemaFault::DanglingReference(shorten(reference)))?;
         self.add(target, "$ref")
     }
