@@ -160,7 +160,15 @@ impl<'a> Walk<'a> {
             return Ok(Size::ONE);
         };
         self.schemas.push(value);
-        self.patterns += patterns(schema);
+        for pattern in patterns(schema) {
+            self.patterns += 1;
+            if pattern.len() > self.limits.pattern_bytes {
+                return Err(SchemaFault::Pattern {
+                    pattern: shorten(pattern),
+                    message: "its text exceeds the size limit".to_owned(),
+                });
+            }
+        }
         if self.patterns > self.limits.patterns {
             return Err(SchemaFault::TooManyPatterns);
         }
@@ -202,10 +210,12 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// How many patterns a schema object itself has.
-fn patterns(schema: &Map<String, Value>) -> usize {
+/// The patterns that a schema object itself has.
+fn patterns(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let members = schema.get("patternProperties").and_then(Value::as_object);
-    usize::from(schema.contains_key("pattern")) + members.map_or(0, Map::len)
+    let names = members.into_iter().flat_map(Map::keys).map(String::as_str);
+    let pattern = schema.get("pattern").and_then(Value::as_str);
+    pattern.into_iter().chain(names)
 }
 
 /// The chains of subschemas that are applied to one and the same value. A chain that comes back to

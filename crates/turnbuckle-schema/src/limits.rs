@@ -26,7 +26,8 @@ pub struct SchemaLimits {
     pub expanded: usize,
     /// Patterns, in `pattern` and `patternProperties`. Default 100.
     pub patterns: usize,
-    /// Bytes of one compiled pattern; all together have sixteen times as many. Default 1 MiB.
+    /// Bytes of one pattern, as text and compiled; all together have sixteen times as many compiled.
+    /// Default 1 MiB.
     pub pattern_bytes: usize,
     /// The work of one value: one for about every comparison, and for every 64 bytes of text each
     /// time that they are read. A `Shape` has two fifths of it.
@@ -85,7 +86,7 @@ impl SchemaLimits {
         self
     }
 
-    /// Sets how many bytes a compiled pattern may have.
+    /// Sets how many bytes a pattern may have, as text and compiled.
     #[must_use]
     pub fn pattern_bytes(mut self, bytes: usize) -> Self {
         self.pattern_bytes = bytes;

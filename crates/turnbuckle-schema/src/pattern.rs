@@ -9,8 +9,7 @@ pub(crate) fn states(pattern: &str) -> u64 {
     while let Some(character) = rest.next() {
         match character {
             '{' => {
-                let text = rest.as_str();
-                let inner = text.find('}').map_or("", |end| &text[..end]);
+                let inner = bounds(rest.as_str());
                 let most = inner
                     .split(',')
                     .filter_map(|bound| bound.trim().parse().ok());
@@ -45,6 +44,16 @@ pub(crate) fn states(pattern: &str) -> u64 {
     groups.into_iter().fold(sum, u64::saturating_add).max(1)
 }
 
+/// What stands between the braces of a repetition, of which the first was read. It holds no brace
+/// itself, so that no part of a pattern is looked at twice.
+fn bounds(rest: &str) -> &str {
+    let is_other = |c: char| !(c.is_ascii_digit() || c == ',' || c.is_whitespace());
+    match rest.find(is_other) {
+        Some(end) if rest[end..].starts_with('}') => &rest[..end],
+        _ => "",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,9 +71,20 @@ mod tests {
             (r"(\(a{100}){10}", 1_000, 1_100),
             ("([)]a{100}){10}", 1_000, 5_000),
             ("(?:a{100}?){10}", 1_000, 1_100),
+            ("a{ 5 , 100 }", 100, 120),
+            ("a{0000000000000000000000000000000000000100}", 100, 150),
+            ("a{x}{100", 8, 10),
         ] {
             let states = states(pattern);
             assert!((least..=most).contains(&states), "{pattern} {states}");
+        }
+    }
+
+    #[test]
+    fn braces_that_are_never_closed_are_not_looked_for_again_and_again() {
+        let many = 1 << 21;
+        for open in ["{", "{,"] {
+            assert!(states(&open.repeat(many)) >= many as u64);
         }
     }
 }

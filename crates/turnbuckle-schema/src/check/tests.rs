@@ -214,7 +214,7 @@ fn a_number_that_no_parser_takes_is_named() {
 fn every_bound_is_settable_and_named() {
     let standard = SchemaLimits::default();
     let pattern = |n: usize| format!("^{}$", "a".repeat(n));
-    let rows: [(&str, Value, SchemaLimits, SchemaLimits); 4] = [
+    let rows: [(&str, Value, SchemaLimits, SchemaLimits); 5] = [
         (
             "SchemaLimits::depth",
             json!({ "not": { "not": { "not": {} } } }),
@@ -241,6 +241,12 @@ fn every_bound_is_settable_and_named() {
             json!({ "patternProperties": { pattern(1): {}, pattern(2): {} } }),
             standard.patterns(2),
             standard.patterns(1),
+        ),
+        (
+            "SchemaLimits::pattern_bytes",
+            json!({ "pattern": "a".repeat(9), "patternProperties": { "a".repeat(9): {} } }),
+            standard.pattern_bytes(9),
+            standard.pattern_bytes(8),
         ),
     ];
     for (setting, schema, at, over) in rows {
