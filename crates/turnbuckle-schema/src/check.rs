@@ -260,6 +260,38 @@ impl<'a> Chains<'a> {
     }
 }
 
+/// How deep a walk along keywords and references is. The check finds out how deep a schema is by a walk
+/// of its own; where references lead back, one that comes to the subschemas in another order may be
+/// deeper, and counts for itself.
+#[derive(Debug)]
+pub(crate) struct Levels {
+    inside: usize,
+    most: usize,
+}
+
+impl Levels {
+    pub(crate) fn of(limits: &SchemaLimits) -> Self {
+        Self {
+            inside: 0,
+            most: limits.levels(),
+        }
+    }
+
+    /// Into a subschema, or the root.
+    pub(crate) fn enter(&mut self) -> Result<(), SchemaFault> {
+        if self.inside > self.most {
+            return Err(SchemaFault::TooDeep);
+        }
+        self.inside += 1;
+        Ok(())
+    }
+
+    /// Out of the last that was entered.
+    pub(crate) fn leave(&mut self) {
+        self.inside -= 1;
+    }
+}
+
 /// What tells one subschema of a document from another, however equal they are.
 pub(crate) fn address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()

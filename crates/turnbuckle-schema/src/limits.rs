@@ -49,7 +49,7 @@ impl Default for SchemaLimits {
 }
 
 /// The deepest that any schema may be.
-const DEEPEST: usize = 256;
+pub(crate) const DEEPEST: usize = 256;
 
 impl SchemaLimits {
     /// The defaults.

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::check::address;
+use crate::SchemaLimits;
+use crate::check::{Levels, address};
+use crate::fault::SchemaFault;
 use crate::keywords::{Document, Reach, children, references};
 use crate::pattern::states;
 
@@ -52,16 +54,20 @@ pub(crate) struct Here {
 
 impl Plan {
     /// The plan of a schema that was checked.
-    pub(crate) fn of(root: &Value) -> Self {
+    ///
+    /// # Errors
+    /// If it is deeper than the bound.
+    pub(crate) fn of(root: &Value, limits: &SchemaLimits) -> Result<Self, SchemaFault> {
         let mut planner = Planner {
             document: Document::new(root),
             nodes: Vec::new(),
             met: HashMap::new(),
+            levels: Levels::of(limits),
         };
-        planner.add(root);
-        Self {
+        planner.add(root)?;
+        Ok(Self {
             nodes: planner.nodes,
-        }
+        })
     }
 }
 
@@ -69,13 +75,15 @@ struct Planner<'a> {
     document: Document<'a>,
     nodes: Vec<Node>,
     met: HashMap<usize, usize>,
+    levels: Levels,
 }
 
 impl<'a> Planner<'a> {
-    fn add(&mut self, schema: &'a Value) -> usize {
+    fn add(&mut self, schema: &'a Value) -> Result<usize, SchemaFault> {
         if let Some(known) = self.met.get(&address(schema)) {
-            return *known;
+            return Ok(*known);
         }
+        self.levels.enter()?;
         let index = self.nodes.len();
         self.met.insert(address(schema), index);
         self.nodes.push(Node {
@@ -83,22 +91,23 @@ impl<'a> Planner<'a> {
             ..Node::default()
         });
         if let Value::Object(keywords) = schema {
-            let steps = self.steps(keywords);
+            let steps = self.steps(keywords)?;
             self.nodes[index] = Node {
                 steps,
                 ..Node::of(keywords)
             };
         }
-        index
+        self.levels.leave();
+        Ok(index)
     }
 
-    fn steps(&mut self, keywords: &'a Map<String, Value>) -> Steps {
+    fn steps(&mut self, keywords: &'a Map<String, Value>) -> Result<Steps, SchemaFault> {
         let mut steps = Steps::default();
         for child in children(keywords) {
             if child.reach == Reach::Nowhere {
                 continue;
             }
-            let to = self.add(child.schema);
+            let to = self.add(child.schema)?;
             match child.reach {
                 Reach::Here => steps.here.push(Here {
                     to,
@@ -113,12 +122,12 @@ impl<'a> Planner<'a> {
         for reference in references(keywords) {
             if let Some(target) = self.document.resolve(reference) {
                 steps.here.push(Here {
-                    to: self.add(target),
+                    to: self.add(target)?,
                     alternative: false,
                 });
             }
         }
-        steps
+        Ok(steps)
     }
 }
 
@@ -191,11 +200,12 @@ mod tests {
 
     #[test]
     fn every_subschema_that_a_value_can_reach_is_in_the_plan_once() {
-        let plan = Plan::of(&json!({
+        let schema = json!({
             "properties": { "a": { "$ref": "#" }, "b": { "$ref": "#/$defs/x" } },
             "items": { "$ref": "#/$defs/x" },
             "$defs": { "x": { "enum": [1, 2, 3] }, "unused": {} },
-        }));
+        });
+        let plan = Plan::of(&schema, &SchemaLimits::default()).unwrap();
         assert_eq!(plan.nodes.len(), 5);
         assert_eq!(plan.nodes.iter().filter(|node| node.listed == 3).count(), 1);
     }

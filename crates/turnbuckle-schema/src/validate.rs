@@ -50,6 +50,8 @@ impl Validator {
     pub fn compile_within(schema: &Schema, limits: &SchemaLimits) -> Result<Self, SchemaFault> {
         let checked = check_schema(schema, *limits)?;
         check_dialect(&checked.schema, checked.dialect)?;
+        // What is too deep for the plan is not for the engine, which has no bound of its own.
+        let plan = Plan::of(&checked.schema, limits)?;
         let pattern = limits.size_of_pattern(checked.patterns);
         let compiled = jsonschema::options()
             .with_draft(draft(checked.dialect))
@@ -62,7 +64,6 @@ impl Validator {
             )
             .build(&checked.schema)
             .map_err(|error| invalid(&error))?;
-        let plan = Plan::of(&checked.schema);
         Ok(Self {
             compiled,
             plan,

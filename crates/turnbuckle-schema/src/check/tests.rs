@@ -167,6 +167,43 @@ fn a_chain_of_references_is_as_deep_as_it_is_long() {
     assert_eq!(refused(chain(1500)), SchemaFault::TooDeep);
 }
 
+/// A schema whose definitions each lead far into the one before, and back to themselves on the way:
+/// the walk that checks it meets them one by one, and never goes deep.
+fn long_way(definitions: usize) -> Schema {
+    let definition = |n: usize| {
+        let before = n.saturating_sub(1);
+        let there = json!({ "$ref": format!("#/$defs/d{before:02}/properties/q") });
+        let way = (0..61).fold(there, |inner, _| json!({ "items": inner }));
+        let mut definition = way;
+        definition["properties"] = json!({ "q": { "$ref": format!("#/$defs/d{n:02}") } });
+        (format!("d{n:02}"), definition)
+    };
+    let last = definitions - 1;
+    Schema::of(&json!({
+        "type": "object",
+        "$defs": (0..definitions).map(definition).collect::<Map<_, _>>(),
+        "properties": { "a": { "$ref": format!("#/$defs/d{last:02}/properties/q") } },
+    }))
+    .unwrap()
+}
+
+#[test]
+fn references_that_lead_back_do_not_hide_how_deep_a_schema_is() {
+    let long = long_way(30);
+    assert!(check_schema(&long, SchemaLimits::default()).is_ok());
+    let too_deep = Some(SchemaFault::TooDeep);
+    assert_eq!(crate::Shape::compile(&long).err(), too_deep);
+    assert_eq!(crate::Validator::compile(&long).err(), too_deep);
+    assert_eq!(crate::Profile::Portable.apply(&long).err(), too_deep);
+    let _ = crate::lint(&long);
+
+    let short = long_way(2);
+    assert_eq!(crate::Shape::compile(&short).err(), too_deep);
+    let wider = SchemaLimits::new().depth(256);
+    assert!(crate::Shape::compile_within(&short, &wider).is_ok());
+    assert!(crate::Validator::compile_within(&short, &wider).is_ok());
+}
+
 #[test]
 fn a_text_that_is_deeper_than_any_parser_goes_is_too_deep() {
     let text = format!(

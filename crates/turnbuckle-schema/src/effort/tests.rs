@@ -2,11 +2,16 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::SchemaLimits;
 
 const MAX_WORK: u64 = 10_000_000;
 
+fn plan(schema: &Value) -> Plan {
+    Plan::of(schema, &SchemaLimits::new().depth(256)).unwrap()
+}
+
 fn of(schema: Value, value: &Value) -> Option<Effort> {
-    effort(&Plan::of(&schema), value, MAX_WORK)
+    effort(&plan(&schema), value, MAX_WORK)
 }
 
 fn work(schema: Value, value: Value) -> u64 {
@@ -97,7 +102,7 @@ proptest! {
 
 /// The most repetitions that a value of this kind may have, found by trying.
 fn most(schema: &Value, value: impl Fn(usize) -> Value) -> usize {
-    let plan = Plan::of(schema);
+    let plan = plan(schema);
     let fits = |n: usize| effort(&plan, &value(n), MAX_WORK).is_some();
     let (mut low, mut high) = (0, 1 << 20);
     while high - low > 1 {
@@ -135,7 +140,7 @@ fn properties_weigh_whether_they_are_there_or_not() {
 #[test]
 fn the_bound_is_exact() {
     let (plan, list) = (
-        Plan::of(&json!({ "items": { "type": "string" } })),
+        plan(&json!({ "items": { "type": "string" } })),
         json!(["a", "b"]),
     );
     let work = effort(&plan, &list, MAX_WORK).unwrap().work;

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::check::address;
 use crate::keywords::{Document, children, references};
+use crate::limits::DEEPEST;
 use crate::violation::join;
 
 /// Something that a schema may have.
@@ -50,7 +51,8 @@ fn recurring<'a>(
     done: &mut HashSet<usize>,
 ) -> Option<&'a str> {
     let keywords = schema.as_object()?;
-    if !done.insert(address(schema)) {
+    // No stack is endless, and references that lead back make longer ways than nesting does.
+    if inside.len() > DEEPEST || !done.insert(address(schema)) {
         return None;
     }
     inside.push(address(schema));

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::conjoin::conjoin;
 use super::enums::{exclude_each_other, fold, type_of};
 use super::words::{name_of, note};
-use crate::check::{Checked, Dialect, address};
+use crate::check::{Checked, Dialect, Levels, address};
 use crate::fault::SchemaFault;
 use crate::keywords::Document;
 use crate::shorten::shorten;
@@ -31,6 +31,7 @@ pub(super) struct Portable<'a> {
     /// The targets of the references that the walk is inside of, by address.
     inside: Vec<usize>,
     written: usize,
+    levels: Levels,
     /// Whether it matters somewhere which keywords saw an item.
     counts_items: bool,
 }
@@ -44,6 +45,7 @@ impl<'a> Portable<'a> {
             strict,
             inside: vec![address(&checked.schema)],
             written: 0,
+            levels: Levels::of(&checked.limits),
             counts_items: checked.schema.to_string().contains("unevaluatedItems"),
         }
     }
@@ -57,6 +59,13 @@ impl<'a> Portable<'a> {
         if self.written > MOST {
             return Err(SchemaFault::TooLarge);
         }
+        self.levels.enter()?;
+        let made = self.made(schema)?;
+        self.levels.leave();
+        Ok(made)
+    }
+
+    fn made(&mut self, schema: &'a Value) -> Result<Made, SchemaFault> {
         let Value::Object(keywords) = schema else {
             // An empty schema means the same as `true`, and is known to more readers.
             let anything = *schema == Value::Bool(true);

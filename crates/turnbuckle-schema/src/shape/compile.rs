@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 
 use super::equal::equal;
 use super::node::{Array, Id, Kinds, Member, Node, Object, Pattern, Range, Text};
-use crate::check::{Checked, Dialect, address};
+use crate::check::{Checked, Dialect, Levels, address};
 use crate::fault::SchemaFault;
 use crate::keywords::{Document, is_assertion};
 use crate::pattern::states;
@@ -42,6 +42,7 @@ pub(super) fn compile(checked: &Checked) -> Result<Compiled, SchemaFault> {
             },
         ],
         met: HashMap::new(),
+        levels: Levels::of(&checked.limits),
         uncovered: None,
     };
     let root = compiler.add(&checked.schema, "")?;
@@ -58,6 +59,7 @@ struct Compiler<'a> {
     size_of_pattern: usize,
     nodes: Vec<Node>,
     met: HashMap<usize, Id>,
+    levels: Levels,
     uncovered: Option<Box<str>>,
 }
 
@@ -75,16 +77,20 @@ impl<'a> Compiler<'a> {
         if let Some(known) = self.met.get(&address(schema)) {
             return Ok(*known);
         }
-        if let Some(reference) = keywords.get("$ref")
+        self.levels.enter()?;
+        let id = if let Some(reference) = keywords.get("$ref")
             && (self.dialect == Dialect::Draft07 || !keywords.keys().any(|name| decides(name)))
         {
             // A mere reference is its target; that it does not lead back to itself was checked.
-            return self.target(reference);
-        }
-        let id = self.nodes.len();
-        self.met.insert(address(schema), id);
-        self.nodes.push(Node::ANYTHING);
-        self.nodes[id] = self.node(keywords)?;
+            self.target(reference)?
+        } else {
+            let id = self.nodes.len();
+            self.met.insert(address(schema), id);
+            self.nodes.push(Node::ANYTHING);
+            self.nodes[id] = self.node(keywords)?;
+            id
+        };
+        self.levels.leave();
         Ok(id)
     }
 
