@@ -69,10 +69,7 @@ impl<'a> Outer<'a> {
                     if has_member(&out[value_at..], name) {
                         continue;
                     }
-                    out.pop();
-                    if out.len() > value_at + 1 {
-                        out.push(b',');
-                    }
+                    reopen(out);
                     write_member(out, name, value);
                     out.push(b'}');
                 }
@@ -105,6 +102,17 @@ impl<'a> Outer<'a> {
             }
             out.push(b'}');
         }
+    }
+}
+
+/// Takes the end off the object at the end of `out`, so that another member can follow.
+fn reopen(out: &mut Vec<u8>) {
+    out.pop();
+    while let Some(b' ' | b'\t') = out.last() {
+        out.pop();
+    }
+    if out.last() != Some(&b'{') {
+        out.push(b',');
     }
 }
 

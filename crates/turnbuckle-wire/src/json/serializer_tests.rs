@@ -57,7 +57,7 @@ fn raw_json_never_brings_a_line_break() {
     );
 }
 
-fn with_additions(value: &serde_json::Value) -> serde_json::Value {
+fn with_additions<T: Serialize + ?Sized>(value: &T) -> serde_json::Value {
     let additions = Additions {
         members: &[("resultType", b"\"complete\""), ("ttlMs", b"0")],
         meta: &[("k/s", b"1")],
@@ -86,6 +86,16 @@ fn additions_fill_what_the_object_does_not_say() {
         with_additions(&json!({"_meta": {}, "inner": {"_meta": {}}})),
         json!({"resultType": "complete", "ttlMs": 0, "_meta": {"k/s": 1}, "inner": {"_meta": {}}})
     );
+}
+
+#[test]
+fn white_space_in_raw_metadata_is_no_member() {
+    for raw in ["{ }", "{\n\t\r }", r#"{ "a" : 1 }"#, "{\"a\":1\n}"] {
+        let raw: Box<RawValue> = serde_json::from_str(raw).unwrap();
+        let written = with_additions(&BTreeMap::from([("_meta", &raw)]));
+        assert_eq!(written["_meta"]["k/s"], 1, "{raw}");
+        assert_eq!(written["_meta"].get("a").is_some(), raw.get().contains('a'));
+    }
 }
 
 #[test]
