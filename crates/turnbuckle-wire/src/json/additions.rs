@@ -1,6 +1,13 @@
 //! What an envelope adds to an object while it is written.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use serde::Deserializer as _;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{write_raw, write_str};
 
 /// What is added to the outermost object while it is written, unless the object says it itself.
 /// Names are written as they are: none has anything to escape.
@@ -78,6 +85,24 @@ impl<'a> Outer<'a> {
         }
     }
 
+    /// Writes JSON that is there as text: an object member by member, so that it takes the additions.
+    pub(super) fn write_text(self, out: &mut Vec<u8>, json: &str) -> Result<(), serde_json::Error> {
+        if !json.starts_with('{') {
+            write_raw(out, json);
+            return Ok(());
+        }
+        serde_json::Deserializer::from_str(json).deserialize_map(Rewritten { outer: self, out })
+    }
+
+    /// A member of this name is written elsewhere, and takes nothing.
+    pub(super) fn pass(&mut self, key: &str) {
+        match self.which(key) {
+            Some(Said::Meta) => self.meta_said = true,
+            Some(Said::Member(at)) => self.said |= 1 << at,
+            None => {}
+        }
+    }
+
     /// The object says no more. `empty` tells whether it said anything.
     pub(super) fn add_missing(&self, out: &mut Vec<u8>, mut empty: bool) {
         let mut comma = |out: &mut Vec<u8>| {
@@ -102,6 +127,41 @@ impl<'a> Outer<'a> {
             }
             out.push(b'}');
         }
+    }
+}
+
+/// An object that is read in order to be written.
+struct Rewritten<'o, 'a> {
+    outer: Outer<'a>,
+    out: &'o mut Vec<u8>,
+}
+
+impl<'de> Visitor<'de> for Rewritten<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self { mut outer, out } = self;
+        let mut empty = true;
+        out.push(b'{');
+        while let Some(name) = map.next_key::<Cow<'_, str>>()? {
+            if !std::mem::replace(&mut empty, false) {
+                out.push(b',');
+            }
+            write_str(out, &name);
+            out.push(b':');
+            let value_at = out.len();
+            write_raw(out, map.next_value::<&RawValue>()?.get());
+            if let Some(said) = outer.which(&name) {
+                outer.note(said, out, value_at);
+            }
+        }
+        outer.add_missing(out, empty);
+        out.push(b'}');
+        Ok(())
     }
 }
 
@@ -131,21 +191,20 @@ fn write_member(out: &mut Vec<u8>, name: &str, value: &[u8]) {
 /// Whether the JSON object in `json` has a member of that name at its own level.
 fn has_member(json: &[u8], name: &str) -> bool {
     struct Names<'n>(&'n str);
-    impl<'de> serde::de::Visitor<'de> for Names<'_> {
+    impl<'de> Visitor<'de> for Names<'_> {
         type Value = bool;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("an object")
         }
-        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
             let mut found = false;
-            while let Some(key) = map.next_key::<std::borrow::Cow<'_, str>>()? {
+            while let Some(key) = map.next_key::<Cow<'_, str>>()? {
                 found |= key == self.0;
-                map.next_value::<serde::de::IgnoredAny>()?;
+                map.next_value::<IgnoredAny>()?;
             }
             Ok(found)
         }
     }
-    use serde::Deserializer as _;
     serde_json::Deserializer::from_slice(json)
         .deserialize_map(Names(name))
         .unwrap_or(false)

@@ -91,7 +91,18 @@ struct Compound<'o, 'a> {
     empty: bool,
     close: &'static [u8],
     outer: Option<Outer<'a>>,
-    raw: bool,
+    kind: Kind,
+}
+
+/// What an array or object under way is to the additions.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// Its own members are in question.
+    Plain,
+    /// It is written as text.
+    Raw,
+    /// It is the only member of an object, whose brace is the last that closes it.
+    Variant,
 }
 
 impl<'o, 'a> Compound<'o, 'a> {
@@ -102,8 +113,29 @@ impl<'o, 'a> Compound<'o, 'a> {
             empty: true,
             close,
             outer: None,
-            raw: false,
+            kind: Kind::Plain,
         }
+    }
+
+    /// What a variant holds, as the only member of an object that takes the additions.
+    fn variant(
+        serializer: Serializer<'o, 'a>,
+        name: &str,
+        open: &[u8],
+        close: &'static [u8],
+    ) -> Self {
+        let Serializer { out, additions } = serializer;
+        out.push(b'{');
+        write_str(out, name);
+        out.push(b':');
+        let mut compound = Self::open(out, open, close);
+        compound.kind = Kind::Variant;
+        compound.outer = additions.map(|additions| {
+            let mut outer = Outer::new(additions);
+            outer.pass(name);
+            outer
+        });
+        compound
     }
 
     fn comma(&mut self) {
@@ -125,7 +157,8 @@ impl<'o, 'a> Compound<'o, 'a> {
         self.comma();
         write_str(self.out, key);
         self.out.push(b':');
-        let said = self.outer.as_ref().and_then(|outer| outer.which(key));
+        let own = self.outer.as_ref().filter(|_| self.kind == Kind::Plain);
+        let said = own.and_then(|outer| outer.which(key));
         self.member_value(said, value)
     }
 
@@ -146,11 +179,29 @@ impl<'o, 'a> Compound<'o, 'a> {
     }
 
     fn finish(mut self) -> Result<(), Unwritable> {
+        let mut close = self.close;
         if let Some(outer) = self.outer.take() {
+            if self.kind == Kind::Variant
+                && let [inner, last @ ..] = close
+            {
+                self.out.push(*inner);
+                close = last;
+                self.empty = false;
+            }
             outer.add_missing(self.out, self.empty);
         }
-        self.out.extend_from_slice(self.close);
+        self.out.extend_from_slice(close);
         Ok(())
+    }
+
+    /// Writes what is JSON text already.
+    fn text<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unwritable> {
+        let mut written = Ok(());
+        value.serialize(Text(|json: &str| match self.outer.take() {
+            Some(outer) => written = outer.write_text(self.out, json),
+            None => write_raw(self.out, json),
+        }))?;
+        written.map_err(ser::Error::custom)
     }
 }
 
@@ -252,6 +303,7 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         value: &T,
     ) -> Result<(), Unwritable> {
         let mut object = Compound::open(self.out, b"{", b"}");
+        object.outer = self.additions.map(Outer::new);
         object.member(variant, value)?;
         object.finish()
     }
@@ -279,10 +331,7 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         variant: &'static str,
         _: usize,
     ) -> Result<Self::SerializeTupleVariant, Unwritable> {
-        self.out.push(b'{');
-        write_str(self.out, variant);
-        self.out.push(b':');
-        Ok(Compound::open(self.out, b"[", b"]}"))
+        Ok(Compound::variant(self, variant, b"[", b"]}"))
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Unwritable> {
@@ -302,8 +351,8 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
                 out: self.out,
                 empty: true,
                 close: b"",
-                outer: None,
-                raw: true,
+                outer: self.additions.map(Outer::new),
+                kind: Kind::Raw,
             });
         }
         let additions = self.additions;
@@ -319,10 +368,7 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         variant: &'static str,
         _: usize,
     ) -> Result<Self::SerializeStructVariant, Unwritable> {
-        self.out.push(b'{');
-        write_str(self.out, variant);
-        self.out.push(b':');
-        Ok(Compound::open(self.out, b"{", b"}}"))
+        Ok(Compound::variant(self, variant, b"{", b"}}"))
     }
 }
 
@@ -357,8 +403,8 @@ impl ser::SerializeStruct for Compound<'_, '_> {
         key: &'static str,
         value: &T,
     ) -> Result<(), Unwritable> {
-        if self.raw {
-            return value.serialize(Text(|json: &str| write_raw(self.out, json)));
+        if self.kind == Kind::Raw {
+            return self.text(value);
         }
         self.member(key, value)
     }

@@ -99,6 +99,76 @@ fn white_space_in_raw_metadata_is_no_member() {
 }
 
 #[test]
+fn what_is_json_already_takes_additions() {
+    use serde_json::json;
+    for (raw, expected) in [
+        (
+            "{}",
+            json!({"resultType": "complete", "ttlMs": 0, "_meta": {"k/s": 1}}),
+        ),
+        (
+            "{ \"a\" : [1,\n2], \"ttl\\u004ds\" : 9, \"_meta\" : { \"b\" : 2 } }",
+            json!({"a": [1, 2], "resultType": "complete", "ttlMs": 9, "_meta": {"b": 2, "k/s": 1}}),
+        ),
+        (
+            r#"{"resultType":"x","_meta":{"k/s":5},"ttlMs":1}"#,
+            json!({"resultType": "x", "ttlMs": 1, "_meta": {"k/s": 5}}),
+        ),
+    ] {
+        let raw: Box<RawValue> = serde_json::from_str(raw).unwrap();
+        assert_eq!(with_additions(&raw), expected);
+        assert_eq!(with_additions(&Some(&raw)), expected);
+        let inside = with_additions(&BTreeMap::from([("in", &raw)]));
+        assert_eq!(
+            inside["in"].to_string(),
+            serde_json::from_str::<serde_json::Value>(raw.get())
+                .unwrap()
+                .to_string()
+        );
+    }
+    let mut out = Vec::new();
+    let list: Box<RawValue> = serde_json::from_str("[1]").unwrap();
+    assert!(write_object(&mut out, &list, Additions::default()).is_err());
+}
+
+#[test]
+fn variants_take_additions() {
+    use serde_json::json;
+    #[derive(serde::Serialize)]
+    #[serde(rename_all = "camelCase")]
+    enum Named {
+        TtlMs { ttl_ms: u8 },
+        Pair(u8, u8),
+    }
+    for (value, mut expected) in [
+        (
+            with_additions(&Variant::Newtype(1)),
+            json!({"Newtype": 1, "ttlMs": 0}),
+        ),
+        (
+            with_additions(&Variant::Tuple(1, 2)),
+            json!({"Tuple": [1, 2], "ttlMs": 0}),
+        ),
+        (
+            with_additions(&Variant::Struct { a: 3 }),
+            json!({"Struct": {"a": 3}, "ttlMs": 0}),
+        ),
+        (
+            with_additions(&Named::Pair(1, 2)),
+            json!({"pair": [1, 2], "ttlMs": 0}),
+        ),
+        (
+            with_additions(&Named::TtlMs { ttl_ms: 5 }),
+            json!({"ttlMs": {"ttl_ms": 5}}),
+        ),
+    ] {
+        expected["resultType"] = "complete".into();
+        expected["_meta"] = json!({"k/s": 1});
+        assert_eq!(value, expected);
+    }
+}
+
+#[test]
 fn only_an_object_takes_additions() {
     let mut out = b"kept".to_vec();
     assert!(write_object(&mut out, &[1], Additions::default()).is_err());
