@@ -116,7 +116,7 @@ pub fn elements(text: &str, limit: usize) -> Result<Vec<&str>, Refusal> {
 struct Parts<'a, P> {
     version: Option<&'a RawValue>,
     id: Option<&'a RawValue>,
-    method: Option<Cow<'a, str>>,
+    method: Option<&'a RawValue>,
     params: Option<P>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
@@ -124,6 +124,7 @@ struct Parts<'a, P> {
 }
 
 const NOT_VERSION_2: &str = "\"jsonrpc\" must be \"2.0\"";
+const BAD_METHOD: &str = "\"method\" must be a string";
 const BAD_ID: &str = "\"id\" must be a string or an integer";
 const TWICE: &str = "a message must not name a field twice";
 const NEITHER: &str = "a message has a \"method\", a \"result\" or an \"error\"";
@@ -139,6 +140,7 @@ impl<'a, P: Default> Parts<'a, P> {
         }
         match (self.method, self.result, self.error) {
             (Some(method), None, None) => {
+                let method = read_method(method)?;
                 let params = self.params.unwrap_or_default();
                 Ok(match self.id {
                     Some(id) => Message::Request(Request {
@@ -179,6 +181,11 @@ fn read_id(raw: &RawValue) -> Result<RequestId, &'static str> {
     RequestId::from_json(raw.get()).ok_or(BAD_ID)
 }
 
+fn read_method(raw: &RawValue) -> Result<Cow<'_, str>, &'static str> {
+    let mut json = serde_json::Deserializer::from_str(raw.get());
+    json.deserialize_str(Text).map_err(|_| BAD_METHOD)
+}
+
 struct PartsVisitor<P>(PhantomData<P>);
 
 impl<'de, P: Deserialize<'de>> Visitor<'de> for PartsVisitor<P> {
@@ -202,10 +209,7 @@ impl<'de, P: Deserialize<'de>> Visitor<'de> for PartsVisitor<P> {
             let before = match field {
                 Field::Version => parts.version.replace(map.next_value()?).is_some(),
                 Field::Id => parts.id.replace(map.next_value()?).is_some(),
-                Field::Method => parts
-                    .method
-                    .replace(map.next_value_seed(Borrowed)?)
-                    .is_some(),
+                Field::Method => parts.method.replace(map.next_value()?).is_some(),
                 Field::Params => parts.params.replace(map.next_value()?).is_some(),
                 Field::Result => parts.result.replace(map.next_value()?).is_some(),
                 Field::Error => parts.error.replace(map.next_value()?).is_some(),
@@ -261,17 +265,9 @@ impl Visitor<'_> for FieldSeed {
 }
 
 /// A string, borrowed where it has no escapes.
-struct Borrowed;
+struct Text;
 
-impl<'de> DeserializeSeed<'de> for Borrowed {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<Self::Value, D::Error> {
-        value.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Borrowed {
+impl<'de> Visitor<'de> for Text {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -309,9 +305,7 @@ fn diagnose(text: &str, known: Option<&'static str>) -> Refusal {
     let mut json = serde_json::Deserializer::from_str(text);
     let parts: Parts<'_, &RawValue> = match json.deserialize_map(PartsVisitor(PhantomData)) {
         Ok(parts) => parts,
-        Err(_) => {
-            return not_a_message(None, "a message is a JSON object with a string \"method\"");
-        }
+        Err(_) => return not_a_message(None, "a message is a JSON object"),
     };
     let is_request = parts.method.is_some();
     // A response whose id is known is still no request of the sender's: nothing to answer by id.
@@ -319,7 +313,8 @@ fn diagnose(text: &str, known: Option<&'static str>) -> Refusal {
         .id
         .filter(|_| is_request && !parts.twice)
         .and_then(|id| read_id(id).ok());
-    if let Some(message) = known {
+    let unreadable = || parts.method.and_then(|method| read_method(method).err());
+    if let Some(message) = known.or_else(unreadable) {
         return not_a_message(id, message);
     }
     let kind = if is_request && parts.id.is_none() {

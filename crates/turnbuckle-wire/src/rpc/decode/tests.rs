@@ -114,7 +114,20 @@ fn what_is_no_message_is_refused_with_the_id_where_there_is_one() {
         (r#"{"jsonrpc":"2.0","id":1e3,"method":"m"}"#, None),
         (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, None),
         (r#"{"jsonrpc":"2.0","id":[],"method":"m"}"#, None),
-        (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, None),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":5}"#,
+            Some(RequestId::from(1)),
+        ),
+        (
+            r#"{"method":{"a":"b"},"params":[],"id":"x","jsonrpc":"2.0"}"#,
+            Some(RequestId::from("x")),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"\ud800"}"#,
+            Some(RequestId::from(1)),
+        ),
+        (r#"{"jsonrpc":"2.0","method":5}"#, None),
+        (r#"{"jsonrpc":"2.0","id":[],"method":5}"#, None),
         (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}"#, None),
         (
             r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#,
@@ -153,6 +166,24 @@ fn parameters_that_are_no_object_are_told_apart() {
         assert_eq!(
             (refusal.kind, refusal.id),
             (RefusalKind::Notification, None)
+        );
+    }
+}
+
+#[test]
+fn a_method_that_is_no_string_is_no_message_whatever_its_parameters() {
+    for (text, id) in [
+        (
+            r#"{"jsonrpc":"2.0","id":7,"method":5,"params":[]}"#,
+            Some(RequestId::from(7)),
+        ),
+        (r#"{"jsonrpc":"2.0","method":5,"params":[]}"#, None),
+    ] {
+        let refusal = decode::<Object>(text).map(|_| ()).expect_err(text);
+        assert_eq!(
+            (refusal.kind, refusal.id),
+            (RefusalKind::NotAMessage, id),
+            "{text}"
         );
     }
 }
