@@ -154,7 +154,7 @@ impl<'de> Deserialize<'de> for ResourceContents {
     }
 }
 
-/// Which of the two members an object has.
+/// Which of the two members an object has; `null` is none.
 enum Form {
     Text,
     Blob,
@@ -171,8 +171,10 @@ impl<'de> Deserialize<'de> for Form {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Form, A::Error> {
                 let mut form = Form::Neither;
-                while let Some((Text(key), IgnoredAny)) = map.next_entry()? {
+                while let Some((Text(key), value)) = map.next_entry()? {
+                    let value: Option<IgnoredAny> = value;
                     match (&*key, &form) {
+                        _ if value.is_none() => {}
                         ("text", Form::Neither) => form = Form::Text,
                         ("blob", Form::Neither) => form = Form::Blob,
                         ("text" | "blob", _) => {

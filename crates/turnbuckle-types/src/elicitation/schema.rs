@@ -404,7 +404,7 @@ impl<'de> Deserialize<'de> for PrimitiveSchema {
     }
 }
 
-/// What tells the fields apart: the type, and which members there are.
+/// What tells the fields apart: the type, and which members there are; `null` is none.
 #[derive(Default)]
 struct Shape {
     kind: Option<String>,
@@ -427,9 +427,9 @@ impl<'de> Deserialize<'de> for Shape {
                         // A list of types is legal JSON Schema, but no field of a form.
                         "type" => shape.kind = map.next_value::<Json>()?.decode().ok(),
                         other => {
-                            shape.choices |= matches!(other, "enum" | "oneOf");
-                            shape.enum_names |= other == "enumNames";
-                            map.next_value::<IgnoredAny>()?;
+                            let said = map.next_value::<Option<IgnoredAny>>()?.is_some();
+                            shape.choices |= said && matches!(other, "enum" | "oneOf");
+                            shape.enum_names |= said && other == "enumNames";
                         }
                     }
                 }

@@ -85,6 +85,14 @@ fn a_field_of_another_shape_is_kept() {
         survives(r#"{"enum":["a"],"enumNames":["A"],"type":"string"}"#),
         PrimitiveSchema::LegacyEnum(_)
     ));
+    assert!(matches!(
+        survives(r#"{"type":"string","enumNames":null,"enum":null}"#),
+        PrimitiveSchema::String(_)
+    ));
+    assert!(matches!(
+        survives(r#"{"type":"string","enum":["a"],"enumNames":null}"#),
+        PrimitiveSchema::SingleSelect(_)
+    ));
     assert!(serde_json::from_str::<PrimitiveSchema>(r#"{"type":"string","default":1}"#).is_err());
     assert!(serde_json::from_str::<PrimitiveSchema>("true").is_err());
 }

@@ -104,6 +104,14 @@ fn resource_contents_are_text_or_blob() {
         survives(r#"{"uri":"u","blob":"","x":1}"#),
         ResourceContents::Blob(_)
     ));
+    assert!(matches!(
+        survives(r#"{"uri":"u","text":"","blob":null}"#),
+        ResourceContents::Text(_)
+    ));
+    assert!(matches!(
+        survives(r#"{"text":null,"uri":"u","blob":""}"#),
+        ResourceContents::Blob(_)
+    ));
     let neither: ResourceContents = survives(r#"{"uri":"u","stream":1.0}"#);
     assert!(matches!(neither, ResourceContents::Unknown(_)));
     assert_eq!(neither.uri(), None);
