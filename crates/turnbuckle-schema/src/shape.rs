@@ -177,12 +177,14 @@ impl Shape {
     /// - A string that is exactly a number becomes one where a number is due, and `"true"` and
     ///   `"false"` become booleans.
     /// - A string that holds JSON is replaced by it where an array or object is due.
+    /// - A whole number that is written otherwise, as `3.0`, becomes an integer where only integers are
+    ///   due: types of integers do not take it, although it fits.
     /// - A `null` for a member that is optional and does not admit it is left out; and one for a
     ///   member that a closed object does not know.
     ///
     /// Where a string is admitted nothing is read into it. Where there are alternatives, none of
     /// which fits, the value is mended if that makes it fit exactly one of them. A value that fits
-    /// is never touched.
+    /// stays the same value, and is not written anew but for its integers.
     #[must_use]
     pub fn repair(&self, json: RawJson<'_>) -> Option<Json> {
         let text = repair::repair(

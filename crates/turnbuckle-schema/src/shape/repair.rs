@@ -28,12 +28,20 @@ pub(super) fn repair(nodes: &[Node], root: Id, text: &str, work: u64) -> Option<
         steps: MAX_STEPS,
         room: text.len().saturating_mul(MAX_GROWTH) + 4096,
         depth: 0,
+        fitting: false,
     };
-    mender.mend(root, text.trim())
+    let text = text.trim();
+    let mended = mender.mend(root, text);
+    let meant = mended.as_deref().unwrap_or(text);
+    mender.fitting = has_point(meant) && mender.fits(root, meant) == Some(true);
+    let whole = mender.fitting.then(|| mender.mend(root, meant)).flatten();
+    whole.or(mended)
 }
 
 struct Mender<'s> {
     holder: Holder<'s>,
+    /// Whether the value fits. Then its integers are written as such, and nothing else is mended.
+    fitting: bool,
     steps: usize,
     room: usize,
     depth: usize,
@@ -51,24 +59,34 @@ impl<'s> Mender<'s> {
     }
 
     fn mend(&mut self, id: Id, text: &str) -> Option<String> {
-        if id == ANYTHING || self.depth >= MAX_DEPTH || self.steps == 0 || self.fits(id, text)? {
+        if id == ANYTHING || self.depth >= MAX_DEPTH {
             return None;
         }
-        self.steps -= 1;
+        if self.fitting {
+            self.spend(1)?;
+        } else if self.steps == 0 || self.fits(id, text)? {
+            return None;
+        } else {
+            self.steps -= 1;
+        }
         self.depth += 1;
-        let mended = self.mend_unfit(id, text);
+        let mended = self.mend_node(id, text);
         self.depth -= 1;
         let mended = mended?;
         self.room = self.room.checked_sub(mended.len())?;
         Some(mended)
     }
 
-    fn mend_unfit(&mut self, id: Id, text: &str) -> Option<String> {
+    fn mend_node(&mut self, id: Id, text: &str) -> Option<String> {
         // The text is passed over, and written anew.
         self.spend(text.len() as u64 / 64)?;
         let node = &self.holder.nodes[id];
         let mut now = Cow::Borrowed(text);
-        if let Some(read) = read(node.kinds, text) {
+        let read = match self.fitting {
+            true => integer(node.kinds, text),
+            false => read(node.kinds, text),
+        };
+        if let Some(read) = read {
             now = Cow::Owned(read);
         }
         let inside = match Cursor::new(&now).token() {
@@ -100,6 +118,15 @@ impl<'s> Mender<'s> {
 
     /// Mends for the one branch that then fits.
     fn branch(&mut self, branches: &[Id], text: &str) -> Option<String> {
+        if self.fitting {
+            let mut only = None;
+            for id in branches {
+                if self.fits(*id, text)? && only.replace(*id).is_some() {
+                    return None;
+                }
+            }
+            return self.mend(only?, text);
+        }
         for id in branches {
             if self.fits(*id, text)? {
                 return None;
@@ -206,6 +233,29 @@ fn read(due: Kinds, text: &str) -> Option<String> {
     // It must be JSON, and nothing else beside it.
     let raw: RawJson<'_> = serde_json::from_str(&inner).ok()?;
     Some(raw.as_str().to_owned())
+}
+
+/// An integer that is written with a fraction or an exponent, as such, where others are not due. One
+/// that a float does not hold exactly is left.
+fn integer(due: Kinds, text: &str) -> Option<String> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if !has_point(text) || !due.has(Kinds::INTEGER) || due.has(Kinds::FRACTION) {
+        return None;
+    }
+    match Cursor::new(text).token() {
+        Ok(Token::Number(number)) => match Num::read(number)? {
+            Num::Float(float) if float.fract() == 0.0 && float.abs() < EXACT => {
+                Some((float as i64).to_string())
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a text may hold a number with a fraction or an exponent.
+fn has_point(text: &str) -> bool {
+    text.contains(['.', 'e', 'E'])
 }
 
 fn is_integer(text: &str) -> bool {

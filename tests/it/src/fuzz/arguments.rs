@@ -65,12 +65,30 @@ fn shaped(schema: &Schema, values: &[RawJson<'_>]) {
         let Some(mended) = shape.repair(value) else {
             continue;
         };
-        assert!(outcome.is_err(), "{value} fits and was touched");
+        // Whole numbers are written as integers; nothing else of what fits is another.
+        let numbers = |text: &str| serde_json::from_str::<Value>(text).map(plain_numbers).ok();
+        let same = numbers(value.as_str()) == numbers(mended.as_str());
+        assert!(outcome.is_err() || same, "{value} fits and was touched");
         assert_ne!(mended.as_str(), value.as_str());
         if shape.check((&mended).into()).is_ok() {
             let again = shape.repair((&mended).into());
             assert!(again.is_none(), "{mended} fits and was touched");
         }
+    }
+}
+
+/// A value with its numbers as floats, so that `3` and `3.0` are one.
+fn plain_numbers(value: Value) -> Value {
+    match value {
+        Value::Number(number) => number.as_f64().into(),
+        Value::Array(items) => items.into_iter().map(plain_numbers).collect(),
+        Value::Object(members) => {
+            let members = members.into_iter();
+            members
+                .map(|(name, it)| (name, plain_numbers(it)))
+                .collect()
+        }
+        other => other,
     }
 }
 

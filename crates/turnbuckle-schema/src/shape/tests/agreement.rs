@@ -6,6 +6,7 @@ use turnbuckle_types::{Json, Schema};
 
 use super::shape;
 use crate::Validator;
+use crate::shape::equal::equal;
 
 /// Values of few shapes, so that schemas and values meet.
 pub(crate) fn value() -> impl Strategy<Value = Value> {
@@ -173,7 +174,9 @@ proptest! {
         for value in values {
             let came = raw(&value);
             if let Some(mended) = shape.repair((&came).into()) {
-                prop_assert!(shape.check((&came).into()).is_err(), "{} was touched", value);
+                let is_same = equal(&mended.decode().unwrap(), &value);
+                let fits = shape.check((&came).into()).is_ok();
+                prop_assert!(is_same || !fits, "{} was touched", value);
                 prop_assert_ne!(&mended, &came);
                 if shape.check((&mended).into()).is_ok() {
                     prop_assert!(shape.repair((&mended).into()).is_none());

@@ -93,6 +93,60 @@ fn what_is_not_exactly_that_is_left() {
 }
 
 #[test]
+fn a_whole_number_is_written_as_one_where_only_integers_are_due() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "days": { "type": "integer", "minimum": 1 },
+            "maybe": { "type": ["integer", "null"] },
+            "list": { "type": "array", "items": { "$ref": "#/$defs/count" } },
+            "either": { "anyOf": [{ "$ref": "#/$defs/count" }, { "type": "null" }] },
+            "both": { "allOf": [{ "$ref": "#/$defs/count" }] },
+            "kind": { "oneOf": [
+                { "properties": { "a": { "type": "integer" } }, "required": ["a"] },
+                { "properties": { "b": { "type": "integer" } }, "required": ["b"] },
+            ] },
+            "ratio": { "type": "number" },
+            "open": { "anyOf": [{ "type": "integer" }, { "type": "number" }] },
+            "any": {},
+        },
+        "additionalProperties": { "type": "integer" },
+        "$defs": { "count": { "type": "integer" } },
+    });
+    for (came, meant) in [
+        (r#"{"days":3.0}"#, r#"{"days":3}"#),
+        (r#"{"days":"3","maybe":-0.0}"#, r#"{"days":3,"maybe":0}"#),
+        (
+            r#"{"maybe":-5.00, "more":1e3}"#,
+            r#"{"maybe":-5,"more":1000}"#,
+        ),
+        (r#"{"list":[1, 2.0,"3"]}"#, r#"{"list":[1,2,3]}"#),
+        (r#"{"either":1.0,"both":2.0}"#, r#"{"either":1,"both":2}"#),
+        (r#"{"kind":{"b":70e-1}}"#, r#"{"kind":{"b":7}}"#),
+        (
+            r#"{"days":9007199254740991.0}"#,
+            r#"{"days":9007199254740991}"#,
+        ),
+    ] {
+        assert_eq!(
+            repaired(schema.clone(), came).as_deref(),
+            Some(meant),
+            "{came}"
+        );
+    }
+    for left in [
+        r#"{"ratio":1.0,"open":2.0,"any":3.0}"#,
+        r#"{"days":9007199254740993.0}"#,
+        r#"{"days":1e300}"#,
+        r#"{"days":0.0}"#,
+        r#"{"days":3.5}"#,
+        r#"{"any":"e.0","days":3}"#,
+    ] {
+        assert_eq!(repaired(schema.clone(), left), None, "{left}");
+    }
+}
+
+#[test]
 fn a_null_for_an_optional_member_is_left_out() {
     let schema = of(json!({ "type": "integer" }));
     assert_eq!(

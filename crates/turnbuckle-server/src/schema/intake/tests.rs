@@ -126,6 +126,15 @@ fn what_was_meant_is_read_where_the_schema_demands_it() {
 }
 
 #[test]
+fn a_whole_number_with_a_fraction_is_read_as_an_integer() {
+    let whole = r#"{"city":"a","days":3.0,"people":2.0}"#;
+    let forecast: Forecast = read(whole).unwrap();
+    assert_eq!((forecast.days, forecast.people), (Some(3), Some(2)));
+    assert!(read_as::<Forecast>(whole, false).is_err());
+    assert!(read::<Forecast>(r#"{"city":"a","days":3.5}"#).is_err());
+}
+
+#[test]
 fn what_came_is_repeated_shortened_and_without_control_characters() {
     let long = format!(
         r#"{{"city":"a","units":"\u001b[31m{}"}}"#,
