@@ -79,22 +79,14 @@ impl<M: ServerMethod> Call<M> {
     /// How long the server may be silent about the request, in place of the client's setting; each
     /// notice of progress starts that anew.
     pub fn timeout(mut self, silence: Duration) -> Self {
-        let patience = self.patience();
-        self.options.patience = Some(Patience {
-            silence: Some(silence),
-            ..patience
-        });
+        self.options.patience = Some(self.patience().silence(silence));
         self
     }
 
     /// How long the request may take in all, whatever the server says of its progress and however
     /// often it asks for input: the time that a user takes counts, and so does connecting again.
     pub fn timeout_in_all(mut self, total: Duration) -> Self {
-        let patience = self.patience();
-        self.options.patience = Some(Patience {
-            total: Some(total),
-            ..patience
-        });
+        self.options.patience = Some(self.patience().total(total));
         self
     }
 

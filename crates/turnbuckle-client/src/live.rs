@@ -33,6 +33,7 @@ impl Live {
 
 /// How often a server that keeps dying is connected to again.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Reconnects {
     /// How many connections may be opened again within [`Reconnects::within`]. Default 5.
     pub attempts: usize,
@@ -50,6 +51,35 @@ impl Default for Reconnects {
             within: Duration::from_secs(60),
             backoff: Duration::from_millis(100),
         }
+    }
+}
+
+impl Reconnects {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how many connections may be opened again.
+    #[must_use]
+    pub fn attempts(mut self, attempts: usize) -> Self {
+        self.attempts = attempts;
+        self
+    }
+
+    /// Sets the time that they are counted over.
+    #[must_use]
+    pub fn within(mut self, time: Duration) -> Self {
+        self.within = time;
+        self
+    }
+
+    /// Sets how long the second of them waits.
+    #[must_use]
+    pub fn backoff(mut self, time: Duration) -> Self {
+        self.backoff = time;
+        self
     }
 }
 

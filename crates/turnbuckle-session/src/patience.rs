@@ -6,6 +6,7 @@ use std::time::Duration;
 ///
 /// Specification: basic/patterns/cancellation, "Timeouts" (2026-07-28).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Patience {
     /// How long the server may be silent about the request; each notice of progress starts this
     /// anew, and so does each answer to a question of the server: while it waits for this side it is
@@ -32,6 +33,26 @@ impl Patience {
         silence: None,
         total: None,
     };
+
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how long the server may be silent; `None` for as long as it likes.
+    #[must_use]
+    pub fn silence(mut self, time: impl Into<Option<Duration>>) -> Self {
+        self.silence = time.into();
+        self
+    }
+
+    /// Sets how long the request may take in all; `None` for as long as it likes.
+    #[must_use]
+    pub fn total(mut self, time: impl Into<Option<Duration>>) -> Self {
+        self.total = time.into();
+        self
+    }
 
     /// At most that long in all, and so in silence.
     #[must_use]

@@ -27,10 +27,8 @@ fn a_client_is_told_that_its_server_has_ended_and_starts_another() {
 
 /// Ends the server after so many answers, with calls in its hands.
 async fn under_a_client(mut point: Point) {
-    let builder = Client::builder("c", "1").reconnects(Reconnects {
-        backoff: Duration::from_millis(1),
-        ..Reconnects::default()
-    });
+    let builder =
+        Client::builder("c", "1").reconnects(Reconnects::new().backoff(Duration::from_millis(1)));
     let client = builder.connect(Command::new(PROGRAM).arg("run")).await;
     let client = client.unwrap();
     let own = children(std::process::id());

@@ -103,7 +103,7 @@ impl Listening {
 
     /// Waits until the server says what it will tell of.
     async fn acknowledged(mut self, shared: &Shared) -> Result<Self, Error> {
-        let Patience { silence, total } = shared.patience;
+        let Patience { silence, total, .. } = shared.patience;
         let (bound, late) = match (silence, total) {
             (Some(silence), total) if total.is_none_or(|total| silence < total) => {
                 (silence, Late::Silent(silence))

@@ -318,10 +318,7 @@ async fn patience_without_end_is_no_panic() {
     let call = client.call("t", &()).timeout(Duration::MAX);
     call.timeout_in_all(Duration::MAX).await.unwrap();
 
-    let reconnects = Reconnects {
-        within: Duration::MAX,
-        ..Reconnects::default()
-    };
+    let reconnects = Reconnects::new().within(Duration::MAX);
     let (client, desk) = legacy(builder().reconnects(reconnects), LEGACY, |_, _| {
         Some(Ok(json!({"content": []})))
     })
@@ -335,10 +332,7 @@ async fn patience_without_end_is_no_panic() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_does_not_wait_for_the_next_try() {
-    let reconnects = Reconnects {
-        backoff: seconds(3600),
-        ..Reconnects::default()
-    };
+    let reconnects = Reconnects::new().backoff(seconds(3600));
     let (client, desk) = legacy(builder().reconnects(reconnects), LEGACY, |_, _| {
         Some(Ok(json!({})))
     })

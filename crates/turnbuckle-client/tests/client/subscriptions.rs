@@ -209,7 +209,7 @@ async fn a_stream_that_is_not_acknowledged_or_refused_is_no_subscription() {
             "no answer within 3s of silence (Patience::silence)",
         ),
     ] {
-        let patience = Patience { silence, total };
+        let patience = Patience::new().silence(silence).total(total);
         let (client, desk) = silent(builder().patience(patience)).await;
         let late = client.subscribe(Interest::new().tools()).await.unwrap_err();
         assert_eq!(late.to_string(), error);
@@ -329,10 +329,7 @@ async fn a_lost_connection_is_subscribed_on_again() {
 async fn a_server_that_stays_away_ends_the_subscription_with_its_reason() {
     let down = Arc::new(AtomicBool::new(false));
     let is_down = down.clone();
-    let builder = builder().reconnects(Reconnects {
-        attempts: 3,
-        ..Reconnects::default()
-    });
+    let builder = builder().reconnects(Reconnects::new().attempts(3));
     let script = move |_: usize, message: &Value| -> Answer {
         match message["method"].as_str() {
             Some("server/discover") if is_down.load(Ordering::Relaxed) => Some(Err(-32000)),

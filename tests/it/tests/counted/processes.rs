@@ -15,10 +15,7 @@ use super::{Clock, alone, leaves_nothing, tasks, text_of};
 const SOON: Duration = Duration::from_secs(10);
 
 async fn connect(command: Command) -> Client {
-    let reconnects = Reconnects {
-        backoff: Duration::from_millis(1),
-        ..Reconnects::default()
-    };
+    let reconnects = Reconnects::new().backoff(Duration::from_millis(1));
     let times = ShutdownTimes::new()
         .after_close(Duration::from_millis(100))
         .after_term(Duration::from_millis(300));

@@ -30,10 +30,7 @@ type Ends = Vec<Result<String, Error>>;
 
 /// Connects and has two calls under way at a time.
 async fn converse(revision: Revision, way: impl Connector, patience: Duration) -> Ends {
-    let reconnects = Reconnects {
-        backoff: Duration::from_millis(1),
-        ..Reconnects::default()
-    };
+    let reconnects = Reconnects::new().backoff(Duration::from_millis(1));
     let connected = Client::builder("cut", "1.0.0")
         .era(Era::Only(revision))
         .reconnects(reconnects)

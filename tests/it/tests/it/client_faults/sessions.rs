@@ -181,17 +181,7 @@ async fn a_legacy_stream_whose_session_dies_while_it_is_taken_up_again_is_told()
     let client = Way::Web.connect(&peer).await;
     let (error, _) = fault(&client).await;
     // Its POST was taken: it may have been acted upon.
-    assert!(
-        matches!(
-            error,
-            Error::Lost {
-                reason: LinkError::Broken { .. },
-                sent: true,
-                ..
-            }
-        ),
-        "{error:?}"
-    );
+    assert!(matches!(error, Error::Lost { sent: true, .. }), "{error:?}");
     let said = error.to_string();
     assert!(said.contains("no longer knows the session"), "{said}");
     assert_eq!(peer.opened(), 2);

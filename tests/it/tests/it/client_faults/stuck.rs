@@ -151,11 +151,9 @@ async fn waiting_for_another_connection_counts_for_the_deadline() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_waits_for_no_connection_that_is_being_opened() {
-    let reconnects = Reconnects {
-        backoff: Duration::from_secs(1000),
-        within: Duration::from_secs(100_000),
-        ..Reconnects::default()
-    };
+    let reconnects = Reconnects::new()
+        .backoff(Duration::from_secs(1000))
+        .within(Duration::from_secs(100_000));
     for tried_before in [0, 1, 2] {
         let builder = Client::builder("c", "1").reconnects(reconnects);
         let client = Way::Lines.connect_by(&stuck_after_death(), builder).await;
