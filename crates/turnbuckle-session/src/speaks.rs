@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde::ser::{Error as _, Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde::ser::{Serialize, Serializer};
 use turnbuckle_types::{ClientCapabilities, Error, Implementation, RawJson, RawObject};
 use turnbuckle_wire::era::headers::{self, mirror_params};
 use turnbuckle_wire::era::{Envelope, ParamHeader, Project};
@@ -33,35 +31,7 @@ pub struct Verbatim(pub RawObject);
 
 impl Serialize for Verbatim {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Members(members) = self.0.decode().map_err(S::Error::custom)?;
-        to.collect_map(members)
-    }
-}
-
-/// The members of an object, each as often as it stands there.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct InOrder;
-
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-
-        from.deserialize_map(InOrder)
+        self.0.serialize(to)
     }
 }
 
