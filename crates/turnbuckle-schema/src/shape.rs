@@ -3,6 +3,7 @@
 mod carried;
 mod compile;
 mod cursor;
+mod decimal;
 mod equal;
 mod hold;
 mod members;

@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 use regex_lite::Regex;
 use serde_json::{Number, Value};
 
+use super::decimal::Decimal;
+
 /// The place of a node in its shape.
 pub(crate) type Id = usize;
 
@@ -229,14 +231,12 @@ impl Num {
     }
 
     pub(crate) fn is_multiple_of(self, unit: Self) -> bool {
-        match (self.whole(), unit.whole()) {
-            (Some(one), Some(unit)) => one.checked_rem(unit) == Some(0),
-            _ => {
-                let quotient = self.float() / unit.float();
-                // Decimal fractions are not exact: 0.3 is a multiple of 0.1.
-                let off = (quotient - quotient.round()).abs();
-                quotient.is_finite() && off <= f64::EPSILON * quotient.abs().max(1.0)
-            }
+        if let (Self::Int(one), Self::Int(unit)) = (self, unit) {
+            return one.checked_rem(unit) == Some(0);
+        }
+        match (self.decimal(), unit.decimal()) {
+            (Some(one), Some(unit)) => one.is_multiple_of(unit),
+            _ => false,
         }
     }
 
@@ -249,10 +249,10 @@ impl Num {
         }
     }
 
-    fn float(self) -> f64 {
+    fn decimal(self) -> Option<Decimal> {
         match self {
-            Self::Int(int) => int as f64,
-            Self::Float(float) => float,
+            Self::Int(int) => Decimal::of_int(int),
+            Self::Float(float) => Decimal::of_float(float),
         }
     }
 }

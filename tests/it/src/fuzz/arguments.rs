@@ -43,8 +43,12 @@ fn shaped(schema: &Schema, values: &[RawJson<'_>]) {
         Ok(shape) => shape,
         Err(fault) => return assert!(!fault.to_string().is_empty()),
     };
-    // The two differ about what a class of a pattern holds.
-    let comparable = shape.uncovered().is_none() && !schema.as_str().contains("attern");
+    // The two differ about what a class of a pattern holds, and the general one is not exact about
+    // multiples of numbers that are long or far apart.
+    let apart = |text: &str| schema.as_str().contains("ultipleOf") && has_long_numbers(text);
+    let comparable = shape.uncovered().is_none()
+        && !schema.as_str().contains("attern")
+        && !apart(schema.as_str());
     let validator = Validator::compile(schema).ok().filter(|_| comparable);
     for &value in values {
         let outcome = shape.check(value);
@@ -54,7 +58,7 @@ fn shaped(schema: &Schema, values: &[RawJson<'_>]) {
         }
         // A text of JSON has members that come twice; a value has not.
         let plain = serde_json::from_str::<Value>(value.as_str());
-        if let (Some(validator), Ok(plain)) = (&validator, plain) {
+        if let (Some(validator), Ok(plain), false) = (&validator, plain, apart(value.as_str())) {
             let plain = Json::of(&plain).expect("JSON has a JSON form");
             agree(
                 &shape.check((&plain).into()),
@@ -75,6 +79,15 @@ fn shaped(schema: &Schema, values: &[RawJson<'_>]) {
             assert!(again.is_none(), "{mended} fits and was touched");
         }
     }
+}
+
+/// Whether any number of a text has an exponent, or more digits than a float keeps.
+fn has_long_numbers(text: &str) -> bool {
+    let is_long = |part: &str| part.bytes().filter(u8::is_ascii_digit).count() > 15;
+    let exponent = |pair: &[u8]| pair[0].is_ascii_digit() && pair[1].eq_ignore_ascii_case(&b'e');
+    let is_of_number = |char: char| char.is_ascii_digit() || char == '.';
+    let mut parts = text.split(|char| !is_of_number(char));
+    parts.any(is_long) || text.as_bytes().windows(2).any(exponent)
 }
 
 /// A value with its numbers as floats, so that `3` and `3.0` are one.
