@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MAX_PIECES: usize = 64;
 
 /// Everything that the endpoint may say to a client.
-const STATUSES: [u16; 10] = [200, 202, 204, 400, 403, 404, 405, 406, 413, 415];
+const STATUSES: [u16; 11] = [200, 202, 204, 400, 403, 404, 405, 406, 413, 415, 431];
 
 /// The input: requests with `--` between them; see `Written`. The first session is open before
 /// them; `$` in place of a session's id, and at the end of a target, is its own. Without a `Host`
