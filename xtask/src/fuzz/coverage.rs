@@ -2,11 +2,12 @@
 //! inputs reach, the kept ones and what the fuzzer has learned here.
 //!
 //! The targets are built as an ordinary program with rustc's own instrumentation: neither the
-//! fuzzer nor a nightly compiler is needed, only the toolchain's llvm-tools.
+//! fuzzer nor a nightly compiler is needed, only the toolchain's llvm-tools, or others that
+//! `LLVM_PROFDATA` and `LLVM_COV` name and that read what this compiler writes.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 use serde_json::Value;
 
@@ -131,22 +132,29 @@ fn build() -> Result<PathBuf, String> {
     Ok(folder().join("debug/replay"))
 }
 
-/// The toolchain's own.
-struct Tools(PathBuf);
+/// What reads profiles.
+struct Tools {
+    profdata: PathBuf,
+    cov: PathBuf,
+}
 
 impl Tools {
+    /// Those that the environment names, else the toolchain's own.
     fn find() -> Result<Self, String> {
+        let named = |name| env::var_os(name).map(PathBuf::from);
+        if let (Some(profdata), Some(cov)) = (named("LLVM_PROFDATA"), named("LLVM_COV")) {
+            return Ok(Self { profdata, cov });
+        }
         let libraries = output(Command::new("rustc").args(["--print", "target-libdir"]))?;
         let libraries = String::from_utf8_lossy(&libraries).into_owned();
         let tools = Path::new(libraries.trim()).with_file_name("bin");
-        match tools.join("llvm-profdata").exists() {
-            true => Ok(Self(tools)),
-            false => Err("coverage takes\n\n    rustup component add llvm-tools\n".to_owned()),
+        let (profdata, cov) = (tools.join("llvm-profdata"), tools.join("llvm-cov"));
+        match profdata.exists() && cov.exists() {
+            true => Ok(Self { profdata, cov }),
+            false => Err("coverage takes\n\n    rustup component add llvm-tools\n\n\
+                          or LLVM_PROFDATA and LLVM_COV, which say where such tools are"
+                .to_owned()),
         }
-    }
-
-    fn tool(&self, name: &str) -> Command {
-        Command::new(self.0.join(name))
     }
 
     /// The lines that a target is about, after it has run on its inputs.
@@ -163,13 +171,13 @@ impl Tools {
             replay.arg(learned);
         }
         run_to_end(&mut replay)?;
-        let mut merge = self.tool("llvm-profdata");
+        let mut merge = Command::new(&self.profdata);
         run_to_end(
             merge
                 .args(["merge", "--sparse", "--output"])
                 .args([&merged, &raw]),
         )?;
-        let mut export = self.tool("llvm-cov");
+        let mut export = Command::new(&self.cov);
         let export = export.args(["export", "--summary-only", "--instr-profile"]);
         let report = output(export.args([&merged, program]))?;
         fs::remove_file(&raw).map_err(|error| format!("{}: {error}", raw.display()))?;
