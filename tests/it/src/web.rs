@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use turnbuckle_http::{Config, HttpSse, ResponseBody, StreamableHttp};
@@ -16,6 +16,7 @@ use turnbuckle_types::{Principal, ScopeNeeded};
 use turnbuckle_wire::era::headers;
 
 use crate::harness::modern_meta;
+use crate::wires::BodyInPieces;
 
 /// How long anything is waited for, on the paused clock.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -31,7 +32,7 @@ enum Service {
 }
 
 impl Service {
-    async fn answer(&self, request: Request<Full<Bytes>>) -> Response<ResponseBody> {
+    async fn answer(&self, request: Request<BodyInPieces>) -> Response<ResponseBody> {
         match self {
             Self::Streamable(service) => service.answer(request).await,
             Self::Sse(service) => service.answer(request).await,
@@ -82,7 +83,7 @@ impl Web {
     /// A request without a body, with a good `Host` and any `Accept`.
     #[must_use]
     pub fn ask(&self, method: Method) -> Ask {
-        let mut request = Request::new(Full::default());
+        let mut request = Request::new(BodyInPieces::default());
         *request.method_mut() = method;
         *request.uri_mut() = http::Uri::from_static("/mcp");
         let ask = Ask {
@@ -99,7 +100,7 @@ impl Web {
             .ask(Method::POST)
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream");
-        *ask.request.body_mut() = Full::new(body.into());
+        *ask.request.body_mut() = BodyInPieces::new(body.into());
         ask
     }
 
@@ -226,7 +227,7 @@ impl Session {
 #[derive(Debug)]
 pub struct Ask {
     service: Service,
-    request: Request<Full<Bytes>>,
+    request: Request<BodyInPieces>,
 }
 
 impl Ask {

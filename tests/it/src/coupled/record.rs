@@ -8,6 +8,7 @@ use serde_json::Value;
 use turnbuckle_session::{Method, Revision};
 
 use crate::oracle::{Oracle, Sender};
+use crate::wires::seed;
 
 pub(super) struct Record {
     name: String,
@@ -87,7 +88,7 @@ impl Record {
 
     /// The conversation for a reader.
     pub(super) fn transcript(&self) -> String {
-        let mut text = format!("{}:\n", self.name);
+        let mut text = format!("{}, TURNBUCKLE_SEED={}:\n", self.name, seed());
         for line in &self.lines {
             let shown = line.char_indices().nth(2000).map_or(line.len(), |it| it.0);
             let _ = writeln!(text, "{}", &line[..shown]);

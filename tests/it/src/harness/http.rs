@@ -8,7 +8,7 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use http::{Request, Response, header};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -19,6 +19,7 @@ use turnbuckle_types::Principal;
 use turnbuckle_wire::era::headers;
 
 use super::ClientOptions;
+use crate::wires::BodyInPieces;
 
 /// Where a modern request names its revision.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -106,7 +107,7 @@ impl Http {
             .clone()
     }
 
-    fn post(&self, frame: &[u8], message: &Value) -> Request<Full<Bytes>> {
+    fn post(&self, frame: &[u8], message: &Value) -> Request<BodyInPieces> {
         let params = &message["params"];
         let own = self.is_modern().then_some(self.revision.as_str());
         let version = params["_meta"][VERSION].as_str().or(own);
@@ -131,7 +132,7 @@ impl Http {
                 request = request.header(headers::NAME, &*headers::encode_value(name));
             }
         }
-        let body = Full::new(Bytes::copy_from_slice(frame));
+        let body = BodyInPieces::new(Bytes::copy_from_slice(frame));
         request.body(body).expect("a request of our own")
     }
 
@@ -161,7 +162,7 @@ impl Http {
         let request = self
             .in_session(self.request("GET"))
             .header(header::ACCEPT, "text/event-stream")
-            .body(Full::default())
+            .body(BodyInPieces::default())
             .expect("a request of our own");
         self.general = Some(self.exchange(request, |_| ()).await);
     }
@@ -169,7 +170,7 @@ impl Http {
     /// Sends a request as far as it goes without waiting, and reads its response in a task.
     async fn exchange(
         &self,
-        request: Request<Full<Bytes>>,
+        request: Request<BodyInPieces>,
         head: impl FnOnce(&Response<ResponseBody>) + Send + 'static,
     ) -> JoinHandle<()> {
         let service = self.service.clone();

@@ -10,6 +10,7 @@ use turnbuckle_session::{EraKind, Method, Revision};
 
 use super::Case;
 use crate::oracle::{Oracle, Sender};
+use crate::wires::seed;
 
 /// The record of one conversation.
 pub(super) struct Journal {
@@ -132,7 +133,7 @@ impl Journal {
 
     /// The conversation for a reader.
     pub(super) fn transcript(&self) -> String {
-        let mut text = format!("{}:\n", self.case);
+        let mut text = format!("{}, TURNBUCKLE_SEED={}:\n", self.case, seed());
         for line in &self.lines {
             let shown = line.char_indices().nth(2000).map_or(line.len(), |it| it.0);
             let _ = writeln!(text, "{}", &line[..shown]);

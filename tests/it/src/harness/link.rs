@@ -15,6 +15,7 @@ use turnbuckle_stdio::{StdioOptions, StreamTransport, serve_stream};
 use super::http::Http;
 use super::sse::Sse;
 use super::{Bind, Case, ClientOptions};
+use crate::wires::InPieces;
 
 /// Bytes that a stream holds in one direction.
 const STREAM_BYTES: usize = 1 << 20;
@@ -59,6 +60,9 @@ impl Link {
             Bind::Stream => {
                 let (writer, reading) = duplex(STREAM_BYTES);
                 let (writing, reader) = duplex(STREAM_BYTES);
+                let place = case.to_string();
+                let reading = InPieces::new(reading, &place);
+                let writing = InPieces::new(writing, &place);
                 let end = End::Stream {
                     writer: Some(writer),
                     lines: BufReader::new(reader).lines(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, header};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use turnbuckle_http::{Config, HttpSse};
@@ -14,6 +14,7 @@ use turnbuckle_types::Principal;
 
 use super::ClientOptions;
 use super::http::read;
+use crate::wires::BodyInPieces;
 
 /// A connection, opened when it is first used.
 pub(super) struct Sse {
@@ -47,7 +48,7 @@ impl Sse {
         let request = self
             .request("POST", &messages)
             .header(header::CONTENT_TYPE, "application/json")
-            .body(Full::new(Bytes::copy_from_slice(frame)))
+            .body(BodyInPieces::new(Bytes::copy_from_slice(frame)))
             .expect("a request of our own");
         let response = self.service.answer(request).await;
         let refused = response.status() != http::StatusCode::ACCEPTED;
@@ -75,7 +76,7 @@ impl Sse {
         let request = self
             .request("GET", "/sse")
             .header(header::ACCEPT, "text/event-stream")
-            .body(Full::<Bytes>::default())
+            .body(BodyInPieces::default())
             .expect("a request of our own");
         let mut response = self.service.answer(request).await;
         let first = response.body_mut().frame().await.expect("a first event");

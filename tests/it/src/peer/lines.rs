@@ -8,6 +8,7 @@ use turnbuckle_session::{Connector, Inbox, Link, LinkError, LinkKind, Opening, P
 use turnbuckle_stdio::StreamTransport;
 
 use super::{Heard, Peer, Step};
+use crate::wires::InPieces;
 
 /// Bytes of a line that the client takes.
 const MAX_LINE: usize = 1 << 20;
@@ -30,6 +31,7 @@ impl Connector for Lines {
     fn open(&self, inbox: Arc<dyn Inbox>) -> Opening<'_> {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         tokio::spawn(act(self.0.clone(), theirs));
+        let ours = InPieces::new(ours, &format!("a peer of {}", self.0.revision()));
         let (reader, writer) = tokio::io::split(ours);
         let transport = StreamTransport::new(reader, writer, MAX_LINE);
         let link: Arc<dyn Link> = Pump::start(transport, inbox, PIPE);

@@ -16,11 +16,12 @@ use turnbuckle_http::{HttpConnector, HttpFailure, RequestBody};
 use turnbuckle_session::EraKind;
 
 use super::{Heard, Peer, Step};
+use crate::wires::BodyInPieces;
 
 /// The peer's URL.
 const URL: &str = "http://peer.example/mcp";
 
-/// Pieces of a body that come at once before other tasks get their turn.
+/// BodyInPieces of a body that come at once before other tasks get their turn.
 const BURST: usize = 64;
 
 impl Peer {
@@ -69,6 +70,7 @@ impl Service<Request<RequestBody>> for Web {
         }
         let body = Script {
             steps,
+            said: BodyInPieces::default(),
             plain: head.2,
             burst: 0,
             wait: None,
@@ -116,6 +118,8 @@ fn head_of(heard: &Heard, steps: &mut VecDeque<Step>) -> (u16, Vec<(&'static str
 /// A body that a script writes.
 struct Script {
     steps: VecDeque<Step>,
+    /// What is being said.
+    said: BodyInPieces,
     plain: bool,
     burst: usize,
     wait: Option<Pin<Box<Sleep>>>,
@@ -143,11 +147,14 @@ impl Body for Script {
         }
         self.burst += 1;
         loop {
+            if let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut self.said).poll_frame(cx) {
+                return Poll::Ready(Some(Ok(frame)));
+            }
             if let Some(wait) = &mut self.wait {
                 std::task::ready!(wait.as_mut().poll(cx));
                 self.wait = None;
             }
-            let data = match self.steps.pop_front() {
+            let said: Bytes = match self.steps.pop_front() {
                 None => return Poll::Ready(None),
                 Some(Step::Say(message)) if self.plain => message.to_string().into(),
                 Some(Step::Say(message)) => format!("data: {message}\n\n").into(),
@@ -174,7 +181,7 @@ impl Body for Script {
                 }
                 Some(Step::Head(..)) => unreachable!("a head comes first"),
             };
-            return Poll::Ready(Some(Ok(Frame::data(data))));
+            self.said = BodyInPieces::new(said);
         }
     }
 }

@@ -4,9 +4,14 @@
 //! Both ends are in this process and on a paused clock: the same script does the same each time.
 //! Streams carry lines ([`Wires::lines`]) or HTTP/1.1 with hyper at both ends ([`Wires::web`]);
 //! [`Wires::memory`] carries whole messages.
+//!
+//! Wherever the tests have a stream of bytes it comes [in pieces](InPieces), and so do the
+//! [bodies](BodyInPieces) of what is asked and answered: nothing may depend on where a read ends.
+//! Another seed (`TURNBUCKLE_SEED`) has other pieces.
 
 mod connect;
 mod frames;
+mod pieces;
 mod rng;
 mod script;
 mod stream;
@@ -18,8 +23,9 @@ use std::sync::Arc;
 use turnbuckle_session::Dispatch;
 
 pub use connect::Joint;
+pub use pieces::{BodyInPieces, InPieces};
 pub use rng::Rng;
-pub use script::{Harm, Script, Toward, seeds};
+pub use script::{Harm, Script, Toward, seed, seeds};
 pub use trace::{Passed, Trace};
 pub use web::OverWire;
 
@@ -39,6 +45,16 @@ impl Wires {
         Self {
             script: Arc::new(script),
             trace: Trace::default(),
+        }
+    }
+
+    /// Connections that bring everything, at once and in pieces, as the tests' seed has them at that
+    /// place. What goes over them is not kept.
+    #[must_use]
+    pub fn in_pieces(place: &str) -> Self {
+        Self {
+            script: Arc::new(Script::harmless(seed(), place).at_once()),
+            trace: Trace::forgetful(),
         }
     }
 

@@ -82,6 +82,14 @@ impl Script {
         }
     }
 
+    /// The same, but for what takes time: not even a test that watches the clock notices.
+    #[must_use]
+    pub fn at_once(mut self) -> Self {
+        self.stall = 0;
+        self.delay = Duration::ZERO;
+        self
+    }
+
     /// The same with this harm done.
     #[must_use]
     pub fn harm(mut self, harm: Harm) -> Self {
@@ -96,6 +104,12 @@ impl Script {
             self.harms.contains(&Harm::Twice(wire, toward, frame)),
         )
     }
+}
+
+/// The first of the [seeds] to try.
+#[must_use]
+pub fn seed() -> u64 {
+    seeds(1).start
 }
 
 /// The seeds to try: as many as said, counted from 1, unless the environment says otherwise.

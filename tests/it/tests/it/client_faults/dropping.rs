@@ -156,6 +156,7 @@ async fn a_late_answer_is_ignored() {
         assert!(is_silence(&error), "{error}");
         assert_eq!(text_of(&client, FAULTY).await.unwrap(), "in time");
         assert_eq!((client.in_flight(), peer.opened()), ((0, 0), 1));
+        settle().await;
         assert_eq!(peer.told_of("notifications/cancelled").len(), 1);
     }
 }

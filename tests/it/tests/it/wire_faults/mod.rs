@@ -1,8 +1,10 @@
 //! Our client and our server, over connections that harm what they carry: every request ends in a
 //! result or in an error that says why, nothing is left on either side, and the server serves on.
+//! What harms nothing is tried everywhere else, too (`in_pieces`).
 
 mod closing;
 mod exchanges;
+mod in_pieces;
 mod losing;
 mod resuming;
 mod seeded;
