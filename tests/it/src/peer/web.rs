@@ -181,7 +181,7 @@ impl Body for Script {
                 }
                 Some(Step::Head(..)) => unreachable!("a head comes first"),
             };
-            self.said = BodyInPieces::new(said);
+            self.said.go_on(said);
         }
     }
 }

@@ -133,6 +133,14 @@ impl BodyInPieces {
             left,
         }
     }
+
+    /// Goes on with these bytes, once all others came.
+    pub fn go_on(&mut self, bytes: Bytes) {
+        match self.sizes.most {
+            0 => *self = Self::new(bytes),
+            _ => self.left = bytes,
+        }
+    }
 }
 
 impl Body for BodyInPieces {
