@@ -21,7 +21,7 @@ use crate::wires::BodyInPieces;
 /// The peer's URL.
 const URL: &str = "http://peer.example/mcp";
 
-/// BodyInPieces of a body that come at once before other tasks get their turn.
+/// Pieces of a body that come at once before other tasks get their turn.
 const BURST: usize = 64;
 
 impl Peer {
