@@ -16,7 +16,7 @@ use turnbuckle_session::json::{self, Unwritable};
 use turnbuckle_session::params::{MetaFields, raw_meta, raw_params};
 use turnbuckle_session::{Body, Handling, Method, Peer, Reaction, Reply, Target};
 use turnbuckle_types::{
-    ClientCapabilities, Error, Json, Meta, Notification, RawObject, Request, meta,
+    ClientCapabilities, Error, ErrorKind, Json, Meta, Notification, RawObject, Request, meta,
 };
 
 use crate::context::Context;
@@ -132,11 +132,16 @@ impl fmt::Debug for Extension {
 }
 
 fn error_of(failure: Failure) -> Error {
+    let asks = || Error::internal("a method of an extension cannot ask for input");
     match failure.into_kind() {
-        Kind::Protocol(error) => error,
+        // To have URLs visited first is to ask, too.
+        Kind::Protocol(error) => match error.kind() {
+            ErrorKind::UrlElicitationRequired(_) => asks(),
+            _ => error,
+        },
         Kind::Told(message) => Error::internal(message),
         Kind::Arguments(error) => Error::invalid_params(error.to_string()),
-        Kind::Input(_) => Error::internal("a method of an extension cannot ask for input"),
+        Kind::Input(_) => asks(),
     }
 }
 

@@ -11,7 +11,7 @@ use turnbuckle_server::{
     Args, Context, Extension, Extract, Failure, Incoming, NeedsInput, Prompt, Result, Server, Tool,
     Typing,
 };
-use turnbuckle_types::{CompleteParams, CompleteResult, Error, Request};
+use turnbuckle_types::{CompleteParams, CompleteResult, ElicitUrlParams, Error, Request};
 
 use crate::asking::{self, form, good_answer, requests, said, url};
 use crate::support::{
@@ -142,7 +142,11 @@ async fn only_three_methods_may_need_input() {
         Vec::<String>::new()
     };
     let probing = Extension::new("com.example/probe").method::<Probe, _, _>(
-        async |_: CompleteParams, context: Context| {
+        async |params: CompleteParams, context: Context| {
+            if params.argument.value == "visit" {
+                let url = ElicitUrlParams::new("Sign in", "https://example.com/sign-in");
+                return Err(Error::url_elicitation_required([url], "Sign in").into());
+            }
             context.ask("name", form())?;
             Err(Failure::new("not asked"))
         },
@@ -160,15 +164,19 @@ async fn only_three_methods_may_need_input() {
         let mut able = able(case.revision);
         able["extensions"] = json!({"com.example/probe": {}});
         let mut client = connect_able(case, &server, able).await;
-        let params = json!({
-            "ref": {"type": "ref/prompt", "name": "p"},
-            "argument": {"name": "subject", "value": ""},
-        });
-        let answer = client.request("completion/complete", params.clone()).await;
+        let typed = |value: &str| {
+            json!({
+                "ref": {"type": "ref/prompt", "name": "p"},
+                "argument": {"name": "subject", "value": value},
+            })
+        };
+        let answer = client.request("completion/complete", typed("")).await;
         assert_eq!(result(&answer)["resultType"], "complete", "{case}");
-        let answer = client.request("example/probe", params).await;
-        assert_eq!(code(&answer), -32603, "{case}");
-        assert!(message(&answer).contains("input"), "{case}: {answer}");
+        for value in ["", "visit"] {
+            let answer = client.request("example/probe", typed(value)).await;
+            assert_eq!(code(&answer), -32603, "{case}");
+            assert!(message(&answer).contains("input"), "{case}: {answer}");
+        }
     }
 }
 
