@@ -38,7 +38,7 @@ const TABLE: &[Row] = &[
     Row {
         name: "turnbuckle-schema",
         rooms: &["turnbuckle-types"],
-        third_party: &["jsonschema", "regex-lite", "serde_json"],
+        third_party: &["jsonschema", "regex-lite", "serde_json", "strsim"],
     },
     Row {
         name: "turnbuckle-wire",
@@ -75,7 +75,7 @@ const TABLE: &[Row] = &[
     Row {
         name: "turnbuckle-macros",
         rooms: &[],
-        third_party: &["proc-macro2", "quote", "syn"],
+        third_party: &["proc-macro2", "quote", "strsim", "syn"],
     },
     // An extension, built with what any author of one has.
     Row {
@@ -157,6 +157,7 @@ const TABLE: &[Row] = &[
             "rustix",
             "serde",
             "serde_json",
+            "strsim",
             "tokio",
         ],
     },

@@ -34,26 +34,10 @@ pub(crate) fn check_tool_name(name: &str, span: Span) -> syn::Result<()> {
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let (distance, near) = known
         .into_iter()
-        .map(|known| (distance(name, known), known))
+        .map(|known| (strsim::osa_distance(name, known), known))
         .min_by_key(|(distance, _)| *distance)?;
     let most = name.chars().count().max(near.chars().count()).div_ceil(3);
     (distance <= most).then_some(near)
-}
-
-/// How many characters have to be changed, left out or put in.
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, b) in to.iter().enumerate() {
-            let changed = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
 }
 
 /// How words are joined, as serde does it with fields.
