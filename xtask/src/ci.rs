@@ -1,14 +1,23 @@
 //! Everything that decides whether a change may be merged, in the order in which it fails fastest.
+//!
+//! What takes longest and mostly keeps one core busy goes on beside the rest, in a process of its
+//! own, whose output is shown when it has ended.
 
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio, id};
+use std::thread;
 use std::time::Instant;
 
 use crate::process::{self, cargo};
-use crate::{api, book, budget, node, requirements, soak, tidy, weigh};
+use crate::{api, book, budget, node, programs, requirements, soak, tidy, weigh};
 
 /// One step: its name and what it does.
 type Step = (&'static str, fn() -> Result<(), String>);
 
-const STEPS: &[Step] = &[
+/// What takes seconds.
+const FIRST: &[Step] = &[
     ("tidy", || tidy::run(&[])),
     ("requirements", || {
         requirements::run(&["check".to_owned(), "--strict".to_owned()])
@@ -17,6 +26,9 @@ const STEPS: &[Step] = &[
     ("format", || {
         process::run(&mut cargo(["fmt", "--all", "--check"]))
     }),
+];
+
+const STEPS: &[Step] = &[
     ("lints", || {
         process::run(&mut cargo([
             "clippy",
@@ -33,6 +45,7 @@ const STEPS: &[Step] = &[
         }
         process::run(&mut tests)
     }),
+    ("programs", programs::build_with_tests),
     ("soak", soak::briefly),
     ("documentation", || {
         let mut doc = cargo(["doc", "--workspace", "--no-deps", "--quiet"]);
@@ -40,12 +53,17 @@ const STEPS: &[Step] = &[
     }),
     ("public API", || api::run(&["--check".to_owned()])),
     ("book", || book::run(&[])),
-    ("budget", || budget::run(&[])),
-    ("conformance", || node::conformance(&[])),
-    ("conformance-client", || node::conformance_client(&[])),
-    ("interop", || node::interop(&[])),
+    ("conformance", || node::prove_server(&[])),
+    ("conformance-client", || node::prove_client(&[])),
+    ("interop", || node::prove_both(&[])),
     ("code of others", weigh::shown_code),
 ];
+
+/// What goes on beside [`STEPS`]: programs that are linked and counted one at a time.
+const BESIDE: &[Step] = &[("budget", || budget::run(&[]))];
+
+/// The word that makes this program the one beside the other.
+const BESIDE_WORD: &str = "--beside";
 
 const WITHOUT_SCHEMAS: &str = "\
 !! WITHOUT THE OFFICIAL SCHEMAS: no message is checked against them in this run.
@@ -60,18 +78,93 @@ fn has_official_schemas() -> bool {
 }
 
 /// `cargo xtask ci`: stops at the first step that fails.
-pub(crate) fn run(_: &[String]) -> Result<(), String> {
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    if arguments == [BESIDE_WORD] {
+        end_with_input();
+        return take(BESIDE, || Ok(()));
+    }
     if !has_official_schemas() {
         println!("{WITHOUT_SCHEMAS}");
     }
-    for (name, step) in STEPS {
+    take(FIRST, || Ok(()))?;
+    let mut beside = Beside::start()?;
+    take(STEPS, || beside.still_good())?;
+    beside.end()?;
+    if !has_official_schemas() {
+        println!("{WITHOUT_SCHEMAS}");
+    }
+    Ok(())
+}
+
+/// Takes the steps in turn; `go_on` is asked before each.
+fn take(steps: &[Step], mut go_on: impl FnMut() -> Result<(), String>) -> Result<(), String> {
+    for (name, step) in steps {
+        go_on()?;
         println!("== {name}");
         let began = Instant::now();
         step().map_err(|error| format!("{name}: {error}"))?;
         println!("== {name}: {:.1} s", began.elapsed().as_secs_f64());
     }
-    if !has_official_schemas() {
-        println!("{WITHOUT_SCHEMAS}");
-    }
     Ok(())
+}
+
+/// The process of [`BESIDE`], in a group of its own with all that it starts. It ends when this one
+/// does, however that comes about.
+struct Beside {
+    process: Child,
+    output: PathBuf,
+}
+
+impl Beside {
+    fn start() -> Result<Self, String> {
+        let output = process::target().join("ci-beside.log");
+        let start = || {
+            let log = File::create(&output)?;
+            let mut command = Command::new(std::env::current_exe()?);
+            #[cfg(unix)]
+            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+            command
+                .args(["ci", BESIDE_WORD])
+                .stdin(Stdio::piped())
+                .stdout(log.try_clone()?)
+                .stderr(log)
+                .spawn()
+        };
+        let process = start().map_err(|error| format!("the steps beside: {error}"))?;
+        let names: Vec<_> = BESIDE.iter().map(|(name, _)| *name).collect();
+        println!("== beside what follows: {}", names.join(", "));
+        Ok(Self { process, output })
+    }
+
+    /// Nothing has failed so far.
+    fn still_good(&mut self) -> Result<(), String> {
+        match self.process.try_wait() {
+            Ok(Some(status)) if !status.success() => self.end(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits for its end, and shows what it said.
+    fn end(&mut self) -> Result<(), String> {
+        // Its input stays open for so long.
+        let input = self.process.stdin.take();
+        let status = self.process.wait();
+        drop(input);
+        let said = fs::read_to_string(&self.output).unwrap_or_default();
+        print!("{said}");
+        let status = status.map_err(|error| format!("the steps beside: {error}"))?;
+        match status.success() {
+            true => Ok(()),
+            false => Err("a step beside the others failed; it is the last one shown".to_owned()),
+        }
+    }
+}
+
+/// Ends this process and what it started as soon as nobody holds its input any more.
+fn end_with_input() {
+    thread::spawn(|| {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        let group = format!("-{}", id());
+        let _ = Command::new("kill").args(["-TERM", "--", &group]).status();
+    });
 }

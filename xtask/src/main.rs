@@ -10,6 +10,7 @@ mod fuzz;
 mod mutants;
 mod node;
 mod process;
+mod programs;
 mod requirements;
 mod soak;
 mod tidy;

@@ -1,62 +1,61 @@
 //! The proofs that need other people's software, all of it on Node: the official conformance suite,
-//! and the matrices of clients and servers. Our server is the tool as the tests build it, with every
-//! assertion on: nearly all that it needs is there already.
+//! and the matrices of clients and servers. Each is a chore that builds what it runs; of what is
+//! built already, `prove_…` does the rest.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::process::{cannot_start, cargo, root, run, target};
+use crate::process::{cannot_start, root, run};
+use crate::programs::{EVERYTHING_CLIENT, INTEROP_CLIENT, TOOL};
 
 /// `cargo xtask conformance [arguments of conformance.mjs]`: our server. Arguments narrow it down.
 pub(crate) fn conformance(arguments: &[String]) -> Result<(), String> {
-    script("tests/js/conformance.mjs", arguments)
+    TOOL.build()?;
+    prove_server(arguments)
 }
 
 /// `cargo xtask conformance-client [SCENARIO]`: our client.
 pub(crate) fn conformance_client(arguments: &[String]) -> Result<(), String> {
-    run(&mut cargo([
-        "build",
-        "--package",
-        "turnbuckle",
-        "--example",
-        "everything-client",
-    ]))?;
-    run(Command::new(node()?)
-        .arg("tests/js/conformance-client.mjs")
-        .arg(target().join("debug/examples/everything-client"))
-        .args(arguments)
-        .current_dir(root()))
+    EVERYTHING_CLIENT.build()?;
+    prove_client(arguments)
 }
 
 /// `cargo xtask interop [arguments of interop.mjs]`: other people's clients with our server, then our
 /// client with their servers and ours. Arguments are for the first alone: they narrow it down.
 pub(crate) fn interop(arguments: &[String]) -> Result<(), String> {
-    script("tests/js/interop.mjs", arguments)?;
+    TOOL.build()?;
+    INTEROP_CLIENT.build()?;
+    prove_both(arguments)
+}
+
+pub(crate) fn prove_server(arguments: &[String]) -> Result<(), String> {
+    run(script("conformance.mjs")?.arg(TOOL.path()).args(arguments))
+}
+
+pub(crate) fn prove_client(arguments: &[String]) -> Result<(), String> {
+    let client = EVERYTHING_CLIENT.path();
+    run(script("conformance-client.mjs")?
+        .arg(client)
+        .args(arguments))
+}
+
+pub(crate) fn prove_both(arguments: &[String]) -> Result<(), String> {
+    run(script("interop.mjs")?.arg(TOOL.path()).args(arguments))?;
     if !arguments.is_empty() {
         return Ok(());
     }
-    run(&mut cargo(["build", "--package", "turnbuckle-interop"]))?;
-    run(Command::new(target().join("debug/interop-client"))
+    run(Command::new(INTEROP_CLIENT.path())
         .arg("--node")
         .arg(node()?)
         .arg("--turnbuckle")
-        .arg(server()?)
+        .arg(TOOL.path())
         .current_dir(root()))
 }
 
-/// Our server.
-fn server() -> Result<PathBuf, String> {
-    run(&mut cargo(["build", "--package", "turnbuckle-cli"]))?;
-    Ok(target().join("debug/turnbuckle"))
-}
-
-fn script(script: &str, arguments: &[String]) -> Result<(), String> {
-    let server = server()?;
-    run(Command::new(node()?)
-        .arg(script)
-        .arg(server)
-        .args(arguments)
-        .current_dir(root()))
+/// A script of ours.
+fn script(name: &str) -> Result<Command, String> {
+    let mut script = Command::new(node()?);
+    script.arg(format!("tests/js/{name}")).current_dir(root());
+    Ok(script)
 }
 
 /// The node that the scripts need, which is newer than most machines', with their packages.

@@ -4,6 +4,7 @@
 use std::process::Command;
 
 use crate::process::{cargo, run as run_to_end, target};
+use crate::programs::SOAK;
 
 /// The load of the short form, in seconds; what surrounds it takes three times as long.
 const SHORT: &str = "5";
@@ -20,14 +21,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     run_to_end(Command::new(program).args(arguments))
 }
 
-/// The short form, of the build that the tests have: its assertions are on.
+/// The short form, of the build that the tests have, which is there already.
 pub(crate) fn briefly() -> Result<(), String> {
-    run_to_end(&mut cargo([
-        "run",
-        "--quiet",
-        "--package=turnbuckle-soak",
-        "--",
-        "--seconds",
-        SHORT,
-    ]))
+    run_to_end(Command::new(SOAK.path()).args(["--seconds", SHORT]))
 }

@@ -1,0 +1,75 @@
+//! The project's own programs that chores run, as the tests have them: every assertion is on.
+
+use std::path::PathBuf;
+
+use crate::process::{cargo, run, target};
+
+/// A program of the workspace.
+#[derive(Clone, Copy)]
+pub(crate) struct Program {
+    package: &'static str,
+    /// What cargo calls its kind.
+    kind: &'static str,
+    name: &'static str,
+}
+
+/// The tool; its `demo` is our server.
+pub(crate) const TOOL: Program = Program {
+    package: "turnbuckle-cli",
+    kind: "--bin",
+    name: "turnbuckle",
+};
+
+/// Our client for the official suite.
+pub(crate) const EVERYTHING_CLIENT: Program = Program {
+    package: "turnbuckle",
+    kind: "--example",
+    name: "everything-client",
+};
+
+/// Our client for everybody's servers.
+pub(crate) const INTEROP_CLIENT: Program = Program {
+    package: "turnbuckle-interop",
+    kind: "--bin",
+    name: "interop-client",
+};
+
+/// Clients that behave badly, and their server.
+pub(crate) const SOAK: Program = Program {
+    package: "turnbuckle-soak",
+    kind: "--bin",
+    name: "turnbuckle-soak",
+};
+
+const ALL: &[Program] = &[TOOL, EVERYTHING_CLIENT, INTEROP_CLIENT, SOAK];
+
+impl Program {
+    /// Builds it, and nothing else.
+    pub(crate) fn build(self) -> Result<(), String> {
+        let Self {
+            package,
+            kind,
+            name,
+        } = self;
+        run(&mut cargo(["build", "--package", package, kind, name]))
+    }
+
+    /// Where it is once it is built.
+    pub(crate) fn path(self) -> PathBuf {
+        let built = target().join("debug");
+        match self.kind {
+            "--example" => built.join("examples").join(self.name),
+            _ => built.join(self.name),
+        }
+    }
+}
+
+/// Builds all of them together with the tests. What programs and tests depend on has then the same
+/// features, and is not built a second time.
+pub(crate) fn build_with_tests() -> Result<(), String> {
+    let mut build = cargo(["build", "--workspace", "--tests"]);
+    for program in ALL {
+        build.args([program.kind, program.name]);
+    }
+    run(&mut build)
+}
