@@ -1,7 +1,7 @@
 //! Everything that decides whether a change may be merged, in the order in which it fails fastest.
 //!
-//! What takes longest and mostly keeps one core busy goes on beside the rest, in a process of its
-//! own, whose output is shown when it has ended.
+//! What mostly keeps one core busy, or waits, goes on beside what is built, each lane in a process
+//! of its own, whose output is shown when it has ended.
 
 use std::fs::{self, File};
 use std::io;
@@ -28,7 +28,8 @@ const FIRST: &[Step] = &[
     }),
 ];
 
-const STEPS: &[Step] = &[
+/// What is compiled with all cores, up to the programs that [`RUNS`] needs.
+const BUILDS: &[Step] = &[
     ("lints", || {
         process::run(&mut cargo([
             "clippy",
@@ -46,24 +47,40 @@ const STEPS: &[Step] = &[
         process::run(&mut tests)
     }),
     ("programs", programs::build_with_tests),
-    ("soak", soak::briefly),
+];
+
+const REST: &[Step] = &[
     ("documentation", || {
         let mut doc = cargo(["doc", "--workspace", "--no-deps", "--quiet"]);
         process::run(doc.env("RUSTDOCFLAGS", "--deny=warnings"))
     }),
     ("public API", || api::run(&["--check".to_owned()])),
-    ("book", || book::run(&[])),
-    ("conformance", || node::prove_server(&[])),
-    ("conformance-client", || node::prove_client(&[])),
-    ("interop", || node::prove_both(&[])),
     ("code of others", weigh::shown_code),
+    ("book", || book::run(&[])),
 ];
 
-/// What goes on beside [`STEPS`]: programs that are linked and counted one at a time.
-const BESIDE: &[Step] = &[("budget", || budget::run(&[]))];
+/// Steps that go on beside others, and the word that makes this program take them.
+struct Lane {
+    word: &'static str,
+    steps: &'static [Step],
+}
 
-/// The word that makes this program the one beside the other.
-const BESIDE_WORD: &str = "--beside";
+/// Beside [`BUILDS`]: programs that are linked and counted one at a time.
+const COUNTS: Lane = Lane {
+    word: "--counts",
+    steps: &[("budget", || budget::run(&[]))],
+};
+
+/// Beside [`REST`]: the programs with all kinds of peers.
+const RUNS: Lane = Lane {
+    word: "--runs",
+    steps: &[
+        ("soak", soak::briefly),
+        ("conformance", || node::prove_server(&[])),
+        ("conformance-client", || node::prove_client(&[])),
+        ("interop", || node::prove_both(&[])),
+    ],
+};
 
 const WITHOUT_SCHEMAS: &str = "\
 !! WITHOUT THE OFFICIAL SCHEMAS: no message is checked against them in this run.
@@ -79,17 +96,22 @@ fn has_official_schemas() -> bool {
 
 /// `cargo xtask ci`: stops at the first step that fails.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    if arguments == [BESIDE_WORD] {
+    if let [word] = arguments
+        && let Some(lane) = [COUNTS, RUNS].iter().find(|lane| lane.word == word)
+    {
         end_with_input();
-        return take(BESIDE, || Ok(()));
+        return take(lane.steps, || Ok(()));
     }
     if !has_official_schemas() {
         println!("{WITHOUT_SCHEMAS}");
     }
     take(FIRST, || Ok(()))?;
-    let mut beside = Beside::start()?;
-    take(STEPS, || beside.still_good())?;
-    beside.end()?;
+    let mut counts = Beside::start(&COUNTS)?;
+    take(BUILDS, || counts.still_good())?;
+    let mut runs = Beside::start(&RUNS)?;
+    take(REST, || counts.still_good().and(runs.still_good()))?;
+    runs.end()?;
+    counts.end()?;
     if !has_official_schemas() {
         println!("{WITHOUT_SCHEMAS}");
     }
@@ -108,30 +130,30 @@ fn take(steps: &[Step], mut go_on: impl FnMut() -> Result<(), String>) -> Result
     Ok(())
 }
 
-/// The process of [`BESIDE`], in a group of its own with all that it starts. It ends when this one
-/// does, however that comes about.
+/// The process of a lane, in a group of its own with all that it starts. It ends when this one does,
+/// however that comes about.
 struct Beside {
     process: Child,
     output: PathBuf,
 }
 
 impl Beside {
-    fn start() -> Result<Self, String> {
-        let output = process::target().join("ci-beside.log");
+    fn start(lane: &Lane) -> Result<Self, String> {
+        let output = process::target().join(format!("ci{}.log", lane.word));
         let start = || {
             let log = File::create(&output)?;
             let mut command = Command::new(std::env::current_exe()?);
             #[cfg(unix)]
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
             command
-                .args(["ci", BESIDE_WORD])
+                .args(["ci", lane.word])
                 .stdin(Stdio::piped())
                 .stdout(log.try_clone()?)
                 .stderr(log)
                 .spawn()
         };
         let process = start().map_err(|error| format!("the steps beside: {error}"))?;
-        let names: Vec<_> = BESIDE.iter().map(|(name, _)| *name).collect();
+        let names: Vec<_> = lane.steps.iter().map(|(name, _)| *name).collect();
         println!("== beside what follows: {}", names.join(", "));
         Ok(Self { process, output })
     }

@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 use crate::process;
 use limits::Size;
 
+pub(crate) use rustdoc::in_its_place;
+
 /// Where the listings stand, from the workspace's root.
 const FOLDER: &str = "docs/api";
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::{Command, ExitCode};
 
 use rustdoc_types::{Crate, FORMAT_VERSION};
 use serde::Deserialize;
@@ -15,27 +16,48 @@ struct Format {
     format_version: u32,
 }
 
+/// What tells this program that cargo starts it in rustdoc's place.
+const IN_ITS_PLACE: &str = "TURNBUCKLE_XTASK_RUSTDOC";
+
+/// The JSON is unstable, so the pinned rustdoc is told to act as a nightly one. Build scripts look
+/// at what tells it, and all that depends on them would be built anew: so rustdoc alone is told.
+/// This is its exit status where it is started so, by cargo.
+pub(crate) fn in_its_place() -> Option<ExitCode> {
+    std::env::var_os(IN_ITS_PLACE)?;
+    let mut rustdoc = Command::new("rustdoc");
+    rustdoc
+        .args(std::env::args_os().skip(1))
+        .env_remove(IN_ITS_PLACE)
+        .env("RUSTC_BOOTSTRAP", "1");
+    Some(match rustdoc.status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{}", process::cannot_start(&rustdoc, &error));
+            ExitCode::FAILURE
+        }
+    })
+}
+
 /// The crates by their names, documented with every feature on.
-///
-/// The JSON is unstable, so the pinned toolchain is told to act as a nightly one. Build scripts
-/// look at that too: a target folder of its own keeps them from running anew elsewhere.
 pub(super) fn build(packages: &[String]) -> Result<BTreeMap<String, Crate>, String> {
-    let target = process::target().join("api");
+    let this = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
     let mut doc = cargo(["doc", "--quiet", "--no-deps", "--lib", "--all-features"]);
     for package in packages {
         doc.args(["--package", package]);
     }
-    doc.env("CARGO_TARGET_DIR", &target)
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env(
-            "RUSTDOCFLAGS",
-            "-Zunstable-options --output-format=json --cap-lints=allow",
-        );
+    doc.env("RUSTDOC", this).env(IN_ITS_PLACE, "1").env(
+        "RUSTDOCFLAGS",
+        "-Zunstable-options --output-format=json --cap-lints=allow",
+    );
     process::run(&mut doc)?;
     let mut crates = BTreeMap::new();
     for package in packages {
         let file = format!("{}.json", package.replace('-', "_"));
-        crates.insert(package.clone(), read(&target.join("doc").join(file))?);
+        crates.insert(
+            package.clone(),
+            read(&process::target().join("doc").join(file))?,
+        );
     }
     Ok(crates)
 }
