@@ -9,28 +9,38 @@ use crate::config::{Reached, Variables, lookup};
 use crate::failure::Failure;
 
 /// The words after the verb, in their order.
-pub(crate) struct Words(VecDeque<String>);
+pub(crate) struct Words {
+    left: VecDeque<String>,
+    /// Whether a command follows them, after `--`.
+    before_command: bool,
+}
 
 impl Words {
     pub(crate) fn new(words: Vec<String>) -> Self {
-        Self(words.into())
+        Self {
+            left: words.into(),
+            before_command: false,
+        }
     }
 
     /// The next word, if there is one.
     pub(crate) fn next(&mut self) -> Option<String> {
-        self.0.pop_front()
+        self.left.pop_front()
     }
 
     /// The next word, which has to be there.
     pub(crate) fn need(&mut self, what: &str) -> Result<String, Failure> {
-        self.next().ok_or_else(|| {
-            Failure::usage(format!("{what} is missing")).hint("`--help` tells how it is written")
-        })
+        let hint = match self.before_command {
+            true => "it stands before `--`: what follows that starts the server",
+            false => "`--help` tells how it is written",
+        };
+        self.next()
+            .ok_or_else(|| Failure::usage(format!("{what} is missing")).hint(hint))
     }
 
     /// All words that are left.
     pub(crate) fn rest(self) -> Vec<String> {
-        self.0.into()
+        self.left.into()
     }
 
     /// Refuses what is left.
@@ -67,6 +77,7 @@ impl Target {
     /// The server that the command after `--`, `--server` or else the first word means.
     pub(crate) fn of(reach: &Reach, words: &mut Words) -> Result<Self, Failure> {
         if let [program, args @ ..] = &reach.command[..] {
+            words.before_command = true;
             return Ok(Self::Command {
                 program: program.clone(),
                 args: args.to_vec(),

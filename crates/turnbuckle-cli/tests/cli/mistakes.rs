@@ -74,6 +74,9 @@ fn mistakes_in_the_command_line_are_told_before_anything_runs() {
         assert!(run.err.starts_with("error: "), "{words:?}: {run:#?}");
         assert_eq!(run.out, "");
     }
+    let after = run(&["call", "--", "server", "add", "a=2"]).ends(2);
+    let hint = "it stands before `--`: what follows that starts the server";
+    assert!(after.err.contains(hint), "{after:#?}");
     let run = run(&["info", "-o", "json", "--no-such-flag"]).ends(2);
     assert_eq!(run.error()["code"], "usage");
 }
