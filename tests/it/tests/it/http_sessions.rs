@@ -320,8 +320,10 @@ async fn a_session_is_deleted_at_any_time_of_its_calls() {
                 for messages in calls.join_all().await {
                     assert!(messages.is_empty(), "{revision} {pause} {tool}");
                 }
+                // With the session, whatever their handlers do with their grace.
                 let took = deleted.elapsed();
-                assert!(took <= grace, "{revision} {pause} {tool}: {took:?}");
+                let at_once = Duration::from_millis(1);
+                assert!(took <= at_once, "{revision} {pause} {tool}: {took:?}");
                 tokio::time::sleep(grace + Duration::from_millis(1)).await;
                 assert_eq!(here.load(Ordering::SeqCst), 0, "{revision} {pause} {tool}");
                 let gone = session.request(9, "ping", &json!({})).send().await;
