@@ -49,6 +49,7 @@ const BUILDS: &[Step] = &[
     ("programs", programs::build_with_tests),
 ];
 
+/// What is still built while [`RUNS`] goes on.
 const REST: &[Step] = &[
     ("documentation", || {
         let mut doc = cargo(["doc", "--workspace", "--no-deps", "--quiet"]);
