@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use turnbuckle::Revision;
 use turnbuckle::client::Era;
-use turnbuckle::session::Revision;
 use turnbuckle::types::LogLevel;
 
 /// Which server, how it is reached and spoken with, and how results are shown.

@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
-use turnbuckle_session::{Change, Project};
+use turnbuckle_session::Change;
 use turnbuckle_types::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource,
 };
 use turnbuckle_types::{CacheScope, Request, meta};
+use turnbuckle_wire::era::Project;
 
 use crate::Client;
 use crate::listening::concerns;

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
-use turnbuckle_session::{
-    About, Ask, AskError, EraKind, Late, LinkError, Patience, Progressing, Project, RawResult,
-    ResultType, code, is_complete, result_type,
-};
+use turnbuckle_session::{About, Ask, AskError, Late, LinkError, Patience, Progressing, RawResult};
 use turnbuckle_types::method::CallTool;
 use turnbuckle_types::{
     InputRequired, InputResponses, LogLevel, ProgressParams, Request, undecoded,
 };
+use turnbuckle_wire::era::{Project, ResultType, code, is_complete, result_type};
+use turnbuckle_wire::revision::EraKind;
 
 use crate::Error;
 use crate::client::Shared;

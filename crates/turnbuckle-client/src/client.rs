@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use turnbuckle_session::{Ask, ConversationLimits, Features, Patience, Verbatim};
+use turnbuckle_session::{Ask, ConversationLimits, Patience, Verbatim};
 use turnbuckle_types::method::{
     CallTool, Complete, GetPrompt, ListTools, Ping, ReadResource, SetLevel,
 };
@@ -15,6 +15,7 @@ use turnbuckle_types::{
     PaginatedParams, RawObject, ReadResourceParams, Reference, Request, RequestParams,
     SetLevelParams, undecoded,
 };
+use turnbuckle_wire::revision::Features;
 
 use crate::cache::Cache;
 use crate::call::{Call, Options};

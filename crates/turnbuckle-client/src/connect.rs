@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_session::{
-    Ask, AskError, Connector, Conversation, ConversationLimits, EraKind, Host, LinkError, LinkKind,
-    Patience, RawResult, Revision, Speaks, is_modern_error, select,
+    Ask, AskError, Connector, Conversation, ConversationLimits, Host, LinkError, LinkKind,
+    Patience, RawResult, Speaks,
 };
 use turnbuckle_types::DiscoverResult;
 use turnbuckle_types::method::{Initialize, Initialized};
@@ -18,6 +18,8 @@ use turnbuckle_types::{
     ClientCapabilities, Implementation, InitializeParams, InitializeResult, Notification,
     NotificationParams, Request, undecoded,
 };
+use turnbuckle_wire::era::{is_modern_error, select};
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 use crate::Error;
 use crate::server::{Era, ServerInfo, Verdict};

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-use turnbuckle_session::{AskError, Late, LinkError, Revision, code};
+use turnbuckle_session::{AskError, Late, LinkError};
 use turnbuckle_types::{CallToolResult, ContentBlock, ErrorObject, Json};
+use turnbuckle_wire::era::code;
+use turnbuckle_wire::revision::Revision;
 
 /// Why there is no result. Every request ends in its result or in one of these.
 #[derive(Debug, Clone)]

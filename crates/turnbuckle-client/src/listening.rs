@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use turnbuckle_session::{Change, EraKind, Notice};
+use turnbuckle_session::{Change, Notice};
 use turnbuckle_types::method::{
     Cancelled, PromptListChanged, ResourceListChanged, ResourceUpdated, SubscriptionsAcknowledged,
     ToolListChanged,
 };
 use turnbuckle_types::{LogParams, Notification, NotificationParams, RequestId};
+use turnbuckle_wire::revision::EraKind;
 
 use crate::cache::Cache;
 use crate::live::Live;
@@ -97,7 +98,7 @@ impl Listening {
 /// The parameters of a notification.
 fn params_of<N: Notification>(message: &str) -> Option<N::Params> {
     fn decode<P: DeserializeOwned>(message: &str) -> Option<P> {
-        let raw = turnbuckle_session::params::raw_params(message)?;
+        let raw = turnbuckle_wire::era::params::raw_params(message)?;
         raw.decode().ok()
     }
     decode(message)

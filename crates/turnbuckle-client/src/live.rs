@@ -4,9 +4,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
-use turnbuckle_session::{
-    Connector, Conversation, EraKind, Host, LinkError, LinkKind, Signal, Speaks,
-};
+use turnbuckle_session::{Connector, Conversation, Host, LinkError, LinkKind, Signal, Speaks};
+use turnbuckle_wire::revision::EraKind;
 
 use crate::Error;
 use crate::budget::Budget;

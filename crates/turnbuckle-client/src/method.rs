@@ -3,7 +3,7 @@
 
 use std::any::Any;
 
-use turnbuckle_session::{About, Project, RESULT_TYPE};
+use turnbuckle_session::About;
 use turnbuckle_types::method::{
     CallTool, Complete, Discover, GetPrompt, ListPrompts, ListResourceTemplates, ListResources,
     ListTools, Ping, ReadResource, SetLevel, Subscribe, Unsubscribe,
@@ -12,6 +12,7 @@ use turnbuckle_types::{
     CacheScope, CallToolParams, CallToolResult, InputResponses, Json, ListToolsResult, RawJson,
     ReceivedBy, Request, Server,
 };
+use turnbuckle_wire::era::{Project, RESULT_TYPE};
 
 use crate::Error;
 use crate::client::Shared;

@@ -241,7 +241,7 @@ impl Walk {
 fn is_invalid_params(error: &Error) -> bool {
     error
         .refusal()
-        .is_some_and(|refusal| refusal.code == turnbuckle_session::code::INVALID_PARAMS)
+        .is_some_and(|refusal| refusal.code == turnbuckle_wire::era::code::INVALID_PARAMS)
 }
 
 fn endless<M: Request>() -> Error {

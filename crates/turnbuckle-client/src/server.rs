@@ -1,7 +1,8 @@
 //! What is known of the server.
 
-use turnbuckle_session::{EraKind, LinkKind, Revision};
+use turnbuckle_session::LinkKind;
 use turnbuckle_types::{Implementation, ServerCapabilities};
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 /// What a server said of itself, and how it is spoken with.
 #[derive(Debug, Clone)]

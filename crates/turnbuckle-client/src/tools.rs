@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use turnbuckle_schema::{SchemaFault, SchemaLimits, Validator};
-use turnbuckle_session::{ParamHeader, param_headers};
+
 use turnbuckle_types::{CallToolResult, ListToolsResult, Schema, Tool};
+use turnbuckle_wire::era::{ParamHeader, param_headers};
 
 use crate::Error;
 use crate::live::Live;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Extensions, Response, StatusCode};
-use turnbuckle_session::Features;
 use turnbuckle_wire::era::write_refusal;
+use turnbuckle_wire::revision::Features;
 use turnbuckle_wire::rpc::{self, Refusal, RefusalKind};
 
 use crate::body::{NoBody, ResponseBody};

@@ -8,8 +8,10 @@ use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use turnbuckle_session::{Body, Encoded, QuickHash, Revision};
+use turnbuckle_session::QuickHash;
 use turnbuckle_types::{Error, Principal};
+use turnbuckle_wire::era::{Body, Encoded};
+use turnbuckle_wire::revision::Revision;
 
 use crate::access::Access;
 use crate::page::{ListKind, Place, page};

@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use turnbuckle_session::{Handling, Method, Reply};
+use turnbuckle_session::Handling;
 use turnbuckle_types::{CompleteResult, Completion, Map, Number};
+use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::revision::Method;
 
 use crate::context::Context;
 use crate::error::BuildError;

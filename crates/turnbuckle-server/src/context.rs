@@ -4,8 +4,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use turnbuckle_session::{Context as Call, Method, Peer};
+use turnbuckle_session::{Context as Call, Peer};
 use turnbuckle_types::{ElicitationCompleteParams, Error, Json};
+use turnbuckle_wire::revision::Method;
 
 use crate::Server;
 use crate::input::{NeedsInput, Question, Round};

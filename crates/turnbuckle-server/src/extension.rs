@@ -12,12 +12,14 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use turnbuckle_schema::shorten;
-use turnbuckle_session::json::{self, Unwritable};
-use turnbuckle_session::params::{MetaFields, raw_meta, raw_params};
-use turnbuckle_session::{Body, Handling, Method, Peer, Reaction, Reply, Target};
+use turnbuckle_session::{Handling, Peer, Reaction};
 use turnbuckle_types::{
     ClientCapabilities, Error, ErrorKind, Json, Meta, Notification, RawObject, Request, meta,
 };
+use turnbuckle_wire::era::params::{MetaFields, raw_meta, raw_params};
+use turnbuckle_wire::era::{Body, Reply, Target};
+use turnbuckle_wire::json::{self, Unwritable};
+use turnbuckle_wire::revision::Method;
 
 use crate::context::Context;
 use crate::error::BuildError;

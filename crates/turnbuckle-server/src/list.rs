@@ -5,11 +5,12 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use turnbuckle_session::{Call, Context, Encoded, Handling, Project, Reply};
+use turnbuckle_session::{Call, Context, Handling};
 use turnbuckle_types::{
     CacheScope, Error, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult,
 };
+use turnbuckle_wire::era::{Encoded, Project, Reply};
 
 use crate::Server;
 use crate::catalog::{Catalog, Item};

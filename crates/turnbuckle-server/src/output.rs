@@ -6,8 +6,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Serialize;
-use turnbuckle_session::{Plain, Reply};
+
 use turnbuckle_types::{CallToolResult, ContentBlock, Error, Json, ResourceLink, Schema};
+use turnbuckle_wire::era::{Plain, Reply};
 
 use crate::error::BuildError;
 use crate::failure::{Failure, Result};
@@ -102,7 +103,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> ToolOutput for Structured<T> {
     }
 
     fn into_reply(self) -> Result<Reply> {
-        let body = turnbuckle_session::Structured::new(&self.0)
+        let body = turnbuckle_wire::era::Structured::new(&self.0)
             .map_err(|error| Error::internal(format!("the output has no JSON form: {error}")))?;
         Ok(Reply::Complete(Box::new(body)))
     }

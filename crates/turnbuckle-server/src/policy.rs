@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_session::{Handling, Reply};
+use turnbuckle_session::Handling;
+use turnbuckle_wire::era::Reply;
 
 use crate::failure::Failure;
 use crate::handler::{Callable, Kind, Request, Terms, told};

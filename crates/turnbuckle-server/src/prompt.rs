@@ -9,8 +9,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use turnbuckle_session::{Handling, Method, Reply};
+use turnbuckle_session::Handling;
 use turnbuckle_types::{Map, PromptArgument, RawJson, Schema};
+use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::revision::Method;
 
 use crate::access::Access;
 use crate::catalog::Item;

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use turnbuckle_schema::shorten;
-use turnbuckle_session::params::raw_params;
 use turnbuckle_session::{
-    Call, Change, Context as Session, Dispatch, Feed, Handling, Identity, Method, Notice,
-    ParamHeader, Peer, Reaction, Reply,
+    Call, Change, Context as Session, Dispatch, Feed, Handling, Identity, Notice, Peer, Reaction,
 };
 use turnbuckle_types::{
     CompleteParams, EmptyResult, Error, ErrorKind, ListenParams, Principal, RawJson, Reference,
     SetLevelParams, SubscriptionFilter,
 };
+use turnbuckle_wire::era::params::raw_params;
+use turnbuckle_wire::era::{ParamHeader, Reply};
+use turnbuckle_wire::revision::Method;
 
 use crate::Server;
 use crate::catalog::Item;

@@ -56,7 +56,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll};
 
-use turnbuckle_session::{Method, Reply};
+use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::revision::Method;
 
 use self::layered::Calling;
 use crate::context::Context;

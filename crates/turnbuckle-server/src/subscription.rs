@@ -6,10 +6,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use turnbuckle_session::{Binding, Change, Feed, Method, Reply};
+use turnbuckle_session::{Binding, Change, Feed};
 use turnbuckle_types::{
     CancelledParams, Error, ListenResult, SubscriptionFilter, SubscriptionsAcknowledgedParams,
 };
+use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::revision::Method;
 
 use crate::context::Context;
 

@@ -9,8 +9,9 @@ mod tests;
 use std::borrow::Cow;
 use std::fmt;
 
-use turnbuckle_session::{Method, Reply};
 use turnbuckle_types::{Schema, ToolAnnotations};
+use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::revision::Method;
 
 use crate::access::Access;
 use crate::error::BuildError;

@@ -65,6 +65,7 @@ pub use turnbuckle_session as session;
 #[cfg(feature = "stdio")]
 pub use turnbuckle_stdio as stdio;
 pub use turnbuckle_types as types;
+pub use turnbuckle_wire::revision::{EraKind, Features, Revision};
 
 pub use turnbuckle_server::service;
 pub use turnbuckle_server::{

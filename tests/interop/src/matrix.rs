@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
+use turnbuckle::Revision;
 use turnbuckle::client::Era;
 use turnbuckle::http::HttpConnector;
-use turnbuckle::session::{self, Joined, Limits, Revision, Signal, TransportContext};
+use turnbuckle::session::{self, Joined, Limits, Signal, TransportContext};
 use turnbuckle::{Client, ClientBuilder};
 
 use crate::Problem;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
-use turnbuckle::session::{LinkKind, Revision};
+use turnbuckle::Revision;
+use turnbuckle::session::LinkKind;
 
 use crate::Problem;
 

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 use turnbuckle::Client;
-use turnbuckle::session::Features;
+use turnbuckle::Features;
 use turnbuckle::types::{CallToolResult, ContentBlock};
 
 use crate::Problem;

@@ -6,7 +6,8 @@ use crate::peer::{Heard, Peer, Step};
 use serde_json::Value;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, ClientBuilder, Era, Error};
-use turnbuckle_session::{Late, LinkError, Revision};
+use turnbuckle_session::{Late, LinkError};
+use turnbuckle_wire::revision::Revision;
 
 /// The legacy revision that faults are tried in.
 pub const LEGACY: Revision = Revision::NEWEST_LEGACY;

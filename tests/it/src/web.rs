@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use turnbuckle_http::{Config, HttpSse, ResponseBody, StreamableHttp};
 use turnbuckle_server::Server;
-use turnbuckle_session::{EraKind, Revision, Signal};
+use turnbuckle_session::Signal;
 use turnbuckle_types::{Principal, ScopeNeeded};
 use turnbuckle_wire::era::headers;
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 use crate::harness::modern_meta;
 use crate::wires::BodyInPieces;

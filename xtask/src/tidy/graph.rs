@@ -56,6 +56,7 @@ const TABLE: &[Row] = &[
             "turnbuckle-schema",
             "turnbuckle-session",
             "turnbuckle-types",
+            "turnbuckle-wire",
         ],
         third_party: &[
             "base64",
@@ -89,6 +90,7 @@ const TABLE: &[Row] = &[
             "turnbuckle-schema",
             "turnbuckle-session",
             "turnbuckle-types",
+            "turnbuckle-wire",
         ],
         third_party: &["futures-core", "serde", "serde_json", "tokio", "tracing"],
     },
@@ -138,6 +140,7 @@ const TABLE: &[Row] = &[
             "turnbuckle-session",
             "turnbuckle-stdio",
             "turnbuckle-types",
+            "turnbuckle-wire",
         ],
         third_party: &["serde", "serde_json", "signal-hook", "tokio"],
     },

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use turnbuckle::session::Revision;
+use turnbuckle::Revision;
 
 /// The greeting of a demo that listens at `url`, and at `sse` for clients of the oldest transport.
 pub(super) struct Banner<'a> {

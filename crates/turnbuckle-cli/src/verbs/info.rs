@@ -1,7 +1,8 @@
 //! `info`: who the server is, and what it offers.
 
 use serde::Serialize;
-use turnbuckle::session::{EraKind, LinkKind};
+use turnbuckle::EraKind;
+use turnbuckle::session::LinkKind;
 use turnbuckle::types::{Implementation, ServerCapabilities};
 
 use super::Asked;

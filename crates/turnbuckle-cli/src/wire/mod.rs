@@ -7,9 +7,9 @@ mod trace;
 
 use std::sync::Arc;
 
+use turnbuckle::Features;
 use turnbuckle::session::{
-    Carrying, Connector, Features, Frame, Inbox, Link, LinkError, LinkKind, Opening, Parcel,
-    Settling,
+    Carrying, Connector, Frame, Inbox, Link, LinkError, LinkKind, Opening, Parcel, Settling,
 };
 use turnbuckle::types::RequestId;
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use turnbuckle_session::{Features, Signal};
+use turnbuckle_session::Signal;
+use turnbuckle_wire::revision::Features;
 
 use super::Question;
 use super::visit::Visits;

@@ -22,13 +22,15 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use turnbuckle_schema::shorten;
-use turnbuckle_session::{Call, Encoded, Features, Handling, Project, Reply, params::raw_params};
+use turnbuckle_session::{Call, Handling};
 use turnbuckle_types::method::{CreateMessage, Elicit, ListRoots};
 use turnbuckle_types::{
     ClientCapabilities, ElicitParams, ElicitationCapability, Error, ErrorObject, InputRequest,
     InputRequests, InputResponses, Json, Map, Request, RootsCapability, SamplingCapability,
     Settings, UrlElicitationData, undecoded,
 };
+use turnbuckle_wire::era::{Encoded, Project, Reply, params::raw_params};
+use turnbuckle_wire::revision::Features;
 
 pub use form::{Form, FormAnswer};
 pub use question::Question;

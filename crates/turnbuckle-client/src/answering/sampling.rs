@@ -1,10 +1,10 @@
 //! Asking the user's model on behalf of a server.
 
-use turnbuckle_session::Features;
 use turnbuckle_types::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, Error, ErrorKind, IncludeContext,
     check_tool_use_pairing,
 };
+use turnbuckle_wire::revision::Features;
 
 use super::Question;
 use super::handler::Handler;
@@ -82,8 +82,8 @@ pub(super) fn admit(
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use turnbuckle_session::Revision;
     use turnbuckle_types::{ErrorKind, SamplingCapability, Settings};
+    use turnbuckle_wire::revision::Revision;
 
     use super::*;
 

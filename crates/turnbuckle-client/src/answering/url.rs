@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use turnbuckle_session::{Features, Signal};
+use turnbuckle_session::Signal;
 use turnbuckle_types::{ElicitAction, ElicitResult, ElicitUrlParams, Error, Json};
+use turnbuckle_wire::revision::Features;
 
 use super::Question;
 use super::handler::Handler;
@@ -229,7 +230,7 @@ fn deceives(c: char) -> bool {
 mod tests {
     use std::time::Duration;
 
-    use turnbuckle_session::Revision;
+    use turnbuckle_wire::revision::Revision;
 
     use super::UrlWarning::{Credentials, NotAscii, Punycode, Unencrypted};
     use super::*;

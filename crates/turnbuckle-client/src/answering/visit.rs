@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use turnbuckle_session::{Signal, params::raw_params};
+use turnbuckle_session::Signal;
 use turnbuckle_types::ElicitationCompleteParams;
+use turnbuckle_wire::era::params::raw_params;
 
 /// The most visits that are known at once. One more, and the oldest is forgotten.
 const MAX_VISITS: usize = 256;

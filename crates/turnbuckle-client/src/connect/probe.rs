@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use turnbuckle_session::{
-    Ask, AskError, Conversation, EraKind, Judgement, LinkError, LinkKind, Patience, RawResult,
-    Revision, Speaks, judge, select,
+    Ask, AskError, Conversation, LinkError, LinkKind, Patience, RawResult, Speaks,
 };
 use turnbuckle_types::method::{Discover, Initialize};
 use turnbuckle_types::{DiscoverResult, InitializeResult, Request, RequestParams};
+use turnbuckle_wire::era::{Judgement, judge, select};
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 use super::{Attempt, Connected, decode};
 use crate::Error;

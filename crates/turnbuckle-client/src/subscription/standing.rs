@@ -4,9 +4,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_session::{Ask, AskError, EraKind, Late, Patience, RawResult};
+use turnbuckle_session::{Ask, AskError, Late, Patience, RawResult};
 use turnbuckle_types::method::{Listen, Subscribe};
 use turnbuckle_types::{ListenParams, Request, RequestId};
+use turnbuckle_wire::revision::EraKind;
 
 use super::follow::{Follows, follow};
 use super::slot::{Signals, Slot};

@@ -12,13 +12,14 @@ use turnbuckle_client::{
 };
 use turnbuckle_server::{Context, NeedsInput, Result, Server, Tool};
 use turnbuckle_session::{
-    Dispatch, Joined, Limits, MemoryTransport, Revision, Signal, TransportContext, pair, serve,
+    Dispatch, Joined, Limits, MemoryTransport, Signal, TransportContext, pair, serve,
 };
 use turnbuckle_types::{
     CallToolResult, CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult,
     ElicitUrlParams, ElicitationSchema, MessageRole, NumberSchema, Root, SamplingMessage,
     StringSchema,
 };
+use turnbuckle_wire::revision::Revision;
 
 fn served(server: Server) -> Joined<MemoryTransport> {
     let (ours, theirs) = pair();

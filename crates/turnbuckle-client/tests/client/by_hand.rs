@@ -9,8 +9,9 @@ use turnbuckle_client::{Client, ClientBuilder, Era};
 use turnbuckle_server::Server;
 use turnbuckle_session::{
     Connector, Dispatch, Frame, Inbox, Joined, Limits, Link, LinkError, LinkKind, MemoryTransport,
-    Opening, Pump, Revision, Signal, Transport, TransportContext, pair, serve,
+    Opening, Pump, Signal, Transport, TransportContext, pair, serve,
 };
+use turnbuckle_wire::revision::Revision;
 
 /// The newest revision of each era.
 pub(crate) const ERAS: [Era; 2] = [Era::Modern, Era::Only(Revision::NEWEST_LEGACY)];

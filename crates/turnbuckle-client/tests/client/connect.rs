@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use turnbuckle_client::{Client, Era, Error, Verdict};
 use turnbuckle_server::Server;
 use turnbuckle_session::{
-    Connector, EraKind, Frame, Inbox, Joined, Limits, Link, LinkError, LinkKind, MemoryTransport,
-    Opening, Patience, Pump, Revision, Signal, Transport, TransportContext, pair, serve,
+    Connector, Frame, Inbox, Joined, Limits, Link, LinkError, LinkKind, MemoryTransport, Opening,
+    Patience, Pump, Signal, Transport, TransportContext, pair, serve,
 };
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 use turnbuckle_types::{LogLevel, RawObject};
 

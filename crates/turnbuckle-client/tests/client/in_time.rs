@@ -8,9 +8,8 @@ use crate::by_hand::{ByHand, ERAS, builder, legacy, settle};
 use crate::core::{greeted, say, tasks};
 use serde_json::{Value, json};
 use turnbuckle_client::{ClientBuilder, Error, FormAnswer};
-use turnbuckle_session::{
-    ConversationLimits, EraKind, Frame, Joined, MemoryTransport, Transport, pair,
-};
+use turnbuckle_session::{ConversationLimits, Frame, Joined, MemoryTransport, Transport, pair};
+use turnbuckle_wire::revision::EraKind;
 
 /// The least that a clock tells apart.
 const TICK: Duration = Duration::from_millis(1);

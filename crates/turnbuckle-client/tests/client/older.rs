@@ -7,8 +7,9 @@ use turnbuckle_client::{Client, Era, Error};
 use turnbuckle_server::Server;
 use turnbuckle_session::{
     Carrying, Connector, Dispatch, Frame, Inbox, Joined, Limits, Link, LinkError, LinkKind,
-    Opening, Parcel, Revision, Settling, Signal, TransportContext, pair, serve,
+    Opening, Parcel, Settling, Signal, TransportContext, pair, serve,
 };
+use turnbuckle_wire::revision::Revision;
 
 /// An address where every request is refused in the protocol's own words, without its id.
 struct Refuses {

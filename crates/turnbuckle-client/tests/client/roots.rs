@@ -9,10 +9,11 @@ use tokio::sync::mpsc;
 use turnbuckle_client::{Client, Era, Roots};
 use turnbuckle_server::Server;
 use turnbuckle_session::{
-    Connector, Dispatch, Inbox, Limits, Link, LinkKind, Opening, Pump, Revision, Signal,
-    TransportContext, pair, serve,
+    Connector, Dispatch, Inbox, Limits, Link, LinkKind, Opening, Pump, Signal, TransportContext,
+    pair, serve,
 };
 use turnbuckle_types::{RequestParams, Root};
+use turnbuckle_wire::revision::Revision;
 
 /// Serves each connection anew; `stop` ends the one that there is.
 struct Reopened {

@@ -7,8 +7,8 @@ use crate::by_hand::{Answer, Desk, builder, legacy, modern, served, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, Era, Error};
 use turnbuckle_server::{Args, Context, Server, Structured, Tool};
-use turnbuckle_session::Revision;
 use turnbuckle_types::CallToolResult;
+use turnbuckle_wire::revision::Revision;
 
 fn schema() -> Value {
     json!({"type": "object", "properties": {"celsius": {"type": "number"}},

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
-use turnbuckle_session::{EraKind, Features, Inbox, LinkError, ParcelKind, Signal};
+use turnbuckle_session::{Inbox, LinkError, ParcelKind, Signal};
 use turnbuckle_wire::era::headers::{LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID};
+use turnbuckle_wire::revision::{EraKind, Features};
 
 use super::answer::{Media, refusal};
 use super::http::AnswerBody;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use turnbuckle_session::{Carrying, EraKind, Features, Link, LinkKind, Parcel, Settling};
+use turnbuckle_session::{Carrying, Link, LinkKind, Parcel, Settling};
+use turnbuckle_wire::revision::{EraKind, Features};
 
 use super::core::Core;
 use super::{exchange, standalone};

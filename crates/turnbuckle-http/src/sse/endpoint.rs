@@ -7,10 +7,9 @@ use http::header::{self, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
-use turnbuckle_session::{
-    Account, Dispatch, Exchange, Limits, Params, Signal, TransportContext, serve_on,
-};
+use turnbuckle_session::{Account, Dispatch, Exchange, Limits, Signal, TransportContext, serve_on};
 use turnbuckle_types::Principal;
+use turnbuckle_wire::era::Params;
 use turnbuckle_wire::rpc::{self, Refusal, RefusalKind};
 
 use super::connections::{Connections, NoConnection};

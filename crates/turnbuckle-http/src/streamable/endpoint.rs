@@ -10,8 +10,9 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use http_body::Body;
-use turnbuckle_session::{Account, Answer, Delivery, Exchange, Params, Signal, TransportContext};
+use turnbuckle_session::{Account, Answer, Delivery, Exchange, Signal, TransportContext};
 use turnbuckle_types::ErrorKind;
+use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::{Header, Mark, Opening, of_opening};
 use turnbuckle_wire::rpc::{self, Message, Refusal};
 

@@ -7,10 +7,12 @@ use std::task::{Context, Waker};
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
-use turnbuckle_session::{Delivery, Features, Method, Params, Received, Revision, Route, Session};
+use turnbuckle_session::{Delivery, Received, Route, Session};
 use turnbuckle_types::Principal;
 use turnbuckle_wire::era::Mark;
+use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::HeaderValues;
+use turnbuckle_wire::revision::{Features, Method, Revision};
 use turnbuckle_wire::rpc::Message;
 
 use super::Events;

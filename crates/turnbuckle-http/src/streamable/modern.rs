@@ -5,9 +5,11 @@
 use std::task::Context;
 
 use http::HeaderMap;
-use turnbuckle_session::{Answer, Method, Opened, Params, Revision};
+use turnbuckle_session::{Answer, Opened};
 use turnbuckle_types::{Error, Principal, RawJson, RequestId};
+use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::{check, check_params};
+use turnbuckle_wire::revision::{Method, Revision};
 use turnbuckle_wire::rpc;
 
 use super::endpoint::{Endpoint, Posted, modern_answer};

@@ -16,10 +16,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use turnbuckle_session::{
-    Connector, Frame, Inbox, Link, LinkError, LinkKind, Parcel, ParcelKind, Revision,
-};
+use turnbuckle_session::{Connector, Frame, Inbox, Link, LinkError, LinkKind, Parcel, ParcelKind};
 use turnbuckle_types::RequestId;
+use turnbuckle_wire::revision::Revision;
 
 /// Keeps what comes, and knows which requests are not answered yet.
 #[derive(Default)]

@@ -1,5 +1,5 @@
-use turnbuckle_session::Body;
 use turnbuckle_types::{ListToolsResult, Schema, Tool};
+use turnbuckle_wire::era::Body;
 
 use super::*;
 

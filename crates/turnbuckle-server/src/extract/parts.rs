@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
-use turnbuckle_session::{HttpHead, Revision};
+use turnbuckle_session::HttpHead;
 use turnbuckle_types::{ClientCapabilities, Implementation, LogLevel, Meta, Number, Principal};
+use turnbuckle_wire::revision::Revision;
 
 use super::{Extract, Incoming, Needs};
 use crate::context::Context;

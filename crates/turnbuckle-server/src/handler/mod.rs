@@ -6,8 +6,9 @@ mod typed;
 
 use std::future::Ready;
 
-use turnbuckle_session::{Method, Reply};
 use turnbuckle_types::{CallToolResult, Error};
+use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::revision::Method;
 
 use crate::extract::{Extract, Incoming, Needs};
 use crate::failure::{self, Failure, Result};

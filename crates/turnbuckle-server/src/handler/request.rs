@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use turnbuckle_session::{Handling, Method};
+use turnbuckle_session::Handling;
 use turnbuckle_types::RawJson;
+use turnbuckle_wire::revision::Method;
 
 use super::{Callable, Kind};
 use crate::completion::Typing;

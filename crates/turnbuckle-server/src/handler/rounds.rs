@@ -5,8 +5,10 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{self, Poll};
 
-use turnbuckle_session::{Handling, Method, Projected, Reply, caught};
+use turnbuckle_session::{Handling, caught};
 use turnbuckle_types::{CallToolResult, ElicitParams, Error, ErrorKind, RawJson};
+use turnbuckle_wire::era::{Projected, Reply};
+use turnbuckle_wire::revision::Method;
 
 use crate::context::Context;
 use crate::failure::{Failure, Kind, Result};

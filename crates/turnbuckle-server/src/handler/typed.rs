@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use turnbuckle_session::{Handling, caught, mirrored_name, run_blocking};
+use turnbuckle_session::{Handling, caught, run_blocking};
 use turnbuckle_types::{Error, RawJson};
+use turnbuckle_wire::era::headers::mirrored_name;
 
 use super::request::{Kept, Request};
 use super::rounds::{Again, Run, Terms, admitted, handling, panicked};

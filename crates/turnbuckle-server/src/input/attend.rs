@@ -8,7 +8,7 @@ use std::task::{self, Poll, Wake, Waker};
 use std::time::Duration;
 
 use tokio::time::Sleep;
-use turnbuckle_session::Reply;
+use turnbuckle_wire::era::Reply;
 
 use super::journal::{Journal, NOT_ASKED_AGAIN, Standing};
 use super::{NeedsInput, Round};

@@ -7,10 +7,11 @@
 use std::pin::Pin;
 use std::task::Poll;
 
-use turnbuckle_session::{Context as Call, Peer, PeerError, Project};
+use turnbuckle_session::{Context as Call, Peer, PeerError};
 use turnbuckle_types::{
     ElicitParams, Error, InputRequest, InputRequests, Json, Map, RequestParams,
 };
+use turnbuckle_wire::era::Project;
 
 use super::rounds::check;
 use super::{NoRandomness, random_id};

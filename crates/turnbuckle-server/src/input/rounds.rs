@@ -6,12 +6,14 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use turnbuckle_session::{Context as Call, Features, Method, Params, mirrored_name};
+use turnbuckle_session::Context as Call;
 use turnbuckle_types::{
     ClientCapabilities, ElicitParams, ElicitationCapability, Error, IncludeContext, InputRequest,
     InputRequests, InputRequired, Json, Map, RawJson, RootsCapability, SamplingCapability,
     Settings, check_tool_use_pairing,
 };
+use turnbuckle_wire::era::{Params, headers::mirrored_name};
+use turnbuckle_wire::revision::{Features, Method};
 
 use super::canonical;
 use super::journal::{Journal, KeptJournal};
@@ -319,7 +321,7 @@ fn check_declared(needed: &ClientCapabilities, call: &Call) -> Result<(), Error>
     let Some(missing) = call.client_capabilities().missing(needed) else {
         return Ok(());
     };
-    let names = turnbuckle_session::json::to_vec(&missing)
+    let names = turnbuckle_wire::json::to_vec(&missing)
         .ok()
         .and_then(|json| String::from_utf8(json).ok())
         .unwrap_or_default();

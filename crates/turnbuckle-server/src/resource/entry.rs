@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use turnbuckle_session::{Handling, Method, Reply};
+use turnbuckle_session::Handling;
 use turnbuckle_types::{CacheScope, Number, ReadResourceResult};
+use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::revision::Method;
 
 use super::{Reading, Resource, ResourceOutput, Said};
 use crate::access::Access;

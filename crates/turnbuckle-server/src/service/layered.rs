@@ -3,7 +3,8 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use turnbuckle_session::{Handling, Reply};
+use turnbuckle_session::Handling;
+use turnbuckle_wire::era::Reply;
 
 use super::{Answer, AroundCalls, Call, ItemKind};
 use crate::failure::Failure;

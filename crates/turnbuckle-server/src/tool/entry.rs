@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use turnbuckle_schema::{Profile, SchemaFault};
-use turnbuckle_session::{Handling, ParamHeader, Reply, param_headers};
+use turnbuckle_session::Handling;
 use turnbuckle_types::{RawJson, Schema, Tool};
+use turnbuckle_wire::era::{ParamHeader, Reply, param_headers};
 
 use super::Draft;
 use crate::access::Access;

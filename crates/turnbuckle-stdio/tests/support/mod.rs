@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_session::{
-    Call, Context, Dispatch, Encoded, Handling, Identity, Method, ParamHeader, Reply,
-};
+use turnbuckle_session::{Call, Context, Dispatch, Handling, Identity};
 use turnbuckle_types::{
     CallToolResult, Error, ErrorKind, Implementation, ListCapability, Principal, RawJson,
     ServerCapabilities,
 };
+use turnbuckle_wire::era::{Encoded, ParamHeader, Reply};
+use turnbuckle_wire::revision::Method;
 
 /// Answers `tools/call`: `echo` says its arguments, the others do what they are called.
 pub(crate) struct Small(Identity);

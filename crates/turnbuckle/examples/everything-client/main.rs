@@ -16,8 +16,8 @@ use std::process::ExitCode;
 
 use turnbuckle::client::Era;
 use turnbuckle::http::HttpConnector;
-use turnbuckle::session::{EraKind, Revision};
 use turnbuckle::{Client, ClientBuilder};
+use turnbuckle::{EraKind, Revision};
 
 #[tokio::main]
 async fn main() -> ExitCode {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use turnbuckle_client::{Client, ClientBuilder, Consent, Era, FormAnswer, Roots};
 use turnbuckle_server::{Result, Server};
-use turnbuckle_session::Revision;
 use turnbuckle_types::{FieldValue, Json, Map, Principal, Root};
+use turnbuckle_wire::revision::Revision;
 
 use super::TestClient;
 use super::client::Hosted;

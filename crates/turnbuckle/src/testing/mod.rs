@@ -30,7 +30,7 @@ mod script;
 mod surface;
 
 use turnbuckle_server::{Result, Server, ServerBuilder};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 pub use builder::Builder;
 pub use client::TestClient;

@@ -65,7 +65,7 @@ fn fault(client: TestClient) -> String {
 }
 
 /// Revisions in which a server can ask by forms.
-fn with_forms() -> impl Iterator<Item = turnbuckle::session::Revision> {
+fn with_forms() -> impl Iterator<Item = turnbuckle::Revision> {
     testing::revisions().filter(|revision| revision.features().elicitation)
 }
 

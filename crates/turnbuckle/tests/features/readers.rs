@@ -1,6 +1,6 @@
 //! What the readers of each revision get.
 
-use turnbuckle::session::Revision;
+use turnbuckle::Revision;
 
 /// A client's view of one revision.
 #[derive(Debug)]

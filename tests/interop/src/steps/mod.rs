@@ -10,7 +10,7 @@ mod resources;
 
 use std::pin::Pin;
 
-use turnbuckle::session::Features;
+use turnbuckle::Features;
 
 use crate::Problem;
 use crate::scene::Scene;

@@ -15,7 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::Value;
 use turnbuckle_client::{Client, ClientBuilder, Era, Error};
 use turnbuckle_server::Server;
-use turnbuckle_session::{Connector, Revision};
+use turnbuckle_session::Connector;
+use turnbuckle_wire::revision::Revision;
 
 use crate::harness::Case;
 use crate::peer::Peer;

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use turnbuckle_session::{Method, Revision};
+
+use turnbuckle_wire::revision::{Method, Revision};
 
 use crate::oracle::{Oracle, Sender};
 use crate::wires::seed;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use turnbuckle_session::{
-    Carrying, Connector, Features, Frame, Inbox, Link, LinkError, LinkKind, Opening, Parcel,
-    Settling,
+    Carrying, Connector, Frame, Inbox, Link, LinkError, LinkKind, Opening, Parcel, Settling,
 };
 use turnbuckle_types::RequestId;
+use turnbuckle_wire::revision::Features;
 
 use super::Tap;
 use crate::oracle::Sender;

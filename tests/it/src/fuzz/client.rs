@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 use turnbuckle_client::Client;
-use turnbuckle_session::{Joined, Revision, pair};
+use turnbuckle_session::{Joined, pair};
+use turnbuckle_wire::revision::Revision;
 
 use super::converse::runtime;
 use super::hostile::Hostile;

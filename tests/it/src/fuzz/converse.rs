@@ -7,9 +7,8 @@ use std::task::Poll;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use turnbuckle_server::Server;
-use turnbuckle_session::{
-    Closed, Frame, Limits, Revision, Signal, Transport, TransportContext, pair, serve,
-};
+use turnbuckle_session::{Closed, Frame, Limits, Signal, Transport, TransportContext, pair, serve};
+use turnbuckle_wire::revision::Revision;
 
 use super::server::server;
 

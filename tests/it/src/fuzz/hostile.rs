@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use turnbuckle_session::{EraKind, Frame, MemoryTransport, Revision, Transport};
+use turnbuckle_session::{Frame, MemoryTransport, Transport};
+use turnbuckle_wire::revision::{EraKind, Revision};
 use turnbuckle_wire::rpc::RequestId;
 
 use super::members::Members;

@@ -14,8 +14,8 @@ use http_body_util::Full;
 use serde::de::IgnoredAny;
 use tokio::time::timeout;
 use turnbuckle_http::{Config, HttpSse, ResponseBody, StreamableHttp};
-use turnbuckle_session::Revision;
 use turnbuckle_wire::era::headers::{METHOD, PROTOCOL_VERSION, SESSION_ID};
+use turnbuckle_wire::revision::Revision;
 
 use super::converse::{request, runtime};
 use super::server::server;

@@ -8,10 +8,11 @@ use tokio::time::{sleep, timeout};
 use turnbuckle_client::{
     Client, ClientBuilder, Consent, Era, Error, Form, Interest, Question, Roots, UrlRequest,
 };
-use turnbuckle_session::{Connector, Revision};
+use turnbuckle_session::Connector;
 use turnbuckle_types::{
     CreateMessageParams, CreateMessageResult, LogLevel, MessageRole, PromptReference, Root,
 };
+use turnbuckle_wire::revision::Revision;
 
 /// How long a model or a visit takes, at most.
 const THINKING: Duration = Duration::from_secs(5);

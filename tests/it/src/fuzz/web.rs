@@ -15,7 +15,8 @@ use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 use tower_service::Service;
 use turnbuckle_http::{HttpClientOptions, HttpConnector, HttpFailure, RequestBody, SseConnector};
-use turnbuckle_session::{Connector, Revision};
+use turnbuckle_session::Connector;
+use turnbuckle_wire::revision::Revision;
 
 use super::converse::runtime;
 use super::http::requests;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use turnbuckle_session::{EraKind, Revision};
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 /// How the messages of a test travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use turnbuckle_server::Server;
-use turnbuckle_session::{Closed, Revision, Signal};
+use turnbuckle_session::{Closed, Signal};
+use turnbuckle_wire::revision::Revision;
 
 use super::journal::Journal;
 use super::link::Link;

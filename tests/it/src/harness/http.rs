@@ -14,9 +14,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use turnbuckle_http::{Config, ResponseBody, StreamableHttp};
 use turnbuckle_server::Server;
-use turnbuckle_session::{EraKind, Revision, Signal};
+use turnbuckle_session::Signal;
 use turnbuckle_types::Principal;
 use turnbuckle_wire::era::headers;
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 use super::ClientOptions;
 use crate::wires::BodyInPieces;

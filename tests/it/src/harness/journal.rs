@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use turnbuckle_session::{EraKind, Method, Revision};
+
+use turnbuckle_wire::revision::{EraKind, Method, Revision};
 
 use super::Case;
 use crate::oracle::{Oracle, Sender};

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 pub use lines::Lines;
 pub use process::{children, open_files, shell};

@@ -1,7 +1,8 @@
 //! What a sound server does.
 
 use serde_json::{Value, json};
-use turnbuckle_session::{EraKind, Revision};
+
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 use super::{Heard, Step};
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::time::Sleep;
 use tower_service::Service;
 use turnbuckle_http::{HttpConnector, HttpFailure, RequestBody};
-use turnbuckle_session::EraKind;
+use turnbuckle_wire::revision::EraKind;
 
 use super::{Heard, Peer, Step};
 use crate::wires::BodyInPieces;

@@ -9,7 +9,8 @@ use serde_json::json;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, Error};
 use turnbuckle_it::peer::Step;
-use turnbuckle_session::{Late, LinkError, Revision};
+use turnbuckle_session::{Late, LinkError};
+use turnbuckle_wire::revision::Revision;
 
 use super::{Clock, FAULTY, LEGACY, WAYS, Way, alone, fault, faulty, is_silence, text_of};
 

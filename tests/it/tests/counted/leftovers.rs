@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::json;
 use turnbuckle_client::{Client, Era};
 use turnbuckle_it::peer::{Heard, Peer, Step, open_files};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use super::{Clock, LEGACY, WAYS, Way, alone, tasks};
 

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout};
 use turnbuckle_client::{Client, Era, Error};
 use turnbuckle_http::HttpConnector;
 use turnbuckle_it::peer::open_files;
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use super::{Clock, alone, is_broken, text_of};
 

@@ -14,10 +14,10 @@ use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
     Ask, AskError, Failure, Handler, Prompt, Resource, Server, ServerBuilder, Tool, ToolOutput,
 };
-use turnbuckle_session::Revision;
 use turnbuckle_types::{
     CreateMessageParams, ElicitFormParams, ElicitationSchema, SamplingMessage, StringSchema,
 };
+use turnbuckle_wire::revision::Revision;
 
 use crate::support::{Question, able, code, connect_able, converse, result, text, told};
 

@@ -10,8 +10,9 @@ use turnbuckle_client::{
 use turnbuckle_it::coupled::{Coupled, connect_to};
 use turnbuckle_it::harness::Case;
 use turnbuckle_it::peer::{Heard, Peer, Step};
-use turnbuckle_session::{EraKind, Revision};
+
 use turnbuckle_types::{CreateMessageParams, CreateMessageResult, Error, MessageRole, Root};
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 use crate::asking::{self, said};
 use crate::client_support::{plain, settle};

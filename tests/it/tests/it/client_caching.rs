@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use turnbuckle_client::{Client, Error};
 use turnbuckle_it::coupled::{Coupled, connect_to};
 use turnbuckle_it::peer::{Heard, Peer, Step};
-use turnbuckle_session::{EraKind, Revision};
+
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 use crate::client_support::{everything, plain};
 

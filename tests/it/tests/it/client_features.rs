@@ -9,8 +9,9 @@ use turnbuckle_client::{Error, Interest};
 use turnbuckle_it::coupled::{Coupled, connect_to};
 use turnbuckle_it::harness::{Bind, Case};
 use turnbuckle_it::peer::{Peer, Step};
-use turnbuckle_session::{Change, Late, Revision};
+use turnbuckle_session::{Change, Late};
 use turnbuckle_types::{CallToolResult, LogLevel, PromptReference};
+use turnbuckle_wire::revision::Revision;
 
 use crate::client_support::{Add, Sum, everything, plain, settle};
 

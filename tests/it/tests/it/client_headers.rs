@@ -13,7 +13,7 @@ use turnbuckle_it::coupled::{Coupled, connect_over_http};
 use turnbuckle_it::harness::{Bind, Case};
 use turnbuckle_it::peer::{Peer, Step};
 use turnbuckle_server::{Context, Prompt, RawArguments, Server, Tool};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use crate::client_support::plain;
 use crate::support::schema;

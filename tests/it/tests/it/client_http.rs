@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use turnbuckle_it::coupled::{Coupled, Post, connect_over_http};
 use turnbuckle_it::harness::{Bind, Case};
 use turnbuckle_it::peer::{Peer, Step};
-use turnbuckle_session::{EraKind, Revision};
+
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 use crate::client_support::{everything, plain, settle};
 

@@ -8,7 +8,8 @@ use turnbuckle_client::{Era, Error};
 use turnbuckle_it::coupled::{Coupled, connect_to};
 use turnbuckle_it::harness::Case;
 use turnbuckle_it::peer::{Peer, Step};
-use turnbuckle_session::{EraKind, Revision};
+
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 use crate::client_support::{everything, plain, settle};
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use turnbuckle_client::{Form, FormAnswer, Question};
 use turnbuckle_it::coupled::connect_to;
 use turnbuckle_it::peer::{Heard, Peer};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use crate::client_support::plain;
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use turnbuckle_client::{Client, Era};
 use turnbuckle_it::oracle::{Oracle, Sender};
 use turnbuckle_it::peer::{Peer, shell};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use crate::client_support::plain;
 

@@ -8,11 +8,11 @@ use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
     Announcer, Context, Failure, NeedsInput, Prompt, Reading, Resource, Server, Tool,
 };
-use turnbuckle_session::Features;
 use turnbuckle_types::{
     ElicitAction, ElicitFormParams, ElicitUrlParams, ElicitationSchema, Error, FieldValue,
     NumberSchema, SingleSelectSchema, StringSchema,
 };
+use turnbuckle_wire::revision::Features;
 
 use crate::asking::{self, form, good_answer, requests, said, url};
 use crate::support::{

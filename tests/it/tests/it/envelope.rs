@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_session::{Method, Party};
+
+use turnbuckle_wire::revision::{Method, Party};
 
 use crate::servers::{echo, echo_builder, everything, params_of};
 

@@ -11,8 +11,9 @@ use turnbuckle_http::Config;
 use turnbuckle_it::harness::Case;
 use turnbuckle_it::web::{Web, sessions};
 use turnbuckle_server::{Args, Context, Failure, Server, ServerBuilder, Tool};
-use turnbuckle_session::{Method, Party, Revision};
+
 use turnbuckle_types::{CreateMessageParams, LogLevel, Number, SamplingMessage};
+use turnbuckle_wire::revision::{Method, Party, Revision};
 
 use crate::servers::{echo, echo_builder, everything, params_of};
 use crate::support::{code, principal};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 use turnbuckle_http::Config;
 use turnbuckle_it::web::{Web, sessions};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use crate::http::busy;
 use crate::http_legacy::{A_WHILE, call, messages};

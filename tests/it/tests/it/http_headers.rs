@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use turnbuckle_it::harness::modern_meta;
 use turnbuckle_it::web::{Ask, Web};
 use turnbuckle_server::{Context, RawArguments, Server, Tool};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use crate::http::busy;
 use crate::servers::echo_builder;

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 use turnbuckle_http::Config;
 use turnbuckle_it::web::{Event, Session, Web, sessions};
 use turnbuckle_server::{Context, Tool};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use crate::http::{busy, busy_builder, step_of};
 use crate::servers::echo;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 use turnbuckle_http::Config;
 use turnbuckle_it::web::{Event, Session, Web, sessions};
-use turnbuckle_session::{Limits, Rate, Revision};
+use turnbuckle_session::{Limits, Rate};
+use turnbuckle_wire::revision::Revision;
 
 use crate::http::{busy, step_of};
 use crate::servers::everything;

@@ -13,7 +13,8 @@ use tokio::time::{Instant, timeout};
 use turnbuckle_http::{Config, HttpServer};
 use turnbuckle_it::harness::modern_meta;
 use turnbuckle_server::{Context, Server, Tool};
-use turnbuckle_session::{Revision, Signal};
+use turnbuckle_session::Signal;
+use turnbuckle_wire::revision::Revision;
 
 use crate::servers::{echo, echo_builder};
 

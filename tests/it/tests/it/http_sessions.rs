@@ -11,7 +11,8 @@ use tokio::time::{Instant, timeout};
 use turnbuckle_http::Config;
 use turnbuckle_it::web::{Web, sessions};
 use turnbuckle_server::{Context, Server, Tool};
-use turnbuckle_session::{Limits, Revision};
+use turnbuckle_session::Limits;
+use turnbuckle_wire::revision::Revision;
 
 use crate::http::busy;
 use crate::servers::{echo, echo_builder};

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::timeout;
 use turnbuckle_http::Config;
 use turnbuckle_it::web::{Ask, Web, sessions};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use crate::http::{busy, step_of};
 use crate::http_sessions::holding;

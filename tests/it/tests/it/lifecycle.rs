@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Context, Prompt, Server, Structured, Tool};
-use turnbuckle_session::{Closed, Revision};
+use turnbuckle_session::Closed;
 use turnbuckle_types::{ContentBlock, Icon, LogLevel};
+use turnbuckle_wire::revision::Revision;
 
 use crate::servers::{echo, echo_builder};
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use turnbuckle_server::{Args, Context, Prompt, Resource, Server, ServerBuilder, Tool};
-use turnbuckle_session::Method;
+use turnbuckle_wire::revision::Method;
 
 /// A text.
 #[derive(Deserialize, JsonSchema)]

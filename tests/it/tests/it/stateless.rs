@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{Context, Failure, Key, KeyRing, Prompt, Server, ServerBuilder, Tool};
-use turnbuckle_session::Revision;
 use turnbuckle_types::LogLevel;
+use turnbuckle_wire::revision::Revision;
 
 use crate::asking::{self, form, good_answer, requests, said};
 use crate::support::{able, call, code, connect_able, result, retry, taking, text};

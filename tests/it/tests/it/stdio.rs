@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, split};
 use turnbuckle_it::harness::{Bind, Case, Client};
 use turnbuckle_server::{Context, Failure, Prompt, Reading, Resource, Server, Tool};
-use turnbuckle_session::{Closed, Revision};
+use turnbuckle_session::Closed;
 use turnbuckle_stdio::{StdioOptions, serve_stream};
+use turnbuckle_wire::revision::Revision;
 
 use crate::servers::{echo, echo_builder};
 use crate::support::{code, text};

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{RawArguments, Server, Tool};
-use turnbuckle_session::Revision;
 use turnbuckle_types::{Principal, Schema};
+use turnbuckle_wire::revision::Revision;
 
 /// The result of an answer.
 #[track_caller]

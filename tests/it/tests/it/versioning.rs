@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions, modern_meta};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use crate::servers::echo;
 

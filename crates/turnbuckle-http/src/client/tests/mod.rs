@@ -19,9 +19,10 @@ use http::{HeaderMap, Method, Request, Response};
 use http_body::{Body, Frame as Part};
 use tokio::time::{Instant, Sleep};
 use tower_service::Service;
-use turnbuckle_session::{Connector, Frame, Inbox, Link, LinkError, Parcel, ParcelKind, Revision};
+use turnbuckle_session::{Connector, Frame, Inbox, Link, LinkError, Parcel, ParcelKind};
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::era::Params;
+use turnbuckle_wire::revision::Revision;
 use turnbuckle_wire::rpc::{self, Message};
 
 use super::http::{HttpFailure, RequestBody};

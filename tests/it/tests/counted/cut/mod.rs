@@ -10,8 +10,9 @@ use tokio::time::timeout;
 use turnbuckle_client::{Client, Era, Error, Reconnects};
 use turnbuckle_it::peer::open_files;
 use turnbuckle_it::wires::{Script, Toward, Wires};
-use turnbuckle_session::{Connector, Patience, Revision};
+use turnbuckle_session::{Connector, Patience};
 use turnbuckle_stdio::ShutdownTimes;
+use turnbuckle_wire::revision::Revision;
 
 use super::{Clock, alone, leaves_nothing, tasks};
 use process::{Cut, ENDS, End, STATUS, server};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use turnbuckle_http::Config;
 use turnbuckle_it::web::{Ask, Web};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use super::refused_by;
 use crate::http::busy;

@@ -6,7 +6,8 @@ use serde_json::json;
 use turnbuckle_http::Config;
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_it::web::Web;
-use turnbuckle_session::{Limits, Method, Rate, Revision};
+use turnbuckle_session::{Limits, Rate};
+use turnbuckle_wire::revision::{Method, Revision};
 
 use super::{echoing, refused_by};
 use crate::servers::{echo, everything, params_of};

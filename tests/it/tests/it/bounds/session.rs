@@ -40,7 +40,7 @@ async fn so_many_requests_are_in_flight() {
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_holds_so_many_messages() {
-    use turnbuckle_session::Revision;
+    use turnbuckle_wire::revision::Revision;
     let batching = Revision::ALL
         .into_iter()
         .filter(|revision| revision.features().batching);

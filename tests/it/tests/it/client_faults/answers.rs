@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, Error};
 use turnbuckle_it::peer::{Heard, Step};
-use turnbuckle_session::{ConversationLimits, Revision};
+use turnbuckle_session::ConversationLimits;
+use turnbuckle_wire::revision::Revision;
 
 use super::{
     FAULTY, WAYS, Way, fault, faulty, id_as_text, is_broken, is_silence, is_violation, text_of,

@@ -9,7 +9,8 @@ use std::time::Duration;
 use serde_json::Value;
 use turnbuckle_client::{Client, Era, Error};
 use turnbuckle_it::peer::{Peer, Step};
-use turnbuckle_session::{EraKind, Revision};
+
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 use super::{FAULTY, LEGACY, WAYS, Way, faulty, is_silence, text_of};
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, Error, FormAnswer};
 use turnbuckle_it::peer::Peer;
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use super::{FAULTY, LEGACY, WAYS, Way, fault, faulty};
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use turnbuckle_client::Error;
 use turnbuckle_it::peer::{Heard, Step};
-use turnbuckle_session::{LinkError, Revision};
+use turnbuckle_session::LinkError;
+use turnbuckle_wire::revision::Revision;
 
 use super::{FAULTY, LEGACY, Way, fault, faulty, is_broken, text_of};
 

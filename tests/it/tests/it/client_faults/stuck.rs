@@ -8,7 +8,8 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, Error, Reconnects};
 use turnbuckle_it::peer::{Peer, Step};
-use turnbuckle_session::{Late, Revision};
+use turnbuckle_session::Late;
+use turnbuckle_wire::revision::Revision;
 
 use super::{FAULTY, LEGACY, Way, faulty, is_silence, text_of};
 use crate::traced::Traced;

@@ -129,8 +129,11 @@ async fn one_that_holds_its_thread_in_place_is_warned_about_once() {
         .tool(Tool::builder("blocking").blocking(sleep(120)))
         .build()
         .unwrap();
-    let mut client =
-        Client::connect(Case::pipe(turnbuckle_session::Revision::NEWEST), &server).await;
+    let mut client = Client::connect(
+        Case::pipe(turnbuckle_wire::revision::Revision::NEWEST),
+        &server,
+    )
+    .await;
     for name in ["slow", "quick", "slow", "blocking"] {
         let answer = call(&mut client, name, json!({})).await;
         assert!(answer.get("result").is_some(), "{answer:#}");

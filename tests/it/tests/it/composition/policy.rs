@@ -187,7 +187,7 @@ async fn too_many_waiting_calls_are_refused_and_cancelled_ones_leave_the_queue()
     let mut limits = Limits::default();
     limits.in_flight = 5000;
     let options = ClientOptions::new().limits(limits);
-    let case = Case::pipe(turnbuckle_session::Revision::NEWEST);
+    let case = Case::pipe(turnbuckle_wire::revision::Revision::NEWEST);
     let mut client = Client::connect_with(case, &server, options.clone()).await;
     let params = json!({"name": "t", "arguments": {}});
     let mut ids = Vec::new();
@@ -216,7 +216,7 @@ async fn how_many_may_wait_is_settable() {
         .tool(busy.tool("t").max_concurrent(1))
         .build()
         .unwrap();
-    let case = Case::pipe(turnbuckle_session::Revision::NEWEST);
+    let case = Case::pipe(turnbuckle_wire::revision::Revision::NEWEST);
     let mut client = Client::connect(case, &server).await;
     let params = json!({"name": "t", "arguments": {}});
     let mut ids = Vec::new();

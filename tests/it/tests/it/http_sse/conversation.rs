@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use turnbuckle_http::Config;
 use turnbuckle_it::harness::modern_meta;
 use turnbuckle_it::web::Web;
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use super::{Line, legacy};
 use crate::asking;

@@ -10,7 +10,8 @@ use tokio::time::{Instant, timeout};
 use turnbuckle_http::Config;
 use turnbuckle_it::web::Web;
 use turnbuckle_server::{Context, Server, Tool};
-use turnbuckle_session::{Revision, Signal};
+use turnbuckle_session::Signal;
+use turnbuckle_wire::revision::Revision;
 
 use super::Line;
 use crate::servers::{echo, echo_builder};

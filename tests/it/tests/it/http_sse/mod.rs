@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use turnbuckle_http::Config;
 use turnbuckle_it::web::{Ask, Events, Web};
 use turnbuckle_server::Server;
-use turnbuckle_session::{EraKind, Revision};
+
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 /// The revisions that open with a handshake.
 fn legacy() -> impl Iterator<Item = Revision> {

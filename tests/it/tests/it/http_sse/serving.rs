@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use turnbuckle_http::{Config, HttpServer};
 use turnbuckle_it::harness::modern_meta;
 use turnbuckle_server::{Context, Tool};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 use crate::servers::{echo, echo_builder};
 

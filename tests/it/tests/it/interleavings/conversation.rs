@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use turnbuckle_session::{
     Ask, AskError, Call, Carrying, Connector, Conversation, ConversationLimits, Frame, Handling,
-    Host, Inbox, Link, LinkError, LinkKind, Notice, Opening, Parcel, Patience, RawResult, Reply,
-    Revision, ServerRequest, Settling, Signal, Speaks,
+    Host, Inbox, Link, LinkError, LinkKind, Notice, Opening, Parcel, Patience, RawResult,
+    ServerRequest, Settling, Signal, Speaks,
 };
 use turnbuckle_types::{EmptyResult, RequestId, RequestParams};
+use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::revision::Revision;
 
 use super::{Pause, on_one_thread, paced, pass};
 

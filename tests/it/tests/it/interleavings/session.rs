@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_session::{
-    Call, Closed, Context, Dispatch, Frame, Handling, Identity, Limits, MemoryTransport,
-    ParamHeader, Reply, Revision, Signal, Transport, TransportContext, pair, serve,
+    Call, Closed, Context, Dispatch, Frame, Handling, Identity, Limits, MemoryTransport, Signal,
+    Transport, TransportContext, pair, serve,
 };
 use turnbuckle_types::{EmptyResult, Implementation, Principal, ServerCapabilities};
+use turnbuckle_wire::era::{ParamHeader, Reply};
+use turnbuckle_wire::revision::Revision;
 
 use super::model::{Event, Id, Kind, Model, Said};
 use super::{Pause, on_one_thread, paced, pass};

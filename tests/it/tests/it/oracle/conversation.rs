@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_it::oracle::Oracle;
 use turnbuckle_server::{Context, Prompt, Result, Roots, Server, Tool};
-use turnbuckle_session::{Method, Party};
+
 use turnbuckle_types::{
     CreateMessageParams, ElicitFormParams, ElicitationSchema, SamplingContent, SamplingMessage,
 };
+use turnbuckle_wire::revision::{Method, Party};
 
 use crate::servers::{echo_builder, everything, params_of};
 

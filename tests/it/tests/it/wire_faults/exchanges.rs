@@ -12,8 +12,9 @@ use turnbuckle_http::{Config, HttpConnector, HttpSse, SseConnector, StreamableHt
 use turnbuckle_it::harness::{Bind, Case};
 use turnbuckle_it::wires::{Passed, Script, Wires};
 use turnbuckle_server::{Context, Failure, NeedsInput, Server, Tool};
-use turnbuckle_session::{Connector, Revision};
+use turnbuckle_session::Connector;
 use turnbuckle_types::{CallToolResult, CreateMessageParams, CreateMessageResult, MessageRole};
+use turnbuckle_wire::revision::Revision;
 
 use crate::asking;
 

@@ -12,7 +12,7 @@ use turnbuckle_http::{Config, HttpConnector, StreamableHttp};
 use turnbuckle_it::web::sessions;
 use turnbuckle_it::wires::{Harm, Passed, Script, Toward, Wires};
 use turnbuckle_server::{Context, Server, Tool};
-use turnbuckle_session::Revision;
+use turnbuckle_wire::revision::Revision;
 
 /// Calls under way at a time, each on a stream of its own.
 const CALLS: usize = 4;

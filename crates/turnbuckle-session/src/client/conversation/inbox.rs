@@ -15,10 +15,10 @@ use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
 use turnbuckle_wire::rpc::{self, Message, RefusalKind};
 
 use super::{AskError, Conversation, RawResult, ServerRequest};
-use crate::driver;
-use crate::kernel::{Heard as Meant, Step};
-use crate::link::{Inbox, LinkError, LinkKind, ParcelKind};
-use crate::request::{answer, method_of};
+use crate::client::link::{Inbox, LinkError, LinkKind, ParcelKind};
+use crate::server::request::{answer, method_of};
+use crate::shared::driver;
+use crate::shared::kernel::{Heard as Meant, Step};
 use crate::{Call, Frame, Notice};
 
 /// What the link holds of a conversation: it does not keep it alive.

@@ -2,7 +2,7 @@
 
 use turnbuckle_types::Error;
 
-use crate::driver;
+use crate::shared::driver;
 
 /// Runs `work` on a thread for work that blocks. It begins at once, and goes on to its end even
 /// when nobody waits for it any more: how much of it runs is for the caller to bound.

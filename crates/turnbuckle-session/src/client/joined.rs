@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::link::{Connector, Inbox, Link, LinkError, LinkKind, Opening};
+use crate::client::link::{Connector, Inbox, Link, LinkError, LinkKind, Opening};
 use crate::{Pump, Transport};
 
 /// Connects over a transport that was opened before. It can be used once: when the connection has
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
     use crate::Frame;
-    use crate::link::{Parcel, ParcelKind};
+    use crate::client::link::{Parcel, ParcelKind};
 
     /// Takes everything and sends nothing.
     #[derive(Default)]

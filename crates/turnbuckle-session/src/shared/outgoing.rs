@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use crate::Transport;
-use crate::route::{Answer, Full, Route};
+use crate::shared::route::{Answer, Full, Route};
 
 /// What is to be sent by those who are not the driver.
 pub(crate) struct Outgoing {

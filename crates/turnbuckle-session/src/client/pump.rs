@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use crate::driver;
-use crate::link::{Carrying, Inbox, Link, LinkError, LinkKind, Parcel, Settling};
-use crate::outgoing::Outgoing;
-use crate::route::{Full, Route};
+use crate::client::link::{Carrying, Inbox, Link, LinkError, LinkKind, Parcel, Settling};
+use crate::shared::driver;
+use crate::shared::outgoing::Outgoing;
+use crate::shared::route::{Full, Route};
 use crate::{Signal, Transport};
 
 /// Frames that are taken before other tasks get their turn.

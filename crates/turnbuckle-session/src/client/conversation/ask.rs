@@ -14,9 +14,9 @@ use turnbuckle_wire::rpc;
 
 use super::awaited::{Awaited, Outcome};
 use super::{Conversation, Pending};
-use crate::context::Span;
-use crate::driver;
-use crate::link::{Carrying, LinkError, LinkKind, Parcel, ParcelKind};
+use crate::client::link::{Carrying, LinkError, LinkKind, Parcel, ParcelKind};
+use crate::server::context::Span;
+use crate::shared::driver;
 use crate::{About, Late, Patience, Speaks};
 
 /// Who hears how a request gets on.

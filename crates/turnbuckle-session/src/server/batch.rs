@@ -12,8 +12,8 @@ use turnbuckle_wire::era::Params;
 use turnbuckle_wire::revision::Method;
 use turnbuckle_wire::rpc::{self, Message, Refusal, RefusalKind};
 
-use crate::route::{Answer, Full, Route};
-use crate::session::Delivery;
+use crate::server::session::Delivery;
+use crate::shared::route::{Answer, Full, Route};
 use crate::{Received, Session};
 
 /// Collects the answers of a batch into one array, sent by the batch's own way back, unless that

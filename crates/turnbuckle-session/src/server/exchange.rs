@@ -8,14 +8,15 @@ use turnbuckle_wire::era::{ParamHeader, Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Method, Party, Revision};
 use turnbuckle_wire::rpc;
 
-use crate::context::{Sender, Way};
-use crate::driver::{self, Started};
-use crate::rate::Accounts;
-use crate::request::{Arrival, Home, context, method_of};
-use crate::underway::{End, Exchanged, Underway};
+use crate::server::context::{Sender, Way};
+use crate::server::handshake;
+use crate::server::request::{Arrival, Home, context, method_of};
+use crate::server::underway::{End, Exchanged, Underway};
+use crate::shared::driver::{self, Started};
+use crate::shared::rate::Accounts;
 use crate::{
     Account, Answer, Binding, Call, Delivery, Dispatch, LegacyState, Limits, Outbox, OutboxLimits,
-    Route, Session, handshake,
+    Route, Session,
 };
 
 /// Serves requests that each come in an exchange of their own.

@@ -9,7 +9,7 @@ use turnbuckle_wire::era::{Envelope, ParamHeader, Project};
 use turnbuckle_wire::json::Unwritable;
 use turnbuckle_wire::revision::{Features, Method, Party, Revision};
 
-use crate::link::Header;
+use crate::client::link::Header;
 
 /// The revision in which requests are made, and the envelope of those of the modern era.
 #[derive(Debug, Clone)]

@@ -28,9 +28,9 @@ use alarm::Alarm;
 use awaited::Awaited;
 use inbox::Door;
 
-use crate::driver;
-use crate::kernel::{Kernel, Unasked};
-use crate::link::{Link, LinkError, LinkKind, Parcel, ParcelKind};
+use crate::client::link::{Link, LinkError, LinkKind, Parcel, ParcelKind};
+use crate::shared::driver;
+use crate::shared::kernel::{Kernel, Unasked};
 use crate::{About, Connector, Rate, Signal, Speaks, setters};
 
 /// How much a server may have going at once, how fast it may ask, and how long that may take.

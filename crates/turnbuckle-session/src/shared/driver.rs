@@ -14,7 +14,7 @@ use turnbuckle_types::{Error, Principal, RequestParams};
 use turnbuckle_wire::era::{ParamHeader, Reply};
 use turnbuckle_wire::revision::Method;
 
-use crate::underway::Handler;
+use crate::server::underway::Handler;
 use crate::{
     Ask, AskError, Call, Context, Conversation, Dispatch, Handling, Host, Limits, LinkError,
     Notice, Patience, Peer, PeerError, Reaction, ServerRequest, Session, Signal, Speaks,

@@ -13,9 +13,9 @@ use std::collections::hash_map::Entry;
 use turnbuckle_types::{Error, ErrorKind, RequestId};
 use turnbuckle_wire::revision::{EraKind, Method};
 
-use crate::hash::QuickHash;
+use crate::shared::hash::QuickHash;
 
-use crate::rate::in_flight;
+use crate::shared::rate::in_flight;
 
 /// Room for requests that is kept while there are none.
 const KEPT: usize = 28;

@@ -9,9 +9,10 @@ use turnbuckle_wire::revision::Method;
 use turnbuckle_wire::rpc;
 
 use super::{Context, Sender, State};
-use crate::rate::Account;
-use crate::reports::{Reports, Taken};
-use crate::{Full, Route, Signal, driver};
+use crate::server::reports::{Reports, Taken};
+use crate::shared::driver;
+use crate::shared::rate::Account;
+use crate::{Full, Route, Signal};
 
 impl Context {
     /// Reports progress, if the client asked for it. Values that do not increase are not sent,

@@ -10,8 +10,8 @@ use turnbuckle_wire::era::{Params, Reply, write_reply};
 use turnbuckle_wire::revision::{Features, Method, Party};
 use turnbuckle_wire::rpc;
 
-use crate::context::{Sender, Span, State, Way};
-use crate::signal::LazySignal;
+use crate::server::context::{Sender, Span, State, Way};
+use crate::shared::signal::LazySignal;
 use crate::{Account, Answer, Binding, Context, Delivery, Dispatch};
 
 /// A request with the room it came into.

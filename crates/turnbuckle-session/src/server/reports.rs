@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use turnbuckle_types::ProgressParams;
 
 use crate::Rate;
-use crate::rate::Bucket;
+use crate::shared::rate::Bucket;
 
 /// The reports of one request. They are sent while the state is held, so that none overtakes a
 /// greater one, and none the answer.

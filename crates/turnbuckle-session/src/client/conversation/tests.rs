@@ -6,7 +6,7 @@ use turnbuckle_types::RequestParams;
 use turnbuckle_wire::revision::Revision;
 
 use super::*;
-use crate::link::{Carrying, Inbox, Opening, Settling};
+use crate::client::link::{Carrying, Inbox, Opening, Settling};
 use crate::{Call, Frame, Handling, Notice, Patience};
 
 /// A server that says nothing by itself, and keeps what it is told.

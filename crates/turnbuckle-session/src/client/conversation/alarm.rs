@@ -7,7 +7,8 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Conversation;
-use crate::{Signal, driver};
+use crate::Signal;
+use crate::shared::driver;
 
 /// Goes off when the first deadline may have passed. A request that ends before leaves it set.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-use crate::route::{Answer, Full, Route};
+use crate::shared::route::{Answer, Full, Route};
 
 /// How much an [`Outbox`] holds before senders have to wait.
 #[derive(Debug, Clone, Copy)]

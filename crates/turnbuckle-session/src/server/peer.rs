@@ -12,9 +12,9 @@ use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::{Method, Party};
 use turnbuckle_wire::rpc;
 
-use crate::context::send;
-use crate::kernel::{Kernel, Unasked};
-use crate::session::Waiting;
+use crate::server::context::send;
+use crate::server::session::Waiting;
+use crate::shared::kernel::{Kernel, Unasked};
 use crate::{Context, LegacyState, Route, Session, Signal};
 
 /// The other end of a legacy session.

@@ -16,10 +16,10 @@ use turnbuckle_wire::era::{Header, Opening, Params, of_opening};
 use turnbuckle_wire::revision::Revision;
 use turnbuckle_wire::rpc::{self, Message, Refusal, RefusalKind};
 
-use crate::outgoing::Outgoing;
-use crate::request::Home;
-use crate::route::{Answer, Route};
-use crate::session::Delivery;
+use crate::server::request::Home;
+use crate::server::session::Delivery;
+use crate::shared::outgoing::Outgoing;
+use crate::shared::route::{Answer, Route};
 use crate::{
     Account, Binding, Dispatch, Frame, Limits, Received, Session, Signal, Transport,
     TransportContext,

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Features;
 
-use crate::driver::{self, Running};
-use crate::rate::Run;
-use crate::request::Home;
+use crate::server::request::Home;
+use crate::shared::driver::{self, Running};
+use crate::shared::rate::Run;
 use crate::{Answer, Context, Session};
 
 /// How often a handler is polled before it gets a task of its own: one that waits for a single

@@ -13,9 +13,9 @@ use turnbuckle_wire::era::{Reply, params};
 use turnbuckle_wire::revision::{EraKind, Features};
 use turnbuckle_wire::rpc;
 
-use crate::rate::Account;
-use crate::reports::Reports;
-use crate::signal::LazySignal;
+use crate::server::reports::Reports;
+use crate::shared::rate::Account;
+use crate::shared::signal::LazySignal;
 use crate::{Binding, HttpHead, Outbox, Route, TransportContext};
 
 pub(crate) use says::send;

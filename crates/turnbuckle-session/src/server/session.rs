@@ -11,15 +11,16 @@ use turnbuckle_wire::era::{Params, Reply, write_refusal};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
 use turnbuckle_wire::rpc::{self, Message, Refusal, RefusalKind};
 
-use crate::context::{Sender, Way};
-use crate::driver::{self, Started};
-use crate::kernel::{Heard, Kernel, Step};
-use crate::request::{Arrival, Home, context, method_of};
-use crate::route::{Answer, Route};
-use crate::underway::{End, Underway};
+use crate::server::context::{Sender, Way};
+use crate::server::handshake;
+use crate::server::request::{Arrival, Home, context, method_of};
+use crate::server::underway::{End, Underway};
+use crate::shared::driver::{self, Started};
+use crate::shared::kernel::{Heard, Kernel, Step};
+use crate::shared::route::{Answer, Route};
 use crate::{
     Account, Binding, Call, Context, Feed, LegacyState, Limits, Notice, Peer, Signal,
-    TransportContext, handshake,
+    TransportContext,
 };
 
 /// What waits for an answer of the client: the result as raw JSON, or its error.
