@@ -72,7 +72,7 @@ const COUNTS: Lane = Lane {
     steps: &[("budget", || budget::run(&[]))],
 };
 
-/// Beside [`REST`]: the programs with all kinds of peers.
+/// Beside [`MAX_DRAIN_BYTES`]: the programs with all kinds of peers.
 const RUNS: Lane = Lane {
     word: "--runs",
     steps: &[

@@ -8,7 +8,7 @@ use std::error::Error;
 
 use serde::{Deserialize, Serialize};
 use turnbuckle::Client;
-use turnbuckle::client::Era;
+use turnbuckle::client::EraPreference;
 use turnbuckle::http::HttpConnector;
 use turnbuckle::session::Connector;
 use turnbuckle::stdio::Command;
@@ -32,8 +32,8 @@ fn main() -> Ended {
         return Err("four words: http or stdio, the era, the server, how many calls".into());
     };
     let era = match era.as_str() {
-        "modern" => Era::Modern,
-        "legacy" => Era::Legacy,
+        "modern" => EraPreference::Modern,
+        "legacy" => EraPreference::Legacy,
         _ => return Err("there are two eras: modern, legacy".into()),
     };
     let times = times.parse()?;
@@ -53,12 +53,12 @@ fn main() -> Ended {
     }
 }
 
-async fn call(server: impl Connector, era: Era, times: u64) -> Ended {
+async fn call(server: impl Connector, era: EraPreference, times: u64) -> Ended {
     let client = Client::builder("budget", "1").era(era);
     let client = client.connect(server).await?;
     let echo = Echo { message: "hello" };
     for _ in 0..times {
-        let echoed: Echoed = client.call("echo", &echo).structured().await?;
+        let echoed: Echoed = client.call_tool("echo", &echo).structured_content().await?;
         if echoed.message != echo.message {
             return Err("not an echo".into());
         }

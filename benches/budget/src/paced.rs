@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use turnbuckle::http::{Config, HttpServer};
+use turnbuckle::http::{HttpServer, HttpServerOptions};
 
 use crate::asleep::wait_until_asleep;
 use crate::ours::offers::server;
@@ -35,7 +35,7 @@ pub(crate) fn stdio(words: &[String]) -> Ended {
 pub(crate) fn http(words: &[String]) -> Ended {
     let server = server(word(words, 0)?)?;
     on_one_thread(async {
-        let http = HttpServer::bind(server, "127.0.0.1:0", Config::new()).await?;
+        let http = HttpServer::bind(server, "127.0.0.1:0", HttpServerOptions::new()).await?;
         let behind = http.local_addr();
         let before = TcpListener::bind(("127.0.0.1", 0))?;
         tell_port(before.local_addr()?.port())?;

@@ -35,5 +35,5 @@ pub fn server() -> Result<Server> {
 /// the default allows.
 #[must_use]
 pub fn limits() -> Limits {
-    Limits::new().calls(Rate::per_second(1_000_000_000))
+    Limits::new().call_rate(Rate::per_second(1_000_000_000))
 }

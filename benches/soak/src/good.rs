@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use turnbuckle::client::{Era, Form, FormAnswer, Interest, Question};
+use turnbuckle::client::{ChangeFilter, EraPreference, Form, FormAnswer, QuestionContext};
 use turnbuckle::http::{HttpConnector, SseConnector};
 use turnbuckle::session::Connector;
 use turnbuckle::stdio::Command;
@@ -69,17 +69,17 @@ pub(crate) async fn behave(
 async fn connect(way: Way, urls: &Urls) -> Result<Client, Problem> {
     let http = |url: &str| HttpConnector::new(url).map_err(said);
     match way {
-        Way::Modern => open(Era::Modern, http(&urls.mcp)?).await,
-        Way::Legacy => open(Era::Legacy, http(&urls.mcp)?).await,
-        Way::Older => open(Era::Legacy, SseConnector::new(http(&urls.sse)?)).await,
-        Way::Pipe => open(Era::Auto, Command::new(itself()?).arg("stdio")).await,
+        Way::Modern => open(EraPreference::Modern, http(&urls.mcp)?).await,
+        Way::Legacy => open(EraPreference::Legacy, http(&urls.mcp)?).await,
+        Way::Older => open(EraPreference::Legacy, SseConnector::new(http(&urls.sse)?)).await,
+        Way::Pipe => open(EraPreference::Auto, Command::new(itself()?).arg("stdio")).await,
     }
 }
 
-async fn open(era: Era, connector: impl Connector) -> Result<Client, Problem> {
+async fn open(era: EraPreference, connector: impl Connector) -> Result<Client, Problem> {
     let builder: ClientBuilder = Client::builder("good", "1.0.0").era(era);
-    let builder =
-        builder.on_form(async |_: Form, _: Question| FormAnswer::accept([("name", "nobody")]));
+    let builder = builder
+        .on_form(async |_: Form, _: QuestionContext| FormAnswer::accept([("name", "nobody")]));
     builder.connect(connector).await.map_err(said)
 }
 
@@ -87,13 +87,13 @@ async fn open(era: Era, connector: impl Connector) -> Result<Client, Problem> {
 async fn ask(client: &Client, random: &mut Random) -> Result<(), Problem> {
     match random.below(12) {
         0 => {
-            let tools = client.list_tools().all().await.map_err(said)?;
+            let tools = client.list_tools().fetch_all().await.map_err(said)?;
             held("tools", tools.len() == 7)
         }
         1 => {
             let id = random.next();
             let read = client
-                .read(format!("soak://note/{id}"))
+                .read_resource(format!("soak://note/{id}"))
                 .await
                 .map_err(said)?;
             let read = serde_json::to_value(&read).map_err(said)?;
@@ -104,7 +104,7 @@ async fn ask(client: &Client, random: &mut Random) -> Result<(), Problem> {
         }
         2 => {
             let name = random.next().to_string();
-            let prompt = client.prompt("greet", [("name", &name)]);
+            let prompt = client.get_prompt("greet", [("name", &name)]);
             let prompt = serde_json::to_value(prompt.await.map_err(said)?).map_err(said)?;
             let text = &prompt["messages"][0]["content"]["text"];
             held("prompt", *text == format!("Hello, {name}"))
@@ -129,7 +129,9 @@ async fn ask(client: &Client, random: &mut Random) -> Result<(), Problem> {
             let message = random.next().to_string().repeat(1 + random.below(30));
             let number = random.next() >> 12;
             let arguments = json!({"message": message, "number": number});
-            let echo = client.call("echo", &arguments).structured::<Value>();
+            let echo = client
+                .call_tool("echo", &arguments)
+                .structured_content::<Value>();
             held("echo", echo.await.map_err(said)? == arguments)
         }
     }
@@ -143,7 +145,7 @@ fn held(what: &str, is_so: bool) -> Result<(), Problem> {
 }
 
 async fn text(client: &Client, tool: &str, arguments: Value) -> Result<String, Problem> {
-    let result = client.call(tool, &arguments).send().await;
+    let result = client.call_tool(tool, &arguments).send().await;
     let result = result.map_err(|error| format!("{tool}: {error}"))?;
     let result = serde_json::to_value(&result).map_err(said)?;
     let text = result["content"][0]["text"].as_str();
@@ -154,14 +156,14 @@ async fn text(client: &Client, tool: &str, arguments: Value) -> Result<String, P
 /// Takes a call back.
 async fn cancelled(client: &Client) -> Result<(), Problem> {
     let arguments = json!({"ms": 60_000});
-    let call = client.call("slow", &arguments);
+    let call = client.call_tool("slow", &arguments);
     let outcome = timeout(Duration::from_millis(20), call.send()).await;
     held("a slow call", outcome.is_err())
 }
 
 /// Subscribes, and hears of a change.
 async fn changed(client: &Client) -> Result<(), Problem> {
-    let interest = Interest::new().resource(WATCHED);
+    let interest = ChangeFilter::new().resource(WATCHED);
     let mut subscription = client.subscribe(interest).await.map_err(said)?;
     text(client, "touch", json!({})).await?;
     let change = timeout(SOON, subscription.next()).await;

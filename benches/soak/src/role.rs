@@ -65,7 +65,7 @@ async fn http() -> Result<(), Problem> {
     let http = HttpServer::bind(server, "127.0.0.1:0", config())
         .await
         .map_err(said)?;
-    let _ = TABLES.set(Box::new(http.held()));
+    let _ = TABLES.set(Box::new(http.table_sizes()));
     let sse = http.sse_url().unwrap_or_default();
     println!("{} {sse}", http.url());
     std::io::stdout().flush().map_err(said)?;
@@ -90,7 +90,11 @@ async fn client() -> Result<(), Problem> {
         calls.spawn(async move {
             loop {
                 let arguments = json!({"message": "m".repeat(1000), "number": number});
-                client.call("echo", &arguments).send().await.map_err(said)?;
+                client
+                    .call_tool("echo", &arguments)
+                    .send()
+                    .await
+                    .map_err(said)?;
                 tokio::time::sleep(Duration::from_micros(number)).await;
             }
         });

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::time::sleep;
-use turnbuckle::http::Config;
+use turnbuckle::http::HttpServerOptions;
 use turnbuckle::prelude::*;
 use turnbuckle::session::Limits;
 use turnbuckle::{BuildError, Server};
@@ -29,21 +29,21 @@ pub(crate) const BODY_TIME: Duration = Duration::from_secs(3);
 pub(crate) const OVER: Duration = Duration::from_secs(10);
 
 /// The times of an endpoint, made short: nothing is waited for that is over.
-pub(crate) fn config() -> Config {
+pub(crate) fn config() -> HttpServerOptions {
     let mut limits = Limits::default();
-    limits.cancel_grace = Duration::from_millis(200);
-    limits.answer_timeout = Duration::from_secs(7);
-    limits.handler_deadline = Duration::from_secs(8);
-    Config::new()
+    limits.cancel_timeout = Duration::from_millis(200);
+    limits.request_timeout = Duration::from_secs(7);
+    limits.handler_timeout = Duration::from_secs(8);
+    HttpServerOptions::new()
         .http_sse(true)
-        .max_body(MAX_BODY)
+        .max_message_bytes(MAX_BODY)
         .json_wait(Duration::from_millis(200))
-        .keep_alive(Duration::from_millis(500))
-        .handshake_time(Duration::from_secs(6))
-        .session_idle(Duration::from_secs(6))
-        .replay_time(Duration::from_secs(1))
-        .header_time(HEADER_TIME)
-        .body_time(BODY_TIME)
+        .keep_alive_interval(Duration::from_millis(500))
+        .handshake_timeout(Duration::from_secs(6))
+        .session_idle_timeout(Duration::from_secs(6))
+        .replay_ttl(Duration::from_secs(1))
+        .header_timeout(HEADER_TIME)
+        .body_timeout(BODY_TIME)
         .limits(limits)
 }
 
@@ -118,9 +118,9 @@ async fn form(ask: Ask) -> Result<String> {
 
 /// Tells everybody that the watched resource has changed
 #[tool]
-fn touch(context: Context) -> &'static str {
-    context.server().resource_updated(WATCHED);
-    context.server().tools_changed();
+fn touch(context: HandlerContext) -> &'static str {
+    context.server().notify_resource_updated(WATCHED);
+    context.server().notify_tools_changed();
     "They were told."
 }
 
@@ -142,9 +142,9 @@ fn greet(name: String) -> String {
 
 /// What this process holds
 #[tool]
-fn held(context: Context) -> String {
+fn held(context: HandlerContext) -> String {
     let mut counts = process();
-    counts.insert("subscriptions", context.server().subscriptions());
+    counts.insert("subscriptions", context.server().subscription_count());
     counts.extend(TABLES.get().map(|tables| tables()).into_iter().flatten());
     serde_json::to_string(&counts).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! Why a page cannot be as its author says.
+//! The error of an invalid page.
 
 use std::fmt;
 
-/// Something about a page that cannot be.
+/// The reason why a page is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageError(String);
 

@@ -1,12 +1,12 @@
-//! MCP Apps: tools whose results a client shows in a page of the server's own.
+//! MCP Apps: tools whose results a client shows in an HTML page of the server.
 //!
-//! A page is a resource under `ui://`; a tool says which page its results are shown in. A client
-//! that knows the extension `io.modelcontextprotocol/ui` renders the page in a sandbox and hands it
-//! the tool's arguments and results; to all others the tool is a tool like any other. So a tool
-//! always says in words what its page would show.
+//! A page is a resource under `ui://`, and a tool names the page that shows its results. A client
+//! with the extension `io.modelcontextprotocol/ui` renders the page in a sandbox and passes the
+//! arguments and results of the tool to it. Other clients see an ordinary tool, so a tool always
+//! returns the content of its page as text, too.
 //!
 //! ```
-//! use turnbuckle_apps::{Page, Ui};
+//! use turnbuckle_apps::{Page, ToolUi};
 //! use turnbuckle_server::{Args, Server, Tool};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -31,11 +31,12 @@
 //!
 //! # Revisions
 //!
-//! Extensions are declared from 2026-07-28 on: [`is_supported`] says no to the clients of all
-//! earlier revisions. Pages and what tools say of them are metadata, which tools and resources have
-//! from 2025-06-18 on; clients of older revisions are sent none.
+//! Clients declare extensions since 2026-07-28: [`is_supported`] returns false for earlier
+//! revisions. Pages and the references of tools are metadata, which exists since 2025-06-18;
+//! clients of older revisions get none.
 //!
 //! Specification: extensions/apps/overview; MCP Apps (2026-01-26).
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod error;
 mod origin;
@@ -45,5 +46,5 @@ mod tool;
 
 pub use error::PageError;
 pub use page::{MIME_TYPE, Page, PageBuilder, Permission};
-pub use support::{ID, extension, is_supported};
-pub use tool::Ui;
+pub use support::{EXTENSION_ID, extension, is_supported};
+pub use tool::ToolUi;

@@ -1,27 +1,27 @@
-//! What a page may reach: origins, as a content security policy names them.
+//! Origins that a page may access, as a content security policy (CSP) lists them.
 //!
-//! A host writes them into a header as they are, so that nothing but an origin may stand there.
+//! A host copies them into a header, so nothing but valid origins may be in the list.
 
 /// The longest host name, in bytes.
-const MAX_HOST: usize = 253;
+const MAX_HOST_BYTES: usize = 253;
 
 /// The longest label of a host name, in bytes.
-const MAX_LABEL: usize = 63;
+const MAX_LABEL_BYTES: usize = 63;
 
-/// What a list of origins is for, and so what may stand in it.
+/// The directive that a list of origins is for. It decides which origins are valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Purpose {
+pub(crate) enum OriginUse {
     /// Requests of scripts.
     Connect,
     /// Scripts, styles, images, fonts and media.
     Resource,
-    /// Frames in the page.
+    /// Frames inside the page.
     Frame,
-    /// The document's base.
+    /// The base URI of the document.
     BaseUri,
 }
 
-impl Purpose {
+impl OriginUse {
     fn schemes(self) -> &'static [&'static str] {
         match self {
             Self::Connect => &["https", "http", "wss", "ws"],
@@ -30,11 +30,11 @@ impl Purpose {
     }
 }
 
-/// Checks that this is a scheme, a host and perhaps a port, and nothing else.
+/// Checks that the text is a scheme, a host and an optional port.
 ///
 /// # Errors
-/// What is wrong with it.
-pub(crate) fn check(origin: &str, purpose: Purpose) -> Result<(), &'static str> {
+/// The reason why it is not an origin.
+pub(crate) fn check_origin(origin: &str, purpose: OriginUse) -> Result<(), &'static str> {
     let (scheme, authority) = origin
         .split_once("://")
         .ok_or("an origin begins with a scheme, such as `https://`")?;
@@ -50,7 +50,7 @@ pub(crate) fn check(origin: &str, purpose: Purpose) -> Result<(), &'static str> 
         None => authority,
     };
     let host = match host.strip_prefix("*.") {
-        Some(_) if purpose != Purpose::Resource => {
+        Some(_) if purpose != OriginUse::Resource => {
             return Err("only a resource domain may be a wildcard");
         }
         Some(domain) if !domain.contains('.') => {
@@ -70,14 +70,14 @@ fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|it| it > 0)
 }
 
-/// Whether it is a host name or an IPv4 address; others cannot stand in such a policy.
+/// Returns whether the text is a host name or an IPv4 address. A CSP allows no others.
 pub(crate) fn is_host(text: &str) -> bool {
-    text.len() <= MAX_HOST && text.split('.').all(is_label)
+    text.len() <= MAX_HOST_BYTES && text.split('.').all(is_label)
 }
 
 fn is_label(label: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    (1..=MAX_LABEL).contains(&label.len())
+    (1..=MAX_LABEL_BYTES).contains(&label.len())
         && label.bytes().all(inner)
         && !label.starts_with('-')
         && !label.ends_with('-')
@@ -87,15 +87,15 @@ fn is_label(label: &str) -> bool {
 mod tests {
     use super::*;
 
-    const ALL: [Purpose; 4] = [
-        Purpose::Connect,
-        Purpose::Resource,
-        Purpose::Frame,
-        Purpose::BaseUri,
+    const ALL: [OriginUse; 4] = [
+        OriginUse::Connect,
+        OriginUse::Resource,
+        OriginUse::Frame,
+        OriginUse::BaseUri,
     ];
 
     #[test]
-    fn an_origin_is_a_scheme_a_host_and_perhaps_a_port() {
+    fn an_origin_is_a_scheme_a_host_and_an_optional_port() {
         for purpose in ALL {
             for origin in [
                 "https://api.example.com",
@@ -103,13 +103,17 @@ mod tests {
                 "http://127.0.0.1:65535",
                 "https://xn--bcher-kva.example",
             ] {
-                assert_eq!(check(origin, purpose), Ok(()), "{origin} {purpose:?}");
+                assert_eq!(
+                    check_origin(origin, purpose),
+                    Ok(()),
+                    "{origin} {purpose:?}"
+                );
             }
         }
     }
 
     #[test]
-    fn nothing_but_an_origin_gets_into_a_policy() {
+    fn only_origins_are_accepted() {
         let long = format!("https://{}.example", "a".repeat(64));
         let longer = format!("https://{}example", "a.".repeat(124));
         for purpose in ALL {
@@ -153,18 +157,18 @@ mod tests {
                 &long,
                 &longer,
             ] {
-                assert!(check(text, purpose).is_err(), "{text:?} {purpose:?}");
+                assert!(check_origin(text, purpose).is_err(), "{text:?} {purpose:?}");
             }
         }
     }
 
     #[test]
-    fn wildcards_and_sockets_stand_only_where_the_page_has_them() {
+    fn wildcards_and_web_sockets_are_allowed_only_in_their_lists() {
         for purpose in ALL {
-            let wild = check("https://*.example.com", purpose);
-            assert_eq!(wild.is_ok(), purpose == Purpose::Resource, "{purpose:?}");
-            let socket = check("wss://live.example.com", purpose);
-            assert_eq!(socket.is_ok(), purpose == Purpose::Connect, "{purpose:?}");
+            let wild = check_origin("https://*.example.com", purpose);
+            assert_eq!(wild.is_ok(), purpose == OriginUse::Resource, "{purpose:?}");
+            let socket = check_origin("wss://live.example.com", purpose);
+            assert_eq!(socket.is_ok(), purpose == OriginUse::Connect, "{purpose:?}");
         }
     }
 }

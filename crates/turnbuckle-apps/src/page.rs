@@ -1,4 +1,4 @@
-//! Pages: HTML resources, and what they may do in a client's sandbox.
+//! Pages: HTML resources with the permissions that they ask for.
 //!
 //! Specification: MCP Apps, "UI Resource Format" (2026-01-26).
 
@@ -10,24 +10,24 @@ use turnbuckle_server::{IntoItem, Resource};
 use turnbuckle_types::{Json, Meta, ResourceContents, TextResourceContents};
 
 use crate::error::PageError;
-use crate::origin::{self, Purpose};
+use crate::origin::{self, OriginUse};
 
 /// The media type of a page.
 pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
-/// The `_meta` key under which pages and tools say what concerns the extension.
-pub(crate) const META: &str = "ui";
+/// The `_meta` key of the extension on pages and tools.
+pub(crate) const META_KEY: &str = "ui";
 
 const SCHEME: &str = "ui://";
 
-/// The longest URI of a page, in bytes: what a server can register.
-const MAX_URI: usize = 2048;
+/// The longest URI of a page that a server can register, in bytes.
+const MAX_URI_BYTES: usize = 2048;
 
-/// A page that a client shows: a checked HTML document under a `ui://` URI. Cheap to clone.
+/// A checked HTML document under a `ui://` URI, which clients can show. Cheap to clone.
 ///
-/// A server is given it as a resource, and the tools that are shown in it refer to it with
-/// [`Ui::ui`](crate::Ui::ui). It is the same for every call: what differs comes with the tool's
-/// results.
+/// Register it at the server as a resource, and name it in tools with
+/// [`ToolUi::ui`](crate::ToolUi::ui). The document is the same for every call: the data comes with
+/// the results of the tool.
 #[derive(Debug, Clone)]
 pub struct Page(Arc<Inner>);
 
@@ -40,26 +40,27 @@ struct Inner {
 }
 
 impl Page {
-    /// Begins a page at this URI, which begins with `ui://`; its name is what clients list.
+    /// Starts a page with a URI that begins with `ui://`. The name appears in the list of
+    /// resources.
     pub fn builder(uri: impl Into<String>, name: impl Into<String>) -> PageBuilder {
         PageBuilder {
             uri: uri.into(),
             name: name.into(),
             origins: BTreeSet::new(),
-            view: View::default(),
+            meta: PageMeta::default(),
         }
     }
 
-    /// Its URI.
+    /// Returns the URI.
     #[must_use]
     pub fn uri(&self) -> &str {
         &self.0.uri
     }
 
-    /// Its resource, to say more of it: a title, a description, for how long it may be kept.
+    /// Returns the page as a resource, to add a title, a description or caching.
     ///
-    /// What the page asks of its client stands in the list, to be reviewed before it is read, and
-    /// beside its text, where it is read.
+    /// The requested permissions are in the list, where they can be reviewed before the page is
+    /// read, and in the contents.
     pub fn resource(&self) -> Resource {
         let page = self.0.clone();
         Resource::builder(self.0.uri.clone(), self.0.name.clone())
@@ -84,85 +85,86 @@ impl IntoItem<Resource> for Page {
     }
 }
 
-/// A page that has no document yet; see [`Page::builder`].
+/// A page without its document; see [`Page::builder`].
 ///
-/// By default a page reaches nothing outside of itself and has no permission. What is asked for
-/// here a client may grant or not.
+/// By default a page accesses nothing outside of itself and has no permissions. Clients may refuse
+/// what it asks for.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct PageBuilder {
     uri: String,
     name: String,
-    origins: BTreeSet<(Purpose, String)>,
-    view: View,
+    origins: BTreeSet<(OriginUse, String)>,
+    meta: PageMeta,
 }
 
 impl PageBuilder {
-    /// An origin that its scripts may send requests to, such as `https://api.example.com` or
+    /// Allows requests of scripts to an origin, such as `https://api.example.com` or
     /// `wss://live.example.com`.
     pub fn connect_domain(self, origin: impl Into<String>) -> Self {
-        self.domain_for(Purpose::Connect, origin.into())
+        self.add_origin(OriginUse::Connect, origin.into())
     }
 
-    /// An origin that it may load scripts, styles, images, fonts and media from, such as
-    /// `https://cdn.example.com`, or all subdomains of one: `https://*.example.com`.
+    /// Allows scripts, styles, images, fonts and media from an origin, such as
+    /// `https://cdn.example.com`, or from all subdomains: `https://*.example.com`.
     pub fn resource_domain(self, origin: impl Into<String>) -> Self {
-        self.domain_for(Purpose::Resource, origin.into())
+        self.add_origin(OriginUse::Resource, origin.into())
     }
 
-    /// An origin that it may have frames of.
+    /// Allows frames of an origin.
     pub fn frame_domain(self, origin: impl Into<String>) -> Self {
-        self.domain_for(Purpose::Frame, origin.into())
+        self.add_origin(OriginUse::Frame, origin.into())
     }
 
-    /// An origin that the base URI of its document may have.
+    /// Allows an origin for the base URI of the document.
     pub fn base_uri_domain(self, origin: impl Into<String>) -> Self {
-        self.domain_for(Purpose::BaseUri, origin.into())
+        self.add_origin(OriginUse::BaseUri, origin.into())
     }
 
-    fn domain_for(mut self, purpose: Purpose, origin: String) -> Self {
+    fn add_origin(mut self, purpose: OriginUse, origin: String) -> Self {
         self.origins.insert((purpose, origin));
         self
     }
 
-    /// Asks for something that a browser lets a page do only with permission.
+    /// Asks for a permission of the browser.
     pub fn permission(mut self, permission: Permission) -> Self {
-        self.view.permissions.insert(permission, Nothing {});
+        self.meta.permissions.insert(permission, EmptyObject {});
         self
     }
 
-    /// Asks for an origin of its own, where others have to know it (OAuth callbacks, CORS). Each
-    /// client has a form of its own for it, which its documentation tells.
+    /// Asks for a dedicated origin, for example for OAuth callbacks or CORS. The format depends on
+    /// the client; see its documentation.
     pub fn domain(mut self, domain: impl Into<String>) -> Self {
-        self.view.domain = Some(domain.into());
+        self.meta.domain = Some(domain.into());
         self
     }
 
-    /// Whether the client is to draw a border and a background around it. Clients differ where it
-    /// is not said.
+    /// Sets whether the client should draw a border and a background. The default depends on the
+    /// client.
     pub fn prefers_border(mut self, border: bool) -> Self {
-        self.view.prefers_border = Some(border);
+        self.meta.prefers_border = Some(border);
         self
     }
 
-    /// The page, with this document: a whole one, beginning with `<!doctype html>`.
+    /// Builds the page with a complete document, which begins with `<!doctype html>`.
     ///
     /// # Errors
-    /// When the URI is none of a page, a domain is no origin, or the text is no HTML document.
+    /// If the URI is not one of a page, a domain is not an origin, or the text is not an HTML
+    /// document.
     pub fn html(self, html: impl Into<String>) -> Result<Page, PageError> {
         let Self {
             uri,
             name,
             origins,
-            mut view,
+            meta: mut view,
         } = self;
         let html = html.into();
         let fail = |reason: &str| PageError::new(&uri, reason);
         check_uri(&uri).map_err(fail)?;
         for (purpose, origin) in origins {
-            origin::check(&origin, purpose)
+            origin::check_origin(&origin, purpose)
                 .map_err(|reason| PageError::new(&uri, format!("{origin:?}: {reason}")))?;
-            view.csp.list(purpose).push(origin);
+            view.csp.origins_for(purpose).push(origin);
         }
         if view.domain.as_deref().is_some_and(|it| !is_domain(it)) {
             return Err(fail("its domain is no name"));
@@ -172,8 +174,8 @@ impl PageBuilder {
         }
         let mut meta = Meta::new();
         if !view.is_empty() {
-            let view = Json::of(&view).map_err(|error| PageError::new(&uri, error))?;
-            meta.insert_unchecked(META, view);
+            let view = Json::encode(&view).map_err(|error| PageError::new(&uri, error))?;
+            meta.insert_unchecked(META_KEY, view);
         }
         Ok(Page(Arc::new(Inner {
             uri,
@@ -184,37 +186,36 @@ impl PageBuilder {
     }
 }
 
-/// What a browser lets a page do only with permission. A page has to do without where its client
-/// does not grant it.
+/// A permission of the browser. A page must work without it if the client does not grant it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Permission {
-    /// Seeing through the camera.
+    /// Use of the camera.
     Camera,
-    /// Hearing through the microphone.
+    /// Use of the microphone.
     Microphone,
-    /// Knowing where the user is.
+    /// Access to the location of the user.
     Geolocation,
     /// Writing to the clipboard.
     ClipboardWrite,
 }
 
-/// What is said of a page.
+/// The `_meta` of a page.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct View {
+struct PageMeta {
     #[serde(skip_serializing_if = "Csp::is_empty")]
     csp: Csp,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    permissions: BTreeMap<Permission, Nothing>,
+    permissions: BTreeMap<Permission, EmptyObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     domain: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prefers_border: Option<bool>,
 }
 
-impl View {
+impl PageMeta {
     fn is_empty(&self) -> bool {
         self.csp.is_empty()
             && self.permissions.is_empty()
@@ -223,7 +224,7 @@ impl View {
     }
 }
 
-/// The origins that a content security policy is made of.
+/// The origins of a content security policy.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Csp {
@@ -245,21 +246,21 @@ impl Csp {
             && self.base_uri_domains.is_empty()
     }
 
-    fn list(&mut self, purpose: Purpose) -> &mut Vec<String> {
+    fn origins_for(&mut self, purpose: OriginUse) -> &mut Vec<String> {
         match purpose {
-            Purpose::Connect => &mut self.connect_domains,
-            Purpose::Resource => &mut self.resource_domains,
-            Purpose::Frame => &mut self.frame_domains,
-            Purpose::BaseUri => &mut self.base_uri_domains,
+            OriginUse::Connect => &mut self.connect_domains,
+            OriginUse::Resource => &mut self.resource_domains,
+            OriginUse::Frame => &mut self.frame_domains,
+            OriginUse::BaseUri => &mut self.base_uri_domains,
         }
     }
 }
 
-/// An empty object.
+/// An empty JSON object.
 #[derive(Debug, Clone, Serialize)]
-struct Nothing {}
+struct EmptyObject {}
 
-/// Checks a URI here and not only when it is registered: a tool may say it before.
+/// Checks the URI here, not only at registration, because a tool may refer to it before.
 fn check_uri(uri: &str) -> Result<(), &'static str> {
     let Some(rest) = uri.strip_prefix(SCHEME) else {
         return Err("its URI does not begin with `ui://`");
@@ -268,7 +269,7 @@ fn check_uri(uri: &str) -> Result<(), &'static str> {
         |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte);
     if rest.is_empty() {
         Err("its URI names nothing")
-    } else if uri.len() > MAX_URI {
+    } else if uri.len() > MAX_URI_BYTES {
         Err("its URI is longer than 2048 bytes")
     } else if !rest.bytes().all(allowed) {
         Err("its URI has a character that no URI has")
@@ -277,12 +278,12 @@ fn check_uri(uri: &str) -> Result<(), &'static str> {
     }
 }
 
-/// The rest is for each client to judge.
+/// Returns whether the text can be a domain. Clients check the rest.
 fn is_domain(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Whether a text begins as every HTML document has to.
+/// Returns whether the text begins like an HTML document.
 fn is_document(html: &str) -> bool {
     const DOCTYPE: &str = "<!doctype html";
     let mut rest = html.trim_start_matches('\u{feff}').trim_ascii_start();

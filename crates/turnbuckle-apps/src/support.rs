@@ -1,42 +1,43 @@
-//! What is declared of the extension, by a server and by its clients.
+//! The declaration of the extension by servers and clients.
 
 use serde::{Deserialize, Deserializer};
-use turnbuckle_server::{Context, Extension};
+use turnbuckle_server::{Extension, HandlerContext};
 
 use crate::page::MIME_TYPE;
 
-/// The extension's id.
-pub const ID: &str = "io.modelcontextprotocol/ui";
+/// The id of the extension.
+pub const EXTENSION_ID: &str = "io.modelcontextprotocol/ui";
 
-/// The extension, for [`ServerBuilder::extension`](turnbuckle_server::ServerBuilder::extension): a
-/// server declares it without settings.
+/// Returns the extension for
+/// [`ServerBuilder::extension`](turnbuckle_server::ServerBuilder::extension). A server declares it
+/// without settings.
 ///
 /// Specification: extensions/overview, "Negotiation".
 #[must_use]
 pub fn extension() -> Extension {
-    Extension::new(ID)
+    Extension::new(EXTENSION_ID)
 }
 
-/// Whether the client declared, for this very request, that it shows pages.
+/// Returns whether the client declared for this request that it shows pages.
 ///
-/// A tool may have something else to say where it does not. It is never a reason to say nothing:
-/// the model reads words in any case.
+/// A tool may return other text to other clients, but should always return some: the model reads it
+/// in any case.
 ///
 /// Specification: MCP Apps, "Client\<\>Server Capability Negotiation" (2026-01-26).
 #[must_use]
-pub fn is_supported(context: &Context) -> bool {
-    context.extension(ID).is_some_and(shows_pages)
+pub fn is_supported(context: &HandlerContext) -> bool {
+    context.extension(EXTENSION_ID).is_some_and(supports_pages)
 }
 
-/// What a client declares.
+/// The settings that a client declares.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Settings {
+struct ClientSettings {
     mime_types: Vec<String>,
 }
 
-fn shows_pages<'de>(settings: impl Deserializer<'de>) -> bool {
-    Settings::deserialize(settings)
+fn supports_pages<'de>(settings: impl Deserializer<'de>) -> bool {
+    ClientSettings::deserialize(settings)
         .is_ok_and(|settings| settings.mime_types.iter().any(|known| known == MIME_TYPE))
 }
 
@@ -47,11 +48,11 @@ mod tests {
     use super::*;
 
     fn shows(settings: &str) -> bool {
-        shows_pages(settings.parse::<Json>().unwrap().as_raw())
+        supports_pages(settings.parse::<Json>().unwrap().as_raw())
     }
 
     #[test]
-    fn a_client_shows_pages_if_it_names_their_media_type() {
+    fn a_client_supports_pages_if_it_names_their_media_type() {
         for yes in [
             r#"{"mimeTypes": ["text/html;profile=mcp-app"]}"#,
             r#"{"features": ["x"], "mimeTypes": ["text/uri-list", "text/html;profile=mcp-app"]}"#,

@@ -1,4 +1,4 @@
-//! What a tool says of the page that shows it.
+//! The page of a tool.
 //!
 //! Specification: MCP Apps, "Resource Discovery" (2026-01-26).
 
@@ -6,62 +6,63 @@ use serde::{Deserialize, Serialize};
 use turnbuckle_server::{IntoItem, Tool};
 use turnbuckle_types::Json;
 
-use crate::page::{META, Page};
+use crate::page::{META_KEY, Page};
 
-/// Says of a tool in which page its results are shown, and who may call it.
+/// Methods of tools for MCP Apps: the page that shows the results, and who may call the tool.
 ///
-/// Clients that do not know the extension see a tool like any other, whatever is said here.
-pub trait Ui: IntoItem<Tool> + Sized {
-    /// Shows its results in a page, which the server has to offer as a resource too.
+/// Clients without the extension ignore both.
+pub trait ToolUi: IntoItem<Tool> + Sized {
+    /// Shows the results in a page. The server must also offer the page as a resource.
     fn ui(self, page: &Page) -> Tool {
-        marked(self.into_item(), |ui| {
+        with_ui_meta(self.into_item(), |ui| {
             ui.resource_uri = Some(page.uri().to_owned());
         })
     }
 
-    /// Only pages of this server may call it: for what a button does. A client that knows the
-    /// extension hides it from the model.
-    fn ui_only(self) -> Tool {
-        marked(self.into_item(), |ui| {
-            ui.visibility = Some(vec![Caller::App]);
+    /// Allows only pages of this server to call the tool, for example for a button. Clients with
+    /// the extension hide it from the model.
+    fn app_only(self) -> Tool {
+        with_ui_meta(self.into_item(), |ui| {
+            ui.visibility = Some(vec![ToolVisibility::App]);
         })
     }
 
-    /// Only the model may call it: no page is let to.
+    /// Allows only the model to call the tool, not pages.
     fn model_only(self) -> Tool {
-        marked(self.into_item(), |ui| {
-            ui.visibility = Some(vec![Caller::Model]);
+        with_ui_meta(self.into_item(), |ui| {
+            ui.visibility = Some(vec![ToolVisibility::Model]);
         })
     }
 }
 
-impl<T: IntoItem<Tool>> Ui for T {}
+impl<T: IntoItem<Tool>> ToolUi for T {}
 
-/// What a tool says.
+/// The `_meta` of a tool.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Marks {
+struct ToolUiMeta {
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_uri: Option<String>,
-    /// Both may, if it is not said.
+    /// The allowed callers. Both by default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    visibility: Option<Vec<Caller>>,
+    visibility: Option<Vec<ToolVisibility>>,
 }
 
+/// A caller of a tool.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Caller {
+enum ToolVisibility {
     Model,
     App,
 }
 
-fn marked(mut tool: Tool, mark: impl FnOnce(&mut Marks)) -> Tool {
+fn with_ui_meta(mut tool: Tool, change: impl FnOnce(&mut ToolUiMeta)) -> Tool {
     let meta = tool.meta_mut();
-    let mut marks: Marks = meta.get(META).unwrap_or_default();
-    mark(&mut marks);
+    let mut ui: ToolUiMeta = meta.get(META_KEY).unwrap_or_default();
+    change(&mut ui);
     // Strings always serialise.
-    if let Ok(marks) = Json::of(&marks) {
-        meta.insert_unchecked(META, marks);
+    if let Ok(ui) = Json::encode(&ui) {
+        meta.insert_unchecked(META_KEY, ui);
     }
     tool
 }

@@ -1,4 +1,4 @@
-//! What can be said on the command line, the same for every verb.
+//! Command-line options that every command shares: the server, the protocol and the output.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use turnbuckle::Revision;
-use turnbuckle::client::Era;
-use turnbuckle::types::LogLevel;
+use turnbuckle::client::EraPreference;
+use turnbuckle::types::LoggingLevel;
 
-/// Which server, how it is reached and spoken with, and how results are shown.
+/// The options that every command shares.
 #[derive(Args, Clone)]
-pub(crate) struct Common {
+pub(crate) struct CommonArgs {
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) server: ServerArgs,
     #[command(flatten)]
-    pub(crate) speak: Speak,
+    pub(crate) protocol: ProtocolArgs,
     #[command(flatten)]
-    pub(crate) look: Look,
+    pub(crate) output: OutputArgs,
 }
 
-/// Which server, and how it is reached.
+/// Options that select a server and say how to reach it.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Server")]
-pub(crate) struct Reach {
+pub(crate) struct ServerArgs {
     /// Take the server from this file (mcpServers or servers) instead of looking for one
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -33,11 +33,11 @@ pub(crate) struct Reach {
     pub(crate) server: Option<String>,
 
     /// Send this header with every request
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = parse_header)]
     pub(crate) headers: Vec<(String, String)>,
 
     /// Send a header whose value an environment variable holds
-    #[arg(long, value_name = "NAME=VAR", value_parser = pair)]
+    #[arg(long, value_name = "NAME=VAR", value_parser = parse_pair)]
     pub(crate) header_env: Vec<(String, String)>,
 
     /// Send the token that an environment variable holds
@@ -48,19 +48,19 @@ pub(crate) struct Reach {
     #[arg(long)]
     pub(crate) insecure_http: bool,
 
-    /// Trust the certificates in this PEM file, too
+    /// Also trust the certificates in this PEM file
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
 
-    /// Show the server the certificate in this PEM file, which also holds its key
+    /// Authenticate with the client certificate and key in this PEM file
     #[arg(long, value_name = "FILE")]
     pub(crate) client_cert: Option<PathBuf>,
 
     /// Set a variable of the command's environment
-    #[arg(short, long = "env", value_name = "NAME=VALUE", value_parser = pair)]
+    #[arg(short, long = "env", value_name = "NAME=VALUE", value_parser = parse_pair)]
     pub(crate) env: Vec<(String, String)>,
 
-    /// Set the variables that a file holds, one NAME=VALUE a line
+    /// Set variables from a file with one NAME=VALUE per line
     #[arg(long, value_name = "FILE")]
     pub(crate) env_file: Option<PathBuf>,
 
@@ -68,7 +68,7 @@ pub(crate) struct Reach {
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
 
-    /// Let the command see the whole environment instead of its harmless part
+    /// Pass the whole environment to the command instead of a safe subset
     #[arg(long)]
     pub(crate) inherit_env: bool,
 
@@ -77,69 +77,69 @@ pub(crate) struct Reach {
     pub(crate) command: Vec<OsString>,
 }
 
-/// How the server is spoken with.
+/// Options of the protocol: revisions, client capabilities, timeouts, logs.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Protocol")]
-pub(crate) struct Speak {
+pub(crate) struct ProtocolArgs {
     /// Speak one era only
     #[arg(long, value_enum, default_value_t = EraChoice::Auto, hide_default_value = true)]
     era: EraChoice,
 
     /// Speak this revision only
-    #[arg(long, value_name = "REVISION", conflicts_with = "era", value_parser = revision)]
+    #[arg(long, value_name = "REVISION", conflicts_with = "era", value_parser = parse_revision)]
     protocol_version: Option<Revision>,
 
-    /// What the server may ask: sampling, elicitation, roots, or none [default: elicitation at a
+    /// What the server may ask for: sampling, elicitation, roots, or none [default: elicitation at a
     /// terminal]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
-    pub(crate) caps: Option<Vec<Cap>>,
+    pub(crate) caps: Option<Vec<CapabilityChoice>>,
 
-    /// Open a directory to the server; implies the capability
+    /// Offer this directory as a root; implies the roots capability
     #[arg(long = "root", value_name = "PATH")]
     pub(crate) roots: Vec<PathBuf>,
 
-    /// Answer questions with their defaults, and agree to what is asked
+    /// Answer every question of the server with its defaults, without asking
     #[arg(short, long, conflicts_with = "no_input")]
     pub(crate) yes: bool,
 
-    /// Never ask anything
+    /// Never ask the user anything
     #[arg(long)]
     pub(crate) no_input: bool,
 
-    /// How long an answer may take: 500ms, 30s, 5m [default: 60s after the last sign of progress]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    /// Time limit of a request: 500ms, 30s, 5m [default: 60s since the last progress report]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
 
-    /// How long connecting may take
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s")]
+    /// Time limit of connecting
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
     pub(crate) connect_timeout: Duration,
 
     /// Show the server's log messages from this level on [default with -v: info]
-    #[arg(long, value_name = "LEVEL", value_parser = level)]
-    pub(crate) log: Option<LogLevel>,
+    #[arg(long, value_name = "LEVEL", value_parser = parse_log_level)]
+    pub(crate) log: Option<LoggingLevel>,
 
-    /// Write what goes over the wire to a file, without secrets, as JSON lines
+    /// Write every message to a file as JSON lines, with secrets redacted
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 }
 
-impl Speak {
-    /// The eras and revisions that may be spoken.
-    pub(crate) fn era(&self) -> Era {
+impl ProtocolArgs {
+    /// Returns the eras and revisions that the options allow.
+    pub(crate) fn era(&self) -> EraPreference {
         match (self.protocol_version, self.era) {
-            (Some(revision), _) => Era::Only(revision),
-            (None, EraChoice::Auto) => Era::Auto,
-            (None, EraChoice::Legacy) => Era::Legacy,
-            (None, EraChoice::Modern) => Era::Modern,
+            (Some(revision), _) => EraPreference::Only(revision),
+            (None, EraChoice::Auto) => EraPreference::Auto,
+            (None, EraChoice::Legacy) => EraPreference::Legacy,
+            (None, EraChoice::Modern) => EraPreference::Modern,
         }
     }
 }
 
-/// How results are shown.
+/// Options of the output.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct Look {
-    /// How results are printed
+pub(crate) struct OutputArgs {
+    /// The format of results
     #[arg(short, long, value_enum, default_value_t, hide_default_value = true)]
     pub(crate) output: Format,
 
@@ -147,20 +147,20 @@ pub(crate) struct Look {
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Say nothing beside the result
+    /// Print nothing but the result
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Say more: the server's log and what it writes to standard error
+    /// Also print the server's log messages and standard error
     #[arg(short, long)]
     pub(crate) verbose: bool,
 
-    /// No colours
+    /// Disable colours
     #[arg(long)]
     pub(crate) no_color: bool,
 }
 
-/// How results are printed.
+/// The form of results on standard output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -172,6 +172,7 @@ pub(crate) enum Format {
     Ndjson,
 }
 
+/// A value of `--era`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum EraChoice {
     Auto,
@@ -179,9 +180,9 @@ enum EraChoice {
     Modern,
 }
 
-/// Something that a server may ask.
+/// A value of `--caps`: something that the client lets a server ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Cap {
+pub(crate) enum CapabilityChoice {
     /// The user plays the model
     Sampling,
     /// Forms and URLs are shown to the user
@@ -192,8 +193,8 @@ pub(crate) enum Cap {
     None,
 }
 
-/// `NAME: VALUE`.
-fn header(text: &str) -> Result<(String, String), &'static str> {
+/// Parses `NAME: VALUE`.
+fn parse_header(text: &str) -> Result<(String, String), &'static str> {
     match text.split_once(':') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))
@@ -202,35 +203,37 @@ fn header(text: &str) -> Result<(String, String), &'static str> {
     }
 }
 
-/// `NAME=VALUE`.
-fn pair(text: &str) -> Result<(String, String), &'static str> {
+/// Parses `NAME=VALUE`.
+fn parse_pair(text: &str) -> Result<(String, String), &'static str> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("it is written NAME=VALUE"),
+        _ => Err("expected NAME=VALUE"),
     }
 }
 
-fn revision(text: &str) -> Result<Revision, String> {
+/// Parses a revision, such as `2025-06-18`.
+fn parse_revision(text: &str) -> Result<Revision, String> {
     Revision::parse(text).ok_or_else(|| {
         let known = Revision::ALL.map(Revision::as_str).join(", ");
         format!("the revisions are {known}")
     })
 }
 
-fn level(text: &str) -> Result<LogLevel, String> {
+/// Parses a log level of the specification.
+fn parse_log_level(text: &str) -> Result<LoggingLevel, String> {
     serde_json::from_value(text.into()).map_err(|_| {
         "the levels are debug, info, notice, warning, error, critical, alert and emergency".into()
     })
 }
 
-/// `500ms`, `30s`, `5m`, `1h`; a number alone is seconds.
-pub(crate) fn duration(text: &str) -> Result<Duration, &'static str> {
-    const HOW: &str = "a time is written like 500ms, 30s, 5m or 1h";
+/// Parses `500ms`, `30s`, `5m` or `1h`. A number without a unit counts seconds.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, &'static str> {
+    const FORMAT: &str = "a time is written like 500ms, 30s, 5m or 1h";
     let digits = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().map_err(|_| HOW)?;
+    let number: u64 = number.parse().map_err(|_| FORMAT)?;
     let millis = match unit {
         "ms" => Some(1),
         "" | "s" => Some(1_000),
@@ -240,12 +243,12 @@ pub(crate) fn duration(text: &str) -> Result<Duration, &'static str> {
     };
     let millis = millis
         .and_then(|unit: u64| number.checked_mul(unit))
-        .ok_or(HOW)?;
+        .ok_or(FORMAT)?;
     match millis {
-        0 => Err("it has to be longer than nothing"),
-        // A year; what is longer than that cannot be added to a clock everywhere.
+        0 => Err("a time must be longer than zero"),
+        // At most a year: some platforms cannot add more to a clock.
         1..=31_536_000_000 => Ok(Duration::from_millis(millis)),
-        _ => Err("it is longer than a year"),
+        _ => Err("a time must not exceed a year"),
     }
 }
 
@@ -254,10 +257,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_units() {
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("3"), Ok(Duration::from_secs(3)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+    fn a_time_has_a_unit() {
+        assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_duration("3"), Ok(Duration::from_secs(3)));
+        assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
         for wrong in [
             "",
             "0s",
@@ -268,14 +271,17 @@ mod tests {
             "99999999999999999999s",
             "99999999h",
         ] {
-            assert!(duration(wrong).is_err(), "{wrong}");
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_header_needs_a_name() {
-        assert_eq!(header("X-Key:  a:b "), Ok(("X-Key".into(), "a:b".into())));
-        assert!(header("X-Key").is_err());
-        assert!(header(": value").is_err());
+        assert_eq!(
+            parse_header("X-Key:  a:b "),
+            Ok(("X-Key".into(), "a:b".into()))
+        );
+        assert!(parse_header("X-Key").is_err());
+        assert!(parse_header(": value").is_err());
     }
 }

@@ -1,47 +1,47 @@
 //! The `turnbuckle` command.
 //!
-//! What it was asked for goes to standard output, everything else to standard error. Its exit codes
-//! are in [`exit`].
+//! Results go to standard output, everything else to standard error. The exit codes are in
+//! [`exit_status`].
 
 mod args;
+mod arguments;
 mod ask;
+mod commands;
 mod config;
-mod connect;
+mod connection;
+mod connector;
 mod demo;
-mod ending;
-mod exit;
-mod failure;
+mod error;
+mod exit_status;
+mod observe;
 mod output;
-mod session;
+mod signals;
 mod suggest;
 mod target;
-mod values;
-mod verbs;
-mod wire;
 
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::args::{Format, Look};
-use crate::failure::Failure;
-use crate::verbs::{Asked, call, complete, info, list, listen, prompt, raw, read};
+use crate::args::{Format, OutputArgs};
+use crate::commands::{TargetArgs, call, complete, info, list, listen, prompt, raw, read};
+use crate::error::CliError;
 
 /// The Model Context Protocol in every revision
 ///
 /// A server is given as a URL, as a name from an mcp.json (.mcp.json, mcp.json or .vscode/mcp.json
 /// here or further up in the repository), or as a command after `--`.
 #[derive(Parser)]
-#[command(name = "turnbuckle", version, after_help = AFTER)]
+#[command(name = "turnbuckle", version, after_help = EXIT_CODES_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
-const AFTER: &str = "\
-Exit codes: 0 done, 1 failed, 2 called wrongly, 3 authorization needed, 4 not reached, 5 tool failed \
-or not found, 6 protocol broken, 8 too late, 130 interrupted.";
+const EXIT_CODES_HELP: &str = "\
+Exit codes: 0 success, 1 failed, 2 usage error, 3 authorization needed, 4 unreachable, 5 tool failed \
+or not found, 6 protocol violated, 8 timed out, 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -49,7 +49,7 @@ enum Command {
     #[command(override_usage = "\
 turnbuckle info <TARGET> [OPTIONS]
        turnbuckle info [OPTIONS] -- <COMMAND>...")]
-    Info(Asked),
+    Info(TargetArgs),
 
     /// Lists what a server offers: tools, resources, templates, prompts, or all of them
     #[command(override_usage = "\
@@ -63,31 +63,31 @@ turnbuckle call <TARGET> <TOOL> [ARGUMENT]... [OPTIONS]
        turnbuckle call <TOOL> [ARGUMENT]... [OPTIONS] -- <COMMAND>...
 
 Arguments:
-  key=value   a value as the tool's schema wants it
-  key:=json   a value as it stands
-  key=@file   the text of a file
+  key=value   a value, converted by the tool's schema
+  key:=json   a JSON value
+  key=@file   the contents of a file, as text
   {...}       all arguments as JSON; @file or - reads them from a file or standard input")]
-    Call(Asked),
+    Call(TargetArgs),
 
     /// Reads a resource
     #[command(override_usage = "\
 turnbuckle read <TARGET> <URI> [OPTIONS]
        turnbuckle read <URI> [OPTIONS] -- <COMMAND>...")]
-    Read(Asked),
+    Read(TargetArgs),
 
     /// Fills in a prompt
     #[command(override_usage = "\
 turnbuckle prompt <TARGET> <NAME> [key=value]... [OPTIONS]
        turnbuckle prompt <NAME> [key=value]... [OPTIONS] -- <COMMAND>...")]
-    Prompt(Asked),
+    Prompt(TargetArgs),
 
     /// Suggests values for an argument of a prompt or a resource template
     #[command(override_usage = "\
 turnbuckle complete <TARGET> <PROMPT|TEMPLATE> <ARGUMENT>[=VALUE] [key=value]... [OPTIONS]
        turnbuckle complete <PROMPT|TEMPLATE> <ARGUMENT>[=VALUE] [key=value]... [OPTIONS] -- <COMMAND>...")]
-    Complete(Asked),
+    Complete(TargetArgs),
 
-    /// Prints changes as the server tells of them
+    /// Prints change notifications of the server
     #[command(override_usage = "\
 turnbuckle listen <TARGET> [OPTIONS]
        turnbuckle listen [OPTIONS] -- <COMMAND>...")]
@@ -97,12 +97,12 @@ turnbuckle listen <TARGET> [OPTIONS]
     #[command(override_usage = "\
 turnbuckle raw <TARGET> <METHOD> [JSON|@FILE|-] [OPTIONS]
        turnbuckle raw <METHOD> [JSON|@FILE|-] [OPTIONS] -- <COMMAND>...")]
-    Raw(Asked),
+    Raw(TargetArgs),
 
-    /// Serves every feature of the protocol, to try clients with
+    /// Serves every feature of the protocol, for testing clients
     Demo(demo::Options),
 
-    /// Prints a script that completes this command in a shell
+    /// Prints a shell completion script
     Completion {
         /// The shell
         shell: clap_complete::Shell,
@@ -110,42 +110,42 @@ turnbuckle raw <TARGET> <METHOD> [JSON|@FILE|-] [OPTIONS]
 }
 
 impl Command {
-    fn look(&self) -> Option<&Look> {
-        let asked = match self {
-            Self::Info(asked)
-            | Self::Call(asked)
-            | Self::Read(asked)
-            | Self::Prompt(asked)
-            | Self::Complete(asked)
-            | Self::Raw(asked) => asked,
-            Self::List(options) => &options.asked,
-            Self::Listen(options) => &options.asked,
+    fn output_args(&self) -> Option<&OutputArgs> {
+        let args = match self {
+            Self::Info(args)
+            | Self::Call(args)
+            | Self::Read(args)
+            | Self::Prompt(args)
+            | Self::Complete(args)
+            | Self::Raw(args) => args,
+            Self::List(options) => &options.target_args,
+            Self::Listen(options) => &options.target_args,
             Self::Demo(_) | Self::Completion { .. } => return None,
         };
-        Some(&asked.common.look)
+        Some(&args.common.output)
     }
 }
 
 fn main() -> ExitCode {
     let command = match Cli::try_parse() {
         Ok(Cli { command }) => command,
-        Err(error) => return misused(&error),
+        Err(error) => return report_usage_error(&error),
     };
     let json = command
-        .look()
+        .output_args()
         .is_some_and(|look| look.output != Format::Text);
     match run(command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.tell(json);
-            ExitCode::from(failure.code())
+            failure.print(json);
+            ExitCode::from(failure.exit_code())
         }
     }
 }
 
-/// Help and versions are asked for; anything else is a mistake, told in the form that was asked
-/// for as far as that can be seen.
-fn misused(error: &clap::Error) -> ExitCode {
+/// Prints a parse error of the command line, as JSON if the arguments ask for JSON output. Help and
+/// version requests also end up here and exit with 0.
+fn report_usage_error(error: &clap::Error) -> ExitCode {
     let wants_json = || {
         let words: Vec<_> = std::env::args().take_while(|word| word != "--").collect();
         let is_json = |word: &str| matches!(word, "json" | "ndjson");
@@ -159,48 +159,48 @@ fn misused(error: &clap::Error) -> ExitCode {
                 value.is_some_and(is_json)
             })
     };
-    let asked = matches!(
+    let args = matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
-    if asked || !wants_json() {
+    if args || !wants_json() {
         let _ = error.print();
     } else {
-        let told = error.render().to_string();
-        let what = told.lines().next().unwrap_or_default();
-        Failure::usage(what.strip_prefix("error: ").unwrap_or(what)).tell(true);
+        let text = error.render().to_string();
+        let message = text.lines().next().unwrap_or_default();
+        CliError::usage(message.strip_prefix("error: ").unwrap_or(message)).print(true);
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-fn run(command: Command) -> Result<(), Failure> {
+fn run(command: Command) -> Result<(), CliError> {
     let runtime = tokio::runtime::Runtime::new()
-        .map_err(|error| Failure::new(format!("the runtime does not start: {error}")))?;
+        .map_err(|error| CliError::new(format!("cannot start the runtime: {error}")))?;
     let ended = runtime.block_on(async {
         match command {
-            Command::Info(asked) => info::run(asked).await,
+            Command::Info(args) => info::run(args).await,
             Command::List(options) => list::run(options).await,
-            Command::Call(asked) => call::run(asked).await,
-            Command::Read(asked) => read::run(asked).await,
-            Command::Prompt(asked) => prompt::run(asked).await,
-            Command::Complete(asked) => complete::run(asked).await,
+            Command::Call(args) => call::run(args).await,
+            Command::Read(args) => read::run(args).await,
+            Command::Prompt(args) => prompt::run(args).await,
+            Command::Complete(args) => complete::run(args).await,
             Command::Listen(options) => listen::run(options).await,
-            Command::Raw(asked) => raw::run(asked).await,
+            Command::Raw(args) => raw::run(args).await,
             Command::Demo(options) => demo::run(options).await,
-            Command::Completion { shell } => completion(shell),
+            Command::Completion { shell } => print_completion(shell),
         }
     });
-    // Handlers and questions that still block a thread are not waited for.
+    // Blocking handlers and dialogs may still hold a thread.
     runtime.shutdown_background();
     ended
 }
 
-fn completion(shell: clap_complete::Shell) -> Result<(), Failure> {
+fn print_completion(shell: clap_complete::Shell) -> Result<(), CliError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "turnbuckle", &mut script);
     let written = std::io::Write::write_all(&mut std::io::stdout(), &script);
     written.map_err(|error| match error.kind() {
-        std::io::ErrorKind::BrokenPipe => Failure::nobody_reads(),
-        _ => Failure::new(format!("cannot write the script: {error}")),
+        std::io::ErrorKind::BrokenPipe => CliError::closed_output(),
+        _ => CliError::new(format!("cannot write the script: {error}")),
     })
 }

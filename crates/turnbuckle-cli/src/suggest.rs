@@ -1,23 +1,24 @@
-//! "Did you mean": the name that was probably meant.
+//! "Did you mean" suggestions.
 
-/// Names that are compared; a list may be longer.
-const COMPARED: usize = 10_000;
+/// The most candidates that are compared.
+const MAX_CANDIDATES: usize = 10_000;
 
 /// The longest name that is compared, in characters.
-const LONGEST: usize = 128;
+const MAX_NAME_CHARS: usize = 128;
 
-/// The candidate that `typed` is nearest to, if one is near.
+/// Returns the candidate with the smallest edit distance to `typed`, if one is close enough.
 pub(crate) fn nearest<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let compared = |name: &str| -> String { name.to_lowercase().chars().take(LONGEST).collect() };
+    let compared =
+        |name: &str| -> String { name.to_lowercase().chars().take(MAX_NAME_CHARS).collect() };
     let typed = compared(typed);
     let length = typed.chars().count();
     let near = (length / 3).clamp(1, 4);
     candidates
         .into_iter()
-        .take(COMPARED)
+        .take(MAX_CANDIDATES)
         .filter_map(|candidate| {
             let other = compared(candidate);
             let begins = length >= 3 && (other.starts_with(&typed) || typed.starts_with(&other));
@@ -30,7 +31,7 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// The words to add to an error, if anything is near.
+/// Returns the hint `did you mean "…"?`, if a candidate is close enough.
 pub(crate) fn did_you_mean<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -43,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_near_is_suggested() {
+    fn only_similar_names_are_suggested() {
         let names = ["echo", "add_numbers", "slow"];
         assert_eq!(nearest("ehco", names), Some("echo"));
         assert_eq!(nearest("ADD_NUMBER", names), Some("add_numbers"));

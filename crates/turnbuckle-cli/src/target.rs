@@ -1,54 +1,55 @@
-//! Which server is meant.
+//! Resolution of the server that a command line names.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::args::Reach;
-use crate::config::{Reached, Variables, lookup};
-use crate::failure::Failure;
+use crate::args::ServerArgs;
+use crate::config::{ResolvedServer, Variables, find_server};
+use crate::error::CliError;
 
-/// The words after the verb, in their order.
-pub(crate) struct Words {
-    left: VecDeque<String>,
-    /// Whether a command follows them, after `--`.
+/// The positional arguments after the subcommand.
+pub(crate) struct PositionalArgs {
+    remaining: VecDeque<String>,
+    /// Whether a server command follows after `--`.
     before_command: bool,
 }
 
-impl Words {
+impl PositionalArgs {
     pub(crate) fn new(words: Vec<String>) -> Self {
         Self {
-            left: words.into(),
+            remaining: words.into(),
             before_command: false,
         }
     }
 
-    /// The next word, if there is one.
+    /// Takes the next argument, if there is one.
     pub(crate) fn next(&mut self) -> Option<String> {
-        self.left.pop_front()
+        self.remaining.pop_front()
     }
 
-    /// The next word, which has to be there.
-    pub(crate) fn need(&mut self, what: &str) -> Result<String, Failure> {
+    /// Takes the next argument. `what` names it in the error.
+    pub(crate) fn require(&mut self, what: &str) -> Result<String, CliError> {
         let hint = match self.before_command {
-            true => "it stands before `--`: what follows that starts the server",
-            false => "`--help` tells how it is written",
+            true => "put it before `--`: the words after that start the server",
+            false => "see `--help`",
         };
         self.next()
-            .ok_or_else(|| Failure::usage(format!("{what} is missing")).hint(hint))
+            .ok_or_else(|| CliError::usage(format!("{what} is missing")).hint(hint))
     }
 
-    /// All words that are left.
-    pub(crate) fn rest(self) -> Vec<String> {
-        self.left.into()
+    /// Returns all remaining arguments.
+    pub(crate) fn into_rest(self) -> Vec<String> {
+        self.remaining.into()
     }
 
-    /// Refuses what is left.
-    pub(crate) fn end(mut self) -> Result<(), Failure> {
+    /// Fails if arguments are left.
+    pub(crate) fn expect_end(mut self) -> Result<(), CliError> {
         match self.next() {
             None => Ok(()),
-            Some(word) => Err(Failure::usage(format!("{word:?} is one word too many"))
-                .hint("`--help` tells how it is written")),
+            Some(word) => {
+                Err(CliError::usage(format!("unexpected argument {word:?}")).hint("see `--help`"))
+            }
         }
     }
 }
@@ -59,7 +60,7 @@ pub(crate) enum Target {
     Url {
         url: String,
         headers: BTreeMap<String, String>,
-        /// Whether it is known to speak HTTP+SSE.
+        /// Whether the server is known to protocol HTTP+SSE.
         sse: bool,
     },
     Command {
@@ -68,15 +69,19 @@ pub(crate) enum Target {
         env: BTreeMap<String, String>,
         env_file: Option<PathBuf>,
         cwd: Option<PathBuf>,
-        /// The file that names it: what it runs is shown first.
-        from: Option<PathBuf>,
+        /// The configuration file that names the server. Its command is shown before it runs.
+        config_file: Option<PathBuf>,
     },
 }
 
 impl Target {
-    /// The server that the command after `--`, `--server` or else the first word means.
-    pub(crate) fn of(reach: &Reach, words: &mut Words) -> Result<Self, Failure> {
-        if let [program, args @ ..] = &reach.command[..] {
+    /// Resolves the target from the command after `--`, from `--server`, or from the first
+    /// positional argument.
+    pub(crate) fn resolve(
+        server_args: &ServerArgs,
+        words: &mut PositionalArgs,
+    ) -> Result<Self, CliError> {
+        if let [program, args @ ..] = &server_args.command[..] {
             words.before_command = true;
             return Ok(Self::Command {
                 program: program.clone(),
@@ -84,30 +89,30 @@ impl Target {
                 env: BTreeMap::new(),
                 env_file: None,
                 cwd: None,
-                from: None,
+                config_file: None,
             });
         }
-        if let Some(name) = &reach.server {
-            return Self::named(name, reach)?.map_err(|missing| missing.failure(name));
+        if let Some(name) = &server_args.server {
+            return Self::from_config(name, server_args)?.map_err(|missing| missing.to_error(name));
         }
         let word = words.next().ok_or_else(|| {
-            Failure::usage("no server is given")
+            CliError::usage("no server was given")
                 .hint("give a URL, a name from a file, or `-- COMMAND ARGS`")
         })?;
         if word.contains("://") {
-            return Ok(Self::at(word));
+            return Ok(Self::from_url(word));
         }
-        match Self::named(&word, reach)? {
+        match Self::from_config(&word, server_args)? {
             Ok(target) => Ok(target),
-            Err(_) if reach.config.is_none() && is_host(&word) => {
+            Err(_) if server_args.config.is_none() && is_host(&word) => {
                 let scheme = if is_local(&word) { "http" } else { "https" };
-                Ok(Self::at(format!("{scheme}://{word}")))
+                Ok(Self::from_url(format!("{scheme}://{word}")))
             }
-            Err(missing) => Err(missing.failure(&word)),
+            Err(missing) => Err(missing.to_error(&word)),
         }
     }
 
-    fn at(url: String) -> Self {
+    fn from_url(url: String) -> Self {
         Self::Url {
             url,
             headers: BTreeMap::new(),
@@ -115,8 +120,11 @@ impl Target {
         }
     }
 
-    fn named(name: &str, reach: &Reach) -> Result<Result<Self, crate::config::Missing>, Failure> {
-        let found = match lookup(name, reach.config.as_deref())? {
+    fn from_config(
+        name: &str,
+        server_args: &ServerArgs,
+    ) -> Result<Result<Self, crate::config::ServerNotFound>, CliError> {
+        let found = match find_server(name, server_args.config.as_deref())? {
             Ok(found) => found,
             Err(missing) => return Ok(Err(missing)),
         };
@@ -125,16 +133,16 @@ impl Target {
             env: &|name| std::env::var(name).ok(),
             workspace: &workspace,
         };
-        let reached = found.entry.reached(&variables).map_err(|why| {
-            Failure::usage(format!(
+        let reached = found.entry.resolve(&variables).map_err(|why| {
+            CliError::usage(format!(
                 "{:?} in {}: {why}",
                 found.name,
                 found.file.display()
             ))
         })?;
         Ok(Ok(match reached {
-            Reached::Url { url, headers, sse } => Self::Url { url, headers, sse },
-            Reached::Command {
+            ResolvedServer::Url { url, headers, sse } => Self::Url { url, headers, sse },
+            ResolvedServer::Command {
                 program,
                 args,
                 env,
@@ -144,16 +152,16 @@ impl Target {
                 program: program.into(),
                 args: args.into_iter().map(OsString::from).collect(),
                 env,
-                // Paths in a file are seen from its project.
+                // Relative paths in a file start at its project.
                 env_file: env_file.map(|file| workspace.join(file)),
                 cwd: cwd.map(|directory| workspace.join(directory)),
-                from: Some(found.file),
+                config_file: Some(found.file),
             },
         }))
     }
 }
 
-/// Whether a word can be the beginning of a URL without its scheme.
+/// Returns whether a word looks like a URL without its scheme.
 fn is_host(word: &str) -> bool {
     let host = word.split(['/', '?']).next().unwrap_or_default();
     is_local(word)
@@ -167,7 +175,7 @@ fn has_port(host: &str) -> bool {
     })
 }
 
-/// Whether what follows a URL's scheme leads to this machine.
+/// Returns whether a URL without its scheme leads to this machine.
 pub(crate) fn is_local(word: &str) -> bool {
     let host = word.split(['/', '?']).next().unwrap_or_default();
     let name = match host.starts_with('[') {
@@ -188,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_told_from_names() {
+    fn hosts_are_distinguished_from_names() {
         for host in [
             "localhost",
             "localhost:3000/mcp",

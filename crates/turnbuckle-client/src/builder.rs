@@ -1,40 +1,45 @@
-//! What a client is, can answer and puts up with, before it connects.
+//! Builds a client: its identity, handlers, timeouts and limits.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_schema::SchemaLimits;
-use turnbuckle_session::{Connector, ConversationLimits, Patience};
+use turnbuckle_session::{ClientLimits, Connector, Timeouts};
 use turnbuckle_types::meta::check_extension_id;
 use turnbuckle_types::{
-    ClientCapabilities, Implementation, LogLevel, LogParams, MetaKeyError, RawObject,
+    ClientCapabilities, Implementation, LoggingLevel, LoggingMessageNotificationParams,
+    MetaKeyError, RawObject,
 };
 
-use crate::answering::{Answers, Pace};
-use crate::cache::Cache;
-use crate::client::Shared;
-use crate::connect::Opening;
-use crate::listening::Listening;
-use crate::live::{Lifeline, Reconnects};
-use crate::router::Router;
-use crate::server::Era;
-use crate::{Client, Error};
+use crate::cache::invalid_items::InvalidItem;
+use crate::cache::results::ResultCache;
+use crate::client::Client;
+use crate::connection::connect::ConnectOptions;
+use crate::connection::policy::ReconnectPolicy;
+use crate::connection::reconnector::Reconnector;
+use crate::error::Error;
+use crate::incoming::notifications::NotificationHandlers;
+use crate::incoming::router::IncomingRouter;
+use crate::inner::ClientInner;
+use crate::input::handlers::InputHandlers;
+use crate::input::rates::QuestionRates;
+use crate::server_info::EraPreference;
 
 /// Builds a [`Client`].
 #[must_use]
 pub struct ClientBuilder {
     info: Implementation,
-    pub(crate) answers: Answers,
-    pub(crate) listening: Listening,
-    era: Era,
-    limits: ConversationLimits,
-    patience: Patience,
+    pub(crate) input: InputHandlers,
+    pub(crate) notifications: NotificationHandlers,
+    era: EraPreference,
+    limits: ClientLimits,
+    timeouts: Timeouts,
     connect_timeout: Duration,
     probe_timeout: Duration,
-    reconnects: Reconnects,
-    log_level: Option<LogLevel>,
-    max_rounds: usize,
-    trusts_hints: bool,
+    reconnect_policy: ReconnectPolicy,
+    log_level: Option<LoggingLevel>,
+    max_input_rounds: usize,
+    trust_tool_hints: bool,
     keep_alive: Option<(Duration, Duration)>,
 }
 
@@ -42,200 +47,216 @@ impl ClientBuilder {
     pub(crate) fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             info: Implementation::new(name, version),
-            answers: Answers::default(),
-            listening: Listening::default(),
-            era: Era::Auto,
-            limits: ConversationLimits::default(),
-            patience: Patience::default(),
+            input: InputHandlers::default(),
+            notifications: NotificationHandlers::default(),
+            era: EraPreference::Auto,
+            limits: ClientLimits::default(),
+            timeouts: Timeouts::default(),
             connect_timeout: Duration::from_secs(30),
             probe_timeout: Duration::from_secs(3),
-            reconnects: Reconnects::default(),
+            reconnect_policy: ReconnectPolicy::default(),
             log_level: None,
-            max_rounds: 16,
-            trusts_hints: false,
+            max_input_rounds: 16,
+            trust_tool_hints: false,
             keep_alive: None,
         }
     }
 
-    /// Who the client says it is, with everything there is to say.
+    /// Sets the client's full description of itself, with title, icons and website.
     pub fn info(mut self, info: Implementation) -> Self {
         self.info = info;
         self
     }
 
-    /// Which eras and revisions are spoken. Default: whichever the server speaks.
-    pub fn era(mut self, era: Era) -> Self {
+    /// Sets the eras and revisions that may be spoken. Default: any that the server speaks.
+    pub fn era(mut self, era: EraPreference) -> Self {
         self.era = era;
         self
     }
 
-    /// How long a request may wait for its answer, unless it says otherwise. Default: 60 seconds of
-    /// silence, one hour in all.
-    pub fn patience(mut self, patience: Patience) -> Self {
-        self.patience = patience;
+    /// Sets the timeouts of requests. Default: 60 seconds without a sign of the server, one hour in
+    /// all.
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
         self
     }
 
-    /// How long a connection may take to be ready. Default 30 seconds.
+    /// Sets the time in which a connection has to be ready. Default: 30 seconds.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// How long a server on a pipe may be silent about the first, modern request before a legacy
-    /// handshake is tried beside it. Default 3 seconds. Whichever is answered first tells.
+    /// Sets how long a server on a pipe may leave the first, modern request unanswered before a
+    /// legacy handshake is tried beside it. The first response decides. Default: 3 seconds.
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.probe_timeout = timeout;
         self
     }
 
-    /// How often a server that keeps dying is connected to again.
-    pub fn reconnects(mut self, reconnects: Reconnects) -> Self {
-        self.reconnects = reconnects;
+    /// Sets the limits of reconnecting to a server whose connection is lost again and again.
+    pub fn reconnect_policy(mut self, policy: ReconnectPolicy) -> Self {
+        self.reconnect_policy = policy;
         self
     }
 
-    /// How much may be going on at once, and how fast the server may ask.
-    pub fn limits(mut self, limits: ConversationLimits) -> Self {
+    /// Sets the limits of requests in both directions.
+    pub fn limits(mut self, limits: ClientLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How often a server may ask for input before it answers one request. Default 16.
+    /// Sets how often a server may ask for input before it answers one request. Default: 16.
     ///
     /// Specification: basic/patterns/mrtr (2026-07-28).
-    pub fn max_rounds(mut self, rounds: usize) -> Self {
-        self.max_rounds = rounds;
+    pub fn max_input_rounds(mut self, rounds: usize) -> Self {
+        self.max_input_rounds = rounds;
         self
     }
 
-    /// Asks a legacy server every so often whether it is there; a connection on which it does not
-    /// say so within `timeout` is given up. Default: never. The modern era has no such question.
-    pub fn keep_alive(mut self, every: Duration, timeout: Duration) -> Self {
-        self.keep_alive = Some((every, timeout));
+    /// Sends a `ping` to a legacy server every `interval` and drops a connection on which the
+    /// response takes longer than `timeout`. Default: no pings. The modern era has no such request.
+    pub fn keep_alive(mut self, interval: Duration, timeout: Duration) -> Self {
+        self.keep_alive = Some((interval, timeout));
         self
     }
 
-    /// Whether results are used again for as long as the server says. Default: they are.
+    /// Sets whether results are cached for as long as the server allows. Default: true.
     pub fn cache(mut self, on: bool) -> Self {
-        self.listening.cache = Arc::new(match on {
-            true => Cache::default(),
-            false => Cache::off(),
+        self.notifications.cache = Arc::new(match on {
+            true => ResultCache::default(),
+            false => ResultCache::new_disabled(),
         });
         self
     }
 
-    /// Believes the server where it says that calling a tool again does no harm (`readOnlyHint`,
-    /// `idempotentHint`): such a call is repeated when its connection was lost. Default: not.
+    /// Trusts a tool's `readOnlyHint` and `idempotentHint`: such a call is sent again when its
+    /// connection was lost. Default: they are not trusted.
     pub fn trust_tool_hints(mut self) -> Self {
-        self.trusts_hints = true;
+        self.trust_tool_hints = true;
         self
     }
 
-    /// From which level on modern requests want the server's log messages. Default: none.
-    pub fn log_level(mut self, level: LogLevel) -> Self {
+    /// Sets the least severe level of log messages that modern requests ask the server for.
+    /// Default: no log messages.
+    pub fn log_level(mut self, level: LoggingLevel) -> Self {
         self.log_level = Some(level);
         self
     }
 
-    /// Hears the server's log messages. It must not take long: nothing else is read meanwhile.
-    pub fn on_log(mut self, heard: impl Fn(LogParams) + Send + Sync + 'static) -> Self {
-        self.listening.on_log = Some(Box::new(heard));
+    /// Calls `callback` for each log message of the server. The callback must not block: the client
+    /// reads nothing else meanwhile.
+    pub fn on_log(
+        mut self,
+        callback: impl Fn(LoggingMessageNotificationParams) + Send + Sync + 'static,
+    ) -> Self {
+        self.notifications.on_log = Some(Box::new(callback));
         self
     }
 
-    /// Hears of what a server wrote that is no message: how much so far, and its beginning. The
-    /// first of it is logged as a warning in any case.
-    pub fn on_noise(mut self, heard: impl Fn(u64, &str) + Send + Sync + 'static) -> Self {
-        self.listening.on_noise = Some(Box::new(heard));
+    /// Calls `callback` when the server wrote something that is no message, with the number of such
+    /// outputs so far and the beginning of this one. The first is logged as a warning in any case.
+    pub fn on_invalid_message(
+        mut self,
+        callback: impl Fn(u64, &str) + Send + Sync + 'static,
+    ) -> Self {
+        self.notifications.on_invalid_message = Some(Box::new(callback));
         self
     }
 
-    /// Hears of a tool that is left out of every list, because its definition asks for a header that
-    /// cannot be: the tool's name, and what is wrong. It is logged as a warning in any case. Tools
-    /// are left out only where headers mirror arguments: over HTTP in the modern era.
+    /// Calls `callback` for every item that is left out of a list because it is not valid: a tool,
+    /// resource, resource template or prompt that does not decode, and a tool that asks for an HTTP
+    /// header that cannot be sent (checked only over HTTP in the modern era). The other items of the
+    /// list stay. Each such item is logged as a warning in any case. Only the first callback that is
+    /// set is called.
     ///
     /// Specification: basic/transports/streamable-http, "Custom Headers from Tool Parameters"
     /// (2026-07-28).
-    pub fn on_invalid_tool(self, heard: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
-        // Whoever came first hears.
-        let _ = self.listening.tools.on_invalid.set(Box::new(heard));
+    pub fn on_invalid_item(
+        self,
+        callback: impl Fn(InvalidItem<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        let tools = &self.notifications.tools;
+        tools.invalid_items.set_callback(Box::new(callback));
         self
     }
 
-    /// The bounds of the server's output schemas, and of the work that results make with them.
+    /// Sets the limits of the server's output schemas and of the work for checking results against
+    /// them.
     pub fn schema_limits(self, limits: SchemaLimits) -> Self {
-        let _ = self.listening.tools.limits.set(limits);
+        let _ = self.notifications.tools.limits.set(limits);
         self
     }
 
-    /// Declares an extension with its settings: the server may then use it. Revisions before
-    /// 2026-07-28 have no place for it. An id that breaks the rules, such as one without a prefix, is
-    /// told by [`connect`](Self::connect).
+    /// Declares an extension with its settings, so that the server may use it. Revisions before
+    /// 2026-07-28 cannot declare extensions. [`connect`](Self::connect) fails for an id that breaks
+    /// the rules, for instance one without a prefix.
     ///
     /// Specification: basic/versioning, "Extension Negotiation" (2026-07-28).
     pub fn extension(mut self, id: impl Into<String>, settings: RawObject) -> Self {
-        self.answers.extensions.insert(id.into(), settings);
+        self.input.extensions.insert(id.into(), settings);
         self
     }
 
-    /// What the client will say that it can do: it follows from the handlers that are installed.
+    /// Returns the capabilities that the client declares; they follow from the installed handlers.
     #[must_use]
     pub fn capabilities(&self) -> ClientCapabilities {
-        self.answers.capabilities()
+        self.input.capabilities()
     }
 
-    /// Connects, and finds out how the server wants to be spoken with.
+    /// Connects to the server and agrees on a revision.
     ///
     /// # Errors
-    /// When it cannot be reached, or there is no revision in common: see [`Error`].
-    /// [`Error::Unwritable`] when an [`extension`](Self::extension) cannot be declared.
+    /// Returns an [`Error`] if the server cannot be reached or has no revision in common, and
+    /// [`Error::InvalidRequest`] if an [`extension`](Self::extension) cannot be declared.
     pub async fn connect(mut self, connector: impl Connector) -> Result<Client, Error> {
-        for id in self.answers.extensions.keys() {
+        for id in self.input.extensions.keys() {
             match check_extension_id(id) {
-                // The official extensions are declared like any other.
+                // The reserved prefix belongs to the official extensions, which may be declared.
                 Ok(()) | Err(MetaKeyError::Reserved) => {}
                 Err(error) => {
-                    return Err(Error::Unwritable(format!("the extension {id:?}: {error}")));
+                    return Err(Error::InvalidRequest(format!(
+                        "the extension {id:?}: {error}"
+                    )));
                 }
             }
         }
-        self.answers.pace = Arc::new(Pace::new(&self.limits));
+        self.input.rates = Arc::new(QuestionRates::new(&self.limits));
         let connector: Arc<dyn Connector> = Arc::new(connector);
-        let address = connector.describe();
-        let opening = Opening {
+        let address = connector.description();
+        let options = ConnectOptions {
             info: self.info,
-            capabilities: self.answers.capabilities(),
+            capabilities: self.input.capabilities(),
             era: self.era,
             limits: self.limits.clone(),
             connect_timeout: self.connect_timeout,
             probe_timeout: self.probe_timeout,
             keep_alive: self.keep_alive,
         };
-        let tools = self.listening.tools.clone();
-        let cache = self.listening.cache.clone();
-        let subscribers = self.listening.subscribers.clone();
-        let router = Arc::new(Router::new(self.answers, self.listening));
-        let shared = Arc::new(Shared {
-            lifeline: Arc::new(Lifeline::new(
-                opening,
+        let tools = self.notifications.tools.clone();
+        let cache = self.notifications.cache.clone();
+        let subscriptions = self.notifications.subscriptions.clone();
+        let router = Arc::new(IncomingRouter::new(self.input, self.notifications));
+        let inner = Arc::new(ClientInner {
+            reconnector: Arc::new(Reconnector::new(
+                options,
                 connector,
                 router.clone(),
-                self.reconnects,
+                self.reconnect_policy,
             )),
             router,
             address,
             tools,
             cache,
-            subscribers,
-            patience: self.patience,
+            subscriptions,
+            timeouts: self.timeouts,
             log_level: self.log_level,
-            max_rounds: self.max_rounds,
+            max_input_rounds: self.max_input_rounds,
             limits: self.limits,
-            trusts_hints: self.trusts_hints,
+            trust_tool_hints: self.trust_tool_hints,
         });
-        shared.lifeline.live().await?;
-        Ok(Client { shared })
+        inner.reconnector.connection().await?;
+        Ok(Client { inner })
     }
 }
 

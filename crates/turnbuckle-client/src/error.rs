@@ -1,186 +1,189 @@
-//! Why a request to a server has no result.
+//! Errors of requests to the server.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-use turnbuckle_session::{AskError, Late, LinkError};
+use turnbuckle_session::{LinkError, RequestError, TimeoutKind};
 use turnbuckle_types::{CallToolResult, ContentBlock, ErrorObject, Json};
 use turnbuckle_wire::era::code;
 use turnbuckle_wire::revision::Revision;
 
-/// Why there is no result. Every request ends in its result or in one of these.
+/// The reason why a request has no result. Every request ends in its result or in one of these.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server answered with an error of its own.
-    Refused(ErrorObject),
-    /// The server could not be reached at all.
+    /// The server responded with a JSON-RPC error.
+    ErrorResponse(ErrorObject),
+    /// The server could not be reached.
     Unreachable {
-        /// Which server.
+        /// The address of the server.
         server: String,
-        /// Why not.
+        /// The failure of the link.
         reason: LinkError,
     },
-    /// The server wants to know on whose behalf it is asked (401), or does not allow it (403).
+    /// The server requires authorization (401) or does not allow the request (403).
     Unauthorized {
         /// The HTTP status.
         status: u16,
-        /// The challenge that came with it.
+        /// The `WWW-Authenticate` header of the response.
         challenge: Option<String>,
     },
     /// Client and server have no revision in common.
     Incompatible {
-        /// What the server speaks, in its own words.
-        server: Vec<String>,
+        /// The revisions that the server named.
+        server_versions: Vec<String>,
     },
-    /// The server's revision has no such request, or the server did not declare it.
+    /// The server's revision has no such request, or the server did not declare the capability.
     Unsupported {
         /// The method.
         method: String,
-        /// What is missing.
+        /// The missing method or capability.
         reason: &'static str,
         /// The revision that is spoken with the server.
         revision: Revision,
     },
-    /// No answer came in time. The request was taken back.
-    TimedOut(Late),
+    /// No response came in time. The request was cancelled.
+    TimedOut(TimeoutKind),
     /// The connection was not ready in time
     /// ([`ClientBuilder::connect_timeout`](crate::ClientBuilder::connect_timeout)).
-    NotReady {
-        /// How long it may take.
-        within: Duration,
+    ConnectTimedOut {
+        /// The time that was allowed.
+        timeout: Duration,
     },
-    /// The connection was lost before the answer came.
+    /// The connection was lost before the response came.
     ///
-    /// Requests that are safe to repeat were repeated already where another connection could be
-    /// had. This one may have been acted upon if `sent` says so; [`Call::send`](crate::Call::send)
-    /// makes it again, under a new id.
-    Lost {
-        /// Whether the server may have acted upon the request.
+    /// Requests that are safe to repeat were sent again already, if another connection could be
+    /// opened. If `sent` is true, the server may have acted on this one;
+    /// [`RequestBuilder::send`](crate::RequestBuilder::send) sends it again, under a new id.
+    ConnectionLost {
+        /// True if the server may have acted on the request.
         sent: bool,
-        /// What happened to the connection.
+        /// The cause of the loss.
         reason: LinkError,
     },
-    /// The server's result is not what its method's page says, or of a type that is not known here.
+    /// The server's result does not have the form that the specification demands, or is of an
+    /// unknown type.
     InvalidResult {
         /// The method.
         method: String,
-        /// What is wrong with it.
+        /// The fault of the result.
         reason: String,
     },
-    /// The tool says that it failed; its content tells how.
+    /// The tool failed (`isError`); the content of the result says how.
     ToolFailed(Box<CallToolResult>),
-    /// The tool's structured result does not fit the output schema that the tool declared.
+    /// The tool's structured content does not fit the tool's output schema.
     OutputMismatch {
         /// The tool.
         tool: String,
-        /// What does not fit.
+        /// The place that does not fit.
         reason: String,
     },
-    /// The tool declared an output schema that its result cannot be held against: it is not valid, of
-    /// a dialect that is not supported, too large, or refers to another document. Nothing is fetched,
-    /// and nothing is taken to be valid unseen.
+    /// The output schema of the tool cannot be used: it is not valid, of an unknown dialect, too
+    /// large, or refers to another document. Nothing is fetched, and no result is accepted
+    /// unchecked.
     UnusableOutputSchema {
         /// The tool.
         tool: String,
-        /// What is wrong with its schema.
+        /// The fault of the schema.
         reason: String,
     },
-    /// A list of the server leads back into itself, or has more pages or items than are read.
+    /// A list of the server repeats a cursor, or has more pages or items than
+    /// [`ClientLimits`](turnbuckle_session::ClientLimits) allow.
     EndlessList {
         /// The method.
         method: String,
     },
-    /// The server asked for input more often than this client answers for one request
-    /// ([`ClientBuilder::max_rounds`](crate::ClientBuilder::max_rounds)).
-    TooManyRounds {
-        /// How often it may.
+    /// The server asked for input more often than the client answers for one request
+    /// ([`ClientBuilder::max_input_rounds`](crate::ClientBuilder::max_input_rounds)).
+    TooManyInputRounds {
+        /// The limit.
         limit: usize,
     },
     /// A question of the server could not be answered.
-    Unanswered {
-        /// What it asked for.
+    InputUnanswered {
+        /// The method of the question.
         method: String,
-        /// Why there is no answer.
+        /// The reason why there is no answer.
         reason: String,
     },
-    /// Too many requests wait already
-    /// ([`ConversationLimits::outgoing`](turnbuckle_session::ConversationLimits::outgoing)).
-    TooMany {
-        /// How many may.
+    /// Too many requests wait for responses already
+    /// ([`ClientLimits::max_outgoing_requests`](turnbuckle_session::ClientLimits::max_outgoing_requests)).
+    TooManyRequests {
+        /// The limit.
         limit: usize,
     },
-    /// The request has no form in which it could be sent.
-    Unwritable(String),
-    /// The server had to be connected to again too often
-    /// ([`ClientBuilder::reconnects`](crate::ClientBuilder::reconnects)). Requests fail with this until
-    /// that time has passed; then the next one connects again.
-    GivenUp {
-        /// How many connections were opened.
+    /// The request is not valid and was not sent.
+    InvalidRequest(String),
+    /// The connection was lost too often
+    /// ([`ClientBuilder::reconnect_policy`](crate::ClientBuilder::reconnect_policy)). Requests fail
+    /// with this error until the window has passed; then the next one connects again.
+    ReconnectsExhausted {
+        /// The number of connections that were opened.
         attempts: usize,
-        /// Within which time.
-        within: Duration,
-        /// What became of the last.
-        last: String,
+        /// The time in which they were opened.
+        window: Duration,
+        /// The failure of the last one.
+        last_error: String,
     },
     /// The client was closed.
     Closed,
 }
 
 impl Error {
-    /// Whether the connection was lost before the answer came.
+    /// Returns whether the connection was lost before the response came.
     #[must_use]
-    pub fn is_lost(&self) -> bool {
-        matches!(self, Self::Lost { .. })
+    pub fn is_connection_lost(&self) -> bool {
+        matches!(self, Self::ConnectionLost { .. })
     }
 
-    /// Whether no answer, or no connection, came in time.
+    /// Returns whether no response, or no connection, came in time.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
-        matches!(self, Self::TimedOut(_) | Self::NotReady { .. })
+        matches!(self, Self::TimedOut(_) | Self::ConnectTimedOut { .. })
     }
 
-    /// The error with which the server answered, if it did.
+    /// Returns the JSON-RPC error of the server, if it responded with one.
     #[must_use]
-    pub fn refusal(&self) -> Option<&ErrorObject> {
+    pub fn error_response(&self) -> Option<&ErrorObject> {
         match self {
-            Self::Refused(error) => Some(error),
+            Self::ErrorResponse(error) => Some(error),
             _ => None,
         }
     }
 
-    /// Whether the server says that there is no such resource: by the code that older revisions have
-    /// for that, or by that of invalid parameters with the resource's URI.
+    /// Returns whether the server says that a resource does not exist: by the code that older
+    /// revisions have for that, or by that of invalid parameters with the resource's URI.
     ///
     /// Specification: server/resources, "Error Handling" (2026-07-28).
     #[must_use]
     pub fn is_resource_not_found(&self) -> bool {
-        self.refusal().is_some_and(|refusal| match refusal.code {
-            code::RESOURCE_NOT_FOUND => true,
-            code::INVALID_PARAMS => {
-                let data = refusal
-                    .data
-                    .as_ref()
-                    .map(Json::decode::<HashMap<String, Json>>);
-                data.is_some_and(|data| data.is_ok_and(|data| data.contains_key("uri")))
-            }
-            _ => false,
-        })
+        self.error_response()
+            .is_some_and(|refusal| match refusal.code {
+                code::RESOURCE_NOT_FOUND => true,
+                code::INVALID_PARAMS => {
+                    let data = refusal
+                        .data
+                        .as_ref()
+                        .map(Json::decode::<HashMap<String, Json>>);
+                    data.is_some_and(|data| data.is_ok_and(|data| data.contains_key("uri")))
+                }
+                _ => false,
+            })
     }
 
-    pub(crate) fn of_ask(error: AskError, server: &str) -> Self {
+    pub(crate) fn from_request_error(error: RequestError, server: &str) -> Self {
         match error {
-            AskError::Refused(error) => Self::Refused(error),
-            AskError::TimedOut(late) => Self::TimedOut(late),
-            AskError::TooMany { limit } => Self::TooMany { limit },
-            AskError::Unwritable(reason) => Self::Unwritable(reason),
-            AskError::Link { error, sent } => Self::of_link(error, sent, server),
-            other => Self::Unwritable(format!("{other:?}")),
+            RequestError::ErrorResponse(error) => Self::ErrorResponse(error),
+            RequestError::TimedOut(late) => Self::TimedOut(late),
+            RequestError::TooManyRequests { limit } => Self::TooManyRequests { limit },
+            RequestError::Unwritable(reason) => Self::InvalidRequest(reason),
+            RequestError::Link { error, sent } => Self::from_link_error(error, sent, server),
+            other => Self::InvalidRequest(format!("{other:?}")),
         }
     }
 
-    pub(crate) fn of_link(error: LinkError, sent: bool, server: &str) -> Self {
+    pub(crate) fn from_link_error(error: LinkError, sent: bool, server: &str) -> Self {
         match error {
             LinkError::Unauthorized { status, challenge } => {
                 Self::Unauthorized { status, challenge }
@@ -190,7 +193,7 @@ impl Error {
                 server: server.to_owned(),
                 reason,
             },
-            reason => Self::Lost { sent, reason },
+            reason => Self::ConnectionLost { sent, reason },
         }
     }
 }
@@ -198,7 +201,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused(error) => {
+            Self::ErrorResponse(error) => {
                 write!(f, "the server refused: {} ({})", error.message, error.code)
             }
             Self::Unreachable { server, reason } => write!(f, "{server}: {reason}"),
@@ -215,12 +218,12 @@ impl fmt::Display for Error {
             Self::Unauthorized { status, .. } => {
                 write!(f, "the server does not allow this (HTTP {status})")
             }
-            Self::Incompatible { server } => write!(
+            Self::Incompatible { server_versions } => write!(
                 f,
                 "no revision in common: the server speaks {}",
-                match server.is_empty() {
+                match server_versions.is_empty() {
                     true => "none that it names".to_owned(),
-                    false => shown(server),
+                    false => join_versions(server_versions),
                 }
             ),
             Self::Unsupported {
@@ -231,22 +234,22 @@ impl fmt::Display for Error {
                 f,
                 "{method} cannot be asked for: {reason} (revision {revision})"
             ),
-            Self::TimedOut(Late::Silent(silence)) => {
+            Self::TimedOut(TimeoutKind::Idle(silence)) => {
                 write!(
                     f,
-                    "no answer within {silence:?} of silence (Patience::silence)"
+                    "no answer within {silence:?} of silence (Timeouts::idle_timeout)"
                 )
             }
-            Self::TimedOut(Late::InAll(total)) => {
-                write!(f, "no answer within {total:?} (Patience::total)")
+            Self::TimedOut(TimeoutKind::Total(total)) => {
+                write!(f, "no answer within {total:?} (Timeouts::total_timeout)")
             }
-            Self::NotReady { within } => {
+            Self::ConnectTimedOut { timeout } => {
                 write!(
                     f,
-                    "the connection was not ready within {within:?} (ClientBuilder::connect_timeout)"
+                    "the connection was not ready within {timeout:?} (ClientBuilder::connect_timeout)"
                 )
             }
-            Self::Lost { sent, reason } => {
+            Self::ConnectionLost { sent, reason } => {
                 let sent = match sent {
                     true => "the server may have acted upon the request",
                     false => "the request was not acted upon",
@@ -273,50 +276,50 @@ impl fmt::Display for Error {
             ),
             Self::UnusableOutputSchema { tool, reason } => write!(
                 f,
-                "the result of the tool {tool:?} cannot be held against its output schema: {reason}"
+                "the result of the tool {tool:?} cannot be checked against its output schema: {reason}"
             ),
             Self::EndlessList { method } => {
                 write!(
                     f,
-                    "the list of {method} does not come to an end (ConversationLimits::list_pages, \
-                     list_items)"
+                    "the list of {method} does not come to an end (ClientLimits::max_list_pages, \
+                     max_list_items)"
                 )
             }
-            Self::TooManyRounds { limit } => {
+            Self::TooManyInputRounds { limit } => {
                 write!(
                     f,
-                    "the server asked for input more than {limit} times (ClientBuilder::max_rounds)"
+                    "the server asked for input more than {limit} times (ClientBuilder::max_input_rounds)"
                 )
             }
-            Self::Unanswered { method, reason } => {
+            Self::InputUnanswered { method, reason } => {
                 write!(
                     f,
                     "the server's question ({method}) was not answered: {reason}"
                 )
             }
-            Self::TooMany { limit } => {
+            Self::TooManyRequests { limit } => {
                 write!(
                     f,
-                    "more than {limit} requests wait for the server (ConversationLimits::outgoing)"
+                    "more than {limit} requests wait for the server (ClientLimits::max_outgoing_requests)"
                 )
             }
-            Self::Unwritable(reason) => write!(f, "the request cannot be sent: {reason}"),
-            Self::GivenUp {
+            Self::InvalidRequest(reason) => write!(f, "the request cannot be sent: {reason}"),
+            Self::ReconnectsExhausted {
                 attempts,
-                within,
-                last,
+                window,
+                last_error: last,
             } => write!(
                 f,
-                "given up after {attempts} connections within {within:?} \
-                 (ClientBuilder::reconnects); the last one: {last}"
+                "given up after {attempts} connections within {window:?} \
+                 (ClientBuilder::reconnect_policy); the last one: {last}"
             ),
             Self::Closed => f.write_str("the client was closed"),
         }
     }
 }
 
-/// The first of a server's words, as long as revisions are.
-fn shown(words: &[String]) -> String {
+/// Joins the first revisions that a server named, each cut to the length of a revision.
+fn join_versions(words: &[String]) -> String {
     let short = words
         .iter()
         .take(8)

@@ -1,4 +1,4 @@
-//! Bodies: a request's, read whole within its bound, and the one type that responses have.
+//! Bodies: reading a request's body within its bounds, and the type of all response bodies.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -11,39 +11,40 @@ use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::sse;
-use crate::streamable::Events;
+use crate::streamable::EventStream;
 
-/// Why a request's body could not be had.
+/// The reason why a request's body could not be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NoBody {
+pub(crate) enum BodyError {
     TooLarge,
     Broken,
-    Late,
+    TimedOut,
 }
 
-/// Reads a body whole. `length` is what its sender says that it has.
+/// Reads a whole body of at most `max` bytes within `timeout`. A `content_length` over the bound is
+/// refused before anything is read.
 pub(crate) async fn read<B>(
     body: B,
-    length: Option<u64>,
+    content_length: Option<u64>,
     max: usize,
-    time: Duration,
-) -> Result<Bytes, NoBody>
+    timeout: Duration,
+) -> Result<Bytes, BodyError>
 where
     B: Body<Data: Buf>,
 {
-    if length.is_some_and(|length| length > max as u64) {
-        return Err(NoBody::TooLarge);
+    if content_length.is_some_and(|length| length > max as u64) {
+        return Err(BodyError::TooLarge);
     }
     let mut read = std::pin::pin!(collect(body, max));
-    // What is there already needs no clock.
+    // A body that has arrived already needs no timer.
     if let Poll::Ready(read) = poll_fn(|cx| Poll::Ready(read.as_mut().poll(cx))).await {
         return read;
     }
-    let read = tokio::time::timeout(time, read).await;
-    read.unwrap_or(Err(NoBody::Late))
+    let read = tokio::time::timeout(timeout, read).await;
+    read.unwrap_or(Err(BodyError::TimedOut))
 }
 
-async fn collect<B>(body: B, max: usize) -> Result<Bytes, NoBody>
+async fn collect<B>(body: B, max: usize) -> Result<Bytes, BodyError>
 where
     B: Body<Data: Buf>,
 {
@@ -53,7 +54,7 @@ where
     let mut total = 0;
     while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
         let Ok(frame) = frame else {
-            return Err(NoBody::Broken);
+            return Err(BodyError::Broken);
         };
         let Ok(mut data) = frame.into_data() else {
             continue;
@@ -61,9 +62,9 @@ where
         let size = data.remaining();
         total += size;
         if total > max {
-            return Err(NoBody::TooLarge);
+            return Err(BodyError::TooLarge);
         }
-        // A body of one piece is taken as it is.
+        // A body of one piece is not copied.
         match (&first, &mut rest) {
             (None, None) => first = Some(data.copy_to_bytes(size)),
             (_, Some(rest)) => rest.extend_from_slice(&data.copy_to_bytes(size)),
@@ -78,14 +79,15 @@ where
     Ok(rest.map(BytesMut::freeze).or(first).unwrap_or_default())
 }
 
-/// The body of a response: nothing, a whole message, or a stream of events.
-pub struct ResponseBody(Kind);
+/// The body of a response: empty, a whole message, or a stream of events.
+pub struct ResponseBody(BodyKind);
 
-enum Kind {
-    /// A message, or what is left of it: its beginning and the rest, each empty once it is gone.
+enum BodyKind {
+    /// A message in two pieces. A piece that was sent is empty.
     Full([Bytes; 2]),
-    Events(Pin<Box<Events>>),
-    Connection(Box<sse::Stream>),
+    /// An SSE stream of Streamable HTTP.
+    Events(Pin<Box<EventStream>>),
+    Connection(Box<sse::SseStream>),
 }
 
 impl ResponseBody {
@@ -97,28 +99,28 @@ impl ResponseBody {
         Self::parts(bytes, Bytes::new())
     }
 
-    /// A message in two pieces, the second of which may be empty.
+    /// Creates a body of a message in two pieces, of which the second may be empty.
     pub(crate) fn parts(head: impl Into<Bytes>, tail: Bytes) -> Self {
-        Self(Kind::Full([head.into(), tail]))
+        Self(BodyKind::Full([head.into(), tail]))
     }
 
-    pub(crate) fn events(events: Events) -> Self {
-        Self(Kind::Events(Box::pin(events)))
+    pub(crate) fn events(events: EventStream) -> Self {
+        Self(BodyKind::Events(Box::pin(events)))
     }
 
-    pub(crate) fn connection(stream: sse::Stream) -> Self {
-        Self(Kind::Connection(Box::new(stream)))
+    pub(crate) fn sse_connection(stream: sse::SseStream) -> Self {
+        Self(BodyKind::Connection(Box::new(stream)))
     }
 }
 
-/// Without what it says: that may hold a secret.
+/// Prints no content, which may hold a secret.
 impl fmt::Debug for ResponseBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Full([head, tail]) => {
+            BodyKind::Full([head, tail]) => {
                 write!(f, "ResponseBody({} bytes)", head.len() + tail.len())
             }
-            Kind::Events(_) | Kind::Connection(_) => f.write_str("ResponseBody(events)"),
+            BodyKind::Events(_) | BodyKind::Connection(_) => f.write_str("ResponseBody(events)"),
         }
     }
 }
@@ -132,28 +134,28 @@ impl Body for ResponseBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.0 {
-            Kind::Full(parts) => {
+            BodyKind::Full(parts) => {
                 let next = parts.iter_mut().find(|part| !part.is_empty());
                 Poll::Ready(next.map(|part| Ok(Frame::data(std::mem::take(part)))))
             }
-            Kind::Events(events) => events
+            BodyKind::Events(events) => events
                 .as_mut()
                 .poll_next(cx)
                 .map(|event| event.map(|event| Ok(Frame::data(event)))),
-            Kind::Connection(stream) => stream
+            BodyKind::Connection(stream) => stream
                 .poll_next(cx)
                 .map(|events| events.map(|events| Ok(Frame::data(events)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Kind::Full(parts) if parts.iter().all(Bytes::is_empty))
+        matches!(&self.0, BodyKind::Full(parts) if parts.iter().all(Bytes::is_empty))
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Full([head, tail]) => SizeHint::with_exact((head.len() + tail.len()) as u64),
-            Kind::Events(_) | Kind::Connection(_) => SizeHint::default(),
+            BodyKind::Full([head, tail]) => SizeHint::with_exact((head.len() + tail.len()) as u64),
+            BodyKind::Events(_) | BodyKind::Connection(_) => SizeHint::default(),
         }
     }
 }
@@ -168,9 +170,9 @@ mod tests {
 
     use super::*;
 
-    const TIME: Duration = Duration::from_secs(30);
+    const TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// A body of pieces; without an end where it is `endless`.
+    /// A body of pieces. It never ends if it is `endless`.
     #[derive(Default)]
     struct Pieces {
         pieces: VecDeque<Result<Frame<Bytes>, ()>>,
@@ -178,7 +180,7 @@ mod tests {
     }
 
     impl Pieces {
-        fn of(pieces: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        fn new(pieces: impl IntoIterator<Item = Vec<u8>>) -> Self {
             let frames = pieces.into_iter().map(|it| Ok(Frame::data(it.into())));
             Self {
                 pieces: frames.collect(),
@@ -202,12 +204,12 @@ mod tests {
         }
     }
 
-    fn read_now(body: Pieces, length: Option<u64>, max: usize) -> Result<Bytes, NoBody> {
-        let read = std::pin::pin!(read(body, length, max, TIME));
+    fn read_now(body: Pieces, length: Option<u64>, max: usize) -> Result<Bytes, BodyError> {
+        let read = std::pin::pin!(read(body, length, max, TIMEOUT));
         let mut cx = Context::from_waker(std::task::Waker::noop());
         match read.poll(&mut cx) {
             Poll::Ready(read) => read,
-            Poll::Pending => panic!("it waits"),
+            Poll::Pending => panic!("the body is not read at once"),
         }
     }
 
@@ -219,40 +221,43 @@ mod tests {
         ) {
             let whole = pieces.concat();
             let expected = (whole.len() <= max).then_some(whole);
-            let read = read_now(Pieces::of(pieces), None, max);
+            let read = read_now(Pieces::new(pieces), None, max);
             match expected {
                 Some(whole) => assert_eq!(read.unwrap(), whole),
-                None => assert_eq!(read, Err(NoBody::TooLarge)),
+                None => assert_eq!(read, Err(BodyError::TooLarge)),
             }
         }
     }
 
     #[test]
-    fn a_length_over_the_bound_is_believed() {
+    fn a_content_length_over_the_bound_is_refused() {
         assert_eq!(
             read_now(Pieces::default(), Some(11), 10),
-            Err(NoBody::TooLarge)
+            Err(BodyError::TooLarge)
         );
         assert!(read_now(Pieces::default(), Some(10), 10).is_ok());
     }
 
     #[test]
-    fn a_body_that_breaks_off_is_none_and_trailers_are_nothing() {
-        let mut body = Pieces::of([b"{".to_vec()]);
+    fn an_incomplete_body_is_an_error_and_trailers_are_ignored() {
+        let mut body = Pieces::new([b"{".to_vec()]);
         body.pieces.push_back(Err(()));
-        assert_eq!(read_now(body, None, 10), Err(NoBody::Broken));
-        let mut body = Pieces::of([b"{}".to_vec()]);
+        assert_eq!(read_now(body, None, 10), Err(BodyError::Broken));
+        let mut body = Pieces::new([b"{}".to_vec()]);
         body.pieces.push_back(Ok(Frame::trailers(HeaderMap::new())));
         assert_eq!(read_now(body, None, 10).unwrap(), "{}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_does_not_come_is_not_waited_for() {
-        let mut body = Pieces::of([b"{".to_vec()]);
+    async fn a_body_has_to_arrive_within_the_timeout() {
+        let mut body = Pieces::new([b"{".to_vec()]);
         body.endless = true;
         let begin = tokio::time::Instant::now();
-        assert_eq!(read(body, None, 10, TIME).await, Err(NoBody::Late));
-        assert_eq!(begin.elapsed(), TIME);
+        assert_eq!(
+            read(body, None, 10, TIMEOUT).await,
+            Err(BodyError::TimedOut)
+        );
+        assert_eq!(begin.elapsed(), TIMEOUT);
     }
 
     #[test]

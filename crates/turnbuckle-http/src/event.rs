@@ -1,6 +1,5 @@
-//! The event stream's text, as a server writes it.
-//!
-//! A frame is one line, so an event has one `data` line.
+//! The text of SSE events as a server writes it. A message is written as one line, so an event has
+//! one `data` line.
 
 use std::time::Duration;
 
@@ -9,44 +8,44 @@ use bytes::Bytes;
 /// The media type of a stream.
 pub(crate) const MEDIA_TYPE: &str = "text/event-stream";
 
-/// A comment: nothing to a client, but proof that the stream is still there.
+/// A comment, which clients ignore. It shows them and proxies that the stream is still open.
 pub(crate) const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 
-/// An event that carries a message and has no id.
+/// Returns an event that carries a message and has no id.
 pub(crate) fn message(frame: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(frame.len() + 32);
     append_message(&mut out, frame);
     out
 }
 
-/// The beginning and the end of an event that carries a message.
-const MESSAGE: &[u8] = b"event: message\ndata: ";
-const END: &[u8] = b"\n\n";
+/// The text before and after the message of an event.
+const EVENT_START: &[u8] = b"event: message\ndata: ";
+const EVENT_END: &[u8] = b"\n\n";
 
 /// Appends an event that carries a message and has no id.
 pub(crate) fn append_message(out: &mut Vec<u8>, frame: &[u8]) {
-    out.extend_from_slice(MESSAGE);
+    out.extend_from_slice(EVENT_START);
     append_line(out, frame);
-    out.extend_from_slice(END);
+    out.extend_from_slice(EVENT_END);
 }
 
-/// Makes the same of an answer in two pieces, where the first has its room.
-pub(crate) fn of_answer(mut frame: Vec<u8>, tail: &[u8]) -> Vec<u8> {
+/// Returns an event that carries a message in two pieces. It is made in the buffer of the first.
+pub(crate) fn from_answer(mut frame: Vec<u8>, tail: &[u8]) -> Vec<u8> {
     let length = frame.len();
-    frame.reserve(MESSAGE.len() + tail.len() + END.len());
-    frame.resize(length + MESSAGE.len(), 0);
-    frame.copy_within(..length, MESSAGE.len());
-    frame[..MESSAGE.len()].copy_from_slice(MESSAGE);
+    frame.reserve(EVENT_START.len() + tail.len() + EVENT_END.len());
+    frame.resize(length + EVENT_START.len(), 0);
+    frame.copy_within(..length, EVENT_START.len());
+    frame[..EVENT_START.len()].copy_from_slice(EVENT_START);
     frame.extend_from_slice(tail);
-    join_lines(&mut frame[MESSAGE.len()..]);
-    frame.extend_from_slice(END);
+    join_lines(&mut frame[EVENT_START.len()..]);
+    frame.extend_from_slice(EVENT_END);
     frame
 }
 
-/// The name of a connection's id in the query of the URI that messages for it are posted to.
+/// The query parameter with a connection's id in the URI that its messages are posted to.
 pub(crate) const CONNECTION_ID: &str = "sessionId";
 
-/// The event that says where messages for a connection are posted.
+/// Returns the event that names the URI to which messages of a connection are posted.
 pub(crate) fn endpoint(messages: &str, id: &str) -> Bytes {
     let mut out = b"event: endpoint\ndata: ".to_vec();
     append_line(&mut out, messages.as_bytes());
@@ -55,37 +54,44 @@ pub(crate) fn endpoint(messages: &str, id: &str) -> Bytes {
     out.into()
 }
 
-/// An event of a stream that can be resumed.
-pub(crate) fn numbered(stream: u64, sequence: u64, frame: &[u8]) -> Bytes {
+/// Returns an event of a resumable stream: a message with an id.
+pub(crate) fn message_with_id(stream: u64, sequence: u64, frame: &[u8]) -> Bytes {
     const FIXED: usize = b"id: -\nevent: message\ndata: \n\n".len();
-    let (stream, sequence) = (Digits::of(stream), Digits::of(sequence));
-    let (stream, sequence) = (stream.text(), sequence.text());
-    // A buffer that is full is kept as it is.
+    let mut buffers = [itoa::Buffer::new(), itoa::Buffer::new()];
+    let [first, second] = &mut buffers;
+    let (stream, sequence) = (first.format(stream), second.format(sequence));
+    // The capacity is exact, so that the buffer becomes `Bytes` without being copied.
     let mut out = Vec::with_capacity(FIXED + stream.len() + sequence.len() + frame.len());
     out.extend_from_slice(b"id: ");
-    out.extend_from_slice(stream);
+    out.extend_from_slice(stream.as_bytes());
     out.push(b'-');
-    out.extend_from_slice(sequence);
+    out.extend_from_slice(sequence.as_bytes());
     out.push(b'\n');
     append_message(&mut out, frame);
     out.into()
 }
 
-/// Appends what opens a stream that can be resumed: an id to come back with, and when to.
-pub(crate) fn append_priming(out: &mut Vec<u8>, stream: u64, retry: Duration) {
+/// Appends the first event of a resumable stream: an id to resume it with, and the delay before a
+/// reconnect.
+pub(crate) fn append_priming_event(out: &mut Vec<u8>, stream: u64, retry: Duration) {
     let retry = retry_field(retry);
     out.extend_from_slice(format!("id: {stream}-0\n{retry}data: \n\n").as_bytes());
 }
 
-/// The same where a stream has several connections: this one begins after the event of that
-/// number. `connection` makes the id one of its own.
-pub(crate) fn priming_at(stream: u64, sequence: u64, connection: u64, retry: Duration) -> Bytes {
+/// Returns the first event of one connection of a stream, which begins after the event `sequence`.
+/// Its id names the connection too, since several connections may begin at one event.
+pub(crate) fn priming_event_at(
+    stream: u64,
+    sequence: u64,
+    connection: u64,
+    retry: Duration,
+) -> Bytes {
     let retry = retry_field(retry);
     format!("id: {stream}-{sequence}.{connection}\n{retry}data: \n\n").into()
 }
 
-/// Says when to come back, where the client has an id to come back with.
-pub(crate) fn retry(after: Duration) -> Bytes {
+/// Returns the delay before a reconnect alone, for a client that knows the id of an event.
+pub(crate) fn retry_event(after: Duration) -> Bytes {
     format!("{}\n", retry_field(after)).into()
 }
 
@@ -93,62 +99,34 @@ fn retry_field(after: Duration) -> String {
     format!("retry: {}\n", after.as_millis())
 }
 
-/// Where on a stream a client heard something last.
+/// A position on a stream: the last event that a client received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct StreamPosition {
     pub(crate) sequence: u64,
-    /// The connection that began there, where the id is of its own.
+    /// The connection that began there, if the id is that of a connection's first event.
     pub(crate) connection: Option<u64>,
 }
 
-/// The stream that a client heard last, and where.
-pub(crate) fn parse_id(id: &[u8]) -> Option<(u64, Place)> {
+/// Parses the id of an event into the id of its stream and the position there.
+pub(crate) fn parse_event_id(id: &[u8]) -> Option<(u64, StreamPosition)> {
     let (stream, place) = std::str::from_utf8(id).ok()?.split_once('-')?;
     let (sequence, connection) = match place.split_once('.') {
-        Some((sequence, connection)) => (sequence, Some(number(connection)?)),
+        Some((sequence, connection)) => (sequence, Some(parse_number(connection)?)),
         None => (place, None),
     };
-    let sequence = number(sequence)?;
-    let place = Place {
+    let sequence = parse_number(sequence)?;
+    let place = StreamPosition {
         sequence,
         connection,
     };
-    Some((number(stream)?, place))
+    Some((parse_number(stream)?, place))
 }
 
-/// A number as it is written above: digits, and no more of them than needed.
-fn number(text: &str) -> Option<u64> {
+/// Parses a decimal number without sign and leading zeros.
+fn parse_number(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     let padded = text.len() > 1 && text.starts_with('0');
     (plain && !padded).then(|| text.parse().ok())?
-}
-
-/// A number in decimal.
-struct Digits {
-    text: [u8; 20],
-    start: usize,
-}
-
-impl Digits {
-    fn of(mut number: u64) -> Self {
-        let mut digits = Self {
-            text: [b'0'; 20],
-            start: 20,
-        };
-        for (at, digit) in digits.text.iter_mut().enumerate().rev() {
-            *digit += (number % 10) as u8;
-            digits.start = at;
-            number /= 10;
-            if number == 0 {
-                break;
-            }
-        }
-        digits
-    }
-
-    fn text(&self) -> &[u8] {
-        &self.text[self.start..]
-    }
 }
 
 fn append_line(out: &mut Vec<u8>, frame: &[u8]) {
@@ -157,7 +135,7 @@ fn append_line(out: &mut Vec<u8>, frame: &[u8]) {
     join_lines(&mut out[start..]);
 }
 
-/// A line break in JSON text can only be white space.
+/// Replaces line breaks by spaces. In JSON text a line break can only be white space.
 fn join_lines(text: &mut [u8]) {
     for byte in text {
         if matches!(*byte, b'\n' | b'\r') {
@@ -177,21 +155,21 @@ mod tests {
             b"event: message\ndata: {\"a\": 1}\n\n"
         );
         assert_eq!(
-            &numbered(3, 7, b"{}")[..],
+            &message_with_id(3, 7, b"{}")[..],
             b"id: 3-7\nevent: message\ndata: {}\n\n"
         );
     }
 
     #[test]
-    fn an_answer_in_pieces_is_the_event_that_the_whole_is() {
+    fn a_message_in_two_pieces_gives_the_same_event_as_the_whole() {
         for (frame, tail) in [("", ""), ("{}", ""), ("{\"a\":\r\n", "1\n}"), ("{", "\r}")] {
             let whole = message([frame, tail].concat().as_bytes());
-            assert_eq!(of_answer(frame.into(), tail.as_bytes()), whole);
+            assert_eq!(from_answer(frame.into(), tail.as_bytes()), whole);
         }
         let roomy = Vec::with_capacity(100);
         let at = roomy.as_ptr();
-        let event = of_answer(roomy, b"{}");
-        assert_eq!(event.as_ptr(), at, "nothing was moved");
+        let event = from_answer(roomy, b"{}");
+        assert_eq!(event.as_ptr(), at, "the buffer is used again");
     }
 
     #[test]
@@ -209,22 +187,15 @@ mod tests {
     #[test]
     fn the_priming_event_has_an_id_a_retry_and_no_data() {
         let mut text = Vec::new();
-        append_priming(&mut text, 3, Duration::from_millis(500));
+        append_priming_event(&mut text, 3, Duration::from_millis(500));
         assert_eq!(&text[..], b"id: 3-0\nretry: 500\ndata: \n\n");
-        let text = priming_at(0, 7, 2, Duration::from_secs(1));
+        let text = priming_event_at(0, 7, 2, Duration::from_secs(1));
         assert_eq!(&text[..], b"id: 0-7.2\nretry: 1000\ndata: \n\n");
-        assert_eq!(&retry(Duration::from_secs(1))[..], b"retry: 1000\n\n");
+        assert_eq!(&retry_event(Duration::from_secs(1))[..], b"retry: 1000\n\n");
     }
 
-    #[test]
-    fn numbers_are_written_in_full() {
-        for number in [0, 7, 10, 120, u64::MAX] {
-            assert_eq!(Digits::of(number).text(), number.to_string().as_bytes());
-        }
-    }
-
-    fn place(sequence: u64, connection: Option<u64>) -> Place {
-        Place {
+    fn place(sequence: u64, connection: Option<u64>) -> StreamPosition {
+        StreamPosition {
             sequence,
             connection,
         }
@@ -232,8 +203,8 @@ mod tests {
 
     #[test]
     fn ids_are_read_strictly() {
-        assert_eq!(parse_id(b"3-7"), Some((3, place(7, None))));
-        assert_eq!(parse_id(b"0-7.2"), Some((0, place(7, Some(2)))));
+        assert_eq!(parse_event_id(b"3-7"), Some((3, place(7, None))));
+        assert_eq!(parse_event_id(b"0-7.2"), Some((0, place(7, Some(2)))));
         for bad in [
             "",
             "3",
@@ -250,7 +221,7 @@ mod tests {
             "3-7.1.1",
             "3-\u{663}",
         ] {
-            assert_eq!(parse_id(bad.as_bytes()), None, "{bad}");
+            assert_eq!(parse_event_id(bad.as_bytes()), None, "{bad}");
         }
     }
 
@@ -263,19 +234,19 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn an_id_comes_back_as_it_went(stream: u64, sequence: u64, connection: u64) {
-            let event = numbered(stream, sequence, b"{}");
-            assert_eq!(parse_id(id_of(&event)), Some((stream, place(sequence, None))));
-            let event = priming_at(stream, sequence, connection, Duration::ZERO);
+            let event = message_with_id(stream, sequence, b"{}");
+            assert_eq!(parse_event_id(id_of(&event)), Some((stream, place(sequence, None))));
+            let event = priming_event_at(stream, sequence, connection, Duration::ZERO);
             let own = place(sequence, Some(connection));
-            assert_eq!(parse_id(id_of(&event)), Some((stream, own)));
+            assert_eq!(parse_event_id(id_of(&event)), Some((stream, own)));
         }
 
         #[test]
         fn two_events_never_have_one_id(one: [u8; 3], other: [u8; 3]) {
             let ids = |it: [u8; 3]| {
                 let [stream, sequence, connection] = it.map(u64::from);
-                let message = numbered(stream, sequence, b"{}");
-                let joined = priming_at(stream, sequence, connection, Duration::ZERO);
+                let message = message_with_id(stream, sequence, b"{}");
+                let joined = priming_event_at(stream, sequence, connection, Duration::ZERO);
                 [id_of(&message).to_vec(), id_of(&joined).to_vec()]
             };
             let [(message, joined), (other_message, other_joined)] =
@@ -286,8 +257,8 @@ mod tests {
         }
 
         #[test]
-        fn no_id_is_too_strange(id: Vec<u8>) {
-            if let Some((stream, Place { sequence, connection })) = parse_id(&id) {
+        fn an_id_that_is_parsed_is_the_one_that_is_written(id: Vec<u8>) {
+            if let Some((stream, StreamPosition { sequence, connection })) = parse_event_id(&id) {
                 let connection = connection.map(|it| format!(".{it}")).unwrap_or_default();
                 assert_eq!(id, format!("{stream}-{sequence}{connection}").as_bytes());
             }

@@ -1,32 +1,32 @@
-//! The head of a request, read in one pass.
+//! The headers of a request that an endpoint needs, read in one pass.
 
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
 use http::{HeaderMap, Uri};
-use turnbuckle_wire::era::Mark;
+use turnbuckle_wire::era::NamedRevision;
 use turnbuckle_wire::era::headers::{self, HeaderValues};
 
 const JSON: &[u8] = b"application/json";
 
-/// What most clients accept, as most spell it.
-const EITHER: &[u8] = b"application/json, text/event-stream";
+/// The `Accept` header in the spelling of most clients.
+const JSON_AND_EVENTS: &[u8] = b"application/json, text/event-stream";
 
-/// What is read of a request's headers, borrowed.
+/// The headers of a request that an endpoint needs.
 #[derive(Debug)]
-pub(crate) struct Head<'h> {
+pub(crate) struct RequestHeaders<'h> {
     host: HeaderValues<'h>,
     pub(crate) origin: HeaderValues<'h>,
     content_type: HeaderValues<'h>,
     pub(crate) accepts_json: bool,
     pub(crate) accepts_events: bool,
-    pub(crate) length: Option<u64>,
-    pub(crate) version: HeaderValues<'h>,
+    pub(crate) content_length: Option<u64>,
+    pub(crate) protocol_version: HeaderValues<'h>,
     pub(crate) method: HeaderValues<'h>,
     pub(crate) name: HeaderValues<'h>,
-    pub(crate) session: HeaderValues<'h>,
-    pub(crate) last_event: HeaderValues<'h>,
+    pub(crate) session_id: HeaderValues<'h>,
+    pub(crate) last_event_id: HeaderValues<'h>,
 }
 
-impl<'h> Head<'h> {
+impl<'h> RequestHeaders<'h> {
     pub(crate) fn read(map: &'h HeaderMap) -> Self {
         let mut head = Self {
             host: HeaderValues::Missing,
@@ -34,19 +34,19 @@ impl<'h> Head<'h> {
             content_type: HeaderValues::Missing,
             accepts_json: false,
             accepts_events: false,
-            length: None,
-            version: HeaderValues::Missing,
+            content_length: None,
+            protocol_version: HeaderValues::Missing,
             method: HeaderValues::Missing,
             name: HeaderValues::Missing,
-            session: HeaderValues::Missing,
-            last_event: HeaderValues::Missing,
+            session_id: HeaderValues::Missing,
+            last_event_id: HeaderValues::Missing,
         };
         let mut accept_said = false;
         for (name, value) in map {
             let value = value.as_bytes();
             if *name == ACCEPT {
                 accept_said = true;
-                head.accept(value);
+                head.read_accept(value);
             } else if *name == CONTENT_TYPE {
                 add(&mut head.content_type, value);
             } else if *name == HOST {
@@ -54,16 +54,16 @@ impl<'h> Head<'h> {
             } else if *name == ORIGIN {
                 add(&mut head.origin, value);
             } else if *name == CONTENT_LENGTH {
-                head.length = std::str::from_utf8(value)
+                head.content_length = std::str::from_utf8(value)
                     .ok()
                     .and_then(|text| text.parse().ok());
             } else {
                 match name.as_str() {
-                    headers::PROTOCOL_VERSION => add(&mut head.version, value),
+                    headers::PROTOCOL_VERSION => add(&mut head.protocol_version, value),
                     headers::METHOD => add(&mut head.method, value),
                     headers::NAME => add(&mut head.name, value),
-                    headers::SESSION_ID => add(&mut head.session, value),
-                    headers::LAST_EVENT_ID => add(&mut head.last_event, value),
+                    headers::SESSION_ID => add(&mut head.session_id, value),
+                    headers::LAST_EVENT_ID => add(&mut head.last_event_id, value),
                     _ => {}
                 }
             }
@@ -75,8 +75,8 @@ impl<'h> Head<'h> {
         head
     }
 
-    /// The host that is asked: the header's, or else the target's.
-    pub(crate) fn host_of<'u>(&self, target: &'u Uri) -> HeaderValues<'u>
+    /// Returns the host that the request is for: that of the `Host` header, or else of its target.
+    pub(crate) fn requested_host<'u>(&self, target: &'u Uri) -> HeaderValues<'u>
     where
         'h: 'u,
     {
@@ -86,24 +86,24 @@ impl<'h> Head<'h> {
         }
     }
 
-    /// Whether the body is said to be JSON, once.
+    /// Returns whether there is one `Content-Type` header, and it names JSON.
     pub(crate) fn has_json_body(&self) -> bool {
         matches!(self.content_type, HeaderValues::One(value)
             if value == JSON || media_type(value).eq_ignore_ascii_case(JSON))
     }
 
-    /// The revision that the version header names; none can have such a name where it is not text,
-    /// or stands there more than once.
-    pub(crate) fn mark(&self) -> Mark<'h> {
-        Mark::of(match self.version {
+    /// Returns the revision that the `MCP-Protocol-Version` header names. A header that is repeated
+    /// or not text names an unknown one.
+    pub(crate) fn mark(&self) -> NamedRevision<'h> {
+        NamedRevision::parse(match self.protocol_version {
             HeaderValues::Missing => None,
             HeaderValues::One(value) => Some(std::str::from_utf8(value).unwrap_or("").trim_ascii()),
             HeaderValues::Repeated => Some("(several)"),
         })
     }
 
-    fn accept(&mut self, value: &[u8]) {
-        if value == EITHER {
+    fn read_accept(&mut self, value: &[u8]) {
+        if value == JSON_AND_EVENTS {
             self.accepts_json = true;
             self.accepts_events = true;
             return;
@@ -128,7 +128,7 @@ fn add<'h>(values: &mut HeaderValues<'h>, value: &'h [u8]) {
     };
 }
 
-/// A media type without its parameters.
+/// Returns a media type without its parameters.
 fn media_type(value: &[u8]) -> &[u8] {
     value
         .split(|&byte| byte == b';')
@@ -137,8 +137,8 @@ fn media_type(value: &[u8]) -> &[u8] {
         .trim_ascii()
 }
 
-/// The values of one header.
-pub(crate) fn values_of<'h>(map: &'h HeaderMap, name: &str) -> HeaderValues<'h> {
+/// Returns the values of one header.
+pub(crate) fn header_values<'h>(map: &'h HeaderMap, name: &str) -> HeaderValues<'h> {
     map.get_all(name)
         .iter()
         .map(http::HeaderValue::as_bytes)
@@ -173,7 +173,7 @@ mod tests {
             ("text/html", false, false),
         ] {
             let map = map(&[("accept", accept)]);
-            let head = Head::read(&map);
+            let head = RequestHeaders::read(&map);
             assert_eq!(
                 (head.accepts_json, head.accepts_events),
                 (json, events),
@@ -181,7 +181,7 @@ mod tests {
             );
         }
         let map = HeaderMap::new();
-        assert!(Head::read(&map).accepts_events);
+        assert!(RequestHeaders::read(&map).accepts_events);
     }
 
     #[test]
@@ -192,10 +192,10 @@ mod tests {
             ("MCP-NAME", "n"),
             ("content-type", "Application/JSON; charset=utf-8"),
         ]);
-        let head = Head::read(&map);
+        let head = RequestHeaders::read(&map);
         assert_eq!(head.method, HeaderValues::Repeated);
         assert_eq!(head.name, HeaderValues::One(b"n"));
-        assert_eq!(head.version, HeaderValues::Missing);
+        assert_eq!(head.protocol_version, HeaderValues::Missing);
         assert!(head.has_json_body());
     }
 
@@ -211,7 +211,11 @@ mod tests {
             (&["text/plain", "application/json"], false),
         ] {
             let pairs: Vec<_> = types.iter().map(|it| ("content-type", *it)).collect();
-            assert_eq!(Head::read(&map(&pairs)).has_json_body(), json, "{types:?}");
+            assert_eq!(
+                RequestHeaders::read(&map(&pairs)).has_json_body(),
+                json,
+                "{types:?}"
+            );
         }
     }
 
@@ -225,8 +229,8 @@ mod tests {
             ("last-event-id", "1-1"),
             ("last-event-id", "1-2"),
         ]);
-        let head = Head::read(&map);
-        for values in [head.host, head.origin, head.last_event] {
+        let head = RequestHeaders::read(&map);
+        for values in [head.host, head.origin, head.last_event_id] {
             assert_eq!(values, HeaderValues::Repeated);
         }
     }
@@ -238,7 +242,7 @@ mod tests {
                 .iter()
                 .map(|it| ("MCP-Protocol-Version", *it))
                 .collect();
-            format!("{:?}", Head::read(&map(&pairs)).mark())
+            format!("{:?}", RequestHeaders::read(&map(&pairs)).mark())
         };
         assert_eq!(mark(&[]), "None");
         assert!(mark(&["2025-11-25"]).starts_with("Legacy"));
@@ -252,7 +256,7 @@ mod tests {
     fn a_length_is_read_if_it_is_one() {
         for (text, length) in [("17", Some(17)), ("-1", None), ("1e3", None), ("", None)] {
             let map = map(&[("content-length", text)]);
-            assert_eq!(Head::read(&map).length, length, "{text}");
+            assert_eq!(RequestHeaders::read(&map).content_length, length, "{text}");
         }
     }
 }

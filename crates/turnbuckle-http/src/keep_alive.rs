@@ -1,4 +1,4 @@
-//! When a quiet stream says that it is still there.
+//! The timer of the comments that keep a silent SSE stream open.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -6,39 +6,39 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
-/// Between those a stream says that it is still there, whatever is set.
-const SHORTEST: Duration = Duration::from_millis(10);
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+/// The bounds of the interval, whatever is set.
+const MIN_INTERVAL: Duration = Duration::from_millis(10);
+const MAX_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Measures the quiet of one stream.
+/// A timer that is due when nothing was sent on a stream for the interval.
 #[derive(Debug)]
 pub(crate) struct KeepAlive {
-    every: Duration,
-    quiet: Pin<Box<Sleep>>,
+    interval: Duration,
+    timer: Pin<Box<Sleep>>,
 }
 
 impl KeepAlive {
     pub(crate) fn new(every: Duration) -> Self {
-        let every = every.clamp(SHORTEST, LONGEST);
+        let interval = every.clamp(MIN_INTERVAL, MAX_INTERVAL);
         Self {
-            every,
-            quiet: Box::pin(tokio::time::sleep(every)),
+            interval,
+            timer: Box::pin(tokio::time::sleep(interval)),
         }
     }
 
-    /// Something was said.
-    pub(crate) fn said(&mut self) {
-        self.quiet.as_mut().reset(Instant::now() + self.every);
+    /// Starts the interval anew, because something was sent.
+    pub(crate) fn reset(&mut self) {
+        self.timer.as_mut().reset(Instant::now() + self.interval);
     }
 
-    /// Ready when it was quiet for so long that something has to be said; that counts as said.
+    /// Returns ready when a comment is due, and starts the interval anew.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.quiet.as_mut().poll(cx).is_pending() {
+        if self.timer.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        self.said();
-        // The new deadline has to be polled to wake us.
-        let _ = self.quiet.as_mut().poll(cx);
+        self.reset();
+        // A timer that was reset wakes nobody until it is polled.
+        let _ = self.timer.as_mut().poll(cx);
         Poll::Ready(())
     }
 }

@@ -1,31 +1,32 @@
-//! Streamable HTTP for the Model Context Protocol: one endpoint for both eras.
+//! The HTTP transports of the Model Context Protocol.
 //!
-//! [`StreamableHttp`] is a `tower::Service` that mounts into any hyper or axum server;
-//! [`HttpServer`] is a server of our own. [`HttpSse`] is the older transport, HTTP+SSE, for clients
-//! of the first revision. [`Config`] has their settings and bounds.
+//! [`StreamableHttp`] is the endpoint of a server as a `tower::Service`, for any hyper or axum
+//! server. It speaks every revision. [`HttpServer`] serves it on a TCP socket. [`HttpSse`] is the
+//! HTTP+SSE transport, for clients of the first revision. [`HttpServerOptions`] has the settings and
+//! bounds of all three.
 //!
-//! With the feature `client` there is the other end, too: `HttpConnector` reaches a server over
-//! Streamable HTTP, `SseConnector` over HTTP+SSE.
+//! With the feature `client`, `HttpConnector` connects a client to a server over Streamable HTTP,
+//! and `SseConnector` over HTTP+SSE.
 //!
-//! This crate knows headers, statuses and streams. What a message means, and who may send it, is
-//! not its business.
+//! This crate handles headers, statuses and streams. It does not know what a message means.
 //!
 //! Specification: basic/transports/streamable-http (2026-07-28), basic/transports (2025-11-25,
 //! 2024-11-05).
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod body;
 #[cfg(feature = "client")]
 mod client;
-mod config;
 mod event;
 mod head;
 mod keep_alive;
+mod options;
 mod origin;
-mod parts;
 mod principal;
+mod random_id;
 mod reply;
-mod secret;
-mod serve;
+mod request_head;
+mod server;
 mod service;
 mod sse;
 mod status;
@@ -34,10 +35,15 @@ mod streamable;
 pub use body::ResponseBody;
 #[cfg(feature = "client")]
 pub use client::{
-    AnswerBody, HttpClient, HttpClientOptions, HttpConnector, HttpFailure, InvalidTarget,
-    RequestBody, SseConnector, decode_all,
+    ClientRequestBody, ClientResponseBody, ConnectorError, HttpClient, HttpClientError,
+    HttpClientOptions, HttpConnector, SseConnector, decode_events,
 };
-pub use config::Config;
-pub use serve::HttpServer;
+pub use options::HttpServerOptions;
+pub use server::HttpServer;
 pub use service::StreamableHttp;
 pub use sse::HttpSse;
+
+/// The example of the README, as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,7 +1,5 @@
-//! Who may reach the endpoint: `Host` and `Origin` against lists that are parsed once.
-//!
-//! A page of somebody else's site must not reach a server on this machine, not even by a name that
-//! it made point here.
+//! The check of a request's `Host` and `Origin` headers against the allowed ones, which keeps web
+//! pages of other sites away from a local server (DNS rebinding).
 //!
 //! Specification: basic/transports/streamable-http, "Security & Endpoint" (2026-07-28).
 
@@ -10,59 +8,65 @@ use std::net::IpAddr;
 
 use turnbuckle_wire::era::headers::HeaderValues;
 
-/// The loopback names, on any port.
-const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+/// The names of the loopback addresses.
+const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// The loopback names, and this address under which a server of ours is reached.
-pub(crate) fn loopback_and(address: IpAddr) -> Vec<String> {
+/// Returns the loopback names and `address` as the names of a server that is bound to it.
+pub(crate) fn loopback_names_and(address: IpAddr) -> Vec<String> {
     let own = match address {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),
     };
-    let names = LOOPBACK.into_iter().map(str::to_owned);
+    let names = LOOPBACK_NAMES.into_iter().map(str::to_owned);
     names.chain([own]).collect()
 }
 
-/// The parsed lists.
+/// The hosts and origins that requests may name.
 #[derive(Debug, Clone)]
-pub(crate) struct Allowed {
-    hosts: Vec<Host>,
+pub(crate) struct OriginPolicy {
+    hosts: Vec<AllowedHost>,
     origins: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Host {
+struct AllowedHost {
     name: String,
     port: Option<u16>,
 }
 
-/// Why a request is refused; says which setting would let it pass.
+/// The refusal of a request by its host or origin. Its text names the setting that allows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Forbidden {
+pub(crate) enum OriginRefusal {
     Host(String),
     Origin(String),
 }
 
-impl fmt::Display for Forbidden {
+impl fmt::Display for OriginRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Host(host) => write!(f, "the host {host:?} is not one of Config::allowed_hosts"),
+            Self::Host(host) => write!(
+                f,
+                "the host {host:?} is not one of HttpServerOptions::allowed_hosts"
+            ),
             Self::Origin(origin) => write!(
                 f,
-                "the origin {origin:?} is not one of Config::allowed_origins"
+                "the origin {origin:?} is not one of HttpServerOptions::allowed_origins"
             ),
         }
     }
 }
 
-impl Allowed {
+impl OriginPolicy {
     pub(crate) fn new(hosts: Option<&[String]>, origins: &[String]) -> Self {
         let hosts = match hosts {
-            None => LOOPBACK
+            None => LOOPBACK_NAMES
                 .iter()
-                .filter_map(|name| Host::parse(name))
+                .filter_map(|name| AllowedHost::parse(name))
                 .collect(),
-            Some(hosts) => hosts.iter().filter_map(|host| Host::parse(host)).collect(),
+            Some(hosts) => hosts
+                .iter()
+                .filter_map(|host| AllowedHost::parse(host))
+                .collect(),
         };
         let origins = origins
             .iter()
@@ -71,29 +75,29 @@ impl Allowed {
         Self { hosts, origins }
     }
 
-    /// Judges a request by its `Host` and, if a page sent it, its `Origin`.
+    /// Checks the `Host` of a request, and its `Origin` if a web page sent it.
     pub(crate) fn check(
         &self,
         host: HeaderValues<'_>,
         origin: HeaderValues<'_>,
-    ) -> Result<(), Forbidden> {
+    ) -> Result<(), OriginRefusal> {
         match host {
-            HeaderValues::One(host) if self.has_host(host) => {}
-            other => return Err(Forbidden::Host(shown(other))),
+            HeaderValues::One(host) if self.allows_host(host) => {}
+            other => return Err(OriginRefusal::Host(display_value(other))),
         }
         match origin {
             HeaderValues::Missing => Ok(()),
-            HeaderValues::One(origin) if self.has_origin(origin) => Ok(()),
-            other => Err(Forbidden::Origin(shown(other))),
+            HeaderValues::One(origin) if self.allows_origin(origin) => Ok(()),
+            other => Err(OriginRefusal::Origin(display_value(other))),
         }
     }
 
-    fn has_host(&self, host: &[u8]) -> bool {
-        let (name, port) = split(host);
+    fn allows_host(&self, host: &[u8]) -> bool {
+        let (name, port) = split_port(host);
         self.hosts.iter().any(|allowed| allowed.matches(name, port))
     }
 
-    fn has_origin(&self, origin: &[u8]) -> bool {
+    fn allows_origin(&self, origin: &[u8]) -> bool {
         if self
             .origins
             .iter()
@@ -108,17 +112,21 @@ impl Allowed {
             let (start, rest) = origin.split_at_checked(scheme.len())?;
             start.eq_ignore_ascii_case(scheme).then_some(rest)
         });
-        host.is_some_and(|host| self.has_host(host))
+        host.is_some_and(|host| self.allows_host(host))
     }
 }
 
-impl Host {
-    /// A host as a setting names it.
+impl AllowedHost {
+    /// Parses a host of the settings. An invalid one is logged and allows nothing.
     fn parse(text: &str) -> Option<Self> {
-        let (name, port) = split(text.trim().as_bytes());
+        let (name, port) = split_port(text.trim().as_bytes());
         let port = port.map(|port| std::str::from_utf8(port).ok()?.parse().ok());
         if name.is_empty() || name.contains(&b'/') || port == Some(None) {
-            tracing::warn!(host = text, "this is no host: it allows nothing");
+            tracing::warn!(
+                host = text,
+                "invalid host in HttpServerOptions::allowed_hosts: it allows nothing; expected a \
+                 name or a name and a port"
+            );
             return None;
         }
         Some(Self {
@@ -141,8 +149,8 @@ impl Host {
     }
 }
 
-/// What a refusal shows of a header.
-fn shown(values: HeaderValues<'_>) -> String {
+/// Returns the value of a header as a refusal shows it.
+fn display_value(values: HeaderValues<'_>) -> String {
     match values {
         HeaderValues::Missing => "(none)".to_owned(),
         HeaderValues::One(text) => {
@@ -152,8 +160,8 @@ fn shown(values: HeaderValues<'_>) -> String {
     }
 }
 
-/// A host and its port; the brackets of an IPv6 address stay with it.
-fn split(host: &[u8]) -> (&[u8], Option<&[u8]>) {
+/// Splits a host into its name and its port. The name keeps the brackets of an IPv6 address.
+fn split_port(host: &[u8]) -> (&[u8], Option<&[u8]>) {
     let after_name = match host.first() {
         Some(b'[') => host
             .iter()
@@ -176,8 +184,8 @@ fn split(host: &[u8]) -> (&[u8], Option<&[u8]>) {
 mod tests {
     use super::*;
 
-    fn judge(allowed: &Allowed, host: &str, origin: Option<&str>) -> bool {
-        allowed
+    fn is_allowed(policy: &OriginPolicy, host: &str, origin: Option<&str>) -> bool {
+        policy
             .check(
                 HeaderValues::One(host.as_bytes()),
                 origin.map(str::as_bytes).into(),
@@ -187,7 +195,7 @@ mod tests {
 
     #[test]
     fn by_default_only_loopback_names_pass_on_any_port() {
-        let allowed = Allowed::new(None, &[]);
+        let policy = OriginPolicy::new(None, &[]);
         for host in [
             "localhost",
             "LOCALHOST:3000",
@@ -195,9 +203,9 @@ mod tests {
             "[::1]",
             "[::1]:80",
         ] {
-            assert!(judge(&allowed, host, None), "{host}");
+            assert!(is_allowed(&policy, host, None), "{host}");
             assert!(
-                judge(&allowed, host, Some(&format!("http://{host}"))),
+                is_allowed(&policy, host, Some(&format!("http://{host}"))),
                 "{host}"
             );
         }
@@ -210,7 +218,7 @@ mod tests {
             "localhost:x",
             "localhost:3:4",
         ] {
-            assert!(!judge(&allowed, host, None), "{host}");
+            assert!(!is_allowed(&policy, host, None), "{host}");
         }
         for origin in [
             "http://evil.example",
@@ -219,25 +227,25 @@ mod tests {
             "file://localhost",
             "http://localhost.evil.example",
         ] {
-            assert!(!judge(&allowed, "localhost", Some(origin)), "{origin}");
+            assert!(!is_allowed(&policy, "localhost", Some(origin)), "{origin}");
         }
     }
 
     #[test]
-    fn a_header_that_is_missing_or_repeated_says_nothing() {
-        let allowed = Allowed::new(None, &[]);
+    fn a_missing_or_repeated_host_is_refused_and_a_repeated_origin() {
+        let policy = OriginPolicy::new(None, &[]);
         let good = HeaderValues::One(b"localhost");
         for bad in [HeaderValues::Missing, HeaderValues::Repeated] {
-            assert!(allowed.check(bad, HeaderValues::Missing).is_err());
+            assert!(policy.check(bad, HeaderValues::Missing).is_err());
         }
-        assert!(allowed.check(good, HeaderValues::Missing).is_ok());
-        assert!(allowed.check(good, HeaderValues::Repeated).is_err());
+        assert!(policy.check(good, HeaderValues::Missing).is_ok());
+        assert!(policy.check(good, HeaderValues::Repeated).is_err());
     }
 
     #[test]
-    fn a_setting_that_is_no_host_allows_nothing() {
+    fn an_invalid_host_in_the_settings_allows_nothing() {
         let hosts = ["https://mcp.example", "mcp.example:x", ":80", ""].map(str::to_owned);
-        let allowed = Allowed::new(Some(&hosts), &[]);
+        let policy = OriginPolicy::new(Some(&hosts), &[]);
         for host in [
             "mcp.example",
             "mcp.example:80",
@@ -245,39 +253,50 @@ mod tests {
             "https://mcp.example",
             "",
         ] {
-            assert!(!judge(&allowed, host, None), "{host}");
+            assert!(!is_allowed(&policy, host, None), "{host}");
         }
     }
 
     #[test]
-    fn a_list_that_is_set_counts_alone() {
+    fn a_configured_list_replaces_the_default() {
         let hosts = ["mcp.example".to_owned(), "other.example:8443".to_owned()];
-        let allowed = Allowed::new(Some(&hosts), &["https://app.example/".to_owned()]);
-        assert!(judge(
-            &allowed,
+        let policy = OriginPolicy::new(Some(&hosts), &["https://app.example/".to_owned()]);
+        assert!(is_allowed(
+            &policy,
             "mcp.example:9",
             Some("https://APP.example")
         ));
-        assert!(judge(&allowed, "other.example:8443", None));
-        assert!(!judge(&allowed, "other.example:1", None));
-        assert!(!judge(&allowed, "localhost", None));
-        assert!(!judge(&allowed, "mcp.example", Some("https://mcp.example")));
+        assert!(is_allowed(&policy, "other.example:8443", None));
+        assert!(!is_allowed(&policy, "other.example:1", None));
+        assert!(!is_allowed(&policy, "localhost", None));
+        assert!(!is_allowed(
+            &policy,
+            "mcp.example",
+            Some("https://mcp.example")
+        ));
     }
 
     #[test]
     fn the_refusal_names_the_setting() {
-        let allowed = Allowed::new(None, &[]);
-        let host = allowed
+        let policy = OriginPolicy::new(None, &[]);
+        let host = policy
             .check(HeaderValues::One(b"evil.example"), HeaderValues::Missing)
             .unwrap_err();
-        assert!(host.to_string().contains("Config::allowed_hosts"));
-        let origin = allowed
+        assert!(
+            host.to_string()
+                .contains("HttpServerOptions::allowed_hosts")
+        );
+        let origin = policy
             .check(
                 HeaderValues::One(b"localhost"),
                 HeaderValues::One(b"http://evil.example"),
             )
             .unwrap_err();
-        assert!(origin.to_string().contains("Config::allowed_origins"));
+        assert!(
+            origin
+                .to_string()
+                .contains("HttpServerOptions::allowed_origins")
+        );
     }
     proptest::proptest! {
         #[test]
@@ -290,7 +309,7 @@ mod tests {
                 Some(port) => format!("{name}:{port}"),
                 None => name.clone(),
             };
-            let allowed = Allowed::new(Some(&[with(port)]), &[]);
+            let policy = OriginPolicy::new(Some(&[with(port)]), &[]);
             let default = |port: u16| matches!(port, 80 | 443);
             let fits = match (port, other) {
                 (None, _) => true,
@@ -298,16 +317,16 @@ mod tests {
                 (Some(port), None) => default(port),
             };
             let asked = with(other).to_ascii_uppercase();
-            assert_eq!(judge(&allowed, &asked, None), fits);
-            // The origin of a page is allowed exactly where its host is.
+            assert_eq!(is_allowed(&policy, &asked, None), fits);
+            // The origin of a page is allowed if and only if its host is.
             let own = with(port);
             let page = format!("HTTPS://{}", with(other));
-            assert_eq!(judge(&allowed, &own, Some(&page)), fits);
+            assert_eq!(is_allowed(&policy, &own, Some(&page)), fits);
         }
 
         #[test]
-        fn nothing_of_a_host_is_lost(host in "[\\[\\]:a.0]{0,9}|.{0,9}") {
-            let (name, port) = split(host.as_bytes());
+        fn name_and_port_together_are_the_host(host in "[\\[\\]:a.0]{0,9}|.{0,9}") {
+            let (name, port) = split_port(host.as_bytes());
             let mut again = name.to_vec();
             if let Some(port) = port {
                 again.push(b':');
@@ -318,12 +337,12 @@ mod tests {
 
         #[test]
         fn a_longer_name_is_another_name(before in "[a-z.]{1,5}", after in "[a-z.]{1,5}") {
-            let allowed = Allowed::new(None, &[]);
-            for name in LOOPBACK {
+            let policy = OriginPolicy::new(None, &[]);
+            for name in LOOPBACK_NAMES {
                 for host in [format!("{before}{name}"), format!("{name}{after}")] {
-                    assert!(!judge(&allowed, &host, None), "{host}");
+                    assert!(!is_allowed(&policy, &host, None), "{host}");
                     let page = format!("http://{host}");
-                    assert!(!judge(&allowed, "localhost", Some(&page)), "{page}");
+                    assert!(!is_allowed(&policy, "localhost", Some(&page)), "{page}");
                 }
             }
         }

@@ -1,11 +1,12 @@
-//! On whose behalf a request is made, and who may use what somebody opened.
+//! The principal of a request, and the owner of a session or connection.
 
 use std::sync::Arc;
 
 use turnbuckle_types::Principal;
 
-/// On whose behalf a request is made, where something in front of us established it.
-pub(crate) fn of(extensions: &http::Extensions) -> Option<Arc<Principal>> {
+/// Returns the principal of a request, if a layer in front of the endpoint put one into its
+/// extensions.
+pub(crate) fn from_extensions(extensions: &http::Extensions) -> Option<Arc<Principal>> {
     if extensions.is_empty() {
         return None;
     }
@@ -13,28 +14,28 @@ pub(crate) fn of(extensions: &http::Extensions) -> Option<Arc<Principal>> {
     shared.or_else(|| extensions.get::<Principal>().cloned().map(Arc::new))
 }
 
-/// Who opened a session or a connection: nobody else may use it. What nobody in particular opened
-/// is open to whoever knows its id.
+/// The owner of a session or connection: the principal that opened it, and the only one that may
+/// use it. One that was opened without a principal may be used by anybody who knows its id.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Owner(Option<Named>);
+pub(crate) struct Owner(Option<OwnerIdentity>);
 
 #[derive(Debug, PartialEq, Eq)]
-struct Named {
+struct OwnerIdentity {
     issuer: String,
     subject: String,
     client: Option<String>,
 }
 
 impl Owner {
-    pub(crate) fn of(principal: Option<&Principal>) -> Self {
-        Self(principal.map(|principal| Named {
+    pub(crate) fn new(principal: Option<&Principal>) -> Self {
+        Self(principal.map(|principal| OwnerIdentity {
             issuer: principal.issuer.clone(),
             subject: principal.subject.clone(),
             client: principal.client.clone(),
         }))
     }
 
-    /// Whether a request on that behalf may use it.
+    /// Returns whether a request of this principal may use what the owner opened.
     pub(crate) fn admits(&self, principal: Option<&Principal>) -> bool {
         match (&self.0, principal) {
             (None, _) => true,
@@ -55,7 +56,7 @@ mod tests {
     #[test]
     fn an_owner_is_all_that_names_a_principal() {
         let ann = Principal::new("https://issuer.example", "ann").client("app");
-        let owner = Owner::of(Some(&ann));
+        let owner = Owner::new(Some(&ann));
         assert!(owner.admits(Some(&ann.clone().scopes(["more"]))));
         for other in [
             Principal::new("https://issuer.example", "ann"),
@@ -66,6 +67,6 @@ mod tests {
             assert!(!owner.admits(Some(&other)), "{other:?}");
         }
         assert!(!owner.admits(None));
-        assert!(Owner::of(None).admits(None) && Owner::of(None).admits(Some(&ann)));
+        assert!(Owner::new(None).admits(None) && Owner::new(None).admits(Some(&ann)));
     }
 }

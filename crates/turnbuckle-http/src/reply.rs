@@ -5,13 +5,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Extensions, Response, StatusCode};
-use turnbuckle_wire::era::write_refusal;
+use turnbuckle_wire::era::write_decode_error;
 use turnbuckle_wire::revision::Features;
-use turnbuckle_wire::rpc::{self, Refusal, RefusalKind};
+use turnbuckle_wire::rpc::{self, DecodeError, DecodeErrorKind};
 
-use crate::body::{NoBody, ResponseBody};
-use crate::config::Config;
+use crate::body::{BodyError, ResponseBody};
 use crate::event;
+use crate::options::HttpServerOptions;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static(event::MEDIA_TYPE);
@@ -22,7 +22,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 const NO: HeaderValue = HeaderValue::from_static("no");
 
 /// What a request is answered with.
-pub(crate) struct Reply {
+pub(crate) struct HttpReply {
     code: StatusCode,
     content: Content,
     more: Option<Box<More>>,
@@ -43,7 +43,7 @@ struct More {
     extensions: Extensions,
 }
 
-impl Reply {
+impl HttpReply {
     fn new(code: StatusCode, content: Content) -> Self {
         Self {
             code,
@@ -69,7 +69,7 @@ impl Reply {
     pub(crate) fn into_event(mut self) -> Self {
         self.content = match self.content {
             Content::Json(frame, tail) if self.code == StatusCode::OK => {
-                Content::Events(ResponseBody::full(event::of_answer(frame, &tail)))
+                Content::Events(ResponseBody::full(event::from_answer(frame, &tail)))
             }
             content => content,
         };
@@ -104,45 +104,45 @@ impl Reply {
     }
 }
 
-pub(crate) fn malformed(message: &'static str) -> Refusal {
-    Refusal {
-        kind: RefusalKind::Malformed,
+pub(crate) fn malformed_refusal(message: &'static str) -> DecodeError {
+    DecodeError {
+        kind: DecodeErrorKind::ParseError,
         id: None,
         message: message.into(),
     }
 }
 
 /// The answer to a body that is no message.
-pub(crate) fn refused(refusal: &Refusal, features: Option<&Features>) -> Reply {
+pub(crate) fn refusal_reply(refusal: &DecodeError, features: Option<&Features>) -> HttpReply {
     let mut frame = Vec::with_capacity(128);
-    write_refusal(&mut frame, refusal, features);
-    json(StatusCode::BAD_REQUEST, frame, Bytes::new())
+    write_decode_error(&mut frame, refusal, features);
+    json_reply(StatusCode::BAD_REQUEST, frame, Bytes::new())
 }
 
 /// A response that says in a sentence what is wrong, as an error that belongs to no request.
-pub(crate) fn plain(code: StatusCode, message: &str) -> Reply {
+pub(crate) fn error_reply(code: StatusCode, message: &str) -> HttpReply {
     let mut frame = Vec::with_capacity(128);
-    rpc::error_without_id(&mut frame, false, rpc::code::INVALID_REQUEST, message);
-    json(code, frame, Bytes::new())
+    rpc::write_error_response_without_id(&mut frame, false, rpc::code::INVALID_REQUEST, message);
+    json_reply(code, frame, Bytes::new())
 }
 
 /// A message as the body: its beginning, and the rest, if there is one.
-pub(crate) fn json(code: StatusCode, frame: Vec<u8>, tail: Bytes) -> Reply {
-    Reply::new(code, Content::Json(frame, tail))
+pub(crate) fn json_reply(code: StatusCode, frame: Vec<u8>, tail: Bytes) -> HttpReply {
+    HttpReply::new(code, Content::Json(frame, tail))
 }
 
 /// The answer to a message that wants none.
-pub(crate) fn accepted() -> Reply {
-    Reply::empty(StatusCode::ACCEPTED)
+pub(crate) fn accepted_reply() -> HttpReply {
+    HttpReply::empty(StatusCode::ACCEPTED)
 }
 
 /// A response that is a stream.
-pub(crate) fn stream(body: ResponseBody) -> Reply {
-    Reply::new(StatusCode::OK, Content::Events(body))
+pub(crate) fn stream_reply(body: ResponseBody) -> HttpReply {
+    HttpReply::new(StatusCode::OK, Content::Events(body))
 }
 
 /// Lets a page of an allowed origin read the response.
-pub(crate) fn share_with(headers: &mut HeaderMap, origin: HeaderValue) {
+pub(crate) fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(
         header::ACCESS_CONTROL_EXPOSE_HEADERS,
@@ -152,8 +152,8 @@ pub(crate) fn share_with(headers: &mut HeaderMap, origin: HeaderValue) {
 }
 
 /// Lets a page of an allowed origin ask.
-pub(crate) fn preflight(map: &HeaderMap, methods: HeaderValue) -> Reply {
-    let mut reply = Reply::empty(StatusCode::NO_CONTENT);
+pub(crate) fn preflight_reply(map: &HeaderMap, methods: HeaderValue) -> HttpReply {
+    let mut reply = HttpReply::empty(StatusCode::NO_CONTENT);
     let headers = reply.headers_mut();
     headers.insert(header::ALLOW, methods.clone());
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
@@ -168,8 +168,8 @@ pub(crate) fn preflight(map: &HeaderMap, methods: HeaderValue) -> Reply {
 }
 
 /// The answer to a method that is not one of these.
-pub(crate) fn wrong_method(methods: HeaderValue) -> Reply {
-    let mut reply = plain(
+pub(crate) fn method_not_allowed(methods: HeaderValue) -> HttpReply {
+    let mut reply = error_reply(
         StatusCode::METHOD_NOT_ALLOWED,
         "this endpoint takes other methods",
     );
@@ -178,7 +178,7 @@ pub(crate) fn wrong_method(methods: HeaderValue) -> Reply {
 }
 
 /// Says when a request is worth another try, in whole seconds.
-pub(crate) fn again_after(reply: &mut Reply, wait: Duration) {
+pub(crate) fn set_retry_after(reply: &mut HttpReply, wait: Duration) {
     let seconds = wait.as_secs().saturating_add(1);
     reply
         .headers_mut()
@@ -186,35 +186,35 @@ pub(crate) fn again_after(reply: &mut Reply, wait: Duration) {
 }
 
 /// The answer to a request with too many headers.
-pub(crate) fn crowded_head(most: usize) -> Reply {
-    plain(
+pub(crate) fn too_many_headers(most: usize) -> HttpReply {
+    error_reply(
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-        &format!("a request may have {most} headers at most (Config::max_headers)"),
+        &format!("a request may have {most} headers at most (HttpServerOptions::max_headers)"),
     )
 }
 
 /// The answer to a body that is not said to be JSON.
-pub(crate) fn wrong_type() -> Reply {
-    plain(
+pub(crate) fn unsupported_media_type() -> HttpReply {
+    error_reply(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "the body must be application/json",
     )
 }
 
 /// The answer to a body that could not be had.
-pub(crate) fn unread(why: &NoBody, config: &Config) -> Reply {
+pub(crate) fn body_error_reply(why: &BodyError, config: &HttpServerOptions) -> HttpReply {
     match why {
-        NoBody::TooLarge => {
+        BodyError::TooLarge => {
             let message = format!(
-                "a message may have {} bytes at most (Config::max_body)",
-                config.max_body
+                "a message may have {} bytes at most (HttpServerOptions::max_message_bytes)",
+                config.max_message_bytes
             );
-            plain(StatusCode::PAYLOAD_TOO_LARGE, &message)
+            error_reply(StatusCode::PAYLOAD_TOO_LARGE, &message)
         }
-        NoBody::Broken => plain(StatusCode::BAD_REQUEST, "the body broke off"),
-        NoBody::Late => plain(
+        BodyError::Broken => error_reply(StatusCode::BAD_REQUEST, "the body broke off"),
+        BodyError::TimedOut => error_reply(
             StatusCode::REQUEST_TIMEOUT,
-            "the body did not come in time (Config::body_time)",
+            "the body did not come in time (HttpServerOptions::body_timeout)",
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! The endpoint as a tower service.
+//! The endpoint of Streamable HTTP as a tower service.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -11,53 +11,55 @@ use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
-use turnbuckle_session::{Account, Dispatch, Exchange, Signal};
+use turnbuckle_session::{Dispatch, RateAccount, ServerEndpoint, Signal};
 
 use crate::body::ResponseBody;
-use crate::config::Config;
-use crate::streamable::Endpoint;
+use crate::options::HttpServerOptions;
+use crate::streamable::StreamableEndpoint;
 
-/// One endpoint that speaks Streamable HTTP in both eras: a `tower::Service` for any hyper or axum
+/// An endpoint of Streamable HTTP in every revision: a `tower::Service` for any hyper or axum
 /// server. Cheap to clone; clones share their sessions.
 ///
-/// Of several GET streams of one session the newest carries what belongs to no request, and when it
-/// ends the one before it does. A `Last-Event-ID` that is not known (any more) is answered by 400,
-/// so that the client does not take its session for lost.
+/// Of several GET streams of one session the newest carries the messages that belong to no request.
+/// When it ends, the one before it takes over. A `Last-Event-ID` that is unknown, or no longer
+/// known, is answered by 400 and not by 404, which would tell the client that its session is gone.
 ///
-/// A [`Principal`](turnbuckle_types::Principal) (or an `Arc` of one) in a request's extensions is
-/// whom it is made for. A refusal for want of a scope leaves
-/// [`ScopeNeeded`](turnbuckle_types::ScopeNeeded) in the response's extensions.
+/// The request is made on behalf of the [`Principal`](turnbuckle_types::Principal) (or the `Arc` of
+/// one) in its extensions. If a scope is missing, the response has
+/// [`RequiredScopes`](turnbuckle_types::RequiredScopes) in its extensions.
+///
+/// Specification: basic/transports/streamable-http (2026-07-28), basic/transports (2025-11-25).
 #[derive(Clone)]
 pub struct StreamableHttp {
-    endpoint: Arc<Endpoint>,
+    endpoint: Arc<StreamableEndpoint>,
 }
 
 impl StreamableHttp {
-    /// An endpoint of that server.
+    /// Creates an endpoint for the server that `dispatch` calls.
     #[must_use]
-    pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, config: Config) -> Self {
+    pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, config: HttpServerOptions) -> Self {
         Self::with_shutdown(dispatch, config, None)
     }
 
-    /// An endpoint that ends its open streams once `shutdown` is given.
+    /// Creates an endpoint that ends its open streams when `shutdown` is closed.
     #[must_use]
     pub fn with_shutdown(
         dispatch: impl Into<Arc<dyn Dispatch>>,
-        config: Config,
+        config: HttpServerOptions,
         shutdown: Option<Signal>,
     ) -> Self {
-        let exchange = Exchange::new(dispatch.into(), config.limits.clone());
+        let exchange = ServerEndpoint::new(dispatch.into(), config.limits.clone());
         Self {
-            endpoint: Arc::new(Endpoint::new(exchange, config, shutdown)),
+            endpoint: Arc::new(StreamableEndpoint::new(exchange, config, shutdown)),
         }
     }
 
-    /// What its tables hold.
-    pub(crate) fn held(&self) -> [(&'static str, usize); 4] {
-        self.endpoint.sessions.held()
+    /// Returns the sizes of its tables.
+    pub(crate) fn table_sizes(&self) -> [(&'static str, usize); 4] {
+        self.endpoint.sessions.sizes()
     }
 
-    /// Answers a request.
+    /// Answers one HTTP request.
     pub async fn answer<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body<Data: Buf>,
@@ -66,10 +68,10 @@ impl StreamableHttp {
         self.endpoint.answer(&mut parts, pin!(body), None).await
     }
 
-    /// Answers a request of the connection with that account.
-    pub(crate) fn answer_on<B>(
+    /// Answers one HTTP request of the connection whose rates `account` counts.
+    pub(crate) fn answer_on_connection<B>(
         &self,
-        account: &Arc<Account>,
+        account: &Arc<RateAccount>,
         parts: &mut Parts,
         body: Pin<&mut B>,
     ) -> impl Future<Output = Response<ResponseBody>>

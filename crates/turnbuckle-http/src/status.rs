@@ -1,32 +1,32 @@
-//! The kind of an error becomes a status. The only place that knows both.
+//! The HTTP status of each kind of error.
 //!
 //! Specification: basic/transports/streamable-http (2026-07-28).
 
 use http::StatusCode;
 use turnbuckle_types::ErrorKind;
 
-/// The status of an answer in the modern era.
-pub(crate) fn of_modern(failure: Option<&ErrorKind>) -> StatusCode {
+/// Returns the status of a response in the modern era.
+pub(crate) fn modern_status(failure: Option<&ErrorKind>) -> StatusCode {
     match failure {
-        Some(ErrorKind::UnknownMethod) => StatusCode::NOT_FOUND,
+        Some(ErrorKind::MethodNotFound) => StatusCode::NOT_FOUND,
         Some(
-            ErrorKind::Malformed
-            | ErrorKind::NotAMessage
-            | ErrorKind::Envelope
+            ErrorKind::ParseError
+            | ErrorKind::InvalidRequest
+            | ErrorKind::InvalidEnvelope
             | ErrorKind::HeaderMismatch
-            | ErrorKind::UnsupportedVersion { .. }
-            | ErrorKind::MissingCapability(_),
+            | ErrorKind::UnsupportedProtocolVersion { .. }
+            | ErrorKind::MissingRequiredClientCapability(_),
         ) => StatusCode::BAD_REQUEST,
         Some(ErrorKind::Forbidden(_)) => StatusCode::FORBIDDEN,
-        Some(ErrorKind::TooMany { .. }) => StatusCode::TOO_MANY_REQUESTS,
+        Some(ErrorKind::RateLimited { .. }) => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::OK,
     }
 }
 
-/// The status of an answer in a legacy session, where an error is an answer like any other.
-pub(crate) fn of_legacy(failure: Option<&ErrorKind>) -> StatusCode {
+/// Returns the status of a response in a legacy session, where most errors are sent with 200.
+pub(crate) fn legacy_status(failure: Option<&ErrorKind>) -> StatusCode {
     match failure {
-        Some(ErrorKind::Malformed | ErrorKind::NotAMessage) => StatusCode::BAD_REQUEST,
+        Some(ErrorKind::ParseError | ErrorKind::InvalidRequest) => StatusCode::BAD_REQUEST,
         Some(ErrorKind::Forbidden(_)) => StatusCode::FORBIDDEN,
         _ => StatusCode::OK,
     }

@@ -1,21 +1,22 @@
-//! The attributes of turnbuckle: functions and methods as tools, prompts and resources.
+//! Attributes that turn functions and methods into tools, prompts and resources.
 //!
-//! They write the builder calls that a person would write, and nothing else: what they make is what
-//! `Tool::builder("…")…handler(…)` makes. They are used through the facade, `turnbuckle`, which
-//! brings all that the written code needs; a crate that has it under another name says so with
-//! `crate = "path::to::it"`.
+//! An attribute expands to the builder calls that one would write by hand, and nothing else: the
+//! result is what `Tool::builder("…")…handler(…)` returns. The attributes are used through the facade,
+//! `turnbuckle`, which exports everything that the generated code needs. A crate that renames the
+//! facade sets `crate = "path::to::it"`.
 //!
-//! What is said of a parameter or a field beside its type is the same everywhere: see
+//! `#[schema(…)]` on parameters and fields has the same keys everywhere: see
 //! [`tool`](macro@tool#parameters).
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod expand;
 mod parse;
 
 use proc_macro::TokenStream;
 
-use parse::item::Kind;
+use parse::item::ItemKind;
 
-/// Makes a function a tool.
+/// Turns a function into a tool.
 ///
 /// ```
 /// use turnbuckle::{Server, tool};
@@ -31,15 +32,15 @@ use parse::item::Kind;
 /// # Ok::<(), turnbuckle::BuildError>(())
 /// ```
 ///
-/// The function is sync or async; a sync one runs in place, or on the blocking pool with
-/// `blocking`. Its doc comment is the tool's description. Its name stays callable, and becomes a
-/// unit struct: another function of the same module cannot have a variable or a parameter of that
-/// name, and the types of its parameters have to be as visible as it is. (A function that is
-/// generic over lifetimes, borrows, or returns an `impl` is not callable by its name.)
+/// The function may be sync or async. A sync function runs in place, or on the blocking pool with
+/// `blocking`. Its doc comment becomes the description of the tool. Its name becomes a unit struct
+/// that can still be called like the function. Other functions of the module cannot use the name for
+/// variables or parameters, and the types of its parameters must be as visible as the function. (A
+/// function that is generic over lifetimes, takes references, or returns `impl Trait` cannot be
+/// called by its name.)
 ///
-/// It returns what a tool can return (`ToolOutput`), or anything that implements
-/// `serde::Serialize` and `schemars::JsonSchema`, which is structured output; or a `Result` of one
-/// with any error that can be displayed.
+/// The return type implements `ToolOutput`, or `serde::Serialize` and `schemars::JsonSchema` for
+/// structured output, or is a `Result` of such a type with any error that implements `Display`.
 ///
 /// # Attribute
 ///
@@ -47,55 +48,56 @@ use parse::item::Kind;
 /// |---|---|---|
 /// | `name` | 1 to 128 of `A-Z a-z 0-9 _ - .` | the function's name |
 /// | `title` | a name for people | |
-/// | `description` | instead of the doc comment | the doc comment |
-/// | `read_only`, `destructive`, `idempotent`, `open_world` | alone, or `= true`, `= false` | not said |
-/// | `icon` | a URL; may come again | |
-/// | `scope` | what a principal needs to call it; may come again | |
+/// | `description` | replaces the doc comment | the doc comment |
+/// | `read_only`, `destructive`, `idempotent`, `open_world` | a flag: alone, `= true` or `= false` | unset |
+/// | `icon` | a URL; may be repeated | |
+/// | `scope` | a scope that the principal needs; may be repeated | |
 /// | `meta` | a `Meta` | |
-/// | `blocking` | alone: runs a sync function on the blocking pool | in place |
-/// | `deadline`, `max_concurrent` | a `Duration`, a number: see the setters of `Tool` | none of its own |
-/// | `input_schema`, `output_schema` | a `Schema` that is written by hand | from the types |
-/// | `rename_all` | how arguments are spelled, in serde's words: `"camelCase"` | as the parameters |
-/// | `crate` | where the facade is | `"::turnbuckle"` |
+/// | `blocking` | a flag: runs a sync function on the blocking pool | in place |
+/// | `timeout`, `max_concurrent` | a `Duration`, a number: see the setters of `Tool` | none |
+/// | `input_schema`, `output_schema` | a hand-written `Schema` | derived from the types |
+/// | `rename_all` | the case of argument names, as in serde: `"camelCase"` | the parameter names |
+/// | `crate` | the path of the facade | `"::turnbuckle"` |
 ///
-/// Texts are any expression, but for `name`, `rename_all` and `crate`, which are literals.
+/// Text values may be any expression, except for `name`, `rename_all` and `crate`, which are literals.
 ///
 /// # Parameters
 ///
-/// `Args<T>`, `State<T>`, `Progress`, `Log`, `Cancel`, `Client`, `Meta`, `Ask`, `Http`, `Context`,
-/// `Reading`, `Typing`, `RawArguments` and `()` are extractors, and so is what is marked
-/// `#[extract]`; up to seven, anywhere. Everything else is an argument: an owned type that
-/// implements `serde::Deserialize` and `schemars::JsonSchema`, in an `Option` if it may be left
-/// out. Its doc comment is its description. In `#[schema(…)]` stands:
+/// `Args<T>`, `State<T>`, `Progress`, `Log`, `Cancellation`, `ClientInfo`, `Meta`, `Ask`,
+/// `HttpRequest`, `HandlerContext`, `ReadRequest`, `CompletionRequest`, `RawArguments`, `()` and
+/// parameters marked `#[extract]` are extractors: up to seven, in any position. Every other parameter
+/// is an argument: an owned type that implements `serde::Deserialize` and `schemars::JsonSchema`, in an
+/// `Option` if it is optional. Its doc comment becomes its description. `#[schema(…)]` on an argument
+/// has these keys:
 ///
 /// | key | value |
 /// |---|---|
-/// | `default` | an expression: it may be left out; alone: the type's `Default` |
+/// | `default` | an expression, or alone for the type's `Default`; makes the argument optional |
 /// | `min`, `max`, `exclusive_min`, `exclusive_max`, `multiple_of` | a number |
-/// | `min_len`, `max_len` | the length of a string, or how many items |
+/// | `min_len`, `max_len` | the length of a string, or the number of items |
 /// | `pattern` | a regular expression, in a literal |
 /// | `format` | a format of JSON Schema, in a literal |
 /// | `title` | a name for people |
-/// | `description` | instead of the doc comment |
-/// | `example` | an expression; may come again |
+/// | `description` | replaces the doc comment |
+/// | `example` | an expression; may be repeated |
 /// | `rename` | the name that clients use |
-/// | `header` | the header in which HTTP clients repeat it: `"Region"` is `Mcp-Param-Region` |
+/// | `header` | the header in which HTTP clients repeat the argument: `"Region"` is `Mcp-Param-Region` |
 /// | `complete` | prompts and resources: the function that suggests values |
 ///
 /// Specification: server/tools (2026-07-28).
 #[proc_macro_attribute]
 pub fn tool(inside: TokenStream, item: TokenStream) -> TokenStream {
-    told(expand::function::expand(
-        Kind::Tool,
+    into_tokens(expand::function::expand_function(
+        ItemKind::Tool,
         inside.into(),
         item.into(),
     ))
 }
 
-/// Makes a function a prompt.
+/// Turns a function into a prompt.
 ///
 /// ```
-/// use turnbuckle::{Server, Typing, prompt};
+/// use turnbuckle::{CompletionRequest, Server, prompt};
 ///
 /// /// Review code.
 /// #[prompt(title = "Review")]
@@ -103,9 +105,9 @@ pub fn tool(inside: TokenStream, item: TokenStream) -> TokenStream {
 ///     format!("Review this {language}: {}", code.unwrap_or_default())
 /// }
 ///
-/// fn languages(typing: Typing) -> Vec<&'static str> {
+/// fn languages(request: CompletionRequest) -> Vec<&'static str> {
 ///     let known = ["rust", "ruby", "c"];
-///     known.into_iter().filter(|name| name.starts_with(&typing.value)).collect()
+///     known.into_iter().filter(|name| name.starts_with(&request.value)).collect()
 /// }
 ///
 /// let server = Server::new("reviews", "1.0.0").prompt(review).build()?;
@@ -115,22 +117,22 @@ pub fn tool(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// | key | value | default |
 /// |---|---|---|
 /// | `name` | its name | the function's name |
-/// | `title`, `description`, `icon`, `scope`, `meta`, `blocking`, `deadline`, `max_concurrent`, `rename_all`, `crate` | as in [`tool`](macro@tool) | |
+/// | `title`, `description`, `icon`, `scope`, `meta`, `blocking`, `timeout`, `max_concurrent`, `rename_all`, `crate` | as in [`tool`](macro@tool) | |
 ///
-/// Parameters are as in [`tool`](macro@tool#parameters); a client fills arguments in as text. It
-/// returns what a prompt can return (`PromptOutput`).
+/// Parameters are as in [`tool`](macro@tool#parameters). Clients send the arguments of prompts as text.
+/// The return type implements `PromptOutput`.
 ///
 /// Specification: server/prompts (2026-07-28).
 #[proc_macro_attribute]
 pub fn prompt(inside: TokenStream, item: TokenStream) -> TokenStream {
-    told(expand::function::expand(
-        Kind::Prompt,
+    into_tokens(expand::function::expand_function(
+        ItemKind::Prompt,
         inside.into(),
         item.into(),
     ))
 }
 
-/// Makes a function a resource, or those of a URI template.
+/// Turns a function into a resource or a resource template.
 ///
 /// ```
 /// use turnbuckle::{Server, resource};
@@ -147,28 +149,28 @@ pub fn prompt(inside: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// | key | value | default |
 /// |---|---|---|
-/// | first | its URI, or an RFC 6570 template, in a literal | |
+/// | first | the URI or RFC 6570 template, in a literal | |
 /// | `name` | its name | the function's name |
 /// | `mime` | its media type | |
-/// | `size` | in bytes; a template has none | |
-/// | `cache(ttl = …, public)` | how long a client may keep it, in milliseconds, and whether for all (`public`) or each user (`private`) | not to be kept, `private` |
-/// | `title`, `description`, `icon`, `scope`, `meta`, `blocking`, `deadline`, `max_concurrent`, `rename_all`, `crate` | as in [`tool`](macro@tool) | |
+/// | `size` | the size in bytes; not for templates | |
+/// | `cache(ttl = …, public)` | the time in milliseconds for which clients may cache it, for all users (`public`) or each user (`private`) | not cached, `private` |
+/// | `title`, `description`, `icon`, `scope`, `meta`, `blocking`, `timeout`, `max_concurrent`, `rename_all`, `crate` | as in [`tool`](macro@tool) | |
 ///
-/// Each variable of the template is a parameter, and each argument a variable; a function that
-/// takes a `Reading`, or `Args<T>`, takes them from there. Extractors and `#[schema(…)]` are as in
-/// [`tool`](macro@tool#parameters). It returns what a resource can be read as (`ResourceOutput`).
+/// Each variable of the template is an argument of the function, unless the function takes a
+/// `ReadRequest` or `Args<T>`. Extractors and `#[schema(…)]` are as in [`tool`](macro@tool#parameters).
+/// The return type implements `ResourceOutput`.
 ///
 /// Specification: server/resources (2026-07-28).
 #[proc_macro_attribute]
 pub fn resource(inside: TokenStream, item: TokenStream) -> TokenStream {
-    told(expand::function::expand(
-        Kind::Resource,
+    into_tokens(expand::function::expand_function(
+        ItemKind::Resource,
         inside.into(),
         item.into(),
     ))
 }
 
-/// Makes a value a group of the tools, prompts and resources that its methods are.
+/// Turns the methods of an `impl` block into a group of tools, prompts and resources.
 ///
 /// ```
 /// use turnbuckle::{Server, server};
@@ -179,7 +181,7 @@ pub fn resource(inside: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// #[server]
 /// impl App {
-///     /// Greets somebody.
+///     /// Greet somebody.
 ///     #[tool]
 ///     fn greet(&self, name: String) -> String {
 ///         self.with(&name)
@@ -195,23 +197,23 @@ pub fn resource(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// # Ok::<(), turnbuckle::BuildError>(())
 /// ```
 ///
-/// Methods with `#[tool]`, `#[prompt]` or `#[resource("…")]` take `&self`, or nothing of the value;
-/// all of them share one, behind an `Arc`. Other methods stay what they are. The attribute itself
-/// has one key, `crate`, which holds for the whole block.
+/// Methods with `#[tool]`, `#[prompt]` or `#[resource("…")]` take `&self` or no receiver. All share one
+/// value behind an `Arc`. Other methods are unchanged. The attribute has one key, `crate`, which applies
+/// to the whole block.
 #[proc_macro_attribute]
 pub fn server(inside: TokenStream, block: TokenStream) -> TokenStream {
-    told(expand::server::expand(inside.into(), block.into()))
+    into_tokens(expand::server::expand_server(inside.into(), block.into()))
 }
 
-/// Makes a struct or an enum data that is sent and received: derives `serde::Serialize`,
-/// `serde::Deserialize` and `schemars::JsonSchema`, by the facade's own serde and schemars.
+/// Derives `serde::Serialize`, `serde::Deserialize` and `schemars::JsonSchema` for a struct or enum,
+/// through the facade's own serde and schemars.
 ///
 /// ```
 /// use turnbuckle::data;
 ///
 /// #[data(rename_all = "camelCase")]
 /// struct Place {
-///     /// Where it is
+///     /// The name of the city
 ///     #[schema(min_len = 1)]
 ///     city_name: String,
 ///     #[schema(default = Kind::Town)]
@@ -227,18 +229,18 @@ pub fn server(inside: TokenStream, block: TokenStream) -> TokenStream {
 ///
 /// | key | value |
 /// |---|---|
-/// | `rename_all` | how fields or variants are spelled, in serde's words |
-/// | `crate` | where the facade is |
+/// | `rename_all` | the case of fields or variants, as in serde |
+/// | `crate` | the path of the facade |
 ///
-/// Fields have the `#[schema(…)]` of [parameters](macro@tool#parameters), but for `complete`;
-/// variants have its `rename`, `title` and `description`. Attributes of serde and schemars may stand
-/// beside it.
+/// Fields have the `#[schema(…)]` of [parameters](macro@tool#parameters) except `complete`; variants have
+/// its `rename`, `title` and `description`. Attributes of serde and schemars may be added.
 #[proc_macro_attribute]
 pub fn data(inside: TokenStream, item: TokenStream) -> TokenStream {
-    told(expand::data::expand(inside.into(), item.into()))
+    into_tokens(expand::data::expand_data(inside.into(), item.into()))
 }
 
-fn told(result: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
+/// Returns the tokens, or the errors as `compile_error!` calls.
+fn into_tokens(result: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
     result
         .unwrap_or_else(|error| error.into_compile_error())
         .into()

@@ -1,4 +1,4 @@
-//! The check of a schema that somebody wrote.
+//! The check of a schema before it is compiled: dialect, references, size and patterns.
 
 use std::collections::HashMap;
 
@@ -6,21 +6,22 @@ use serde_json::{Map, Value};
 use turnbuckle_types::Schema;
 
 use crate::SchemaLimits;
-use crate::fault::SchemaFault;
-use crate::keywords::{Document, Reach, children, references};
+use crate::error::SchemaError;
+use crate::keywords::{AppliesTo, Document, references, subschemas};
 use crate::shorten::shorten;
 
-/// The dialects of JSON Schema that are supported.
+/// The supported dialects of JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// 2020-12, which a schema without `$schema` is written in.
+    /// 2020-12, which is assumed for schemas without `$schema`.
     Draft202012,
     /// Draft-07.
     Draft07,
 }
 
 impl Dialect {
-    fn of(schema: &Map<String, Value>) -> Result<Self, SchemaFault> {
+    /// Returns the dialect that `$schema` names.
+    fn from_schema(schema: &Map<String, Value>) -> Result<Self, SchemaError> {
         let Some(declared) = schema.get("$schema") else {
             return Ok(Self::Draft202012);
         };
@@ -37,60 +38,63 @@ impl Dialect {
                 let uri = declared
                     .as_str()
                     .map_or_else(|| declared.to_string(), str::to_owned);
-                Err(SchemaFault::UnsupportedDialect(shorten(&uri)))
+                Err(SchemaError::UnsupportedDialect(shorten(&uri)))
             }
         }
     }
 }
 
-/// A schema that was found good.
+/// A schema that passed the check.
 #[derive(Debug, Clone)]
-pub(crate) struct Checked {
+pub(crate) struct CheckedSchema {
     pub(crate) schema: Value,
     pub(crate) dialect: Dialect,
-    /// How many patterns it has.
+    /// The number of patterns in the schema.
     pub(crate) patterns: usize,
-    /// The bounds that it was checked for.
+    /// The limits that the schema was checked for.
     pub(crate) limits: SchemaLimits,
 }
 
-/// Checks a schema: its dialect, its references and its size. Whether its keywords are valid by its
-/// dialect is for those to find out who read them.
+/// Checks the dialect, the references and the size of a schema. The values of its keywords are
+/// checked by the validators.
 ///
 /// # Errors
-/// If values cannot be held against it.
-pub(crate) fn check_schema(schema: &Schema, limits: SchemaLimits) -> Result<Checked, SchemaFault> {
+/// If the schema cannot be used for validation.
+pub(crate) fn check_schema(
+    schema: &Schema,
+    limits: SchemaLimits,
+) -> Result<CheckedSchema, SchemaError> {
     let mut schema: Value = serde_json::from_str(schema.as_str()).map_err(|error| {
         if error.to_string().contains("recursion limit") {
-            SchemaFault::TooDeep
+            SchemaError::TooDeep
         } else {
             let message = shorten(&error.to_string());
-            SchemaFault::Invalid {
+            SchemaError::Invalid {
                 path: String::new(),
                 message,
             }
         }
     })?;
-    let dialect = Dialect::of(schema.as_object().ok_or(SchemaFault::NotAnObject)?)?;
+    let dialect = Dialect::from_schema(schema.as_object().ok_or(SchemaError::NotAnObject)?)?;
     let document = Document::new(&schema);
-    let mut walk = Walk::new(&document, dialect, limits);
+    let mut walk = SchemaWalk::new(&document, dialect, limits);
     walk.visit(&schema, 0)?;
-    let mut chains = Chains {
+    let mut chains = ReferenceChains {
         document: &document,
         met: HashMap::new(),
-        most: limits.levels(),
+        most: limits.depth_limit(),
     };
     for subschema in &walk.schemas {
-        if chains.longest(subschema, "", 0)? > chains.most {
-            return Err(SchemaFault::TooDeep);
+        if chains.longest_from(subschema, "", 0)? > chains.most {
+            return Err(SchemaError::TooDeep);
         }
     }
     let patterns = walk.patterns;
     if let Some(members) = schema.as_object_mut() {
-        // It is known now; the engine would not know every spelling of it.
+        // The dialect is known now, and the engine would not accept every spelling of it.
         members.remove("$schema");
     }
-    Ok(Checked {
+    Ok(CheckedSchema {
         schema,
         dialect,
         patterns,
@@ -98,14 +102,14 @@ pub(crate) fn check_schema(schema: &Schema, limits: SchemaLimits) -> Result<Chec
     })
 }
 
-/// What a subschema comes to with its references replaced, those aside that recur.
+/// The size of a subschema with its references replaced. Recursive references count once.
 #[derive(Clone, Copy)]
-struct Size {
+struct ExpandedSize {
     expanded: usize,
     height: usize,
 }
 
-impl Size {
+impl ExpandedSize {
     const ONE: Self = Self {
         expanded: 1,
         height: 0,
@@ -119,19 +123,19 @@ impl Size {
     }
 }
 
-/// A walk over every subschema, each once, along keywords and references.
-struct Walk<'a> {
+/// A walk over every subschema along keywords and references. Each is visited once.
+struct SchemaWalk<'a> {
     document: &'a Document<'a>,
     dialect: Dialect,
-    /// The schemas that were met, `true` and `false` among them, by address, and their sizes; `None`
-    /// while the walk is inside.
-    met: HashMap<usize, Option<Size>>,
+    /// The sizes of the visited schemas, `true` and `false` among them, by address. `None` while
+    /// the walk is inside.
+    met: HashMap<usize, Option<ExpandedSize>>,
     schemas: Vec<&'a Value>,
     patterns: usize,
     limits: SchemaLimits,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SchemaWalk<'a> {
     fn new(document: &'a Document<'a>, dialect: Dialect, limits: SchemaLimits) -> Self {
         Self {
             document,
@@ -143,74 +147,77 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn visit(&mut self, value: &'a Value, depth: usize) -> Result<Size, SchemaFault> {
-        let deepest = self.limits.levels();
+    fn visit(&mut self, value: &'a Value, depth: usize) -> Result<ExpandedSize, SchemaError> {
+        let deepest = self.limits.depth_limit();
         match self.met.get(&address(value)) {
             Some(Some(size)) if depth + size.height > deepest => {
-                return Err(SchemaFault::TooDeep);
+                return Err(SchemaError::TooDeep);
             }
             Some(Some(size)) => return Ok(*size),
-            Some(None) => return Ok(Size::ONE),
-            None if depth > deepest => return Err(SchemaFault::TooDeep),
-            None if self.met.len() >= self.limits.subschemas => return Err(SchemaFault::TooLarge),
+            Some(None) => return Ok(ExpandedSize::ONE),
+            None if depth > deepest => return Err(SchemaError::TooDeep),
+            None if self.met.len() >= self.limits.max_subschemas => {
+                return Err(SchemaError::TooLarge);
+            }
             None => self.met.insert(address(value), None),
         };
         let Some(schema) = value.as_object() else {
-            self.met.insert(address(value), Some(Size::ONE));
-            return Ok(Size::ONE);
+            self.met.insert(address(value), Some(ExpandedSize::ONE));
+            return Ok(ExpandedSize::ONE);
         };
         self.schemas.push(value);
         for pattern in patterns(schema) {
             self.patterns += 1;
-            if pattern.len() > self.limits.pattern_bytes {
-                return Err(SchemaFault::Pattern {
+            if pattern.len() > self.limits.max_pattern_bytes {
+                return Err(SchemaError::Pattern {
                     pattern: shorten(pattern),
                     message: "its text exceeds the size limit".to_owned(),
                 });
             }
         }
-        if self.patterns > self.limits.patterns {
-            return Err(SchemaFault::TooManyPatterns);
+        if self.patterns > self.limits.max_patterns {
+            return Err(SchemaError::TooManyPatterns);
         }
         if depth > 0 {
             self.check_embedded(schema)?;
         }
-        let mut size = Size::ONE;
-        for child in children(schema) {
+        let mut size = ExpandedSize::ONE;
+        for child in subschemas(schema) {
             size = size.with(self.visit(child.schema, depth + 1)?);
         }
         for reference in references(schema) {
             if !reference.starts_with('#') {
-                return Err(SchemaFault::NonLocalReference(shorten(reference)));
+                return Err(SchemaError::NonLocalReference(shorten(reference)));
             }
             let target = self
                 .document
                 .resolve(reference)
-                .ok_or_else(|| SchemaFault::DanglingReference(shorten(reference)))?;
+                .ok_or_else(|| SchemaError::DanglingReference(shorten(reference)))?;
             size = size.with(self.visit(target, depth + 1)?);
         }
-        if size.expanded > self.limits.expanded {
-            return Err(SchemaFault::TooLarge);
+        if size.expanded > self.limits.max_expanded_subschemas {
+            return Err(SchemaError::TooLarge);
         }
         self.met.insert(address(value), Some(size));
         Ok(size)
     }
 
-    /// A subschema with another base or dialect would change what its references mean.
-    fn check_embedded(&self, schema: &Map<String, Value>) -> Result<(), SchemaFault> {
+    /// Refuses a subschema with its own base URI or dialect, which would change the meaning of its
+    /// references.
+    fn check_embedded(&self, schema: &Map<String, Value>) -> Result<(), SchemaError> {
         if let Some(id) = schema.get("$id").and_then(Value::as_str) {
-            return Err(SchemaFault::EmbeddedDocument(shorten(id)));
+            return Err(SchemaError::EmbeddedDocument(shorten(id)));
         }
         match schema.get("$schema") {
-            Some(other) if Dialect::of(schema)? != self.dialect => {
-                Err(SchemaFault::UnsupportedDialect(shorten(&other.to_string())))
+            Some(other) if Dialect::from_schema(schema)? != self.dialect => {
+                Err(SchemaError::UnsupportedDialect(shorten(&other.to_string())))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// The patterns that a schema object itself has.
+/// Returns the patterns of the schema object itself.
 fn patterns(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let members = schema.get("patternProperties").and_then(Value::as_object);
     let names = members.into_iter().flat_map(Map::keys).map(String::as_str);
@@ -218,41 +225,41 @@ fn patterns(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
     pattern.into_iter().chain(names)
 }
 
-/// The chains of subschemas that are applied to one and the same value. A chain that comes back to
-/// itself would never end.
-struct Chains<'a> {
+/// The chains of subschemas that apply to the same value. A chain that returns to itself would
+/// never end.
+struct ReferenceChains<'a> {
     document: &'a Document<'a>,
-    /// The schemas that were met, by address: the longest chain from each, `None` while inside.
+    /// The longest chain from each visited schema, by address. `None` while the walk is inside.
     met: HashMap<usize, Option<usize>>,
     /// How long one may be.
     most: usize,
 }
 
-impl<'a> Chains<'a> {
-    /// The length of the longest chain from here, where `reference` was followed last. A chain that
-    /// led here is `above` long.
-    fn longest(
+impl<'a> ReferenceChains<'a> {
+    /// Returns the length of the longest chain from here. `reference` was followed last, and the
+    /// chain that led here has length `above`.
+    fn longest_from(
         &mut self,
         value: &'a Value,
         reference: &str,
         above: usize,
-    ) -> Result<usize, SchemaFault> {
+    ) -> Result<usize, SchemaError> {
         let Some(schema) = value.as_object() else {
             return Ok(0);
         };
         match self.met.get(&address(value)) {
             Some(Some(length)) => return Ok(*length),
-            Some(None) => return Err(SchemaFault::EndlessReference(shorten(reference))),
-            None if above > self.most => return Err(SchemaFault::TooDeep),
+            Some(None) => return Err(SchemaError::EndlessReference(shorten(reference))),
+            None if above > self.most => return Err(SchemaError::TooDeep),
             None => self.met.insert(address(value), None),
         };
         let mut length = 0;
-        for child in children(schema).filter(|child| child.reach == Reach::Here) {
-            length = length.max(1 + self.longest(child.schema, reference, above + 1)?);
+        for child in subschemas(schema).filter(|child| child.reach == AppliesTo::SameValue) {
+            length = length.max(1 + self.longest_from(child.schema, reference, above + 1)?);
         }
         for reference in references(schema) {
             if let Some(target) = self.document.resolve(reference) {
-                length = length.max(1 + self.longest(target, reference, above + 1)?);
+                length = length.max(1 + self.longest_from(target, reference, above + 1)?);
             }
         }
         self.met.insert(address(value), Some(length));
@@ -260,39 +267,38 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// How deep a walk along keywords and references is. The check finds out how deep a schema is by a walk
-/// of its own; where references lead back, one that comes to the subschemas in another order may be
-/// deeper, and counts for itself.
+/// The depth of a walk along keywords and references. With recursive references, a walk in another
+/// order than that of the check may be deeper, so each walk counts its own depth.
 #[derive(Debug)]
-pub(crate) struct Levels {
+pub(crate) struct DepthGuard {
     inside: usize,
     most: usize,
 }
 
-impl Levels {
-    pub(crate) fn of(limits: &SchemaLimits) -> Self {
+impl DepthGuard {
+    pub(crate) fn new(limits: &SchemaLimits) -> Self {
         Self {
             inside: 0,
-            most: limits.levels(),
+            most: limits.depth_limit(),
         }
     }
 
-    /// Into a subschema, or the root.
-    pub(crate) fn enter(&mut self) -> Result<(), SchemaFault> {
+    /// Enters a subschema, or fails at the depth limit.
+    pub(crate) fn enter(&mut self) -> Result<(), SchemaError> {
         if self.inside > self.most {
-            return Err(SchemaFault::TooDeep);
+            return Err(SchemaError::TooDeep);
         }
         self.inside += 1;
         Ok(())
     }
 
-    /// Out of the last that was entered.
+    /// Leaves the last entered subschema.
     pub(crate) fn leave(&mut self) {
         self.inside -= 1;
     }
 }
 
-/// What tells one subschema of a document from another, however equal they are.
+/// Returns the address of a subschema, which distinguishes it from equal ones.
 pub(crate) fn address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
 }

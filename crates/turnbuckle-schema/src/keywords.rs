@@ -1,56 +1,62 @@
-//! Where schemas stand inside a schema, and what its references mean.
+//! The subschemas of a schema and the targets of its references.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-/// A subschema and what it is applied to.
+/// A subschema and the part of a value that it applies to.
 #[derive(Clone, Copy)]
-pub(crate) struct Child<'a> {
+pub(crate) struct Subschema<'a> {
     #[cfg_attr(
         not(feature = "validate"),
         expect(dead_code, reason = "only the plan of the general validator asks")
     )]
     pub(crate) keyword: &'a str,
     pub(crate) schema: &'a Value,
-    pub(crate) reach: Reach<'a>,
+    pub(crate) reach: AppliesTo<'a>,
 }
 
-/// What a subschema is applied to, seen from the value that the schema around it is applied to.
+/// The part of a value that a subschema applies to, relative to the enclosing schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach<'a> {
-    /// That very value.
-    Here,
+pub(crate) enum AppliesTo<'a> {
+    /// The same value.
+    SameValue,
     /// The member of this name.
     Member(&'a str),
     /// Members or items.
-    Inside,
+    MembersOrItems,
     /// The names of members.
-    Names,
-    /// Nothing, until something refers to it.
+    MemberNames,
+    /// No part, until a reference leads to the subschema.
     Nowhere,
 }
 
-/// The schemas directly inside a schema object, of either dialect.
-pub(crate) fn children(schema: &Map<String, Value>) -> impl Iterator<Item = Child<'_>> {
+/// Returns the schemas directly inside a schema object, in either dialect.
+pub(crate) fn subschemas(schema: &Map<String, Value>) -> impl Iterator<Item = Subschema<'_>> {
     schema.iter().flat_map(|(keyword, value)| {
         let one = |reach| vec![(value, reach)];
         let found = match (keyword.as_str(), value) {
             ("properties", Value::Object(members)) => members
                 .iter()
-                .map(|(name, schema)| (schema, Reach::Member(name)))
+                .map(|(name, schema)| (schema, AppliesTo::Member(name)))
                 .collect(),
             ("$defs" | "definitions", Value::Object(members)) => {
-                all(members.values(), Reach::Nowhere)
+                with_target(members.values(), AppliesTo::Nowhere)
             }
             ("dependencies" | "dependentSchemas", Value::Object(members)) => {
-                all(members.values(), Reach::Here)
+                with_target(members.values(), AppliesTo::SameValue)
             }
-            ("patternProperties", Value::Object(members)) => all(members.values(), Reach::Inside),
-            ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => all(schemas, Reach::Here),
-            ("items" | "prefixItems", Value::Array(schemas)) => all(schemas, Reach::Inside),
-            ("if" | "then" | "else" | "not", _) => one(Reach::Here),
+            ("patternProperties", Value::Object(members)) => {
+                with_target(members.values(), AppliesTo::MembersOrItems)
+            }
+            ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => {
+                with_target(schemas, AppliesTo::SameValue)
+            }
+            ("items" | "prefixItems", Value::Array(schemas)) => {
+                with_target(schemas, AppliesTo::MembersOrItems)
+            }
+            ("if" | "then" | "else" | "not", _) => one(AppliesTo::SameValue),
             (
                 "additionalItems"
                 | "additionalProperties"
@@ -59,12 +65,12 @@ pub(crate) fn children(schema: &Map<String, Value>) -> impl Iterator<Item = Chil
                 | "unevaluatedItems"
                 | "unevaluatedProperties",
                 _,
-            ) => one(Reach::Inside),
-            ("propertyNames", _) => one(Reach::Names),
-            ("contentSchema", _) => one(Reach::Nowhere),
+            ) => one(AppliesTo::MembersOrItems),
+            ("propertyNames", _) => one(AppliesTo::MemberNames),
+            ("contentSchema", _) => one(AppliesTo::Nowhere),
             _ => Vec::new(),
         };
-        found.into_iter().map(move |(schema, reach)| Child {
+        found.into_iter().map(move |(schema, reach)| Subschema {
             keyword,
             schema,
             reach,
@@ -72,16 +78,15 @@ pub(crate) fn children(schema: &Map<String, Value>) -> impl Iterator<Item = Chil
     })
 }
 
-fn all<'a>(
+fn with_target<'a>(
     schemas: impl IntoIterator<Item = &'a Value>,
-    reach: Reach<'a>,
-) -> Vec<(&'a Value, Reach<'a>)> {
+    reach: AppliesTo<'a>,
+) -> Vec<(&'a Value, AppliesTo<'a>)> {
     schemas.into_iter().map(|schema| (schema, reach)).collect()
 }
 
-/// Whether a keyword of either dialect can refuse a value, beyond those that types carry: `type`,
-/// `enum`, `properties` and the like. Any other keyword is an annotation or unknown, and refuses
-/// nothing.
+/// Returns whether a keyword can refuse a value in a way that types do not express. `type`, `enum`,
+/// `properties` and the like are excluded; other keywords are annotations or unknown.
 pub(crate) fn is_assertion(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -110,17 +115,17 @@ pub(crate) fn is_assertion(keyword: &str) -> bool {
     )
 }
 
-/// The references of a schema object.
+/// Returns the references of a schema object.
 pub(crate) fn references(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
     ["$ref", "$dynamicRef"]
         .into_iter()
         .filter_map(|keyword| schema.get(keyword)?.as_str())
 }
 
-/// A schema with all that its references can mean.
+/// A schema document that references are resolved in.
 pub(crate) struct Document<'a> {
     root: &'a Value,
-    /// The subschemas that have a name, collected when the first of them is asked for.
+    /// The subschemas with anchors, collected at the first use.
     anchors: OnceCell<HashMap<&'a str, &'a Value>>,
 }
 
@@ -132,7 +137,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The schema that a reference into the document means: `#`, `#/pointer` or `#anchor`.
+    /// Returns the target of a reference into the document: `#`, `#/pointer` or `#anchor`.
     pub(crate) fn resolve(&self, reference: &str) -> Option<&'a Value> {
         let fragment = percent_decoded(reference.strip_prefix('#')?)?;
         if fragment.is_empty() || fragment.starts_with('/') {
@@ -147,7 +152,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The first subschema of each name. A parsed text is not too deep for this.
+/// Collects the first subschema of each anchor. The JSON parser bounds the recursion.
 fn collect_anchors<'a>(value: &'a Value, anchors: &mut HashMap<&'a str, &'a Value>) {
     let Some(schema) = value.as_object() else {
         return;
@@ -157,7 +162,7 @@ fn collect_anchors<'a>(value: &'a Value, anchors: &mut HashMap<&'a str, &'a Valu
             anchors.entry(name).or_insert(value);
         }
     }
-    for child in children(schema) {
+    for child in subschemas(schema) {
         collect_anchors(child.schema, anchors);
     }
 }
@@ -194,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn references_point_at_the_document_a_pointer_or_an_anchor() {
+    fn references_resolve_to_the_document_a_pointer_or_an_anchor() {
         let root = json!({
             "$defs": { "a/b": { "$anchor": "here", "type": "null" }, "c d": true },
         });
@@ -211,10 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn a_property_called_like_a_keyword_is_no_keyword() {
+    fn a_property_named_like_a_keyword_is_not_a_keyword() {
         let schema = json!({ "properties": { "$ref": { "type": "string" } } });
         let schema = schema.as_object().unwrap();
         assert_eq!(references(schema).count(), 0);
-        assert_eq!(children(schema).count(), 1);
+        assert_eq!(subschemas(schema).count(), 1);
     }
 }

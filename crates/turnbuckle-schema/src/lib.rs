@@ -1,14 +1,15 @@
-//! JSON Schema with bounds, for the Model Context Protocol: what both ends hold arguments and
-//! structured results against.
+//! JSON Schema with limits, for the Model Context Protocol. Servers and clients validate arguments
+//! and structured results with it.
 //!
-//! - [`Shape`] checks what derived schemas hold, and most of what people write: fast, with all faults
-//!   at once, in words for the model that sent a value. It also reads values leniently, by schema.
-//! - `Validator`, of the feature `validate`, knows every keyword, by the jsonschema crate.
-//! - [`Profile`] makes of a schema one that the clients there are accept, and [`lint()`] tells who
-//!   objects to what.
+//! - [`FastValidator`] supports the keywords of derived schemas and most hand-written ones. It is
+//!   fast and reports all violations at once, in words for the model that sent the value. It can
+//!   also repair values.
+//! - `Validator`, with the feature `validate`, supports every keyword, by the jsonschema crate.
+//! - [`Profile`] converts a schema to a form that clients accept, and [`lint()`] lists known
+//!   objections of clients.
 //!
 //! ```
-//! use turnbuckle_schema::{Profile, Shape};
+//! use turnbuckle_schema::{FastValidator, Profile};
 //! use turnbuckle_types::Schema;
 //!
 //! let schema: Schema =
@@ -19,8 +20,8 @@
 //!     r#"{"properties":{"celsius":{"type":"number"}},"type":"object"}"#
 //! );
 //!
-//! let shape = Shape::compile(&schema)?;
-//! let violations = shape.check(serde_json::from_str(r#"{"celsius":"cold"}"#)?).unwrap_err();
+//! let validator = FastValidator::compile(&schema)?;
+//! let violations = validator.validate(serde_json::from_str(r#"{"celsius":"cold"}"#)?).unwrap_err();
 //! assert_eq!(
 //!     violations.describe("output").to_string(),
 //!     r#"output.celsius: expected a number or null, got "cold""#
@@ -28,36 +29,38 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Two dialects are supported: 2020-12, in which a schema without `$schema` is read, and draft-07.
-//! `format` is an annotation in both.
+//! Two dialects are supported: 2020-12, which is assumed for schemas without `$schema`, and
+//! draft-07. `format` is an annotation in both.
 //!
-//! # Bounds
+//! # Limits
 //!
-//! Neither the schema nor the value is trusted. The bounds of schemas and of work are
+//! Neither the schema nor the value is trusted. The limits of schemas and of work are
 //! [`SchemaLimits`]; these are the defaults.
 //!
-//! - **Nothing is fetched.** A reference stays inside its document, or the schema is refused.
-//! - **A schema is small**: at most 64 levels deep and 2,000 subschemas wide, references replaced
-//!   at most 20,000.
+//! - **Nothing is fetched.** A schema with a reference to another document is refused.
+//! - **Schemas are small**: at most 64 levels deep and 2,000 subschemas, or 20,000 with references
+//!   replaced.
 //! - **Patterns are linear** in the text: lookaround and backreferences are refused. A schema has
-//!   at most 100; compiled, one takes at most 1 MiB and all together 16 MiB.
-//! - **Validation ends.** The work of a value is counted, one for about every comparison: a value
-//!   that would make more than 10,000,000, or a chain of more than 512 subschemas, is
-//!   [too costly](Violations::is_too_costly) to check and is refused. A `Shape` has less: 4,000,000,
-//!   and 256.
-//! - **A schema does not grow** with the values that it saw, but for the caches of its patterns,
-//!   which are bounded as the patterns are, for each thread that validates at the same time.
-//! - **Explaining ends.** All violations of a value are collected only where that is little work;
-//!   else the first alone is told, or only that there is one.
-//! - **Messages are short**: at most eight violations, what came is repeated only in part and
-//!   without control characters.
+//!   at most 100 patterns; one takes at most 1 MiB compiled, all together 16 MiB.
+//! - **Validation ends.** The work of a value is counted, one unit for about every comparison. A
+//!   value that needs more than 10,000,000 units, or a chain of more than 512 subschemas, is [too
+//!   costly](Violations::is_too_costly) and is refused. A `FastValidator` allows 4,000,000 units
+//!   and 256 subschemas.
+//! - **Validators do not grow** with the values they check, except for the caches of their
+//!   patterns, which are bounded for each thread that validates at the same time.
+//! - **Explaining ends.** All violations are collected only where that is cheap; otherwise the
+//!   first one, or only the fact.
+//! - **Messages are short**: at most eight violations, with shortened values and without control
+//!   characters.
 //!
 //! Specification: basic/index, JSON Schema Usage; server/tools, Data Types (2026-07-28).
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod check;
 #[cfg(feature = "validate")]
-mod effort;
-mod fault;
+mod cost;
+mod error;
+mod fast;
 mod keywords;
 mod limits;
 mod lint;
@@ -66,18 +69,17 @@ mod pattern;
 #[cfg(feature = "validate")]
 mod plan;
 mod profile;
-mod shape;
 mod shorten;
 #[cfg(feature = "validate")]
-mod validate;
+mod validator;
 mod violation;
 
-pub use fault::SchemaFault;
+pub use error::SchemaError;
+pub use fast::FastValidator;
 pub use limits::SchemaLimits;
 pub use lint::{Objection, lint};
 pub use profile::Profile;
-pub use shape::Shape;
 pub use shorten::{shorten, shorten_to};
 #[cfg(feature = "validate")]
-pub use validate::Validator;
+pub use validator::Validator;
 pub use violation::{Violation, Violations};

@@ -1,117 +1,117 @@
-//! How large a schema may be, and how much work a value may make.
+//! The limits of schemas and of the work of validation.
 
-/// The bounds of schemas that are written by hand, or come from a server.
+/// Limits for schemas that are written by hand or come from a server.
 ///
 /// ```
-/// use turnbuckle_schema::{SchemaLimits, Shape};
+/// use turnbuckle_schema::{FastValidator, SchemaLimits};
 /// use turnbuckle_types::Schema;
 ///
 /// let schema: Schema = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#.parse()?;
-/// let small = SchemaLimits::new().subschemas(1);
-/// let error = Shape::compile_within(&schema, &small).unwrap_err();
-/// assert!(error.to_string().contains("SchemaLimits::subschemas"));
-/// assert!(Shape::compile_within(&schema, &small.subschemas(2)).is_ok());
+/// let small = SchemaLimits::new().max_subschemas(1);
+/// let error = FastValidator::compile_within(&schema, &small).unwrap_err();
+/// assert!(error.to_string().contains("SchemaLimits::max_subschemas"));
+/// assert!(FastValidator::compile_within(&schema, &small.max_subschemas(2)).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaLimits {
-    /// Levels of subschemas, each inside the other, references followed; 256 at most, for the sake
-    /// of the stack. Default 64.
-    pub depth: usize,
-    /// Subschemas, `true` and `false` among them. Default 2,000.
-    pub subschemas: usize,
-    /// Subschemas once every reference that does not recur is replaced by its target. Default
-    /// 20,000.
-    pub expanded: usize,
-    /// Patterns, in `pattern` and `patternProperties`. Default 100.
-    pub patterns: usize,
-    /// Bytes of one pattern, as text and compiled; all together have sixteen times as many compiled.
-    /// Default 1 MiB.
-    pub pattern_bytes: usize,
-    /// The work of one value: one for about every comparison, and for every 64 bytes of text each
-    /// time that they are read. A `Shape` has two fifths of it.
-    /// Default 10,000,000.
-    pub work: u64,
+    /// The nesting depth of subschemas, with references followed. Default 64, at most 256, which
+    /// bounds the stack.
+    pub max_depth: usize,
+    /// The number of subschemas, `true` and `false` included. Default 2,000.
+    pub max_subschemas: usize,
+    /// The number of subschemas after every non-recursive reference is replaced by its target.
+    /// Default 20,000.
+    pub max_expanded_subschemas: usize,
+    /// The number of patterns in `pattern` and `patternProperties`. Default 100.
+    pub max_patterns: usize,
+    /// The size of one pattern in bytes, as text and compiled. All compiled patterns together may
+    /// have sixteen times as much. Default 1 MiB.
+    pub max_pattern_bytes: usize,
+    /// The work of validating one value: one for each comparison, and one for every 64 bytes of
+    /// text each time they are read. A [`FastValidator`](crate::FastValidator) uses two fifths of
+    /// the limit. Default 10,000,000.
+    pub max_work: u64,
 }
 
 impl Default for SchemaLimits {
     fn default() -> Self {
         Self {
-            depth: 64,
-            subschemas: 2_000,
-            expanded: 20_000,
-            patterns: 100,
-            pattern_bytes: 1 << 20,
-            work: 10_000_000,
+            max_depth: 64,
+            max_subschemas: 2_000,
+            max_expanded_subschemas: 20_000,
+            max_patterns: 100,
+            max_pattern_bytes: 1 << 20,
+            max_work: 10_000_000,
         }
     }
 }
 
-/// The deepest that any schema may be.
-pub(crate) const DEEPEST: usize = 256;
+/// The depth that no schema may exceed, whatever its limits say.
+pub(crate) const MAX_DEPTH: usize = 256;
 
 impl SchemaLimits {
-    /// The defaults.
+    /// Returns the default limits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets how many levels of subschemas there may be.
+    /// Sets the limit of the nesting depth.
     #[must_use]
-    pub fn depth(mut self, levels: usize) -> Self {
-        self.depth = levels.min(DEEPEST);
+    pub fn max_depth(mut self, levels: usize) -> Self {
+        self.max_depth = levels.min(MAX_DEPTH);
         self
     }
 
-    /// Sets how many subschemas there may be.
+    /// Sets the limit of the number of subschemas.
     #[must_use]
-    pub fn subschemas(mut self, subschemas: usize) -> Self {
-        self.subschemas = subschemas;
+    pub fn max_subschemas(mut self, subschemas: usize) -> Self {
+        self.max_subschemas = subschemas;
         self
     }
 
-    /// Sets how many subschemas there may be with references replaced.
+    /// Sets the limit of the number of subschemas with references replaced.
     #[must_use]
-    pub fn expanded(mut self, subschemas: usize) -> Self {
-        self.expanded = subschemas;
+    pub fn max_expanded_subschemas(mut self, subschemas: usize) -> Self {
+        self.max_expanded_subschemas = subschemas;
         self
     }
 
-    /// Sets how many patterns there may be.
+    /// Sets the limit of the number of patterns.
     #[must_use]
-    pub fn patterns(mut self, patterns: usize) -> Self {
-        self.patterns = patterns;
+    pub fn max_patterns(mut self, patterns: usize) -> Self {
+        self.max_patterns = patterns;
         self
     }
 
-    /// Sets how many bytes a pattern may have, as text and compiled.
+    /// Sets the limit of the size of a pattern, as text and compiled.
     #[must_use]
-    pub fn pattern_bytes(mut self, bytes: usize) -> Self {
-        self.pattern_bytes = bytes;
+    pub fn max_pattern_bytes(mut self, bytes: usize) -> Self {
+        self.max_pattern_bytes = bytes;
         self
     }
 
-    /// Sets how much work a value may make.
+    /// Sets the limit of the work of one value.
     #[must_use]
-    pub fn work(mut self, comparisons: u64) -> Self {
-        self.work = comparisons;
+    pub fn max_work(mut self, comparisons: u64) -> Self {
+        self.max_work = comparisons;
         self
     }
 
-    pub(crate) fn levels(&self) -> usize {
-        self.depth.min(DEEPEST)
+    pub(crate) fn depth_limit(&self) -> usize {
+        self.max_depth.min(MAX_DEPTH)
     }
 
-    /// Bytes of each of so many compiled patterns.
-    pub(crate) fn size_of_pattern(&self, patterns: usize) -> usize {
-        let all = self.pattern_bytes.saturating_mul(16);
-        (all / patterns.max(1)).min(self.pattern_bytes)
+    /// Returns the size limit of each of `patterns` compiled patterns.
+    pub(crate) fn compiled_pattern_bytes(&self, patterns: usize) -> usize {
+        let all = self.max_pattern_bytes.saturating_mul(16);
+        (all / patterns.max(1)).min(self.max_pattern_bytes)
     }
 
-    /// The work of a value that a shape holds.
-    pub(crate) fn shape_work(&self) -> u64 {
-        self.work / 5 * 2
+    /// Returns the work limit of a `FastValidator`.
+    pub(crate) fn fast_work(&self) -> u64 {
+        self.max_work / 5 * 2
     }
 }

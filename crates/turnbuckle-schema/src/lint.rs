@@ -1,4 +1,4 @@
-//! Who objects to what in a schema.
+//! A linter for schemas: features that certain clients refuse or misread.
 
 mod find;
 mod table;
@@ -8,12 +8,12 @@ use std::fmt;
 use serde_json::Value;
 use turnbuckle_types::Schema;
 
-use self::find::{Trait, find, recursion};
+use self::find::{SchemaFeature, find_features, find_recursion};
 use self::table::TABLE;
 use crate::SchemaLimits;
 use crate::check::check_schema;
 
-/// Something in a schema that a client, or the model behind it, is known to refuse or misread.
+/// A feature of a schema that a client, or the model behind it, is known to refuse or misread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objection {
     client: &'static str,
@@ -22,19 +22,19 @@ pub struct Objection {
 }
 
 impl Objection {
-    /// Who objects: a client, or a service that clients send schemas to.
+    /// Returns the name of the client or service that objects.
     #[must_use]
     pub fn client(&self) -> &'static str {
         self.client
     }
 
-    /// What is objected to, and what comes of it.
+    /// Returns the feature and the consequence.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
     }
 
-    /// Where it was found first, as a JSON Pointer into the schema.
+    /// Returns the first location of the feature, as a JSON Pointer into the schema.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
@@ -43,18 +43,18 @@ impl Objection {
 
 impl fmt::Display for Objection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = crate::shorten(&self.path);
-        write!(f, "{}: {} (at \"{place}\")", self.client, self.reason)
+        let path = crate::shorten(&self.path);
+        write!(f, "{}: {} (at \"{path}\")", self.client, self.reason)
     }
 }
 
-/// What clients and services are known to object to in the schema of a tool's arguments, each
-/// objection once, at the first place that it is about.
+/// Returns the known objections of clients and services to a schema of a tool's arguments. Each
+/// objection is listed once, with its first location.
 ///
-/// What is known is a table of observed failures. Clients change; an objection is a warning, and
-/// none is no promise.
+/// The table holds observed failures. Clients change: an objection is a warning, and a schema
+/// without objections may still be refused.
 ///
-/// | who | objects to | seen in |
+/// | client | objects to | seen in |
 /// |---|---|---|
 /// | all | a `$ref` that recurs: [`Profile::Portable`](crate::Profile::Portable) cuts it, and a model sees one level | this crate |
 /// | Claude | `anyOf`, `oneOf` or `allOf` at the root: the whole request is refused | anthropics/claude-code 45106, makenotion/notion-mcp-server 341 |
@@ -79,7 +79,7 @@ impl fmt::Display for Objection {
 /// | VS Code | an array without `items`: the tool is refused | microsoft/vscode 257537, microsoft/vscode 325618 |
 /// | VS Code | `$dynamicRef`: its checker of schemas does not know it | firecrawl/firecrawl-mcp-server 107 |
 ///
-/// A text that is no schema object at all has no objections. Issue numbers are of GitHub.
+/// Text that is not a JSON object has no objections. The issue numbers are those of GitHub.
 ///
 /// ```
 /// use turnbuckle_schema::{Profile, lint};
@@ -97,16 +97,16 @@ pub fn lint(schema: &Schema) -> Vec<Objection> {
     let Ok(root) = serde_json::from_str::<Value>(schema.as_str()) else {
         return Vec::new();
     };
-    let mut found = find(&root);
-    // Only a schema that is within the bounds is followed along its references.
+    let mut found = find_features(&root);
+    // References are followed only in schemas within the limits.
     if let Ok(checked) = check_schema(schema, SchemaLimits::default())
-        && let Some(reference) = recursion(&checked.schema)
+        && let Some(reference) = find_recursion(&checked.schema)
     {
         let target = reference.strip_prefix('#').unwrap_or(reference);
-        found.push((Trait::Recursion, target.to_owned()));
+        found.push((SchemaFeature::Recursion, target.to_owned()));
     }
     let objections = TABLE.iter().filter_map(|row| {
-        let (_, path) = found.iter().find(|(one, _)| *one == row.to)?;
+        let (_, path) = found.iter().find(|(one, _)| *one == row.feature)?;
         Some(Objection {
             client: row.client,
             reason: row.reason,

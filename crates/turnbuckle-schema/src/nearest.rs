@@ -1,21 +1,21 @@
-//! The name that was meant.
+//! "Did you mean" suggestions for names.
 
-/// The most candidates that are looked at.
+/// The most candidates that are compared.
 const MAX_CANDIDATES: usize = 200;
 
-/// The longest name that is looked at, in characters.
-const LONGEST: usize = 64;
+/// The longest name that is compared, in characters.
+const MAX_NAME_CHARS: usize = 64;
 
-/// The candidate that a name is a misspelling of, if one is near: few letters left out, added,
-/// changed or swapped, whatever their case.
+/// Returns the candidate that a name is probably a misspelling of: a few letters missing, added,
+/// changed or swapped, in any case.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let name = letters(name)?;
+    let name = normalize(name)?;
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates.into_iter().take(MAX_CANDIDATES) {
-        let Some(letters) = letters(candidate) else {
+        let Some(letters) = normalize(candidate) else {
             continue;
         };
         let (one, other) = (name.chars().count(), letters.chars().count());
@@ -32,15 +32,15 @@ pub(crate) fn nearest<'a>(
     best.map(|(_, candidate)| candidate)
 }
 
-/// The letters and digits of a name, in lower case: `userId` and `user_id` are the same.
-fn letters(name: &str) -> Option<String> {
+/// Returns the letters and digits of a name in lower case, so that `userId` equals `user_id`.
+fn normalize(name: &str) -> Option<String> {
     let letters: String = name
         .chars()
-        .take(LONGEST + 1)
+        .take(MAX_NAME_CHARS + 1)
         .filter(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)
         .collect();
-    (!letters.is_empty() && name.chars().nth(LONGEST).is_none()).then_some(letters)
+    (!letters.is_empty() && name.chars().nth(MAX_NAME_CHARS).is_none()).then_some(letters)
 }
 
 #[cfg(test)]

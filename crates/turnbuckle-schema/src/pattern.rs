@@ -1,15 +1,15 @@
-//! What a pattern costs.
+//! The cost of regular expressions.
 
-/// How many states a pattern has, roughly and not fewer: its characters, each as often as the
-/// repetitions around it say. A class counts by its characters.
-pub(crate) fn states(pattern: &str) -> u64 {
+/// Returns an upper estimate of the number of states of a pattern: its characters, multiplied by
+/// the enclosing repetitions. Character classes count by their characters.
+pub(crate) fn count_states(pattern: &str) -> u64 {
     let mut groups = Vec::new();
     let (mut sum, mut atom) = (0u64, 0u64);
     let mut rest = pattern.chars();
     while let Some(character) = rest.next() {
         match character {
             '{' => {
-                let inner = bounds(rest.as_str());
+                let inner = repetition_bounds(rest.as_str());
                 let most = inner
                     .split(',')
                     .filter_map(|bound| bound.trim().parse().ok());
@@ -26,7 +26,7 @@ pub(crate) fn states(pattern: &str) -> u64 {
                 continue;
             }
             ')' => {
-                // Unbalanced ones stand in classes; then all that came before counts as repeated.
+                // An unbalanced parenthesis is inside a class. Then everything before counts as repeated.
                 atom = sum.max(1);
                 sum = sum.saturating_add(groups.pop().unwrap_or_default());
                 continue;
@@ -44,9 +44,9 @@ pub(crate) fn states(pattern: &str) -> u64 {
     groups.into_iter().fold(sum, u64::saturating_add).max(1)
 }
 
-/// What stands between the braces of a repetition, of which the first was read. It holds no brace
-/// itself, so that no part of a pattern is looked at twice.
-fn bounds(rest: &str) -> &str {
+/// Returns the text between the braces of a repetition, after the opening brace. The text contains
+/// no brace itself, so no part of a pattern is scanned twice.
+fn repetition_bounds(rest: &str) -> &str {
     let is_other = |c: char| !(c.is_ascii_digit() || c == ',' || c.is_whitespace());
     match rest.find(is_other) {
         Some(end) if rest[end..].starts_with('}') => &rest[..end],
@@ -75,7 +75,7 @@ mod tests {
             ("a{0000000000000000000000000000000000000100}", 100, 150),
             ("a{x}{100", 8, 10),
         ] {
-            let states = states(pattern);
+            let states = count_states(pattern);
             assert!((least..=most).contains(&states), "{pattern} {states}");
         }
     }
@@ -84,7 +84,7 @@ mod tests {
     fn braces_that_are_never_closed_are_not_looked_for_again_and_again() {
         let many = 1 << 21;
         for open in ["{", "{,"] {
-            assert!(states(&open.repeat(many)) >= many as u64);
+            assert!(count_states(&open.repeat(many)) >= many as u64);
         }
     }
 }

@@ -1,70 +1,70 @@
-//! A schema laid out so that the work it makes can be counted without the engine.
+//! A schema in a form that allows to estimate the cost of validation without the engine.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
 use crate::SchemaLimits;
-use crate::check::{Levels, address};
-use crate::fault::SchemaFault;
-use crate::keywords::{Document, Reach, children, references};
-use crate::pattern::states;
+use crate::check::{DepthGuard, address};
+use crate::error::SchemaError;
+use crate::keywords::{AppliesTo, Document, references, subschemas};
+use crate::pattern::count_states;
 
-/// The subschemas of a checked schema, the root first.
+/// The subschemas of a checked schema. The root is the first.
 pub(crate) struct Plan {
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<PlanNode>,
 }
 
-/// One subschema. Everything is counted in units of work: about a comparison each.
+/// One subschema. Costs are in units of about one comparison.
 #[derive(Default)]
-pub(crate) struct Node {
+pub(crate) struct PlanNode {
     /// Of its keywords, whatever the value is.
     pub(crate) weight: u64,
     /// How many values `enum` and `const` list.
-    pub(crate) listed: u64,
+    pub(crate) enum_count: u64,
     /// The size of the values that `enum` and `const` list.
-    pub(crate) listed_size: u64,
+    pub(crate) enum_size: u64,
     /// Whether items must differ.
-    pub(crate) unique: bool,
+    pub(crate) unique_items: bool,
     /// Whether something depends on what other keywords evaluated, so that they are asked again.
-    pub(crate) unevaluated: bool,
+    pub(crate) has_unevaluated: bool,
     /// Of `pattern`, for every byte of a text.
-    pub(crate) pattern: u64,
+    pub(crate) pattern_states: u64,
     /// Of `patternProperties`, for every byte of a member's name.
-    pub(crate) name_patterns: u64,
-    pub(crate) steps: Steps,
+    pub(crate) name_pattern_states: u64,
+    pub(crate) steps: PlanEdges,
 }
 
-/// The ways from a subschema to others, by what those are applied to: as [`Reach`] has it. A part of
-/// a value has to do with some of them only, and need not look through the rest.
+/// The subschemas that a subschema applies, grouped by [`AppliesTo`], so that each part of a value
+/// visits only its own group.
 #[derive(Default)]
-pub(crate) struct Steps {
-    pub(crate) here: Vec<Here>,
+pub(crate) struct PlanEdges {
+    pub(crate) same_value: Vec<SameValueEdge>,
     pub(crate) members: Vec<(Box<str>, usize)>,
-    pub(crate) inside: Vec<usize>,
-    pub(crate) names: Vec<usize>,
+    pub(crate) members_or_items: Vec<usize>,
+    pub(crate) member_names: Vec<usize>,
 }
 
-/// A way to a subschema that is applied to the same part.
-pub(crate) struct Here {
-    pub(crate) to: usize,
-    /// Whether it is one of several alternatives.
+/// A subschema that applies to the same value.
+pub(crate) struct SameValueEdge {
+    pub(crate) target: usize,
+    /// Whether the subschema is one of several alternatives.
     pub(crate) alternative: bool,
 }
 
 impl Plan {
-    /// The plan of a schema that was checked.
+    /// Builds the plan of a checked schema.
     ///
     /// # Errors
-    /// If it is deeper than the bound.
-    pub(crate) fn of(root: &Value, limits: &SchemaLimits) -> Result<Self, SchemaFault> {
+    /// If the schema is deeper than the limit.
+    pub(crate) fn new(root: &Value, limits: &SchemaLimits) -> Result<Self, SchemaError> {
         let mut planner = Planner {
             document: Document::new(root),
             nodes: Vec::new(),
             met: HashMap::new(),
-            levels: Levels::of(limits),
+            levels: DepthGuard::new(limits),
         };
-        planner.add(root)?;
+        planner.add_schema(root)?;
         Ok(Self {
             nodes: planner.nodes,
         })
@@ -73,56 +73,56 @@ impl Plan {
 
 struct Planner<'a> {
     document: Document<'a>,
-    nodes: Vec<Node>,
+    nodes: Vec<PlanNode>,
     met: HashMap<usize, usize>,
-    levels: Levels,
+    levels: DepthGuard,
 }
 
 impl<'a> Planner<'a> {
-    fn add(&mut self, schema: &'a Value) -> Result<usize, SchemaFault> {
+    fn add_schema(&mut self, schema: &'a Value) -> Result<usize, SchemaError> {
         if let Some(known) = self.met.get(&address(schema)) {
             return Ok(*known);
         }
         self.levels.enter()?;
         let index = self.nodes.len();
         self.met.insert(address(schema), index);
-        self.nodes.push(Node {
+        self.nodes.push(PlanNode {
             weight: 1,
-            ..Node::default()
+            ..PlanNode::default()
         });
         if let Value::Object(keywords) = schema {
-            let steps = self.steps(keywords)?;
-            self.nodes[index] = Node {
+            let steps = self.edges(keywords)?;
+            self.nodes[index] = PlanNode {
                 steps,
-                ..Node::of(keywords)
+                ..PlanNode::from_keywords(keywords)
             };
         }
         self.levels.leave();
         Ok(index)
     }
 
-    fn steps(&mut self, keywords: &'a Map<String, Value>) -> Result<Steps, SchemaFault> {
-        let mut steps = Steps::default();
-        for child in children(keywords) {
-            if child.reach == Reach::Nowhere {
+    fn edges(&mut self, keywords: &'a Map<String, Value>) -> Result<PlanEdges, SchemaError> {
+        let mut steps = PlanEdges::default();
+        for child in subschemas(keywords) {
+            if child.reach == AppliesTo::Nowhere {
                 continue;
             }
-            let to = self.add(child.schema)?;
+            let to = self.add_schema(child.schema)?;
             match child.reach {
-                Reach::Here => steps.here.push(Here {
-                    to,
+                AppliesTo::SameValue => steps.same_value.push(SameValueEdge {
+                    target: to,
                     alternative: matches!(child.keyword, "anyOf" | "oneOf"),
                 }),
-                Reach::Member(name) => steps.members.push((name.into(), to)),
-                Reach::Inside => steps.inside.push(to),
-                Reach::Names => steps.names.push(to),
-                Reach::Nowhere => {}
+                AppliesTo::Member(name) => steps.members.push((name.into(), to)),
+                AppliesTo::MembersOrItems => steps.members_or_items.push(to),
+                AppliesTo::MemberNames => steps.member_names.push(to),
+                AppliesTo::Nowhere => {}
             }
         }
         for reference in references(keywords) {
             if let Some(target) = self.document.resolve(reference) {
-                steps.here.push(Here {
-                    to: self.add(target)?,
+                steps.same_value.push(SameValueEdge {
+                    target: self.add_schema(target)?,
                     alternative: false,
                 });
             }
@@ -131,8 +131,8 @@ impl<'a> Planner<'a> {
     }
 }
 
-impl Node {
-    fn of(keywords: &Map<String, Value>) -> Self {
+impl PlanNode {
+    fn from_keywords(keywords: &Map<String, Value>) -> Self {
         let mut node = Self {
             weight: 1,
             ..Self::default()
@@ -140,34 +140,35 @@ impl Node {
         for (keyword, value) in keywords {
             node.weight += match (keyword.as_str(), value) {
                 ("enum", Value::Array(options)) => {
-                    node.listed += options.len() as u64;
-                    node.listed_size += options.iter().map(size).sum::<u64>();
+                    node.enum_count += options.len() as u64;
+                    node.enum_size += options.iter().map(value_size).sum::<u64>();
                     1
                 }
                 ("const", constant) => {
-                    node.listed += 1;
-                    node.listed_size += size(constant);
+                    node.enum_count += 1;
+                    node.enum_size += value_size(constant);
                     1
                 }
                 ("uniqueItems", Value::Bool(true)) => {
-                    node.unique = true;
+                    node.unique_items = true;
                     1
                 }
                 ("pattern", Value::String(pattern)) => {
-                    node.pattern += states(pattern);
+                    node.pattern_states += count_states(pattern);
                     1
                 }
                 ("patternProperties", Value::Object(patterns)) => {
-                    node.name_patterns += patterns.keys().map(|one| states(one)).sum::<u64>();
+                    node.name_pattern_states +=
+                        patterns.keys().map(|one| count_states(one)).sum::<u64>();
                     1
                 }
-                // The negation's error repeats the schema.
-                ("not", schema) => size(schema),
+                // The error of a negation repeats the schema.
+                ("not", schema) => value_size(schema),
                 ("unevaluatedItems" | "unevaluatedProperties", _) => {
-                    node.unevaluated = true;
+                    node.has_unevaluated = true;
                     1
                 }
-                ("required" | "dependencies" | "dependentRequired", listed) => size(listed),
+                ("required" | "dependencies" | "dependentRequired", listed) => value_size(listed),
                 _ => 1,
             };
         }
@@ -175,20 +176,20 @@ impl Node {
     }
 }
 
-/// The size of a value: one for each value in it and for every 64 bytes of text.
-pub(crate) fn size(value: &Value) -> u64 {
+/// Returns the size of a value: one for each value in it, and one for every 64 bytes of text.
+pub(crate) fn value_size(value: &Value) -> u64 {
     match value {
-        Value::String(text) => size_of_text(text),
-        Value::Array(items) => 1 + items.iter().map(size).sum::<u64>(),
+        Value::String(text) => text_size(text),
+        Value::Array(items) => 1 + items.iter().map(value_size).sum::<u64>(),
         Value::Object(members) => members.iter().fold(1, |sum, (name, member)| {
-            sum + size_of_text(name) + size(member)
+            sum + text_size(name) + value_size(member)
         }),
         _ => 1,
     }
 }
 
-/// The size of a text.
-pub(crate) fn size_of_text(text: &str) -> u64 {
+/// Returns the size of a text.
+pub(crate) fn text_size(text: &str) -> u64 {
     1 + text.len() as u64 / 64
 }
 
@@ -205,8 +206,14 @@ mod tests {
             "items": { "$ref": "#/$defs/x" },
             "$defs": { "x": { "enum": [1, 2, 3] }, "unused": {} },
         });
-        let plan = Plan::of(&schema, &SchemaLimits::default()).unwrap();
+        let plan = Plan::new(&schema, &SchemaLimits::default()).unwrap();
         assert_eq!(plan.nodes.len(), 5);
-        assert_eq!(plan.nodes.iter().filter(|node| node.listed == 3).count(), 1);
+        assert_eq!(
+            plan.nodes
+                .iter()
+                .filter(|node| node.enum_count == 3)
+                .count(),
+            1
+        );
     }
 }

@@ -1,15 +1,15 @@
-//! Text of strangers, made fit for a message: short, and without control characters.
+//! Shortening of untrusted text for messages.
 
-/// The most characters of a value that a message repeats.
-const LONGEST: usize = 80;
+/// The most characters of a text that a message repeats.
+const MAX_CHARS: usize = 80;
 
-/// The first 80 characters of a text, control characters escaped.
+/// Returns the first 80 characters of a text with control characters escaped.
 #[must_use]
 pub fn shorten(text: &str) -> String {
-    shorten_to(text, LONGEST)
+    shorten_to(text, MAX_CHARS)
 }
 
-/// The first `limit` characters of a text, control characters escaped.
+/// Returns the first `limit` characters of a text with control characters escaped.
 #[must_use]
 pub fn shorten_to(text: &str, limit: usize) -> String {
     let mut characters = text.chars();
@@ -27,7 +27,7 @@ pub fn shorten_to(text: &str, limit: usize) -> String {
     out
 }
 
-/// Control characters, and those that turn the direction of the text around them.
+/// Returns whether a character is a control character or changes the direction of text.
 fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

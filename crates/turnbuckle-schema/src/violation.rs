@@ -1,16 +1,16 @@
-//! What is wrong with a value, said so that a model can correct it.
+//! Violations: messages about invalid values that a model can act on.
 
 use std::fmt;
 
 use crate::shorten::shorten;
 
-/// The most violations that are told at once.
+/// The most violations that are reported at once.
 pub(crate) const MAX_VIOLATIONS: usize = 8;
 
 /// The most alternatives that a message lists.
 const MAX_ALTERNATIVES: usize = 10;
 
-/// One place where a value does not fit its schema.
+/// One location where a value violates its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     path: String,
@@ -25,34 +25,35 @@ impl Violation {
         }
     }
 
-    /// A violation at the place that these names and indexes lead to, from the value inwards. The
-    /// message follows the place's name; what it repeats of the value should be
+    /// Creates a violation at the location that these names and indexes lead to. The message
+    /// follows the name of the location; quoted parts of the value should be
     /// [shortened](crate::shorten).
     #[must_use]
-    pub fn at<S: AsRef<str>>(
+    pub fn at_path<S: AsRef<str>>(
         place: impl IntoIterator<Item = S>,
         message: impl Into<String>,
     ) -> Self {
-        let path = place
-            .into_iter()
-            .fold(String::new(), |path, segment| join(&path, segment.as_ref()));
+        let path = place.into_iter().fold(String::new(), |path, segment| {
+            pointer_join(&path, segment.as_ref())
+        });
         Self::new(path, message)
     }
 
-    /// Where, as a JSON Pointer into the value; empty for the value itself. It repeats the names
-    /// of members as they came.
+    /// Returns the location as a JSON Pointer into the value; empty for the value itself. Member
+    /// names are as received.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// What was expected and what was found, shortened, without control characters.
+    /// Returns what was expected and what was found, shortened and without control characters.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The violation as one line, with `root` as the name of the value: `root.units: expected …`.
+    /// Returns the violation as one line, with `root` as the name of the value: `root.units:
+    /// expected …`.
     #[must_use]
     pub fn describe(&self, root: &str) -> String {
         let mut line = root.to_owned();
@@ -69,9 +70,9 @@ impl Violation {
     }
 }
 
-/// Why a value does not fit its schema: the first places, a few at most.
+/// The violations of a value, at most eight.
 ///
-/// Its text has a line for each, with `value` as the name of the value.
+/// `Display` prints one line for each, with `value` as the name of the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violations {
     list: Vec<Violation>,
@@ -79,43 +80,44 @@ pub struct Violations {
 }
 
 impl Violations {
-    /// The value was not held against the schema, because of the work.
+    /// Returns the violation for a value that was not validated because of its cost.
     pub(crate) fn too_costly() -> Self {
-        let message =
-            "is too costly to check against the schema, and was not checked (SchemaLimits::work)";
+        let message = "is too costly to check against the schema, and was not checked (SchemaLimits::max_work)";
         Self {
             list: vec![Violation::new("", message)],
             too_costly: true,
         }
     }
 
-    /// Whether nothing was found, because the value and the schema together make more work than
-    /// the bound. The value counts as refused; it may be valid. The only violation says so.
+    /// Returns whether the value was not validated, because value and schema together exceed the
+    /// work limit. The value counts as refused, although it may be valid. The only violation says
+    /// so.
     #[must_use]
     pub fn is_too_costly(&self) -> bool {
         self.too_costly
     }
 
-    /// One after the other, as they were found.
+    /// Returns the violations in the order in which they were found.
     pub fn iter(&self) -> std::slice::Iter<'_, Violation> {
         self.list.iter()
     }
 
-    /// A line for each, with `root` as the name of the value.
+    /// Returns a line for each violation, with `root` as the name of the value.
     pub fn describe<'a>(&'a self, root: &'a str) -> impl fmt::Display + 'a {
-        Described {
+        ViolationsDisplay {
             violations: self,
             root,
         }
     }
 }
 
-struct Described<'a> {
+/// The violations with the name of the value.
+struct ViolationsDisplay<'a> {
     violations: &'a Violations,
     root: &'a str,
 }
 
-impl fmt::Display for Described<'_> {
+impl fmt::Display for ViolationsDisplay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, violation) in self.violations.iter().enumerate() {
             if index > 0 {
@@ -159,16 +161,16 @@ impl<'a> IntoIterator for &'a Violations {
     }
 }
 
-/// A JSON Pointer one step longer.
-pub(crate) fn join(pointer: &str, segment: &str) -> String {
+/// Returns the JSON Pointer with one more segment.
+pub(crate) fn pointer_join(pointer: &str, segment: &str) -> String {
     format!(
         "{pointer}/{}",
         segment.replace('~', "~0").replace('/', "~1")
     )
 }
 
-/// `a, b or c`, cut after a few.
-pub(crate) fn listed(items: impl Iterator<Item = String>) -> String {
+/// Returns `a, b or c`, cut after ten alternatives.
+pub(crate) fn join_alternatives(items: impl Iterator<Item = String>) -> String {
     let mut items: Vec<String> = items.take(MAX_ALTERNATIVES + 1).collect();
     if items.len() > MAX_ALTERNATIVES {
         items.truncate(MAX_ALTERNATIVES);
@@ -187,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_violation_is_one_line_that_names_its_place() {
-        let path = join(&join(&join("", "a/b~c"), "0"), "d\n");
+        let path = pointer_join(&pointer_join(&pointer_join("", "a/b~c"), "0"), "d\n");
         assert_eq!(path, "/a~1b~0c/0/d\n");
         let violation = Violation::new(path, "expected x, got y");
         assert_eq!(
@@ -199,15 +201,15 @@ mod tests {
 
     #[test]
     fn a_place_is_told_by_its_names_and_indexes() {
-        let violation = Violation::at(["a/b", "0"], "no");
+        let violation = Violation::at_path(["a/b", "0"], "no");
         assert_eq!(violation.path(), "/a~1b/0");
-        assert_eq!(Violation::at([""; 0], "no").path(), "");
+        assert_eq!(Violation::at_path([""; 0], "no").path(), "");
     }
 
     #[test]
     fn several_violations_have_a_line_each() {
         let violations: Violations = ["a", "b"]
-            .map(|name| Violation::at([name], "no"))
+            .map(|name| Violation::at_path([name], "no"))
             .into_iter()
             .collect();
         assert_eq!(violations.to_string(), "value.a: no\nvalue.b: no");

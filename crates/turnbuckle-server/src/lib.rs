@@ -1,15 +1,16 @@
-//! Write servers of the Model Context Protocol: tools, resources and prompts as typed functions,
+//! Build servers for the Model Context Protocol: tools, resources and prompts as typed functions,
 //! written once for every revision and every transport.
 //!
-//! This crate knows no revision, no transport and no byte. A [`Server`] is put together by its
-//! [builder](Server::new); a transport takes it from there.
+//! A [`Server`] is put together by its [builder](Server::new) from [`Tool`]s, [`Resource`]s,
+//! [`Prompt`]s and [`Group`]s, and served by a transport: turnbuckle-stdio or turnbuckle-http. The
+//! `turnbuckle` crate has all of them, and the attributes that make items of functions.
 //!
 //! ```
 //! use turnbuckle_server::{Args, Server, Tool};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! struct Greet {
-//!     /// Whom to greet.
+//!     /// The name of the person to greet.
 //!     name: String,
 //! }
 //!
@@ -20,68 +21,65 @@
 //! # Ok::<(), turnbuckle_server::BuildError>(())
 //! ```
 //!
+//! # Handlers
+//!
+//! A [`Handler`] is a function whose parameters are [extractors](Extract): [`Args`] for the
+//! arguments, [`State`] for what handlers share, [`Progress`], [`Log`], [`Cancellation`], [`Ask`]
+//! to ask the client a question, [`HandlerContext`] for everything else. Its output is a
+//! [`ToolOutput`], [`PromptOutput`] or [`ResourceOutput`], or a [`Result`] of one.
+//!
 //! # JSON Schema
 //!
-//! Two dialects are supported: 2020-12, in which schemas without `$schema` are read and in which
-//! those of Rust types are written, and draft-07. A schema of another dialect is an error when the
-//! server is built, and so is a reference to another document: nothing is ever fetched. `format` is
-//! an annotation.
+//! Two dialects are supported: 2020-12, which schemas without `$schema` have and in which schemas of
+//! Rust types are written, and draft-07. A schema in another dialect is an error when the server is
+//! built, and so is a reference to another document: nothing is ever fetched. `format` is an
+//! annotation.
 
-mod access;
-mod builder;
-mod cache;
 mod catalog;
-mod change;
-mod completion;
-mod context;
 mod error;
+// Hidden, since only the code that the attributes generate uses it.
 #[doc(hidden)]
 pub mod expand;
-mod extension;
 mod extract;
-mod failure;
-mod group;
 mod handler;
 mod input;
 mod item;
-mod list;
-mod name;
-mod output;
-mod page;
-mod policy;
 mod prompt;
-mod registry;
 mod resource;
-mod router;
 mod schema;
-mod scope;
 mod server;
 pub mod service;
-mod subscription;
 mod tool;
-mod turns;
 mod uri_template;
 
-pub use builder::ServerBuilder;
-pub use change::Batch;
-pub use completion::{Completer, Typing};
-pub use context::{Announcer, Context};
 pub use error::BuildError;
-pub use extension::{Extension, ExtensionResult};
+pub use error::failure::{Failure, Result};
 pub use extract::{
-    Args, Cancel, Client, Extract, Http, Incoming, Log, Needs, Progress, RawArguments, State,
+    Args, Cancellation, ClientInfo, Extract, HandlerRequirements, HttpRequest, Invocation, Log,
+    Progress, RawArguments, State,
 };
-pub use failure::{Failure, Result};
-pub use group::Group;
 pub use handler::Handler;
+pub use handler::context::{ElicitationNotifier, HandlerContext};
 pub use input::{
-    Ask, AskError, Asked, IntoSample, Key, KeyRing, NeedsInput, NoRandomness, Question, Roots,
+    AnswerFuture, Ask, AskError, IntoSamplingRequest, NeedsInput, Question, RandomnessUnavailable,
+    Roots, StateKey, StateKeyRing,
 };
 pub use item::IntoItem;
-pub use output::{Audio, Image, OutputCheck, Structured, ToolOutput};
+pub use item::completion::Completer;
+pub use item::completion_request::CompletionRequest;
+pub use item::group::Group;
 pub use prompt::{Prompt, PromptBuilder, PromptOutput};
-pub use resource::{Reading, Resource, ResourceBuilder, ResourceOutput};
+pub use resource::{ReadRequest, Resource, ResourceBuilder, ResourceOutput};
 pub use server::Server;
+pub use server::builder::ServerBuilder;
+pub use server::extension::{Extension, ExtensionResult};
+pub use server::update::ServerUpdate;
+pub use tool::output::{Audio, Image, OutputValidator, Structured, ToolOutput};
 pub use tool::{Tool, ToolBuilder};
 pub use turnbuckle_schema::{Objection, Profile, SchemaLimits, lint};
-pub use uri_template::{TemplateError, TemplateValue, UriTemplate, Variables};
+pub use uri_template::{TemplateError, TemplateValue, TemplateVariables, UriTemplate};
+
+/// The example of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -8,6 +8,7 @@
 //! Documented is what users name: what a handler sees, what couples the two sides, and what a
 //! transport of one's own is made of ([`Transport`], or [`Connector`] and [`Link`]). What is hidden
 //! is shared with turnbuckle's other crates only, and may change together with them in any release.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;
 mod server;
@@ -15,54 +16,65 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-pub use client::conversation::ConversationLimits;
-pub use client::joined::Joined;
-pub use client::link::{
-    Carrying, Connector, Inbox, Link, LinkError, LinkKind, Opening, Parcel, ParcelKind, Settling,
-};
-pub use client::patience::{Late, Patience};
-pub use client::pump::Pump;
-pub use client::speaks::reaches_server;
+pub use client::link::{Connector, Inbox, Link, LinkFuture, LinkKind, OpenFuture, SendFuture};
+pub use client::link_error::LinkError;
+pub use client::negotiated_revision::is_server_method;
+pub use client::outbound_message::{OutboundKind, OutboundMessage};
+pub use client::session::limits::ClientLimits;
+pub use client::timeouts::{TimeoutKind, Timeouts};
+pub use client::transport_connector::TransportConnector;
+pub use client::transport_link::TransportLink;
 pub use server::change::Change;
-pub use server::context::Context;
+pub use server::context::RequestContext;
+pub use server::duplex::{CloseReason, serve};
 pub use server::limits::Limits;
 pub use server::peer::{Peer, PeerError};
-pub use server::pipe::{Closed, serve};
-pub use shared::call::Dispatch;
-pub use shared::memory::{MemoryTransport, pair};
+pub use shared::dispatch::Dispatch;
+pub use shared::memory::{MemoryTransport, memory_pair};
 pub use shared::rate::Rate;
 pub use shared::signal::Signal;
 pub use shared::transport::{Binding, Frame, HttpHead, Transport, TransportContext};
 
 #[doc(hidden)]
-pub use client::conversation::{
-    Ask, AskError, Conversation, Host, Progressing, RawResult, ServerRequest,
-};
+pub use client::negotiated_revision::{MirroredFields, NegotiatedRevision, RawParams};
 #[doc(hidden)]
-pub use client::speaks::{About, Speaks, Verbatim};
+pub use client::session::client_session::ClientSession;
 #[doc(hidden)]
-pub use server::change::Feed;
+pub use client::session::handler::{ClientHandler, ServerRequest};
 #[doc(hidden)]
-pub use server::exchange::{Exchange, Opened};
+pub use client::session::request::{OutboundRequest, ProgressHandler};
 #[doc(hidden)]
-pub use server::legacy::LegacyState;
+pub use client::session::response::{RawResult, RequestError};
 #[doc(hidden)]
-pub use server::outbox::{Outbox, OutboxLimits};
+pub use server::change::ChangeFeed;
 #[doc(hidden)]
-pub use server::pipe::serve_on;
+pub use server::duplex::serve_with_account;
 #[doc(hidden)]
-pub use server::session::{Delivery, Received, Session};
+pub use server::endpoint::{ExchangeOutcome, ServerEndpoint};
 #[doc(hidden)]
-pub use server::underway::{Exchanged, Underway};
+pub use server::frame_queue::{FrameQueue, FrameQueueLimits};
+#[doc(hidden)]
+pub use server::legacy_state::LegacyState;
+#[doc(hidden)]
+pub use server::session::{InboundFrame, MessageOutcome, Session};
+#[doc(hidden)]
+pub use server::underway::{ResponseStream, Underway};
 #[doc(hidden)]
 pub use shared::blocking::run_blocking;
 #[doc(hidden)]
-pub use shared::call::{Call, Handling, Identity, Notice, Reaction};
+pub use shared::dispatch::{
+    HandlerOutcome, IncomingNotification, IncomingRequest, NotificationFuture, ServerIdentity,
+};
 #[doc(hidden)]
-pub use shared::driver::caught;
+pub use shared::driver::catch_panic;
 #[doc(hidden)]
 pub use shared::hash::QuickHash;
 #[doc(hidden)]
-pub use shared::rate::{Account, Bucket};
+pub use shared::rate::{RateAccount, TokenBucket};
 #[doc(hidden)]
-pub use shared::route::{Answer, Full, Route};
+pub use shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};
+
+/// The example of the README, as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

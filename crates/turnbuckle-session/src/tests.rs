@@ -5,8 +5,9 @@ use turnbuckle_types::{RawJson, RawObject};
 use turnbuckle_wire::era::Params;
 
 use crate::{
-    About, Answer, Call, Frame, Full, Notice, Outbox, OutboxLimits, Parcel, ParcelKind, RawResult,
-    Transport, Verbatim, pair,
+    EncodedResponse, Frame, FrameQueue, FrameQueueLimits, IncomingNotification, IncomingRequest,
+    MirroredFields, OutboundKind, OutboundMessage, QueueFull, RawParams, RawResult, Transport,
+    memory_pair,
 };
 
 const SECRET: &str = r#"{"typed":"s3cret"}"#;
@@ -24,46 +25,46 @@ fn is_told(text: &str) -> bool {
 #[test]
 fn what_a_message_says_is_in_no_debug_text() {
     let frame = Bytes::from_static(SECRET.as_bytes());
-    let raw = RawJson::passed_over(SECRET);
+    let raw = RawJson::from_valid_text(SECRET);
     let params: Params<'_> = serde_json::from_str(r#"{"arguments":"s3cret"}"#).unwrap();
     let verbatim = RawObject::try_from(raw.to_json()).unwrap();
-    let answer = || Answer {
+    let answer = || EncodedResponse {
         frame: bytes(),
         tail: frame.clone(),
         failure: None,
     };
-    let (mut unsent, _other) = pair();
+    let (mut unsent, _other) = memory_pair();
     unsent.queue(SECRET.as_bytes());
-    let outbox = Outbox::new(OutboxLimits::default());
+    let outbox = FrameQueue::new(FrameQueueLimits::default());
     outbox.send(bytes()).unwrap();
     outbox.done(Some(answer()));
     let all: [&dyn Debug; 11] = [
         &Frame::Message(frame.clone()),
-        &Parcel {
+        &OutboundMessage {
             frame: bytes(),
-            kind: ParcelKind::Notification,
+            kind: OutboundKind::Notification,
             headers: vec![("mcp-param-typed".into(), "s3cret".into())],
         },
         &unsent,
-        &Call {
+        &IncomingRequest {
             method: None,
             name: "tools/call",
             params: &params,
             text: SECRET,
         },
-        &Notice {
+        &IncomingNotification {
             method: None,
             name: "x/y",
             text: SECRET,
         },
         &RawResult::new(&frame, std::str::from_utf8(&frame).unwrap()),
-        &Full(bytes()),
+        &QueueFull(bytes()),
         &answer(),
         &outbox,
-        &Verbatim(verbatim),
-        &About {
+        &RawParams(verbatim),
+        &MirroredFields {
             arguments: Some(raw),
-            ..About::default()
+            ..MirroredFields::default()
         },
     ];
     for told in all.map(|it| format!("{it:?}")) {

@@ -14,5 +14,5 @@ fn main() -> std::io::Result<()> {
             .enable_all()
             .build()?,
     };
-    runtime.block_on(run(support::Small::dispatch(), StdioOptions::new()))
+    runtime.block_on(run(support::TestServer::dispatch(), StdioOptions::new()))
 }

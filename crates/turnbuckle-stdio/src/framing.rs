@@ -1,39 +1,39 @@
-//! Lines out of bytes that arrive in any pieces.
+//! The decoder from bytes to lines.
 
 use std::fmt;
 
 use bytes::{BufMut, BytesMut};
 use turnbuckle_session::Frame;
 
-use crate::search::newline;
+use crate::search::find_newline;
 
 #[cfg(test)]
 mod tests;
 
-/// What one read is given room for, unless a line is known to be longer.
-const CHUNK: usize = 32 << 10;
+/// The room in bytes for one read, unless a line is known to be longer.
+const CHUNK_BYTES: usize = 32 << 10;
 
-/// Room that is too small for a read to be worth it.
-const LEAST: usize = CHUNK / 4;
+/// The smallest room in bytes for a read.
+const MIN_READ_BYTES: usize = CHUNK_BYTES / 4;
 
-/// Cuts a byte stream into frames, one per line, without copying them out of what was read.
+/// A decoder that splits a byte stream into frames, one per line, without copying them.
 ///
 /// A line ends with `\n` or `\r\n`, or with the stream. Empty lines are skipped. A line over the
-/// cap becomes one [`Frame::TooLong`], and no byte of it is kept from then on.
+/// bound becomes one [`Frame::TooLong`], and no more of its bytes are kept.
 ///
-/// It does no I/O: bytes are written into [`space`](Self::space), or given to
+/// The decoder does no I/O: bytes are written into [`space`](Self::space), or given to
 /// [`push`](Self::push); frames come out of [`next_frame`](Self::next_frame). Which frames come
 /// out does not depend on the pieces in which the bytes came.
 ///
-/// If the frames are taken before more bytes are put in, it never has room for more than the cap
-/// and one chunk of 32 KiB, or one piece where that is larger. A frame that is kept keeps the
-/// chunk that it was read in.
+/// If all frames are taken before more bytes are put in, the buffer never has room for more than the
+/// bound and one chunk of 32 KiB, or one piece if that is larger. A frame that is kept keeps the
+/// memory of the chunk that it was read in.
 ///
 /// ```
 /// use turnbuckle_session::Frame;
-/// use turnbuckle_stdio::Lines;
+/// use turnbuckle_stdio::LineDecoder;
 ///
-/// let mut lines = Lines::new(8);
+/// let mut lines = LineDecoder::new(8);
 /// lines.push(b"[1,");
 /// assert!(lines.next_frame().is_none());
 /// lines.push(b"2]\r\n\"far too long\"\n3");
@@ -43,63 +43,63 @@ const LEAST: usize = CHUNK / 4;
 /// lines.end();
 /// assert!(matches!(lines.next_frame(), Some(Frame::Message(line)) if line == "3"));
 /// ```
-pub struct Lines {
+pub struct LineDecoder {
     buffer: BytesMut,
-    /// The size in which the buffer was allocated; what was cut off in front counts.
+    /// The size with which the buffer was allocated, frames that were split off included.
     allocated: usize,
-    /// Bytes at the start of the buffer that are known to hold no line's end.
+    /// The bytes at the start of the buffer that are known to contain no newline.
     searched: usize,
-    cap: usize,
-    /// The buffer starts in the middle of a line that was over the cap.
+    max_bytes: usize,
+    /// Whether the buffer starts in the middle of a line that was too long.
     skipping: bool,
     ended: bool,
 }
 
-impl Lines {
-    /// Takes lines of up to `cap` bytes, not counting their ends.
+impl LineDecoder {
+    /// Creates a decoder of lines of up to `max_bytes` bytes, without their ends.
     #[must_use]
-    pub fn new(cap: usize) -> Self {
+    pub fn new(max_bytes: usize) -> Self {
         Self {
             buffer: BytesMut::new(),
             allocated: 0,
             searched: 0,
-            cap,
+            max_bytes,
             skipping: false,
             ended: false,
         }
     }
 
-    /// Room for the next bytes of the stream, at least 8 KiB in one piece.
-    pub fn space(&mut self) -> &mut (impl BufMut + use<>) {
-        self.reserve(LEAST);
+    /// Returns the buffer for the next bytes of the stream, with room for at least 8 KiB.
+    pub fn read_buffer(&mut self) -> &mut (impl BufMut + use<>) {
+        self.reserve(MIN_READ_BYTES);
         &mut self.buffer
     }
 
-    /// Takes the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         self.reserve(bytes.len());
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Says that the stream has ended: what is left is the last line.
+    /// Ends the stream: the bytes that are left are the last line.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Whether the stream has ended.
+    /// Returns whether the stream has ended.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         self.ended
     }
 
-    /// The next frame that is complete.
+    /// Returns the next complete frame.
     pub fn next_frame(&mut self) -> Option<Frame> {
         loop {
             let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
-            let (length, end) = match newline(unsearched) {
+            let (length, end) = match find_newline(unsearched) {
                 Some(at) => (self.searched + at, 1),
                 None if self.ended && !self.buffer.is_empty() => (self.buffer.len(), 0),
-                None => return self.unfinished(),
+                None => return self.check_partial_line(),
             };
             self.searched = 0;
             let mut line = self.buffer.split_to(length + end);
@@ -110,8 +110,10 @@ impl Lines {
             if line.last() == Some(&b'\r') {
                 line.truncate(length - 1);
             }
-            if line.len() > self.cap {
-                return Some(Frame::TooLong { limit: self.cap });
+            if line.len() > self.max_bytes {
+                return Some(Frame::TooLong {
+                    limit: self.max_bytes,
+                });
             }
             if !line.is_empty() {
                 return Some(Frame::Message(line.freeze()));
@@ -119,31 +121,34 @@ impl Lines {
         }
     }
 
-    /// The buffer holds no line's end. A line is over the cap even if a `\r` comes off.
-    fn unfinished(&mut self) -> Option<Frame> {
-        let long = !self.skipping && self.buffer.len() > self.cap.saturating_add(1);
+    /// Checks a buffer without a newline. Its line is too long if it is so even without a final `\r`.
+    fn check_partial_line(&mut self) -> Option<Frame> {
+        let long = !self.skipping && self.buffer.len() > self.max_bytes.saturating_add(1);
         if self.skipping || long {
             self.buffer.clear();
             self.skipping = true;
         }
         self.searched = self.buffer.len();
-        long.then_some(Frame::TooLong { limit: self.cap })
+        long.then_some(Frame::TooLong {
+            limit: self.max_bytes,
+        })
     }
 
-    /// Makes room for `additional` bytes: what there is, or what taken frames gave back, or a new
-    /// buffer of twice the size, yet never for more than the longest line and a chunk. A buffer
-    /// that has grown for a long line goes with it.
+    /// Makes room for `additional` bytes: in the buffer, in memory that dropped frames gave back, or in
+    /// a new buffer of twice the size, but at most that of the longest line and a chunk. A buffer
+    /// that has grown for a long line is replaced by a smaller one.
     fn reserve(&mut self, additional: usize) {
         let held = self.buffer.len();
-        let outgrown = held <= LEAST && self.allocated > CHUNK.max(held + additional);
+        let outgrown =
+            held <= MIN_READ_BYTES && self.allocated > CHUNK_BYTES.max(held + additional);
         if !outgrown && (self.has_room(additional) || self.buffer.try_reclaim(additional)) {
             return;
         }
-        let most = self.cap.saturating_add(CHUNK);
+        let most = self.max_bytes.saturating_add(CHUNK_BYTES);
         let size = held
             .saturating_mul(2)
             .min(most)
-            .max(CHUNK)
+            .max(CHUNK_BYTES)
             .max(held + additional);
         let mut larger = BytesMut::with_capacity(size);
         larger.extend_from_slice(&self.buffer);
@@ -156,12 +161,12 @@ impl Lines {
     }
 }
 
-/// Without what the lines say.
-impl fmt::Debug for Lines {
+/// Prints no content of lines.
+impl fmt::Debug for LineDecoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines")
+        f.debug_struct("LineDecoder")
             .field("buffered", &self.buffer.len())
-            .field("cap", &self.cap)
+            .field("max_bytes", &self.max_bytes)
             .field("skipping", &self.skipping)
             .field("ended", &self.ended)
             .finish_non_exhaustive()

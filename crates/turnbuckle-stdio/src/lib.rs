@@ -1,16 +1,17 @@
-//! The Model Context Protocol on lines: one message per line over any byte stream, and over the
-//! process's own standard streams.
+//! The stdio transport of the Model Context Protocol: one message per line, over the standard
+//! streams of a process or any other byte stream.
 //!
-//! [`serve_stream`] answers the client at the other end of a reader and a writer; [`run`] is a
-//! whole server process, and keeps its output clean of whatever else the process prints.
-//! [`StreamTransport`] is what they are made of, and what a client joins over a stream of its own.
+//! [`run`] serves the client that started this process, on standard input and output, and keeps
+//! whatever else the process prints out of the output. [`serve_stream`] serves a client on any reader
+//! and writer. [`StreamTransport`] is the transport itself, for either end.
 //!
-//! With the feature `client` there is the other end, too: a `Command` is how a client starts such a
-//! server, talks to it and ends it.
+//! With the feature `client`, a `Command` starts a server as a child process, connects a client to
+//! it and ends the process.
 //!
-//! This crate knows bytes, lines and file descriptors. What a line means is not its business.
+//! This crate handles bytes, lines and file descriptors. It does not know what a message means.
 //!
 //! Specification: basic/transports/stdio (2026-07-28).
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "client")]
 mod child;
@@ -21,9 +22,14 @@ mod search;
 mod stream;
 
 #[cfg(feature = "client")]
-pub use child::{Command, ShutdownTimes, StderrTo};
+pub use child::{Command, ShutdownTimeouts, StderrMode};
 #[doc(hidden)]
-pub use framing::Lines;
+pub use framing::LineDecoder;
 pub use options::StdioOptions;
 pub use process::run;
 pub use stream::{StreamTransport, serve_stream};
+
+/// The example of the README, as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,4 @@
-//! What can be set about a server on lines.
+//! The settings of a server on a byte stream.
 
 use turnbuckle_session::{Limits, Signal};
 
@@ -7,27 +7,27 @@ use turnbuckle_session::{Limits, Signal};
 /// ```
 /// use turnbuckle_stdio::StdioOptions;
 ///
-/// let options = StdioOptions::new().max_line(1 << 20);
-/// assert_eq!(options.max_line, 1 << 20);
+/// let options = StdioOptions::new().max_message_bytes(1 << 20);
+/// assert_eq!(options.max_message_bytes, 1 << 20);
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StdioOptions {
-    /// Bytes that a line may have, without its end. A longer one is answered with an error and
-    /// skipped. Default 16 MiB.
-    pub max_line: usize,
-    /// The bounds of the session. Its `drain` is how long what was read before the end of the
-    /// input may still be answered.
+    /// The largest size of one message in bytes, without its newline. A longer line is skipped and
+    /// answered with an error. Default 16 MiB.
+    pub max_message_bytes: usize,
+    /// The bounds of the client: requests, rates and timeouts. Among them is
+    /// [`drain_timeout`](Limits::drain_timeout), the time for responses after the end of the input.
     pub limits: Limits,
-    /// Ends the server when it is cancelled: what runs is given up, and nothing more is read.
-    /// Default: a signal that nobody gives.
+    /// Ends the server when it is cancelled: requests in flight are cancelled, and nothing more is
+    /// read. Default: a signal of its own.
     pub stop: Signal,
 }
 
 impl Default for StdioOptions {
     fn default() -> Self {
         Self {
-            max_line: 16 << 20,
+            max_message_bytes: 16 << 20,
             limits: Limits::default(),
             stop: Signal::new(),
         }
@@ -35,20 +35,20 @@ impl Default for StdioOptions {
 }
 
 impl StdioOptions {
-    /// The defaults.
+    /// Returns the default settings.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets how many bytes a line may have, without its end.
+    /// Sets the largest size of one message in bytes, without its newline.
     #[must_use]
-    pub fn max_line(mut self, bytes: usize) -> Self {
-        self.max_line = bytes;
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.max_message_bytes = bytes;
         self
     }
 
-    /// Sets the bounds of the session.
+    /// Sets the bounds of the client.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

@@ -1,17 +1,17 @@
-//! Where a line ends, and whether what shall be one line is one.
+//! The search for line breaks.
 //!
-//! A short text is searched with the vectors that every x86-64 has. For a long one the wider ones
-//! are worth it that `memchr` finds; but its first use asks the processor for them, which takes
-//! longer than all else that the first message of a process costs where a hypervisor answers.
+//! Short texts are searched with SSE2, which every x86-64 processor has. For long ones `memchr`
+//! detects wider vectors. That detection happens on its first use, and in a virtual machine it takes
+//! longer than everything else that the first message of a process costs.
 
 use memchr::{memchr, memchr2};
 
-/// The bytes of a short text: about what a handshake has.
+/// The largest size of a short text in bytes: about that of a handshake.
 #[cfg(target_arch = "x86_64")]
 const SHORT: usize = 2 << 10;
 
-/// The first `\n`.
-pub(crate) fn newline(bytes: &[u8]) -> Option<usize> {
+/// Returns the position of the first `\n`.
+pub(crate) fn find_newline(bytes: &[u8]) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     if bytes.len() <= SHORT
         && let Some(vectors) = memchr::arch::x86_64::sse2::memchr::One::new(b'\n')
@@ -21,8 +21,8 @@ pub(crate) fn newline(bytes: &[u8]) -> Option<usize> {
     memchr(b'\n', bytes)
 }
 
-/// Whether there is a `\n` or a `\r`.
-pub(crate) fn breaks(bytes: &[u8]) -> bool {
+/// Returns whether there is a `\n` or a `\r`.
+pub(crate) fn has_line_break(bytes: &[u8]) -> bool {
     #[cfg(target_arch = "x86_64")]
     if bytes.len() <= SHORT
         && let Some(vectors) = memchr::arch::x86_64::sse2::memchr::Two::new(b'\n', b'\r')
@@ -37,17 +37,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_first_at_every_place_in_texts_of_every_length() {
+    fn line_breaks_are_found_at_every_position_of_texts_of_every_length() {
         for length in (0..200).chain([2048, 2049]) {
             let mut text = vec![b'x'; length];
-            assert_eq!(newline(&text), None, "{length}");
-            assert!(!breaks(&text), "{length}");
+            assert_eq!(find_newline(&text), None, "{length}");
+            assert!(!has_line_break(&text), "{length}");
             for at in (0..length).rev().take(200) {
                 text[at] = b'\r';
-                assert!(breaks(&text), "{length} {at}");
+                assert!(has_line_break(&text), "{length} {at}");
                 text[at] = b'\n';
-                assert!(breaks(&text), "{length} {at}");
-                assert_eq!(newline(&text), Some(at), "{length}");
+                assert!(has_line_break(&text), "{length} {at}");
+                assert_eq!(find_newline(&text), Some(at), "{length}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A byte stream as a transport.
+//! A transport over a byte stream.
 
 use std::fmt;
 use std::io;
@@ -7,40 +7,43 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use turnbuckle_session::{Closed, Dispatch, Frame, Transport, TransportContext, serve};
+use turnbuckle_session::{CloseReason, Dispatch, Frame, Transport, TransportContext, serve};
 
-use crate::search::breaks;
-use crate::{Lines, StdioOptions};
+use crate::framing::LineDecoder;
+use crate::options::StdioOptions;
+use crate::search::has_line_break;
 
-/// What the buffer of a stream that has nothing to send may still occupy.
-const KEPT: usize = 64 << 10;
+/// The capacity in bytes that the write buffer keeps when everything was sent.
+const MAX_IDLE_BUFFER_BYTES: usize = 64 << 10;
 
-/// Reads without a message in them before others get their turn: empty lines, or one without end,
-/// can come faster than they are skipped.
-const READS: usize = 16;
+/// The reads without a complete message after which the task yields. Empty lines, or a line without
+/// end, can arrive faster than they are skipped.
+const MAX_READS_PER_POLL: usize = 16;
 
-/// Messages on the lines of a reader and a writer: a socket's halves, a child's pipes.
+/// A transport with one message per line over a reader and a writer, such as the halves of a socket
+/// or the pipes of a child process.
 ///
-/// What is queued leaves in as few writes as the writer allows.
+/// Queued messages are sent in as few writes as the writer allows.
 ///
 /// Specification: basic/transports/stdio (2026-07-28).
 pub struct StreamTransport<R, W> {
     reader: R,
-    lines: Lines,
+    lines: LineDecoder,
     writer: W,
     unsent: Vec<u8>,
-    /// Bytes of `unsent` that the writer has taken.
+    /// The bytes at the start of `unsent` that were written already.
     sent: usize,
-    /// The writer may still hold what it took.
+    /// Whether written bytes were not flushed yet.
     unflushed: bool,
 }
 
 impl<R, W> StreamTransport<R, W> {
-    /// Reads lines of up to `max_line` bytes from `reader`, and writes to `writer`.
-    pub fn new(reader: R, writer: W, max_line: usize) -> Self {
+    /// Creates a transport that reads lines of up to `max_message_bytes` bytes from `reader`, and
+    /// writes to `writer`.
+    pub fn new(reader: R, writer: W, max_message_bytes: usize) -> Self {
         Self {
             reader,
-            lines: Lines::new(max_line),
+            lines: LineDecoder::new(max_message_bytes),
             writer,
             unsent: Vec::new(),
             sent: 0,
@@ -55,15 +58,15 @@ where
     W: AsyncWrite + Unpin + Send,
 {
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame>> {
-        for _ in 0..READS {
+        for _ in 0..MAX_READS_PER_POLL {
             if let Some(frame) = self.lines.next_frame() {
                 return Poll::Ready(Some(frame));
             }
             if self.lines.is_ended() {
                 return Poll::Ready(None);
             }
-            // The future holds nothing between polls.
-            let read = pin!(self.reader.read_buf(self.lines.space()));
+            // The future has no state of its own, so it may be dropped after every poll.
+            let read = pin!(self.reader.read_buf(self.lines.read_buffer()));
             match ready!(read.poll(cx)) {
                 Ok(0) => self.lines.end(),
                 Ok(_) => {}
@@ -90,14 +93,14 @@ where
         for part in [head, tail] {
             let start = self.unsent.len();
             self.unsent.extend_from_slice(part);
-            if breaks(part) {
+            if has_line_break(part) {
                 join_lines(self.unsent.get_mut(start..).unwrap_or_default());
             }
         }
         self.unsent.push(b'\n');
     }
 
-    fn queued(&self) -> usize {
+    fn queued_bytes(&self) -> usize {
         (self.unsent.len() - self.sent).max(usize::from(self.unflushed))
     }
 
@@ -110,7 +113,7 @@ where
             self.unflushed = true;
         }
         self.unsent.clear();
-        self.unsent.shrink_to(KEPT);
+        self.unsent.shrink_to(MAX_IDLE_BUFFER_BYTES);
         self.sent = 0;
         if self.unflushed {
             ready!(Pin::new(&mut self.writer).poll_flush(cx))?;
@@ -120,7 +123,7 @@ where
     }
 }
 
-/// Without what the messages say.
+/// Prints no content of messages.
 impl<R, W> fmt::Debug for StreamTransport<R, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StreamTransport")
@@ -130,7 +133,7 @@ impl<R, W> fmt::Debug for StreamTransport<R, W> {
     }
 }
 
-/// Outside of strings, where JSON allows them, line ends are as good as spaces.
+/// Replaces line breaks by spaces. In JSON text a line break can only be white space.
 #[cold]
 fn join_lines(json: &mut [u8]) {
     for byte in json {
@@ -140,11 +143,12 @@ fn join_lines(json: &mut [u8]) {
     }
 }
 
-/// Serves the client at the other end of a byte stream, until either side ends it.
+/// Serves the client at the other end of a byte stream until either side ends it.
 ///
-/// Both eras may be spoken, also in turn. At the end of the input what was read is still
-/// answered, for as long as the limits' `drain` says. Dropping the future, or cancelling the
-/// options' `stop`, gives up whatever runs.
+/// The client may use any revision, and change between eras.
+/// After the end of the input, requests that were read are still answered for
+/// [`Limits::drain_timeout`](turnbuckle_session::Limits::drain_timeout). Dropping the future, or
+/// cancelling the options' `stop`, cancels all requests.
 ///
 /// Specification: basic/transports/stdio (2026-07-28).
 pub async fn serve_stream<R, W>(
@@ -152,12 +156,12 @@ pub async fn serve_stream<R, W>(
     reader: R,
     writer: W,
     options: StdioOptions,
-) -> Closed
+) -> CloseReason
 where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send,
 {
-    let transport = StreamTransport::new(reader, writer, options.max_line);
+    let transport = StreamTransport::new(reader, writer, options.max_message_bytes);
     let context = TransportContext {
         principal: None,
         shutdown: Some(options.stop.clone()),
@@ -176,16 +180,16 @@ mod tests {
         StreamTransport::new(empty(), Vec::new(), 100)
     }
 
-    /// What was written when all is flushed.
+    /// Flushes the transport and returns everything that was written.
     fn written(mut transport: StreamTransport<Empty, Vec<u8>>) -> String {
         let mut cx = Context::from_waker(std::task::Waker::noop());
         assert!(matches!(transport.poll_flush(&mut cx), Poll::Ready(Ok(()))));
-        assert_eq!(transport.queued(), 0);
+        assert_eq!(transport.queued_bytes(), 0);
         String::from_utf8(transport.writer).unwrap()
     }
 
     #[test]
-    fn a_message_in_parts_is_the_line_that_the_whole_is() {
+    fn a_message_in_two_parts_is_one_line() {
         for (head, tail) in [
             ("{}", ""),
             ("", "{}"),
@@ -197,7 +201,7 @@ mod tests {
             let (mut parts, mut whole) = (transport(), transport());
             parts.queue_parts(head.as_bytes(), tail.as_bytes());
             whole.queue([head, tail].concat().as_bytes());
-            assert_eq!(parts.queued(), head.len() + tail.len() + 1);
+            assert_eq!(parts.queued_bytes(), head.len() + tail.len() + 1);
             let line = written(parts);
             assert_eq!(line, written(whole));
             let without_breaks = [head, tail].concat().replace(['\n', '\r'], " ");
@@ -206,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_leave_in_the_order_in_which_they_were_queued() {
+    fn messages_are_sent_in_the_order_of_queuing() {
         let mut transport = transport();
         transport.queue(b"1");
         transport.queue_parts(b"[2,", b"3]");
@@ -215,12 +219,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_writer_took_already_is_given_back() {
+    fn sent_bytes_are_removed_from_the_buffer() {
         let mut transport = transport();
         transport.queue(b"12345");
         transport.sent = 5;
         transport.queue_parts(b"6", b"7");
-        assert_eq!(transport.queued(), 4);
+        assert_eq!(transport.queued_bytes(), 4);
         assert_eq!(written(transport), "\n67\n");
     }
 }

@@ -1,6 +1,6 @@
-//! Servers that a client runs: what they are given, what comes of them, and how they end.
+//! Servers as child processes: their environment, messages, standard error and shutdown.
 
-// What is left of a process is looked up in /proc.
+// The state of processes is read from /proc.
 #![cfg(target_os = "linux")]
 // A test fails by panicking, and so do the functions that it calls.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
@@ -14,34 +14,36 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use support::{Client, Event, PATIENCE, is_dead, is_gone, sh, times, until};
+use support::{Client, Event, TIMEOUT, is_dead, is_gone, sh, timeouts, until};
 use tokio::time::timeout;
-use turnbuckle_session::{Carrying, Connector, Frame, Inbox, LinkError, Parcel, ParcelKind};
-use turnbuckle_stdio::{Command, StderrTo};
+use turnbuckle_session::{
+    Connector, Frame, Inbox, LinkError, OutboundKind, OutboundMessage, SendFuture,
+};
+use turnbuckle_stdio::{Command, StderrMode};
 use turnbuckle_types::RequestId;
 
-const PATIENCE_MS: u64 = PATIENCE.as_millis() as u64;
+const TIMEOUT_MS: u64 = TIMEOUT.as_millis() as u64;
 
-/// Lines that a server said on its error output.
+/// The lines that a server wrote to standard error.
 #[derive(Clone, Default)]
-struct Ears(Arc<Mutex<Vec<String>>>);
+struct CapturedLines(Arc<Mutex<Vec<String>>>);
 
-impl Ears {
-    fn sink(&self) -> StderrTo {
-        let ears = self.clone();
-        StderrTo::lines(move |line| ears.0.lock().unwrap().push(line.to_owned()))
+impl CapturedLines {
+    fn sink(&self) -> StderrMode {
+        let captured = self.clone();
+        StderrMode::lines(move |line| captured.0.lock().unwrap().push(line.to_owned()))
     }
 
-    fn heard(&self) -> Vec<String> {
+    fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
-/// A message of so many bytes.
-fn parcel(bytes: usize) -> Parcel {
-    Parcel {
+/// Returns a message of that many bytes.
+fn message(bytes: usize) -> OutboundMessage {
+    OutboundMessage {
         frame: vec![b'x'; bytes],
-        kind: ParcelKind::Notification,
+        kind: OutboundKind::Notification,
         headers: Vec::new(),
     }
 }
@@ -51,30 +53,32 @@ fn parcel(bytes: usize) -> Parcel {
 async fn messages_go_there_and_back() {
     let mut client = Client::open(&Command::new("cat")).await;
     for text in ["{\"a\":1}", "[2]"] {
-        client.carry(text).await.unwrap();
+        client.send(text).await.unwrap();
         assert_eq!(client.line().await, text);
     }
     client.close().await;
-    assert!(matches!(client.carry("late").await, Err(LinkError::Closed)));
+    assert!(matches!(client.send("late").await, Err(LinkError::Closed)));
     assert!(client.events.try_recv().is_err());
 }
 
 #[tokio::test]
-async fn lines_over_the_cap_are_told() {
-    let mut client = Client::open(&sh("echo 12345678; echo 123456789; cat").max_line(8)).await;
+async fn lines_over_the_bound_are_reported() {
+    let mut client =
+        Client::open(&sh("echo 12345678; echo 123456789; cat").max_message_bytes(8)).await;
     assert_eq!(client.line().await, "12345678");
     let event = client.event().await;
     assert!(matches!(event, Event::Frame(Frame::TooLong { limit: 8 })));
 }
 
-/// How many bytes a link takes for a server that reads nothing, before who sends has to wait.
+/// Returns the number of bytes that a link takes for a server that reads nothing, until a sender
+/// would have to wait.
 async fn taken(server: &Command) -> usize {
     const MESSAGE: usize = 100_000;
     let client = Client::open(server).await;
     let (mut taken, mut idle) = (0, 0);
-    // Whoever moves them has had every chance.
+    // Enough turns for the task that moves the bytes.
     while idle < 10_000 {
-        match client.link.take(parcel(MESSAGE)) {
+        match client.link.try_send(message(MESSAGE)) {
             Ok(()) => (taken, idle) = (taken + MESSAGE, 0),
             Err(_) => idle += 1,
         }
@@ -85,8 +89,11 @@ async fn taken(server: &Command) -> usize {
 
 #[tokio::test]
 async fn so_many_bytes_wait_for_a_server_that_does_not_read() {
-    let deaf = || sh("sleep 60").shutdown(times(50, 50));
-    for (server, queue) in [(deaf().max_queue(1 << 20), 1 << 20), (deaf(), 16 << 20)] {
+    let deaf = || sh("sleep 60").shutdown(timeouts(50, 50));
+    for (server, queue) in [
+        (deaf().max_queue_bytes(1 << 20), 1 << 20),
+        (deaf(), 16 << 20),
+    ] {
         let taken = taken(&server).await;
         // The queue and what its transport was given, as much again, each with a message that is over
         // the line; and what the pipe holds.
@@ -95,12 +102,12 @@ async fn so_many_bytes_wait_for_a_server_that_does_not_read() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_process_is_told_with_its_last_words() {
+async fn the_end_of_a_process_is_reported_with_its_last_standard_error() {
     let mut client = Client::open(&sh("echo '{}'; echo no key >&2; exit 3")).await;
     assert_eq!(client.line().await, "{}");
     let end = client.exited().await;
     assert_eq!(end, ("exit status: 3".into(), "no key".into()));
-    let late = client.carry("late").await.unwrap_err();
+    let late = client.send("late").await.unwrap_err();
     assert!(matches!(late, LinkError::Unreachable { .. }), "{late:?}");
     assert!(late.to_string().contains("no key"), "{late}");
     client.close().await;
@@ -108,32 +115,35 @@ async fn the_end_of_a_process_is_told_with_its_last_words() {
 }
 
 #[tokio::test]
-async fn a_signal_is_told() {
+async fn a_signal_is_reported() {
     let mut client = Client::open(&sh("kill -9 $$")).await;
     assert!(client.exited().await.0.contains("signal: 9"));
 }
 
 #[tokio::test]
 async fn a_server_that_only_closes_its_output_is_lost_and_ended() {
-    let server = sh("echo $$; exec >&-; cat; sleep 60").shutdown(times(50, PATIENCE_MS));
+    let server = sh("echo $$; exec >&-; cat; sleep 60").shutdown(timeouts(50, TIMEOUT_MS));
     let mut client = Client::open(&server).await;
     let pid = client.pid().await;
-    assert!(matches!(client.lost().await, LinkError::Broken { .. }));
+    assert!(matches!(
+        client.lost().await,
+        LinkError::ConnectionLost { .. }
+    ));
     until(|| is_gone(pid)).await;
 }
 
-/// Looks, when it hears of the loss, whether somebody who sends knew before.
+/// An inbox that checks, when the link fails, whether a pending send had failed before.
 #[derive(Default)]
-struct First(Mutex<Option<Carrying>>, Mutex<Option<bool>>);
+struct First(Mutex<Option<SendFuture>>, Mutex<Option<bool>>);
 
 impl Inbox for First {
     fn receive(&self, _: Frame, _: Option<&RequestId>) {}
 
-    fn awaits(&self, _: &RequestId) -> bool {
+    fn is_pending(&self, _: &RequestId) -> bool {
         false
     }
 
-    fn lost(&self, _: LinkError) {
+    fn fail(&self, _: LinkError) {
         let mut carrying = self.0.lock().unwrap();
         let carried = carrying.as_mut().map(|carrying| {
             let mut cx = Context::from_waker(Waker::noop());
@@ -144,23 +154,23 @@ impl Inbox for First {
 }
 
 #[tokio::test]
-async fn a_loss_is_told_before_who_sends_is_refused() {
+async fn a_loss_is_reported_before_a_send_fails() {
     let inbox = Arc::new(First::default());
-    let server = sh("exec >&-; sleep 60").shutdown(times(50, 50));
+    let server = sh("exec >&-; sleep 60").shutdown(timeouts(50, 50));
     let link = server.open(inbox.clone()).await.unwrap();
     // The output has ended, and it is not yet clear whether the process has.
-    until(|| link.take(parcel(2)).is_err()).await;
-    *inbox.0.lock().unwrap() = Some(link.carry(parcel(2)));
+    until(|| link.try_send(message(2)).is_err()).await;
+    *inbox.0.lock().unwrap() = Some(link.send(message(2)));
     until(|| inbox.1.lock().unwrap().is_some()).await;
     assert_eq!(*inbox.1.lock().unwrap(), Some(false));
     let carrying = inbox.0.lock().unwrap().take().unwrap();
-    let refused = timeout(PATIENCE, carrying).await.unwrap();
+    let refused = timeout(TIMEOUT, carrying).await.unwrap();
     assert!(matches!(refused, Err(LinkError::Unreachable { .. })));
 }
 
 #[tokio::test]
-async fn who_closes_is_not_told_of_a_loss() {
-    let server = sh("echo ready; exec >&-; cat; sleep 60").shutdown(times(50, PATIENCE_MS));
+async fn a_closed_link_reports_no_loss() {
+    let server = sh("echo ready; exec >&-; cat; sleep 60").shutdown(timeouts(50, TIMEOUT_MS));
     let mut client = Client::open(&server).await;
     client.line().await;
     // The output's end is seen, and it is not yet clear whether the process has ended too.
@@ -173,26 +183,26 @@ async fn who_closes_is_not_told_of_a_loss() {
 async fn error_output_goes_where_it_should() {
     let ours = fs::read_link("/proc/self/fd/2").unwrap();
     let whereto = "readlink /proc/self/fd/2";
-    let mut client = Client::open(&sh(whereto).stderr(StderrTo::Inherit)).await;
+    let mut client = Client::open(&sh(whereto).stderr(StderrMode::Inherit)).await;
     assert_eq!(client.line().await, ours.to_str().unwrap());
-    let mut client = Client::open(&sh(whereto).stderr(StderrTo::Null)).await;
+    let mut client = Client::open(&sh(whereto).stderr(StderrMode::Null)).await;
     assert_eq!(client.line().await, "/dev/null");
 
-    let ears = Ears::default();
-    let server = sh("echo one >&2; printf two >&2").stderr(ears.sink());
+    let captured = CapturedLines::default();
+    let server = sh("echo one >&2; printf two >&2").stderr(captured.sink());
     let (_, last) = Client::open(&server).await.exited().await;
-    assert_eq!(ears.heard(), ["one", "two"]);
+    assert_eq!(captured.lines(), ["one", "two"]);
     assert_eq!(last, "one\ntwo");
 
-    let server = sh("echo first >&2; echo last >&2").stderr(StderrTo::Capture(6));
+    let server = sh("echo first >&2; echo last >&2").stderr(StderrMode::Capture(6));
     assert_eq!(Client::open(&server).await.exited().await.1, "last");
 }
 
 #[tokio::test]
-async fn error_output_never_holds_up_a_server() {
+async fn standard_error_never_blocks_a_server() {
     let server = sh("head -c 4000000 /dev/zero >&2; cat");
     let mut client = Client::open(&server).await;
-    client.carry("{}").await.unwrap();
+    client.send("{}").await.unwrap();
     assert_eq!(client.line().await, "{}");
     client.close().await;
 }
@@ -200,61 +210,61 @@ async fn error_output_never_holds_up_a_server() {
 // requirement: 0426242f3192 4c28c9e122a5 4d070c6160b5 6c4b4a8a3d30
 #[tokio::test]
 async fn a_polite_server_ends_with_its_input() {
-    let ears = Ears::default();
+    let captured = CapturedLines::default();
     let server = sh("echo $$; cat; echo bye >&2")
-        .stderr(ears.sink())
-        .shutdown(times(PATIENCE_MS, PATIENCE_MS));
+        .stderr(captured.sink())
+        .shutdown(timeouts(TIMEOUT_MS, TIMEOUT_MS));
     let mut client = Client::open(&server).await;
     let pid = client.pid().await;
-    assert!(client.close().await < PATIENCE / 2);
+    assert!(client.close().await < TIMEOUT / 2);
     assert!(is_gone(pid));
-    assert_eq!(ears.heard(), ["bye"]);
+    assert_eq!(captured.lines(), ["bye"]);
     assert!(client.events.try_recv().is_err());
 }
 
 #[tokio::test]
 async fn what_was_sent_before_the_close_arrives() {
-    let ears = Ears::default();
-    let mut client = Client::open(&sh("echo ready; cat >&2").stderr(ears.sink())).await;
+    let captured = CapturedLines::default();
+    let mut client = Client::open(&sh("echo ready; cat >&2").stderr(captured.sink())).await;
     client.line().await;
-    client.carry("{}").await.unwrap();
+    client.send("{}").await.unwrap();
     client.close().await;
-    assert_eq!(ears.heard(), ["{}"]);
+    assert_eq!(captured.lines(), ["{}"]);
 }
 
 #[tokio::test]
-async fn a_server_may_speak_on_while_it_ends() {
-    let ears = Ears::default();
+async fn a_server_may_write_during_its_shutdown() {
+    let captured = CapturedLines::default();
     let server = sh("echo ready; cat; head -c 200000 /dev/zero && echo bye >&2")
-        .stderr(ears.sink())
-        .shutdown(times(PATIENCE_MS, PATIENCE_MS));
+        .stderr(captured.sink())
+        .shutdown(timeouts(TIMEOUT_MS, TIMEOUT_MS));
     let mut client = Client::open(&server).await;
     client.line().await;
     client.close().await;
-    assert_eq!(ears.heard(), ["bye"]);
+    assert_eq!(captured.lines(), ["bye"]);
 }
 
 // requirement: 6c4b4a8a3d30 7ded80ed1907
 #[tokio::test]
 async fn a_deaf_server_is_asked_to_end() {
-    let ears = Ears::default();
+    let captured = CapturedLines::default();
     let deaf = "while :; do sleep 0.02; done";
     let script = format!(
         "(trap 'echo inner >&2; exit' TERM; echo ready; {deaf}) &
          trap 'echo outer >&2; wait; exit' TERM; echo ready; {deaf}"
     );
     let server = sh(&script)
-        .stderr(ears.sink())
-        .shutdown(times(100, PATIENCE_MS));
+        .stderr(captured.sink())
+        .shutdown(timeouts(100, TIMEOUT_MS));
     let mut client = Client::open(&server).await;
     assert_eq!([client.line().await, client.line().await], ["ready"; 2]);
     let took = client.close().await;
     assert!(
-        took >= Duration::from_millis(100) && took < PATIENCE / 2,
+        took >= Duration::from_millis(100) && took < TIMEOUT / 2,
         "{took:?}"
     );
-    let mut heard = ears.heard();
-    // What some shells say of their own children.
+    let mut heard = captured.lines();
+    // Some shells report the end of their children.
     heard.retain(|line| line != "Terminated");
     heard.sort();
     assert_eq!(heard, ["inner", "outer"]);
@@ -264,7 +274,7 @@ async fn a_deaf_server_is_asked_to_end() {
 #[tokio::test]
 async fn a_stubborn_server_is_killed() {
     let server =
-        sh("trap '' TERM; echo $$; while :; do sleep 0.02; done").shutdown(times(100, 150));
+        sh("trap '' TERM; echo $$; while :; do sleep 0.02; done").shutdown(timeouts(100, 150));
     let mut client = Client::open(&server).await;
     let pid = client.pid().await;
     let took = client.close().await;
@@ -277,9 +287,9 @@ async fn a_stubborn_server_is_killed() {
 
 #[tokio::test]
 async fn a_server_that_never_reads_cannot_hold_up_the_close() {
-    let client = Client::open(&sh("sleep 60").shutdown(times(50, 50))).await;
-    client.carry(&"x".repeat(1 << 20)).await.unwrap();
-    assert!(client.close().await < PATIENCE / 2);
+    let client = Client::open(&sh("sleep 60").shutdown(timeouts(50, 50))).await;
+    client.send(&"x".repeat(1 << 20)).await.unwrap();
+    assert!(client.close().await < TIMEOUT / 2);
 }
 
 #[tokio::test]
@@ -290,7 +300,7 @@ async fn what_a_server_started_ends_with_it() {
         "exit 3",
         "trap '' TERM; while :; do sleep 0.02; done",
     ] {
-        let server = sh(&format!("sleep 60 & echo $!; {end}")).shutdown(times(100, 100));
+        let server = sh(&format!("sleep 60 & echo $!; {end}")).shutdown(timeouts(100, 100));
         let mut client = Client::open(&server).await;
         let grandchild = client.pid().await;
         if end == "exit 3" {
@@ -302,15 +312,15 @@ async fn what_a_server_started_ends_with_it() {
 }
 
 #[tokio::test]
-async fn a_pipe_that_somebody_else_holds_open_cannot_hide_the_end() {
+async fn the_end_is_seen_while_another_process_holds_a_pipe_open() {
     let mut client = Client::open(&sh("setsid sleep 60 & echo $!; sleep 0.1; exit 3")).await;
     let stranger = client.pid().await;
     assert!(!is_dead(stranger));
     assert_eq!(client.exited().await.0, "exit status: 3");
-    let let_go = timeout(PATIENCE, client.events.recv()).await;
+    let let_go = timeout(TIMEOUT, client.events.recv()).await;
     assert!(let_go.expect("the inbox is let go").is_none());
-    assert!(client.close().await < PATIENCE / 2);
-    // It left the group, as who wants to stay does.
+    assert!(client.close().await < TIMEOUT / 2);
+    // It has left the process group, and so is not killed.
     assert!(!is_dead(stranger));
     let stranger = rustix::process::Pid::from_raw(stranger.try_into().unwrap()).unwrap();
     rustix::process::kill_process(stranger, rustix::process::Signal::KILL).unwrap();
@@ -325,21 +335,21 @@ async fn dropping_a_link_kills_at_once() {
     drop(client.link);
     until(|| is_gone(pid) && is_dead(grandchild)).await;
     assert!(start.elapsed() < Duration::from_secs(1));
-    // Without a word.
+    // No loss is reported.
     assert!(client.events.recv().await.is_none());
 }
 
 #[tokio::test]
 async fn a_shutdown_outlives_its_link() {
-    let ears = Ears::default();
-    let server = sh("echo $$; cat; sleep 0.2; echo bye >&2").stderr(ears.sink());
+    let captured = CapturedLines::default();
+    let server = sh("echo $$; cat; sleep 0.2; echo bye >&2").stderr(captured.sink());
     let mut client = Client::open(&server).await;
     let pid = client.pid().await;
     let closing = client.link.close();
     drop(client);
     closing.await;
     assert!(is_gone(pid));
-    assert_eq!(ears.heard(), ["bye"]);
+    assert_eq!(captured.lines(), ["bye"]);
 }
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -347,7 +357,7 @@ fn runtime() -> tokio::runtime::Runtime {
     builder.enable_all().build().unwrap()
 }
 
-/// A server that only a kill ends, itself, and what it started.
+/// Starts a server that ends only when it is killed, and a child of it. Returns both process ids.
 async fn stubborn() -> (Client, u32, u32) {
     let script = "trap '' TERM; sleep 60 & echo $$; echo $!; while :; do :; done";
     let mut client = Client::open(&sh(script)).await;
@@ -374,8 +384,8 @@ fn a_runtime_that_ends_takes_its_servers_along() {
 }
 
 #[tokio::test]
-async fn the_environment_is_clean_unless_said_otherwise() {
-    // Set by whatever runs this test.
+async fn few_variables_are_inherited_by_default() {
+    // Cargo sets it for tests.
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
     let say =
         sh("echo ${CARGO_MANIFEST_DIR+seen} ${PATH+path} $MINE $OTHER").envs([("OTHER", "o")]);
@@ -386,13 +396,13 @@ async fn the_environment_is_clean_unless_said_otherwise() {
 }
 
 #[tokio::test]
-async fn a_server_runs_where_it_is_told() {
+async fn a_server_runs_in_the_directory_that_was_set() {
     let mut client = Client::open(&Command::new("pwd").current_dir("/")).await;
     assert_eq!(client.line().await, "/");
 }
 
 #[tokio::test]
-async fn what_cannot_be_run_says_what_to_do() {
+async fn the_error_of_a_command_that_cannot_be_run_says_what_to_do() {
     let script = std::env::temp_dir().join(format!("turnbuckle-child-{}", std::process::id()));
     fs::write(&script, "#!/no/such/interpreter\n").unwrap();
     let plain = Command::new(&script);
@@ -429,7 +439,7 @@ fn secrets_are_not_shown() {
     let command = Command::new("server")
         .args(["--token", "abc", "x y"])
         .env("API", "abc");
-    assert_eq!(command.describe(), "server --token … \"x y\"");
+    assert_eq!(command.description(), "server --token … \"x y\"");
     let debug = format!("{command:?}");
     assert!(debug.contains("API") && !debug.contains("abc"), "{debug}");
 }

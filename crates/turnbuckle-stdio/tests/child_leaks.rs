@@ -1,6 +1,7 @@
-//! After many servers nothing of them is left. A process of its own, since it counts.
+//! Leaks of file descriptors and tasks after many child processes. A test binary of its own, because
+//! it counts those of its process.
 
-// What is left is counted in /proc.
+// Descriptors are counted in /proc.
 #![cfg(target_os = "linux")]
 // A test fails by panicking, and so do the functions that it calls.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
@@ -21,7 +22,7 @@ fn descriptors() -> usize {
 #[tokio::test]
 async fn nothing_is_left_after_many_rounds() {
     let tasks = || Handle::current().metrics().num_alive_tasks();
-    // The first one opens what all share.
+    // The first client opens what all of them share.
     Client::open(&sh("cat")).await.close().await;
     until(|| tasks() == 0).await;
     let before = descriptors();
@@ -29,7 +30,7 @@ async fn nothing_is_left_after_many_rounds() {
     for round in 0..ROUNDS {
         let mut client = Client::open(&sh("echo $$; cat")).await;
         let pid = client.pid().await;
-        // Closed, killed, or gone by itself.
+        // The server is ended by a close, by a drop, or by a signal from elsewhere.
         match round % 3 {
             0 => drop(client.close().await),
             1 => drop(client),

@@ -21,8 +21,8 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Far longer than anything here takes, and far shorter than a hang.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Far longer than any step of these tests takes.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The example `small`, which is built with the tests.
 fn command() -> Command {
@@ -71,10 +71,7 @@ impl Server {
     }
 
     fn receive(&self) -> Value {
-        let line = self
-            .lines
-            .recv_timeout(PATIENCE)
-            .expect("an answer in time");
+        let line = self.lines.recv_timeout(TIMEOUT).expect("an answer in time");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
     }
 
@@ -87,16 +84,16 @@ impl Server {
         kill_process(Pid::from_child(&self.process), signal).unwrap();
     }
 
-    /// How it ended, and how long that took.
+    /// Returns the exit status and the time until the process has ended.
     fn end(mut self) -> (ExitStatus, Duration) {
         let start = Instant::now();
         loop {
             if let Some(status) = self.process.try_wait().unwrap() {
-                let rest = self.lines.recv_timeout(PATIENCE);
-                assert_eq!(rest, Err(RecvTimeoutError::Disconnected), "it said no more");
+                let rest = self.lines.recv_timeout(TIMEOUT);
+                assert_eq!(rest, Err(RecvTimeoutError::Disconnected), "no more output");
                 return (status, start.elapsed());
             }
-            assert!(start.elapsed() < PATIENCE, "it does not end");
+            assert!(start.elapsed() < TIMEOUT, "the process does not end");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -114,7 +111,7 @@ impl Drop for Server {
     }
 }
 
-/// What comes out of `output`, line by line, as it comes.
+/// Returns the lines of `output` as they are written.
 fn lines(output: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -127,7 +124,7 @@ fn lines(output: impl Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
-/// A server on two pipes, its log on a third.
+/// Starts a server on two pipes, and returns it with its standard error.
 fn piped(runtime: &str) -> (Server, Receiver<String>) {
     let (input, writer) = std::io::pipe().unwrap();
     let (reader, output) = std::io::pipe().unwrap();
@@ -145,7 +142,7 @@ fn is_nonblocking(fd: impl AsFd) -> bool {
     fcntl_getfl(fd).unwrap().contains(OFlags::NONBLOCK)
 }
 
-/// Both eras, and a handler that prints.
+/// Sends requests of both eras, with a handler that prints among them.
 fn converse(server: &mut Server) {
     assert_eq!(text_of(&server.ask(&modern(1, "echo"))), r#"{"id":1}"#);
     assert_eq!(text_of(&server.ask(&modern(2, "print"))), "printed");
@@ -207,11 +204,11 @@ fn over_one_socket_for_both_streams_whose_mode_is_put_back() {
         ours.try_clone().unwrap(),
     );
     converse(&mut server);
-    assert!(is_nonblocking(&kept), "it is polled");
+    assert!(is_nonblocking(&kept), "the mode is changed");
     ours.shutdown(std::net::Shutdown::Write).unwrap();
     let status = wait(&mut server);
     assert!(status.success(), "{status}");
-    assert!(!is_nonblocking(&kept), "it is as it was");
+    assert!(!is_nonblocking(&kept), "the mode is put back");
 }
 
 #[test]
@@ -226,21 +223,21 @@ fn the_mode_of_a_pipe_is_put_back() {
     command.stdin(input).stdout(output).stderr(Stdio::null());
     let mut server = Server::start(command, writer, reader);
     server.ask(&modern(1, "echo"));
-    assert!(kept.iter().all(is_nonblocking), "they are polled");
+    assert!(kept.iter().all(is_nonblocking), "the modes are changed");
     server.input = None;
     let status = wait(&mut server);
     assert!(status.success(), "{status}");
-    assert!(!kept.iter().any(is_nonblocking), "they are as they were");
+    assert!(!kept.iter().any(is_nonblocking), "the modes are put back");
 }
 
-/// For those who keep a copy of the server's output open themselves.
+/// Waits for the process, for tests that hold the server's output open themselves.
 fn wait(server: &mut Server) -> ExitStatus {
     let start = Instant::now();
     loop {
         if let Some(status) = server.process.try_wait().unwrap() {
             return status;
         }
-        assert!(start.elapsed() < PATIENCE, "it does not end");
+        assert!(start.elapsed() < TIMEOUT, "the process does not end");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -269,7 +266,7 @@ fn over_files_everything_is_answered_before_it_ends() {
 }
 
 #[test]
-fn a_log_on_the_same_pipe_gets_nothing_printed() {
+fn nothing_is_printed_to_a_standard_error_that_is_the_output() {
     let (input, writer) = std::io::pipe().unwrap();
     let (reader, output) = std::io::pipe().unwrap();
     let mut command = command();
@@ -283,7 +280,7 @@ fn a_log_on_the_same_pipe_gets_nothing_printed() {
     assert!(status.success(), "{status}");
 }
 
-/// Is not read for a while.
+/// A reader whose first read is delayed.
 struct Late<R>(Option<Duration>, R);
 
 impl<R: Read> Read for Late<R> {
@@ -363,11 +360,11 @@ fn a_signal_ends_it_while_nobody_reads_its_answers() {
 }
 
 #[test]
-fn a_thread_that_waits_for_input_does_not_hold_up_the_exit() {
+fn a_thread_that_waits_for_input_does_not_delay_the_exit() {
     let (input, writer) = std::io::pipe().unwrap();
     let (reader, output) = std::io::pipe().unwrap();
     let kept = input.try_clone().unwrap();
-    // Somebody else's idea.
+    // Another process has set the mode.
     fcntl_setfl(&kept, fcntl_getfl(&kept).unwrap() | OFlags::NONBLOCK).unwrap();
     let mut command = command();
     // Standard error shares the input, so that it is not polled.
@@ -382,7 +379,7 @@ fn a_thread_that_waits_for_input_does_not_hold_up_the_exit() {
     let (status, took) = server.end();
     assert!(status.success(), "{status}");
     assert!(took < Duration::from_millis(500), "{took:?}");
-    assert!(is_nonblocking(&kept), "it is as it was");
+    assert!(is_nonblocking(&kept), "the mode is put back");
 }
 
 #[cfg(target_os = "linux")]
@@ -400,8 +397,8 @@ fn an_output_that_takes_nothing_is_an_error() {
     drop(writer);
     let ended = child.wait_with_output().unwrap();
     assert!(!ended.status.success(), "{}", ended.status);
-    let told = String::from_utf8(ended.stderr).unwrap();
-    assert!(told.contains("StorageFull"), "{told}");
+    let text = String::from_utf8(ended.stderr).unwrap();
+    assert!(text.contains("StorageFull"), "{text}");
 }
 
 #[test]

@@ -13,20 +13,20 @@ use std::time::Duration;
 
 use message::{initialize, initialized, legacy, modern, text_of};
 use serde_json::Value;
-use support::Small;
+use support::TestServer;
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, BufWriter, DuplexStream,
     ReadBuf, ReadHalf, WriteHalf, duplex, split,
 };
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
-use turnbuckle_session::{Closed, Signal};
+use turnbuckle_session::{CloseReason, Signal};
 use turnbuckle_stdio::{StdioOptions, serve_stream};
 
 struct Client {
     writer: WriteHalf<DuplexStream>,
     reader: BufReader<ReadHalf<DuplexStream>>,
-    server: JoinHandle<Closed>,
+    server: JoinHandle<CloseReason>,
 }
 
 impl Client {
@@ -34,7 +34,12 @@ impl Client {
         // Too small for a message, so that every one comes and goes in pieces.
         let (ours, theirs) = duplex(50);
         let (reader, writer) = split(theirs);
-        let server = serve_stream(Small::dispatch(), reader, BufWriter::new(writer), options);
+        let server = serve_stream(
+            TestServer::dispatch(),
+            reader,
+            BufWriter::new(writer),
+            options,
+        );
         let server = tokio::spawn(server);
         let (reader, writer) = split(ours);
         Self {
@@ -61,8 +66,8 @@ impl Client {
         self.receive().await
     }
 
-    /// Closes the input; what comes until the output ends.
-    async fn finish(mut self) -> (String, Closed) {
+    /// Closes the input and returns the rest of the output.
+    async fn finish(mut self) -> (String, CloseReason) {
         self.writer.shutdown().await.unwrap();
         let mut rest = String::new();
         self.reader.read_to_string(&mut rest).await.unwrap();
@@ -89,12 +94,12 @@ async fn both_eras_share_one_stream_in_any_order() {
 }
 
 #[tokio::test]
-async fn an_overlong_line_is_answered_and_the_next_one_served() {
-    let mut client = Client::start(StdioOptions::new().max_line(1000));
+async fn a_line_that_is_too_long_is_answered_and_the_next_one_served() {
+    let mut client = Client::start(StdioOptions::new().max_message_bytes(1000));
     let answer = client.ask(&format!("{}\n", "x".repeat(100_000))).await;
     assert_eq!(answer["error"]["code"], -32600);
-    let told = answer["error"]["message"].as_str().unwrap();
-    assert!(told.contains("1000"), "it names the cap: {told}");
+    let text = answer["error"]["message"].as_str().unwrap();
+    assert!(text.contains("1000"), "the error names the bound: {text}");
     let answer = client.ask(&modern(1, "echo")).await;
     assert_eq!(answer["id"], 1);
 }
@@ -104,7 +109,7 @@ async fn a_line_has_so_many_bytes() {
     let message = modern(1, "echo");
     let message = message.trim_end();
     for cap in [message.len(), message.len() + 100] {
-        let mut client = Client::start(StdioOptions::new().max_line(cap));
+        let mut client = Client::start(StdioOptions::new().max_message_bytes(cap));
         let line = format!("{message:cap$}");
         let answer = client.ask(&format!("{line}\n")).await;
         assert_eq!(answer["id"], 1);
@@ -112,7 +117,7 @@ async fn a_line_has_so_many_bytes() {
         assert_eq!(
             answer["error"]["message"],
             format!(
-                "a message may be at most {cap} bytes long (StdioOptions::max_line); this one was \
+                "a message may be at most {cap} bytes long (StdioOptions::max_message_bytes); this one was \
                  skipped"
             )
         );
@@ -120,7 +125,7 @@ async fn a_line_has_so_many_bytes() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_or_no_text_is_answered_and_the_next_line_served() {
+async fn invalid_json_and_invalid_utf8_are_answered_and_the_next_line_served() {
     let mut client = Client::start(StdioOptions::new());
     assert_eq!(client.ask("{\"jsonrpc\":\n").await["error"]["code"], -32700);
     client.writer.write_all(b"\"\xff\xfe\"\n").await.unwrap();
@@ -162,7 +167,7 @@ async fn at_the_end_of_the_input_what_was_read_is_answered() {
     // The last line needs no end.
     client.send(modern(2, "echo").trim()).await;
     let (rest, closed) = client.finish().await;
-    assert!(matches!(closed, Closed::ByPeer), "{closed:?}");
+    assert!(matches!(closed, CloseReason::ByPeer), "{closed:?}");
     let ids: Vec<_> = rest
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].clone())
@@ -176,7 +181,7 @@ async fn at_the_end_of_the_input_a_handler_is_not_waited_for_forever() {
     client.send(&modern(1, "never")).await;
     let start = Instant::now();
     let (rest, closed) = client.finish().await;
-    assert!(matches!(closed, Closed::ByPeer), "{closed:?}");
+    assert!(matches!(closed, CloseReason::ByPeer), "{closed:?}");
     assert_eq!(rest, "");
     let took = start.elapsed();
     assert!((900..1100).contains(&took.as_millis()), "{took:?}");
@@ -191,7 +196,7 @@ async fn a_client_that_does_not_read_does_not_keep_an_ended_server() {
         .await
         .unwrap()
         .unwrap();
-    assert!(matches!(closed, Closed::ByPeer), "{closed:?}");
+    assert!(matches!(closed, CloseReason::ByPeer), "{closed:?}");
 }
 
 #[tokio::test]
@@ -205,10 +210,10 @@ async fn the_stop_signal_ends_it() {
         .await
         .unwrap()
         .unwrap();
-    assert!(matches!(closed, Closed::ByUs), "{closed:?}");
+    assert!(matches!(closed, CloseReason::ByServer), "{closed:?}");
 }
 
-/// Has nothing but empty lines, and gives the signal after some reads.
+/// A reader of empty lines that cancels the signal after some reads.
 struct Empty {
     reads: usize,
     stop: Signal,
@@ -224,18 +229,18 @@ impl AsyncRead for Empty {
         if self.reads == 100 {
             self.stop.cancel();
         }
-        assert!(self.reads < 1_000, "nobody looks at the signal");
+        assert!(self.reads < 1_000, "the signal is not checked");
         buffer.put_slice(b"\n\n\n");
         Poll::Ready(Ok(()))
     }
 }
 
 #[tokio::test]
-async fn a_flood_of_empty_lines_holds_up_nobody_else() {
+async fn a_flood_of_empty_lines_does_not_block_other_tasks() {
     let stop = Signal::new();
     let options = StdioOptions::new().stop(stop.clone());
     let reader = Empty { reads: 0, stop };
-    serve_stream(Small::dispatch(), reader, tokio::io::sink(), options).await;
+    serve_stream(TestServer::dispatch(), reader, tokio::io::sink(), options).await;
 }
 
 #[tokio::test]
@@ -247,5 +252,5 @@ async fn a_broken_output_ends_it() {
         .await
         .unwrap()
         .unwrap();
-    assert!(matches!(closed, Closed::Broken(_)), "{closed:?}");
+    assert!(matches!(closed, CloseReason::Broken(_)), "{closed:?}");
 }

@@ -1,18 +1,18 @@
 //! Hints to the reader of content and resources.
 
 use crate::object::object;
-use crate::{MessageRole, Number};
+use crate::{Number, Role};
 
 object! {
-    /// What a piece of data is for.
+    /// The audience, priority and age of a piece of data.
     ///
     /// Specification: server/resources, Annotations (2026-07-28).
     pub struct Annotations {
-        /// Who it is meant for.
-        opt audience: Vec<MessageRole> = "audience",
-        /// How important it is, from 0 (optional) to 1 (effectively required).
+        /// The intended audience.
+        opt audience: Vec<Role> = "audience",
+        /// The importance, from 0 (optional) to 1 (effectively required).
         opt priority: Number = "priority",
-        /// When it last changed, an ISO 8601 time.
+        /// The time of the last change, as ISO 8601 writes it.
         opt last_modified: String = "lastModified",
     }
 }

@@ -1,4 +1,4 @@
-//! How long and for whom a result may be kept.
+//! Caching of results: for how long, and for whom.
 
 use serde::de::{Deserialize, Deserializer};
 
@@ -6,18 +6,18 @@ use crate::Number;
 use crate::words::words;
 
 words! {
-    /// Who may be shown a cached copy of a result.
+    /// The receivers that may be given a cached copy of a result.
     ///
     /// Specification: server/utilities/caching (2026-07-28).
     pub open enum CacheScope {
-        /// Only whoever was answered.
+        /// The receiver of the result alone.
         Private = "private",
-        /// Anybody: the result holds nothing about the one who asked.
+        /// Anybody: the result holds nothing about its receiver.
         Public = "public",
     }
 }
 
-/// A time to live on its way in: a negative one counts as 0, a fraction is cut off.
+/// A time to live in milliseconds, as it is decoded: a negative one counts as 0, a fraction is cut off.
 pub(crate) struct Millis(pub(crate) u64);
 
 impl<'de> Deserialize<'de> for Millis {

@@ -1,4 +1,4 @@
-//! Taking back a request.
+//! Cancellation of a request.
 
 use crate::object::object;
 use crate::{Meta, RequestId};
@@ -8,20 +8,20 @@ object! {
     ///
     /// The id is optional in 2025-11-25, where a task is cancelled by other means.
     /// Specification: basic/patterns/cancellation (2026-07-28).
-    pub struct CancelledParams {
-        /// The id of the request that is taken back.
+    pub struct CancelledNotificationParams {
+        /// The id of the request that is cancelled.
         opt request_id: RequestId = "requestId",
-        /// Why, for people.
+        /// The reason, for people.
         opt reason: String = "reason",
         /// Metadata.
         map meta: Meta = "_meta",
     }
 }
 
-impl CancelledParams {
-    /// Takes back the request `id`.
+impl CancelledNotificationParams {
+    /// Creates the parameters that cancel the request `id`.
     #[must_use]
-    pub fn of(id: impl Into<RequestId>) -> Self {
+    pub fn for_request(id: impl Into<RequestId>) -> Self {
         Self::new().request_id(id)
     }
 }

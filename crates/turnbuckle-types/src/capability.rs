@@ -1,42 +1,42 @@
-//! Capabilities: what each side says it can do.
+//! Capabilities that each side declares.
 
-use crate::meta::{MetaKeyError, check_extension_id};
+use crate::meta_key::{MetaKeyError, check_extension_id};
 use crate::object::object;
 use crate::{Json, Map};
 
 object! {
-    /// A capability without settings of its own, or with settings that are not ours to read.
+    /// The settings of a capability that defines none, or none that are read here.
     pub struct Settings {}
 }
 
 object! {
-    /// What a client can do for a server.
+    /// The capabilities of a client.
     ///
     /// Specification: basic/versioning (2026-07-28).
     pub struct ClientCapabilities {
-        /// It can list roots.
+        /// The client lists roots.
         opt roots: RootsCapability = "roots",
-        /// It can ask a model.
+        /// The client asks a model.
         opt sampling: SamplingCapability = "sampling",
-        /// It can ask the user.
+        /// The client asks the user.
         opt elicitation: ElicitationCapability = "elicitation",
         /// Extensions by id, each with its settings.
         map extensions: Map<Json> = "extensions",
-        /// Things outside the specification.
+        /// Capabilities outside the specification.
         map experimental: Map<Json> = "experimental",
     }
 }
 
 object! {
-    /// The client can list roots.
+    /// The capability of a client to list roots.
     pub struct RootsCapability {
-        /// It says when they change.
+        /// The client announces changes of its roots.
         opt list_changed: bool = "listChanged",
     }
 }
 
 object! {
-    /// The client can ask a model.
+    /// The capability of a client to ask a model.
     pub struct SamplingCapability {
         /// The model may be given tools.
         opt tools: Settings = "tools",
@@ -46,29 +46,29 @@ object! {
 }
 
 object! {
-    /// The client can ask the user. Without either mode named, it means by form.
+    /// The capability of a client to ask the user. Without either mode, it means by form.
     pub struct ElicitationCapability {
-        /// By form.
+        /// Elicitation by form.
         opt form: Settings = "form",
-        /// By sending the user to a URL.
+        /// Elicitation by a URL that the user visits.
         opt url: Settings = "url",
     }
 }
 
 impl ClientCapabilities {
-    /// Whether roots can be listed.
+    /// Returns whether the client lists roots.
     #[must_use]
     pub fn supports_roots(&self) -> bool {
         self.roots.is_some()
     }
 
-    /// Whether a model can be asked.
+    /// Returns whether the client asks a model.
     #[must_use]
     pub fn supports_sampling(&self) -> bool {
         self.sampling.is_some()
     }
 
-    /// Whether a model can be asked and given tools.
+    /// Returns whether the client asks a model that may use tools.
     #[must_use]
     pub fn supports_sampling_tools(&self) -> bool {
         self.sampling
@@ -76,7 +76,7 @@ impl ClientCapabilities {
             .is_some_and(|sampling| sampling.tools.is_some())
     }
 
-    /// Whether a model can be asked and given context of servers.
+    /// Returns whether the client asks a model with the context of servers.
     #[must_use]
     pub fn supports_sampling_context(&self) -> bool {
         self.sampling
@@ -84,7 +84,7 @@ impl ClientCapabilities {
             .is_some_and(|sampling| sampling.context.is_some())
     }
 
-    /// Whether the user can be asked by form: named, or neither mode named.
+    /// Returns whether the client asks the user by form: the mode is declared, or neither is.
     #[must_use]
     pub fn supports_elicitation_form(&self) -> bool {
         self.elicitation
@@ -92,7 +92,7 @@ impl ClientCapabilities {
             .is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
     }
 
-    /// Whether the user can be sent to a URL.
+    /// Returns whether the client sends the user to a URL.
     #[must_use]
     pub fn supports_elicitation_url(&self) -> bool {
         self.elicitation
@@ -110,7 +110,7 @@ impl ClientCapabilities {
         Ok(self)
     }
 
-    /// What of `needed` is not declared here, down to the sub-capability; `None` if nothing is
+    /// Returns the part of `needed` that is not declared here, down to the sub-capability; `None` if nothing is
     /// missing. Extensions count by their id; `experimental` is not compared.
     #[must_use]
     pub fn missing(&self, needed: &Self) -> Option<Self> {
@@ -150,31 +150,31 @@ impl ClientCapabilities {
 }
 
 object! {
-    /// What a server can do for a client.
+    /// The capabilities of a server.
     ///
     /// Specification: server/discover (2026-07-28).
     pub struct ServerCapabilities {
-        /// It has tools.
+        /// The server has tools.
         opt tools: ListCapability = "tools",
-        /// It has resources.
+        /// The server has resources.
         opt resources: ResourcesCapability = "resources",
-        /// It has prompts.
+        /// The server has prompts.
         opt prompts: ListCapability = "prompts",
-        /// It completes arguments.
+        /// The server completes arguments.
         opt completions: Settings = "completions",
-        /// It sends log messages.
+        /// The server sends log messages.
         opt logging: Settings = "logging",
         /// Extensions by id, each with its settings.
         map extensions: Map<Json> = "extensions",
-        /// Things outside the specification.
+        /// Capabilities outside the specification.
         map experimental: Map<Json> = "experimental",
     }
 }
 
 object! {
-    /// The server has a list of things.
+    /// The capability of a server with a list of tools or prompts.
     pub struct ListCapability {
-        /// It says when the list changes.
+        /// The server announces changes of the list.
         opt list_changed: bool = "listChanged",
     }
 }
@@ -184,7 +184,7 @@ object! {
     pub struct ResourcesCapability {
         /// Single resources can be subscribed to.
         opt subscribe: bool = "subscribe",
-        /// It says when the list changes.
+        /// The server announces changes of the list.
         opt list_changed: bool = "listChanged",
     }
 }

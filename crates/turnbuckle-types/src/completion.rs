@@ -5,10 +5,10 @@ use crate::tagged::tagged;
 use crate::{Map, Meta, Number};
 
 tagged! {
-    /// What the argument belongs to.
+    /// The prompt or resource that the argument belongs to.
     ///
     /// Specification: server/utilities/completion (2026-07-28).
-    pub enum Reference by "type" {
+    pub enum CompletionReference by "type" {
         /// A prompt.
         Prompt(PromptReference) = "ref/prompt",
         /// A resource template.
@@ -21,7 +21,7 @@ object! {
     pub struct PromptReference tagged "type" = "ref/prompt" {
         /// The prompt's name.
         req name: String = "name",
-        /// Its name for people.
+        /// The name for people.
         opt title: String = "title",
     }
 }
@@ -39,13 +39,13 @@ object! {
     pub struct CompletionArgument {
         /// Its name.
         req name: String = "name",
-        /// What has been typed so far.
+        /// The text that has been typed so far.
         req value: String = "value",
     }
 }
 
 object! {
-    /// What else is known while the argument is typed.
+    /// The context of the argument that is being typed.
     pub struct CompletionContext {
         /// Arguments that already have their value.
         map arguments: Map<String> = "arguments",
@@ -54,12 +54,12 @@ object! {
 
 object! {
     /// Parameters of `completion/complete`.
-    pub struct CompleteParams {
-        /// What the argument belongs to.
-        req reference: Reference = "ref",
+    pub struct CompleteRequestParams {
+        /// The prompt or resource that the argument belongs to.
+        req reference: CompletionReference = "ref",
         /// The argument.
         req argument: CompletionArgument = "argument",
-        /// What else is known.
+        /// The context of the argument.
         opt context: CompletionContext = "context",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -71,9 +71,9 @@ object! {
     pub struct Completion {
         /// The suggestions, at most 100.
         req values: Vec<String> = "values",
-        /// How many there are in all.
+        /// The number of suggestions in all.
         opt total: Number = "total",
-        /// Whether there are more than were sent.
+        /// `true` if there are more suggestions than were sent.
         opt has_more: bool = "hasMore",
     }
 }

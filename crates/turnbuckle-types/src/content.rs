@@ -8,9 +8,9 @@ use crate::words::words;
 use crate::{Annotations, Icon, Meta, Number, Resource, ResourceContents};
 
 words! {
-    /// Who says a message.
-    pub enum MessageRole {
-        /// The person, or what acts for them.
+    /// The sender of a message.
+    pub enum Role {
+        /// The user, or a program that acts for the user.
         User = "user",
         /// The model.
         Assistant = "assistant",
@@ -40,7 +40,7 @@ object! {
     pub struct TextContent tagged "type" = "text" {
         /// The text.
         req text: String = "text",
-        /// Hints to the reader.
+        /// Annotations for the reader.
         opt annotations: Annotations = "annotations",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -54,7 +54,7 @@ object! {
         req data: String = "data",
         /// Its media type.
         req mime_type: String = "mimeType",
-        /// Hints to the reader.
+        /// Annotations for the reader.
         opt annotations: Annotations = "annotations",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -68,7 +68,7 @@ object! {
         req data: String = "data",
         /// Its media type.
         req mime_type: String = "mimeType",
-        /// Hints to the reader.
+        /// Annotations for the reader.
         opt annotations: Annotations = "annotations",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -80,19 +80,19 @@ object! {
     pub struct ResourceLink tagged "type" = "resource_link" {
         /// The resource's URI.
         req uri: String = "uri",
-        /// Its name for programs.
+        /// The name for programs.
         req name: String = "name",
-        /// Its name for people.
+        /// The name for people.
         opt title: String = "title",
-        /// What it holds.
+        /// The description, for the model.
         opt description: String = "description",
         /// Its media type.
         opt mime_type: String = "mimeType",
         /// Its size in bytes, before any encoding.
         opt size: Number = "size",
-        /// Pictures for it.
+        /// The icons.
         opt icons: Vec<Icon> = "icons",
-        /// Hints to the reader.
+        /// Annotations for the reader.
         opt annotations: Annotations = "annotations",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -104,7 +104,7 @@ object! {
     pub struct EmbeddedResource tagged "type" = "resource" {
         /// The contents.
         req resource: ResourceContents = "resource",
-        /// Hints to the reader.
+        /// Annotations for the reader.
         opt annotations: Annotations = "annotations",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -112,37 +112,37 @@ object! {
 }
 
 impl ContentBlock {
-    /// Text.
+    /// Creates text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))
     }
 
-    /// A picture: its Base64 text and media type.
+    /// Creates an image from its Base64 text and media type.
     #[must_use]
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Image(ImageContent::new(data, mime_type))
     }
 
-    /// Sound: its Base64 text and media type.
+    /// Creates audio from its Base64 text and media type.
     #[must_use]
     pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Audio(AudioContent::new(data, mime_type))
     }
 
-    /// A reference to a resource.
+    /// Creates a reference to a resource.
     #[must_use]
     pub fn resource_link(uri: impl Into<String>, name: impl Into<String>) -> Self {
         ResourceLink::new(uri, name).into()
     }
 
-    /// A resource with its contents.
+    /// Creates a resource with its contents.
     #[must_use]
     pub fn resource(contents: impl Into<ResourceContents>) -> Self {
         Self::Resource(EmbeddedResource::new(contents))
     }
 
-    /// The text, if this is text.
+    /// Returns the text, if this is text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {

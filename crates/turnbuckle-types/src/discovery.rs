@@ -10,13 +10,13 @@ object! {
     pub struct DiscoverResult {
         /// The revisions that the server answers in this way.
         req supported_versions: Vec<String> = "supportedVersions",
-        /// What it can do.
+        /// The capabilities of the server.
         req capabilities: ServerCapabilities = "capabilities",
-        /// How to use it, for the model.
+        /// Instructions for the model.
         opt instructions: String = "instructions",
-        /// How long this may be used, in milliseconds.
+        /// The time for which the result may be cached, in milliseconds.
         ttl ttl_ms: u64 = "ttlMs",
-        /// Who may be shown a cached copy.
+        /// The receivers that may be given a cached copy.
         opt cache_scope: CacheScope = "cacheScope",
         /// Metadata, with the server's name and version.
         map meta: Meta = "_meta",

@@ -8,45 +8,45 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::object::object;
-use crate::{ClientCapabilities, ElicitUrlParams, Json, ScopeNeeded};
+use crate::{ClientCapabilities, ElicitRequestUrlParams, Json, RequiredScopes};
 
-/// What kind of failure an [`Error`] is.
+/// The kind of an [`Error`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The input is not JSON.
-    Malformed,
+    ParseError,
     /// The input is JSON but not a message, or not one that may stand here.
-    NotAMessage,
+    InvalidRequest,
     /// The envelope of a request lacks a field or has a wrong one.
-    Envelope,
+    InvalidEnvelope,
     /// A header says something else than the body.
     HeaderMismatch,
     /// The request speaks a revision that is not served.
-    UnsupportedVersion {
+    UnsupportedProtocolVersion {
         /// The revisions that are.
         supported: Vec<String>,
         /// The one that was asked for.
         requested: String,
     },
     /// The client has not declared what the request needs; these are the capabilities that it lacks.
-    MissingCapability(Box<ClientCapabilities>),
-    /// There is no such method.
-    UnknownMethod,
-    /// There is no such resource.
+    MissingRequiredClientCapability(Box<ClientCapabilities>),
+    /// The method does not exist here.
+    MethodNotFound,
+    /// The resource does not exist.
     ResourceNotFound,
     /// The parameters are not what the method takes.
     InvalidParams,
     /// The user must go to these URLs first.
-    UrlElicitationRequired(Vec<ElicitUrlParams>),
+    UrlElicitationRequired(Vec<ElicitRequestUrlParams>),
     /// The caller lacks scopes.
-    Forbidden(ScopeNeeded),
+    Forbidden(RequiredScopes),
     /// The caller asks for more at once than it may have, or faster than it may.
-    TooMany {
-        /// When it is worth another try, where that is known.
+    RateLimited {
+        /// The time after which another try may succeed, if known.
         retry_after: Option<Duration>,
     },
-    /// Something failed that the peer can do nothing about.
+    /// A failure that the peer cannot prevent.
     Internal,
     /// The application's own error code, or one that no other kind stands for.
     Application(i64),
@@ -65,23 +65,24 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of any kind. The data that a kind implies are filled in.
+    /// Creates an error of any kind, with the data that the kind implies.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let data = match &kind {
-            ErrorKind::UnsupportedVersion {
+            ErrorKind::UnsupportedProtocolVersion {
                 supported,
                 requested,
-            } => Json::of(&UnsupportedVersionData::new(
+            } => Json::encode(&UnsupportedProtocolVersionData::new(
                 supported.clone(),
                 requested.clone(),
             ))
             .ok(),
-            ErrorKind::MissingCapability(needed) => {
-                Json::of(&MissingCapabilityData::new((**needed).clone())).ok()
-            }
+            ErrorKind::MissingRequiredClientCapability(needed) => Json::encode(
+                &MissingRequiredClientCapabilityData::new((**needed).clone()),
+            )
+            .ok(),
             ErrorKind::UrlElicitationRequired(urls) => {
-                Json::of(&UrlElicitationData::new(urls.clone())).ok()
+                Json::encode(&UrlElicitationRequiredData::new(urls.clone())).ok()
             }
             _ => None,
         };
@@ -93,85 +94,91 @@ impl Error {
         }))
     }
 
-    /// The input is not JSON.
+    /// Creates the error for input that is not JSON.
     #[must_use]
-    pub fn malformed(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Malformed, message)
+    pub fn parse_error(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::ParseError, message)
     }
 
-    /// The input is not a message, or not one that may stand here.
+    /// Creates the error for input that is not a message, or not one that is allowed there.
     #[must_use]
-    pub fn not_a_message(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::NotAMessage, message)
+    pub fn invalid_request(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidRequest, message)
     }
 
-    /// The envelope of a request is not as it must be.
+    /// Creates the error for a request with a wrong envelope.
     #[must_use]
-    pub fn envelope(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Envelope, message)
+    pub fn invalid_envelope(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidEnvelope, message)
     }
 
-    /// A header says something else than the body.
+    /// Creates the error for a header that differs from the body.
     #[must_use]
     pub fn header_mismatch(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::HeaderMismatch, message)
     }
 
-    /// The client has not declared the capabilities `needed`.
+    /// Creates the error for a client that has not declared the capabilities `needed`.
     #[must_use]
-    pub fn missing_capability(needed: ClientCapabilities, message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::MissingCapability(Box::new(needed)), message)
+    pub fn missing_required_client_capability(
+        needed: ClientCapabilities,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::new(
+            ErrorKind::MissingRequiredClientCapability(Box::new(needed)),
+            message,
+        )
     }
 
-    /// There is no such method.
+    /// Creates the error for a method that does not exist here.
     #[must_use]
-    pub fn unknown_method(method: &str) -> Self {
+    pub fn method_not_found(method: &str) -> Self {
         Self::new(
-            ErrorKind::UnknownMethod,
+            ErrorKind::MethodNotFound,
             format!("Method not found: {method}"),
         )
     }
 
-    /// There is no resource with this URI, which becomes the data.
+    /// Creates the error for a resource that does not exist; its URI becomes the data.
     #[must_use]
     pub fn resource_not_found(uri: impl Into<String>) -> Self {
         let data = ResourceNotFoundData::new(uri);
         Self::new(ErrorKind::ResourceNotFound, "Resource not found").with_data(&data)
     }
 
-    /// The parameters are not what the method takes.
+    /// Creates the error for parameters that the method does not take.
     #[must_use]
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidParams, message)
     }
 
-    /// The user must go to these URLs first.
+    /// Creates the error that sends the user to these URLs first.
     #[must_use]
     pub fn url_elicitation_required(
-        urls: impl Into<Vec<ElicitUrlParams>>,
+        urls: impl Into<Vec<ElicitRequestUrlParams>>,
         message: impl Into<String>,
     ) -> Self {
         Self::new(ErrorKind::UrlElicitationRequired(urls.into()), message)
     }
 
-    /// The caller lacks scopes.
+    /// Creates the error for a caller without the scopes.
     #[must_use]
-    pub fn forbidden(needed: ScopeNeeded) -> Self {
+    pub fn forbidden(needed: RequiredScopes) -> Self {
         let message = format!("Forbidden: {needed}");
         Self::new(ErrorKind::Forbidden(needed), message)
     }
 
-    /// The caller asks faster than it may; `retry_after` is when it is worth another try. Its
+    /// Creates the error for a caller that asks too fast; another try may succeed after `retry_after`. Its
     /// milliseconds become the data.
     #[must_use]
-    pub fn too_many(message: impl Into<String>, retry_after: Duration) -> Self {
+    pub fn rate_limited(message: impl Into<String>, retry_after: Duration) -> Self {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Data {
             retry_after_ms: u64,
         }
         let millis = retry_after.as_nanos().div_ceil(1_000_000);
-        let kind = ErrorKind::TooMany {
+        let kind = ErrorKind::RateLimited {
             retry_after: Some(retry_after),
         };
         Self::new(kind, message).with_data(&Data {
@@ -179,13 +186,13 @@ impl Error {
         })
     }
 
-    /// Something failed that the peer can do nothing about. The message is sent: no secrets.
+    /// Creates the error for a failure that the peer cannot prevent. The message is sent: no secrets.
     #[must_use]
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Internal, message)
     }
 
-    /// The application's own error code.
+    /// Creates an error with a code of the application.
     #[must_use]
     pub fn application(code: i64, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Application(code), message)
@@ -194,7 +201,7 @@ impl Error {
     /// Sets the data that go with the message. A value that cannot be written as JSON is left out.
     #[must_use]
     pub fn with_data<T: Serialize + ?Sized>(mut self, data: &T) -> Self {
-        self.0.data = Json::of(data).ok();
+        self.0.data = Json::encode(data).ok();
         self
     }
 
@@ -205,19 +212,19 @@ impl Error {
         self
     }
 
-    /// The kind.
+    /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// The message, for people.
+    /// Returns the message, for people.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The data, if there are any.
+    /// Returns the data, if there are any.
     #[must_use]
     pub fn data(&self) -> Option<&Json> {
         self.0.data.as_ref()
@@ -255,18 +262,18 @@ object! {
     ///
     /// Specification: basic/index, Responses (2026-07-28).
     pub struct ErrorObject {
-        /// What kind of error it is.
+        /// The error code.
         req code: i64 = "code",
-        /// What happened, for people.
+        /// The message, for people.
         req message: String = "message",
-        /// More about it: any JSON value.
+        /// Details, as any JSON value.
         raw data: Json = "data",
     }
 }
 
 object! {
     /// The data of an error about an unsupported revision.
-    pub struct UnsupportedVersionData {
+    pub struct UnsupportedProtocolVersionData {
         /// The revisions that are served.
         req supported: Vec<String> = "supported",
         /// The one that was asked for.
@@ -276,8 +283,8 @@ object! {
 
 object! {
     /// The data of an error about a missing capability.
-    pub struct MissingCapabilityData {
-        /// What the client would have to declare.
+    pub struct MissingRequiredClientCapabilityData {
+        /// The capabilities that the client would have to declare.
         req required_capabilities: ClientCapabilities = "requiredCapabilities",
     }
 }
@@ -286,9 +293,9 @@ object! {
     /// The data of an error that sends the user to URLs.
     ///
     /// Specification: client/elicitation (2025-11-25).
-    pub struct UrlElicitationData {
-        /// Where to go.
-        req elicitations: Vec<ElicitUrlParams> = "elicitations",
+    pub struct UrlElicitationRequiredData {
+        /// The URL to visit.
+        req elicitations: Vec<ElicitRequestUrlParams> = "elicitations",
     }
 }
 

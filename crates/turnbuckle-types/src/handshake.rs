@@ -9,17 +9,17 @@ object! {
     ///
     /// Specification: basic/index, `_meta` (2026-07-28).
     pub struct Implementation {
-        /// Its name for programs.
+        /// The name for programs.
         req name: String = "name",
         /// Its version.
         req version: String = "version",
-        /// Its name for people.
+        /// The name for people.
         opt title: String = "title",
-        /// What it is.
+        /// The description.
         opt description: String = "description",
         /// Its page on the web.
         opt website_url: String = "websiteUrl",
-        /// Pictures for it.
+        /// The icons.
         opt icons: Vec<Icon> = "icons",
     }
 }
@@ -28,12 +28,12 @@ object! {
     /// Parameters of `initialize`.
     ///
     /// Specification: basic/lifecycle (2025-11-25).
-    pub struct InitializeParams {
+    pub struct InitializeRequestParams {
         /// The newest revision that the client speaks.
         req protocol_version: String = "protocolVersion",
-        /// What the client can do.
+        /// The capabilities of the client.
         req capabilities: ClientCapabilities = "capabilities",
-        /// Who the client is.
+        /// The name and version of the client.
         req client_info: Implementation = "clientInfo",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -47,11 +47,11 @@ object! {
     pub struct InitializeResult {
         /// The revision that the session will speak.
         req protocol_version: String = "protocolVersion",
-        /// What the server can do.
+        /// The capabilities of the server.
         req capabilities: ServerCapabilities = "capabilities",
-        /// Who the server is.
+        /// The name and version of the server.
         req server_info: Implementation = "serverInfo",
-        /// How to use the server, for the model.
+        /// Instructions for the model.
         opt instructions: String = "instructions",
         /// Metadata.
         map meta: Meta = "_meta",

@@ -6,9 +6,9 @@ use crate::words::words;
 words! {
     /// The background that an icon is drawn for.
     pub open enum IconTheme {
-        /// For a light background.
+        /// A light background.
         Light = "light",
-        /// For a dark background.
+        /// A dark background.
         Dark = "dark",
     }
 }
@@ -18,7 +18,7 @@ object! {
     ///
     /// Specification: basic/index, `icons` (2026-07-28).
     pub struct Icon {
-        /// Where the picture is: an `https:` URL or a `data:` URI. Check it with
+        /// The source of the picture: an `https:` URL or a `data:` URI. Check it with
         /// [`Icon::safe_for`] before showing it.
         req src: String = "src",
         /// The picture's media type, if its source would not say so itself.
@@ -31,14 +31,14 @@ object! {
 }
 
 impl Icon {
-    /// Whether the icon may be loaded on behalf of the server at `server` (its URL or origin; `None`
+    /// Returns whether the icon may be loaded on behalf of the server at `server` (its URL or origin; `None`
     /// where it has none, as over stdio).
     ///
     /// True for a Base64 `data:` URI of an image, and for an `https:` URL of the server's own origin
     /// that every URL parser reads alike. The bytes are as untrusted as before: load them without
     /// credentials or redirects, and check what they are.
     #[must_use]
-    pub fn safe_for(&self, server: Option<&str>) -> bool {
+    pub fn is_safe_for(&self, server: Option<&str>) -> bool {
         if let Some(data) = strip_scheme(&self.src, "data:") {
             let Some((media_type, _)) = data.split_once(',') else {
                 return false;
@@ -58,7 +58,8 @@ fn strip_scheme<'a>(uri: &'a str, scheme: &str) -> Option<&'a str> {
     head.eq_ignore_ascii_case(scheme).then_some(rest)
 }
 
-/// Host (in lower case) and port of an `https:` URL; `None` for anything that parsers disagree about.
+/// Returns the host (in lower case) and port of an `https:` URL; `None` for anything that parsers
+/// disagree about.
 fn https_origin(url: &str) -> Option<(String, u16)> {
     let rest = strip_scheme(url, "https://")?;
     let authority = rest.split(['/', '?', '#']).next()?;

@@ -27,7 +27,7 @@ pub enum RequestId {
 pub struct BigId(Box<str>);
 
 impl BigId {
-    /// The digits, with a sign if there was one.
+    /// Returns the digits, with a sign if there was one.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -40,7 +40,7 @@ impl BigId {
 pub type ProgressToken = RequestId;
 
 impl RequestId {
-    /// From the text of one JSON value, without surrounding space; `None` if it is no id.
+    /// Reads the text of one JSON value, without surrounding space; `None` if it is no id.
     #[must_use]
     pub fn from_json(text: &str) -> Option<Self> {
         if text.starts_with('"') {

@@ -8,25 +8,22 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::method::{CreateMessage, Elicit, ListRoots, Request};
 use crate::object::object;
-use crate::tagged::Text;
+use crate::tagged::{Text, variants};
 use crate::{
-    CreateMessageParams, ElicitFormParams, ElicitParams, ElicitUrlParams, Json, Map, Meta,
-    RequestParams,
+    CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestParams,
+    ElicitRequestUrlParams, Json, Map, Meta, RequestParams,
 };
 
 /// Questions, each under a key that the server chose.
 pub type InputRequests = Map<InputRequest>;
 
-/// Answers under the keys of their questions: raw results, decoded by what was asked.
-pub type InputResponses = Map<Json>;
-
 object! {
     /// A result that asks for input: the client answers and sends its request again.
     ///
-    /// At least one of the two must be there; [`InputRequired::is_empty`] says when neither is.
+    /// At least one of the two must be there; [`InputRequiredResult::is_empty`] says when neither is.
     ///
     /// Specification: basic/patterns/mrtr (2026-07-28).
-    pub struct InputRequired {
+    pub struct InputRequiredResult {
         /// The questions.
         map input_requests: InputRequests = "inputRequests",
         /// Opaque state that the client gives back with its answers.
@@ -36,7 +33,7 @@ object! {
     }
 }
 
-impl InputRequired {
+impl InputRequiredResult {
     /// Adds a question under a key.
     #[must_use]
     pub fn ask(mut self, key: impl Into<Box<str>>, request: impl Into<InputRequest>) -> Self {
@@ -44,7 +41,7 @@ impl InputRequired {
         self
     }
 
-    /// Whether there is neither a question nor a state, which a client could do nothing with.
+    /// Returns whether there is neither a question nor a state, which no client can act upon.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.input_requests.is_empty() && self.request_state.is_none()
@@ -56,9 +53,9 @@ impl InputRequired {
 #[non_exhaustive]
 pub enum InputRequest {
     /// Asks the user.
-    Elicit(ElicitParams),
+    Elicit(ElicitRequestParams),
     /// Asks the model.
-    CreateMessage(Box<CreateMessageParams>),
+    CreateMessage(Box<CreateMessageRequestParams>),
     /// Asks for the roots; the parameters may be left out.
     ListRoots(Option<RequestParams>),
     /// A method that this vocabulary does not know, with its whole object.
@@ -70,14 +67,16 @@ pub enum InputRequest {
     },
 }
 
+variants! { InputRequest { Elicit, CreateMessage, ListRoots, } Unknown }
+
 impl InputRequest {
-    /// Asks for the roots.
+    /// Creates a question for the roots.
     #[must_use]
     pub fn list_roots() -> Self {
         Self::ListRoots(None)
     }
 
-    /// The name of the method.
+    /// Returns the name of the method.
     #[must_use]
     pub fn method(&self) -> &str {
         match self {
@@ -98,10 +97,14 @@ macro_rules! elicits {
         }
     )+ };
 }
-elicits!(ElicitParams, ElicitFormParams, ElicitUrlParams);
+elicits!(
+    ElicitRequestParams,
+    ElicitRequestFormParams,
+    ElicitRequestUrlParams
+);
 
-impl From<CreateMessageParams> for InputRequest {
-    fn from(params: CreateMessageParams) -> Self {
+impl From<CreateMessageRequestParams> for InputRequest {
+    fn from(params: CreateMessageRequestParams) -> Self {
         Self::CreateMessage(Box::new(params))
     }
 }

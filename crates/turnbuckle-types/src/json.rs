@@ -16,33 +16,33 @@ use serde_json::value::{RawValue, to_raw_value};
 pub struct Json(Box<RawValue>);
 
 impl Json {
-    /// The JSON of a value.
+    /// Encodes a value.
     ///
     /// # Errors
     /// If the value's `Serialize` fails or it has a map whose keys are not strings.
-    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+    pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         to_raw_value(value).map(Self)
     }
 
-    /// The value `{}`.
+    /// Creates the value `{}`.
     #[must_use]
     pub fn empty_object() -> Self {
         Self(constant("{}"))
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.get()
     }
 
-    /// The text, as serde_json's raw value.
+    /// Returns the text, as serde_json's raw value.
     #[must_use]
     pub fn as_raw(&self) -> &RawValue {
         &self.0
     }
 
-    /// The text, as serde_json's raw value, without a copy.
+    /// Returns the text, as serde_json's raw value, without a copy.
     #[must_use]
     pub(crate) fn into_raw(self) -> Box<RawValue> {
         self.0
@@ -56,24 +56,24 @@ impl Json {
         serde_json::from_str(self.0.get())
     }
 
-    /// Whether the value is an object.
+    /// Returns whether the value is an object.
     #[must_use]
     pub fn is_object(&self) -> bool {
         self.0.get().starts_with('{')
     }
 
-    /// Whether the value is `null`.
+    /// Returns whether the value is `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.0.get() == "null"
     }
 }
 
-/// Why a text was not decoded, as serde_json tells it; of one that is nested too deep, how deep it
+/// Returns the message of a decoding error, as serde_json writes it; of a text that is nested too deep, how deep it
 /// may be.
 #[doc(hidden)]
 #[must_use]
-pub fn undecoded(error: &impl fmt::Display) -> String {
+pub fn describe_decode_error(error: &impl fmt::Display) -> String {
     let told = error.to_string();
     told.replace(
         "recursion limit exceeded",
@@ -81,12 +81,12 @@ pub fn undecoded(error: &impl fmt::Display) -> String {
     )
 }
 
-/// Raw JSON from a literal of this crate.
+/// Returns raw JSON from a literal of this crate.
 pub(crate) fn constant(text: &'static str) -> Box<RawValue> {
     valid(text)
 }
 
-/// Raw JSON from text that is known to be a value: `null` only spares a panic path.
+/// Returns raw JSON from text that is known to be a value; `null` only avoids a panic path.
 fn valid(text: &str) -> Box<RawValue> {
     RawValue::from_string(text.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
@@ -151,14 +151,14 @@ impl<'de> Deserialize<'de> for Json {
 pub struct RawJson<'a>(&'a str);
 
 impl<'a> RawJson<'a> {
-    /// Text that was passed over already and found to be one value, with no white space around it.
+    /// Wraps text that is known to be one JSON value, without white space around it.
     #[doc(hidden)]
     #[must_use]
-    pub const fn passed_over(text: &'a str) -> Self {
+    pub const fn from_valid_text(text: &'a str) -> Self {
         Self(text)
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub const fn as_str(self) -> &'a str {
         self.0
@@ -172,25 +172,25 @@ impl<'a> RawJson<'a> {
         serde_json::from_str(self.0)
     }
 
-    /// Whether the value is an object.
+    /// Returns whether the value is an object.
     #[must_use]
     pub fn is_object(self) -> bool {
         self.0.starts_with('{')
     }
 
-    /// Whether the value is `null`.
+    /// Returns whether the value is `null`.
     #[must_use]
     pub fn is_null(self) -> bool {
         self.0 == "null"
     }
 
-    /// The value, with a text of its own.
+    /// Copies the value.
     #[must_use]
     pub fn to_json(self) -> Json {
         Json(valid(self.0))
     }
 
-    /// The text of a string, borrowed where it has no escapes; `None` when the value is another.
+    /// Returns the text of a string, borrowed where it has no escapes; `None` when the value is another.
     #[must_use]
     pub fn text(self) -> Option<Cow<'a, str>> {
         let inner = self.0.strip_prefix('"')?.strip_suffix('"')?;
@@ -242,27 +242,27 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawJson<'a> {
 pub struct RawObject(Json);
 
 impl RawObject {
-    /// The object `{}`.
+    /// Creates the object `{}`.
     #[must_use]
     pub fn empty() -> Self {
         Self(Json::empty_object())
     }
 
-    /// The JSON of a value that serialises as an object.
+    /// Encodes a value that serialises as an object.
     ///
     /// # Errors
     /// If the value cannot be serialised or is not an object.
-    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        Self::try_from(Json::of(value)?)
+    pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        Self::try_from(Json::encode(value)?)
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The text, as serde_json's raw value.
+    /// Returns the text, as serde_json's raw value.
     #[must_use]
     pub fn as_raw(&self) -> &RawValue {
         self.0.as_raw()

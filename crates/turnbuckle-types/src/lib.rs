@@ -25,6 +25,7 @@
 //!
 //! Decoding takes time and space in proportion to its input, whose size the transport bounds; nesting
 //! is bounded by serde_json's limit wherever a value is looked into.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod annotations;
 mod cache;
@@ -39,9 +40,11 @@ mod handshake;
 mod icon;
 mod id;
 mod input;
+mod input_responses;
 mod json;
 mod logging;
 mod map;
+mod meta_key;
 mod number;
 mod object;
 mod pagination;
@@ -64,60 +67,65 @@ pub mod method;
 
 pub use annotations::Annotations;
 pub use cache::CacheScope;
-pub use cancellation::CancelledParams;
+pub use cancellation::CancelledNotificationParams;
 pub use capability::{
     ClientCapabilities, ElicitationCapability, ListCapability, ResourcesCapability,
     RootsCapability, SamplingCapability, ServerCapabilities, Settings,
 };
 pub use completion::{
-    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext,
-    PromptReference, Reference, ResourceTemplateReference,
+    CompleteRequestParams, CompleteResult, Completion, CompletionArgument, CompletionContext,
+    CompletionReference, PromptReference, ResourceTemplateReference,
 };
 pub use content::{
-    AudioContent, ContentBlock, EmbeddedResource, ImageContent, MessageRole, ResourceLink,
-    TextContent,
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, Role, TextContent,
 };
 pub use discovery::DiscoverResult;
 pub use elicitation::{
-    BooleanSchema, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
-    ElicitationCompleteParams, ElicitationSchema, FieldValue, FormMode, InvalidContent,
-    LegacyEnumSchema, MultiSelectItems, MultiSelectSchema, NumberKind, NumberSchema,
-    PrimitiveSchema, Problem, SingleSelectSchema, StringFormat, StringSchema, TitledChoice,
+    BooleanSchema, ElicitAction, ElicitRequestFormParams, ElicitRequestParams,
+    ElicitRequestUrlParams, ElicitResult, ElicitationCompleteNotificationParams, ElicitationSchema,
+    FieldProblem, FieldValue, FormMode, InvalidContent, LegacyTitledEnumSchema,
+    MultiSelectEnumSchema, MultiSelectItems, NumberKind, NumberSchema, PrimitiveSchemaDefinition,
+    SingleSelectEnumSchema, StringFormat, StringSchema, TitledChoice,
 };
 pub use error::{
-    Error, ErrorKind, ErrorObject, MissingCapabilityData, ResourceNotFoundData,
-    UnsupportedVersionData, UrlElicitationData,
+    Error, ErrorKind, ErrorObject, MissingRequiredClientCapabilityData, ResourceNotFoundData,
+    UnsupportedProtocolVersionData, UrlElicitationRequiredData,
 };
-pub use handshake::{Implementation, InitializeParams, InitializeResult};
+pub use handshake::{Implementation, InitializeRequestParams, InitializeResult};
 pub use icon::{Icon, IconTheme};
 pub use id::{BigId, ProgressToken, RequestId};
-pub use input::{InputRequest, InputRequests, InputRequired, InputResponses};
-pub use json::{Json, RawJson, RawObject, undecoded};
-pub use logging::{LogLevel, LogParams, SetLevelParams};
+pub use input::{InputRequest, InputRequests, InputRequiredResult};
+pub use input_responses::InputResponses;
+pub use json::{Json, RawJson, RawObject, describe_decode_error};
+pub use logging::{LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams};
 pub use map::{Extra, Map};
-pub use meta::{Meta, MetaKeyError};
+pub use meta::Meta;
+pub use meta_key::MetaKeyError;
 pub use method::{Notification, Outcome, Request};
 pub use number::{NotFinite, Number};
-pub use pagination::{EmptyResult, NotificationParams, PaginatedParams, RequestParams};
-pub use principal::{Principal, ScopeNeeded};
-pub use progress::ProgressParams;
+pub use pagination::{EmptyResult, NotificationParams, PaginatedRequestParams, RequestParams};
+pub use principal::{Principal, RequiredScopes};
+pub use progress::ProgressNotificationParams;
 pub use prompt::{
-    GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage,
+    GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument,
+    PromptMessage,
 };
 pub use resource::{
-    BlobResourceContents, ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams,
-    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ResourceUpdatedParams,
-    SubscribeParams, TextResourceContents, UnsubscribeParams,
+    BlobResourceContents, ListResourceTemplatesResult, ListResourcesResult,
+    ReadResourceRequestParams, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+    ResourceUpdatedNotificationParams, SubscribeRequestParams, TextResourceContents,
+    UnsubscribeRequestParams,
 };
-pub use role::{Client, ReceivedBy, Role, Server};
+pub use role::{Client, Participant, ReceivedBy, Server};
 pub use roots::{ListRootsResult, Root, RootError};
 pub use sampling::{
-    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
-    OneOrMany, PairingFault, SamplingContent, SamplingMessage, ToolChoice, ToolChoiceMode,
-    ToolResultContent, ToolUseContent, ToolUsePairingError, check_tool_use_pairing,
+    CreateMessageRequestParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
+    OneOrMany, PairingFault, SamplingMessage, SamplingMessageContentBlock, ToolChoice,
+    ToolChoiceMode, ToolResultContent, ToolUseContent, ToolUsePairingError, check_tool_use_pairing,
 };
 pub use schema::{NotAnObject, Schema};
 pub use subscription::{
-    ListenParams, ListenResult, SubscriptionFilter, SubscriptionsAcknowledgedParams,
+    SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
+    SubscriptionsListenRequestParams, SubscriptionsListenResult,
 };
-pub use tool::{CallToolParams, CallToolResult, ListToolsResult, Tool, ToolAnnotations};
+pub use tool::{CallToolRequestParams, CallToolResult, ListToolsResult, Tool, ToolAnnotations};

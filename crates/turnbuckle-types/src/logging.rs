@@ -1,22 +1,22 @@
-//! Log messages from a server, and how many of them a client wants.
+//! Log messages of a server, and the level that a client wants.
 
 use crate::object::object;
 use crate::words::words;
 use crate::{Json, Meta};
 
 words! {
-    /// How serious a log message is: the severities of RFC 5424, the least serious first.
+    /// The severity of a log message, by RFC 5424, the least severe first.
     ///
     /// Specification: server/utilities/logging (2026-07-28).
     #[derive(PartialOrd, Ord)]
-    pub enum LogLevel {
-        /// For whoever looks for a fault.
+    pub enum LoggingLevel {
+        /// Details for debugging.
         Debug = "debug",
-        /// Something went as it should.
+        /// A normal event.
         Info = "info",
-        /// Something normal but worth noting.
+        /// A normal event that matters.
         Notice = "notice",
-        /// Something that may lead to a fault.
+        /// An event that may lead to an error.
         Warning = "warning",
         /// An operation failed.
         Error = "error",
@@ -33,9 +33,9 @@ object! {
     /// Parameters of `logging/setLevel`.
     ///
     /// Specification: server/utilities/logging (2025-11-25).
-    pub struct SetLevelParams {
+    pub struct SetLevelRequestParams {
         /// The least serious level that the client wants.
-        req level: LogLevel = "level",
+        req level: LoggingLevel = "level",
         /// Metadata.
         map meta: Meta = "_meta",
     }
@@ -43,10 +43,10 @@ object! {
 
 object! {
     /// Parameters of `notifications/message`.
-    pub struct LogParams {
-        /// How serious it is.
-        req level: LogLevel = "level",
-        /// What is said: a string or any other JSON value. Secrets do not belong here.
+    pub struct LoggingMessageNotificationParams {
+        /// The severity.
+        req level: LoggingLevel = "level",
+        /// The message: a string or any other JSON value. Secrets do not belong here.
         req data: Json = "data",
         /// The part of the server that says it.
         opt logger: String = "logger",

@@ -23,7 +23,7 @@ pub struct Map<V> {
 }
 
 impl<V> Map<V> {
-    /// An empty map; allocates nothing.
+    /// Creates an empty map, without an allocation.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -31,19 +31,19 @@ impl<V> Map<V> {
         }
     }
 
-    /// The number of pairs.
+    /// Returns the number of pairs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no pair.
+    /// Returns whether there is no pair.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The value under `key`; the last one if the key stands more than once.
+    /// Returns the value under `key`; the last one if the key stands more than once.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&V> {
         self.entries
@@ -53,7 +53,7 @@ impl<V> Map<V> {
             .map(|(_, value)| value)
     }
 
-    /// Whether `key` stands in the map.
+    /// Returns whether `key` stands in the map.
     #[must_use]
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()
@@ -82,19 +82,24 @@ impl<V> Map<V> {
         gone.into_iter().next_back().map(|(_, value)| value)
     }
 
-    /// The pairs, in order.
+    /// Returns the pairs, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &V)> + ExactSizeIterator {
         self.entries.iter().map(|(key, value)| (&**key, value))
     }
 
-    /// The keys, in order.
+    /// Returns the keys, in order.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator {
         self.entries.iter().map(|(key, _)| &**key)
     }
 
-    /// The values, in order.
+    /// Returns the values, in order.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + ExactSizeIterator {
         self.entries.iter().map(|(_, value)| value)
+    }
+
+    /// Returns the values, in order, to be changed in place.
+    pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> + ExactSizeIterator {
+        self.entries.iter_mut().map(|(_, value)| value)
     }
 
     /// Appends a pair without looking for an earlier one: what arrived is kept as it arrived.

@@ -1,11 +1,13 @@
-//! The `_meta` object, and the grammar of its keys.
-
-use std::fmt;
+//! The `_meta` object.
 
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
-use crate::{ClientCapabilities, Implementation, Json, LogLevel, Map, ProgressToken, RequestId};
+use crate::meta_key::check_key;
+pub use crate::meta_key::{MetaKeyError, check_extension_id};
+use crate::{
+    ClientCapabilities, Implementation, Json, LoggingLevel, Map, ProgressToken, RequestId,
+};
 
 /// `_meta` key: the token for progress notifications about this request.
 pub const PROGRESS_TOKEN: &str = "progressToken";
@@ -46,7 +48,7 @@ macro_rules! reserved_keys {
             #[doc = concat!("Sets what [`Meta::", stringify!($get), "`] reads.")]
             pub fn $set(&mut self, value: impl Into<$ty>) {
                 // These types always serialise: they hold strings, numbers and raw JSON.
-                if let Ok(json) = Json::of(&value.into()) {
+                if let Ok(json) = Json::encode(&value.into()) {
                     self.0.insert($key, json);
                 }
             }
@@ -55,25 +57,25 @@ macro_rules! reserved_keys {
 }
 
 impl Meta {
-    /// An empty map; allocates nothing.
+    /// Creates an empty map, without an allocation.
     #[must_use]
     pub const fn new() -> Self {
         Self(Map::new())
     }
 
-    /// Whether there is no key.
+    /// Returns whether there is no key.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The raw value under `key`.
+    /// Returns the raw value under `key`.
     #[must_use]
-    pub fn raw(&self, key: &str) -> Option<&Json> {
+    pub fn get_raw(&self, key: &str) -> Option<&Json> {
         self.0.get(key)
     }
 
-    /// The value under `key` as a type; `None` if the key is absent or its value is something else.
+    /// Returns the value under `key` as a type; `None` if the key is absent or its value is something else.
     #[must_use]
     pub fn get<'a, T: Deserialize<'a>>(&'a self, key: &str) -> Option<T> {
         self.0.get(key)?.decode().ok()
@@ -91,7 +93,7 @@ impl Meta {
     ) -> Result<&mut Self, MetaKeyError> {
         let key = key.into();
         check_key(&key)?;
-        let value = Json::of(value).map_err(|_| MetaKeyError::Value)?;
+        let value = Json::encode(value).map_err(|_| MetaKeyError::Value)?;
         self.0.insert(key, value);
         Ok(self)
     }
@@ -107,7 +109,7 @@ impl Meta {
         self.0.remove(key)
     }
 
-    /// The keys and their raw values, in order.
+    /// Returns the keys and their raw values, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &Json)> + ExactSizeIterator {
         self.0.iter()
     }
@@ -119,10 +121,10 @@ impl Meta {
         protocol_version: String = PROTOCOL_VERSION;
         /// The client's name and version, as it says.
         client_info: Implementation = CLIENT_INFO;
-        /// What the client can do, for this request.
+        /// The capabilities of the client, for this request.
         client_capabilities: ClientCapabilities = CLIENT_CAPABILITIES;
         /// The lowest level of log message wanted for this request.
-        log_level: LogLevel = LOG_LEVEL;
+        log_level: LoggingLevel = LOG_LEVEL;
         /// The server's name and version, as it says.
         server_info, set_server_info: Implementation = SERVER_INFO;
         /// The subscription that a notification or the end of a stream belongs to.
@@ -152,103 +154,4 @@ impl<'de> Deserialize<'de> for Meta {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Map::deserialize(deserializer).map(Self)
     }
-}
-
-/// Why a key was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum MetaKeyError {
-    /// The part before the slash is not a series of labels joined by dots.
-    Prefix,
-    /// The part after the slash has a character that may not stand there.
-    Name,
-    /// An extension id has no prefix.
-    NoPrefix,
-    /// The key belongs to the protocol.
-    Reserved,
-    /// The key is fine but its value cannot be serialised.
-    Value,
-}
-
-impl fmt::Display for MetaKeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Prefix => {
-                "each label of the prefix must start with a letter, end with a letter or digit \
-                 and hold only letters, digits and hyphens"
-            }
-            Self::Name => {
-                "the name must start and end with a letter or digit and hold only letters, \
-                 digits, hyphens, underscores and dots"
-            }
-            Self::NoPrefix => "an extension id needs a prefix, such as `com.example/`",
-            Self::Reserved => "the key is reserved for the protocol",
-            Self::Value => "the value cannot be written as JSON",
-        })
-    }
-}
-
-impl std::error::Error for MetaKeyError {}
-
-/// Checks a `_meta` key that an author sets: grammar first, then whether it is reserved.
-///
-/// # Errors
-/// Which rule the key breaks.
-pub(crate) fn check_key(key: &str) -> Result<(), MetaKeyError> {
-    let (prefix, name) = match key.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, key),
-    };
-    if prefix.is_some_and(|prefix| !prefix.split('.').all(is_label)) {
-        return Err(MetaKeyError::Prefix);
-    }
-    if !is_name(name) {
-        return Err(MetaKeyError::Name);
-    }
-    let reserved = prefix.map_or(key == PROGRESS_TOKEN, is_reserved);
-    if reserved {
-        Err(MetaKeyError::Reserved)
-    } else {
-        Ok(())
-    }
-}
-
-/// Checks an extension id: a `_meta` key with a prefix.
-///
-/// [`MetaKeyError::Reserved`] means a well-formed id under the protocol's own prefix, which only the
-/// official extensions may use.
-///
-/// Specification: basic/versioning, Extension Negotiation (2026-07-28).
-///
-/// # Errors
-/// Which rule the id breaks.
-pub fn check_extension_id(id: &str) -> Result<(), MetaKeyError> {
-    if id.contains('/') {
-        check_key(id)
-    } else {
-        Err(MetaKeyError::NoPrefix)
-    }
-}
-
-fn is_label(label: &str) -> bool {
-    label.starts_with(|c: char| c.is_ascii_alphabetic())
-        && label.ends_with(|c: char| c.is_ascii_alphanumeric())
-        && label
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-}
-
-fn is_name(name: &str) -> bool {
-    name.is_empty()
-        || name.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && name.ends_with(|c: char| c.is_ascii_alphanumeric())
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-}
-
-fn is_reserved(prefix: &str) -> bool {
-    prefix.split('.').nth(1).is_some_and(|label| {
-        label.eq_ignore_ascii_case("modelcontextprotocol") || label.eq_ignore_ascii_case("mcp")
-    })
 }

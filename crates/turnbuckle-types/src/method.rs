@@ -5,23 +5,25 @@ use serde::de::DeserializeOwned;
 
 use crate::role::{Client, ReceivedBy, Server};
 use crate::{
-    CallToolParams, CallToolResult, CancelledParams, CompleteParams, CompleteResult,
-    CreateMessageParams, CreateMessageResult, DiscoverResult, ElicitParams, ElicitResult,
-    ElicitationCompleteParams, EmptyResult, GetPromptParams, GetPromptResult, InitializeParams,
-    InitializeResult, InputRequired, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListRootsResult, ListToolsResult, ListenParams, ListenResult, LogParams,
-    NotificationParams, PaginatedParams, ProgressParams, ReadResourceParams, ReadResourceResult,
-    RequestParams, ResourceUpdatedParams, SetLevelParams, SubscribeParams,
-    SubscriptionsAcknowledgedParams, UnsubscribeParams,
+    CallToolRequestParams, CallToolResult, CancelledNotificationParams, CompleteRequestParams,
+    CompleteResult, CreateMessageRequestParams, CreateMessageResult, DiscoverResult,
+    ElicitRequestParams, ElicitResult, ElicitationCompleteNotificationParams, EmptyResult,
+    GetPromptRequestParams, GetPromptResult, InitializeRequestParams, InitializeResult,
+    InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListRootsResult, ListToolsResult, LoggingMessageNotificationParams, NotificationParams,
+    PaginatedRequestParams, ProgressNotificationParams, ReadResourceRequestParams,
+    ReadResourceResult, RequestParams, ResourceUpdatedNotificationParams, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionsAcknowledgedNotificationParams,
+    SubscriptionsListenRequestParams, SubscriptionsListenResult, UnsubscribeRequestParams,
 };
 
 /// A method that is answered.
 pub trait Request: 'static {
     /// The name on the wire.
     const METHOD: &'static str;
-    /// What is sent.
+    /// The parameters.
     type Params: Serialize + DeserializeOwned + Send + 'static;
-    /// What is answered, once it is complete.
+    /// The result, once it is complete.
     type Result: Serialize + DeserializeOwned + Send + 'static;
 }
 
@@ -29,17 +31,17 @@ pub trait Request: 'static {
 pub trait Notification: 'static {
     /// The name on the wire.
     const METHOD: &'static str;
-    /// What is sent.
+    /// The parameters.
     type Params: Serialize + DeserializeOwned + Send + 'static;
 }
 
-/// How a request came out when it did not fail.
+/// The outcome of a request that did not fail.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome<T> {
-    /// Answered.
+    /// The result.
     Complete(T),
-    /// To be sent again with answers to these questions.
-    NeedsInput(InputRequired),
+    /// Questions that have to be answered before the request is sent again.
+    InputRequired(InputRequiredResult),
 }
 
 impl<T> Outcome<T> {
@@ -47,14 +49,14 @@ impl<T> Outcome<T> {
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
         match self {
             Self::Complete(result) => Outcome::Complete(change(result)),
-            Self::NeedsInput(input) => Outcome::NeedsInput(input),
+            Self::InputRequired(input) => Outcome::InputRequired(input),
         }
     }
 }
 
-impl<T> From<InputRequired> for Outcome<T> {
-    fn from(input: InputRequired) -> Self {
-        Self::NeedsInput(input)
+impl<T> From<InputRequiredResult> for Outcome<T> {
+    fn from(input: InputRequiredResult) -> Self {
+        Self::InputRequired(input)
     }
 }
 
@@ -77,41 +79,41 @@ macro_rules! requests {
 
 requests! {
     /// opens a legacy session.
-    Initialize = "initialize": InitializeParams => InitializeResult, to Server;
+    Initialize = "initialize": InitializeRequestParams => InitializeResult, to Server;
     /// asks whether the other side is there.
     Ping = "ping": RequestParams => EmptyResult, to Client Server;
     /// asks what the server is and can do.
     Discover = "server/discover": RequestParams => DiscoverResult, to Server;
     /// lists tools.
-    ListTools = "tools/list": PaginatedParams => ListToolsResult, to Server;
+    ListTools = "tools/list": PaginatedRequestParams => ListToolsResult, to Server;
     /// calls a tool.
-    CallTool = "tools/call": CallToolParams => CallToolResult, to Server;
+    CallTool = "tools/call": CallToolRequestParams => CallToolResult, to Server;
     /// lists resources.
-    ListResources = "resources/list": PaginatedParams => ListResourcesResult, to Server;
+    ListResources = "resources/list": PaginatedRequestParams => ListResourcesResult, to Server;
     /// lists resource templates.
     ListResourceTemplates = "resources/templates/list":
-        PaginatedParams => ListResourceTemplatesResult, to Server;
+        PaginatedRequestParams => ListResourceTemplatesResult, to Server;
     /// reads a resource.
-    ReadResource = "resources/read": ReadResourceParams => ReadResourceResult, to Server;
+    ReadResource = "resources/read": ReadResourceRequestParams => ReadResourceResult, to Server;
     /// asks for notifications about one resource.
-    Subscribe = "resources/subscribe": SubscribeParams => EmptyResult, to Server;
+    Subscribe = "resources/subscribe": SubscribeRequestParams => EmptyResult, to Server;
     /// takes that back.
-    Unsubscribe = "resources/unsubscribe": UnsubscribeParams => EmptyResult, to Server;
+    Unsubscribe = "resources/unsubscribe": UnsubscribeRequestParams => EmptyResult, to Server;
     /// opens a stream of notifications.
-    Listen = "subscriptions/listen": ListenParams => ListenResult, to Server;
+    SubscriptionsListen = "subscriptions/listen": SubscriptionsListenRequestParams => SubscriptionsListenResult, to Server;
     /// lists prompts.
-    ListPrompts = "prompts/list": PaginatedParams => ListPromptsResult, to Server;
+    ListPrompts = "prompts/list": PaginatedRequestParams => ListPromptsResult, to Server;
     /// gets a prompt's messages.
-    GetPrompt = "prompts/get": GetPromptParams => GetPromptResult, to Server;
+    GetPrompt = "prompts/get": GetPromptRequestParams => GetPromptResult, to Server;
     /// asks for suggestions for an argument.
-    Complete = "completion/complete": CompleteParams => CompleteResult, to Server;
+    Complete = "completion/complete": CompleteRequestParams => CompleteResult, to Server;
     /// says which log messages are wanted.
-    SetLevel = "logging/setLevel": SetLevelParams => EmptyResult, to Server;
+    SetLevel = "logging/setLevel": SetLevelRequestParams => EmptyResult, to Server;
     /// asks the client's model.
     CreateMessage = "sampling/createMessage":
-        CreateMessageParams => CreateMessageResult, to Client;
+        CreateMessageRequestParams => CreateMessageResult, to Client;
     /// asks the user.
-    Elicit = "elicitation/create": ElicitParams => ElicitResult, to Client;
+    Elicit = "elicitation/create": ElicitRequestParams => ElicitResult, to Client;
     /// asks for the directories that are open to the server.
     ListRoots = "roots/list": RequestParams => ListRootsResult, to Client;
 }
@@ -134,11 +136,11 @@ notifications! {
     /// the handshake is done.
     Initialized = "notifications/initialized": NotificationParams;
     /// a request is taken back.
-    Cancelled = "notifications/cancelled": CancelledParams;
+    Cancelled = "notifications/cancelled": CancelledNotificationParams;
     /// a request has come further.
-    Progress = "notifications/progress": ProgressParams;
+    Progress = "notifications/progress": ProgressNotificationParams;
     /// a log message.
-    Log = "notifications/message": LogParams;
+    LoggingMessage = "notifications/message": LoggingMessageNotificationParams;
     /// the list of tools changed.
     ToolListChanged = "notifications/tools/list_changed": NotificationParams;
     /// the list of prompts changed.
@@ -146,13 +148,13 @@ notifications! {
     /// the list of resources changed.
     ResourceListChanged = "notifications/resources/list_changed": NotificationParams;
     /// a resource changed.
-    ResourceUpdated = "notifications/resources/updated": ResourceUpdatedParams;
+    ResourceUpdated = "notifications/resources/updated": ResourceUpdatedNotificationParams;
     /// the list of roots changed.
     RootsListChanged = "notifications/roots/list_changed": NotificationParams;
     /// a stream of notifications is open.
     SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged":
-        SubscriptionsAcknowledgedParams;
+        SubscriptionsAcknowledgedNotificationParams;
     /// what a URL was for is done.
     ElicitationComplete = "notifications/elicitation/complete":
-        ElicitationCompleteParams;
+        ElicitationCompleteNotificationParams;
 }

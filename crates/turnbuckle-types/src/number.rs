@@ -23,7 +23,7 @@ enum Repr {
 }
 
 impl Number {
-    /// From a float; an integral value within ±2⁵³ is written without a fraction. `None` for
+    /// Creates a number from a float; an integral value within ±2⁵³ is written without a fraction. `None` for
     /// infinities and NaN, which JSON cannot express.
     #[must_use]
     pub fn from_f64(value: f64) -> Option<Self> {
@@ -39,7 +39,7 @@ impl Number {
         Some(Self(Repr::Text(format!("{value:?}").into())))
     }
 
-    /// The nearest float; infinite if the number is beyond its range.
+    /// Returns the nearest float; infinite if the number is beyond its range.
     #[must_use]
     pub fn as_f64(&self) -> f64 {
         match &self.0 {
@@ -50,7 +50,7 @@ impl Number {
         }
     }
 
-    /// The value as an `i64`, if it is an integer (`3.0` and `3e2` are) in range.
+    /// Returns the value as an `i64`, if it is an integer (`3.0` and `3e2` are) in range.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {
@@ -59,13 +59,13 @@ impl Number {
         }
     }
 
-    /// The value as a `u64`, if it is a non-negative integer within `i64`'s range.
+    /// Returns the value as a `u64`, if it is a non-negative integer within `i64`'s range.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         self.as_i64().and_then(|value| u64::try_from(value).ok())
     }
 
-    /// Whether the value has no fractional part, however it is written.
+    /// Returns whether the value has no fractional part, however it is written.
     #[must_use]
     pub fn is_integer(&self) -> bool {
         match &self.0 {
@@ -86,7 +86,7 @@ impl Number {
         }
     }
 
-    /// From the text of one JSON value; `None` if it is not a number.
+    /// Reads the text of one JSON value; `None` if it is not a number.
     fn from_json(text: &str) -> Option<Self> {
         if !text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
             return None;
@@ -107,7 +107,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Of a JSON number; an exponent beyond any use saturates.
+    /// Reads a JSON number; an exponent beyond any use saturates.
     fn parse(text: &str) -> Self {
         const FAR: i64 = i64::MAX / 4;
         let (negative, text) = match text.strip_prefix('-') {
@@ -166,7 +166,7 @@ impl Decimal {
         Some(value)
     }
 
-    /// The number of digits before the decimal point (negative for leading zeros after it).
+    /// Returns the number of digits before the decimal point (negative for leading zeros after it).
     fn magnitude(&self) -> i64 {
         self.exponent
             .saturating_add(i64::try_from(self.digits.len()).unwrap_or(i64::MAX))

@@ -54,6 +54,13 @@ macro_rules! object {
         $crate::object::object!(@new $Name ($seen $ctor) [] [] $( ($kind $field: $ty) )*);
 
         impl $Name {
+            /// The names of the fields in the order of their declaration, `extra` last.
+            ///
+            /// Code that must decide about every field compares its own list with this one at
+            /// compile time: a field that is added here then does not compile there.
+            pub const FIELDS: &'static [&'static str] =
+                &[$( stringify!($field), )* "extra"];
+
             $( $crate::object::object!(@setter $kind $field: $ty, $key); )*
         }
 
@@ -222,7 +229,7 @@ macro_rules! object {
     };
     (@new $Name:ident ($seen:vis $ctor:ident) [] [$($rest:ident)*]) => {
         impl $Name {
-            /// With every field left out.
+            /// Creates the object without any field.
             #[must_use]
             $seen fn $ctor() -> Self {
                 Self { $( $rest: Default::default(), )* extra: $crate::Extra::new() }
@@ -236,7 +243,7 @@ macro_rules! object {
     };
     (@new $Name:ident ($seen:vis $ctor:ident) [$($arg:ident: $arg_ty:ty,)+] [$($rest:ident)*]) => {
         impl $Name {
-            /// From the required fields; the optional ones are left out until set.
+            /// Creates the object from the required fields; the optional ones are absent until set.
             #[must_use]
             $seen fn $ctor($($arg: impl Into<$arg_ty>),+) -> Self {
                 Self {

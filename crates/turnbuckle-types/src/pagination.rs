@@ -7,8 +7,8 @@ object! {
     /// Parameters of the list methods.
     ///
     /// Specification: server/utilities/pagination (2026-07-28).
-    pub struct PaginatedParams {
-        /// Where the page starts, as the page before it said; absent for the first. The empty
+    pub struct PaginatedRequestParams {
+        /// The start of the page, as the page before it said; absent for the first. The empty
         /// string is a cursor too.
         opt cursor: String = "cursor",
         /// Metadata.

@@ -1,4 +1,4 @@
-//! Who is asking, as far as the transport knows, and what they may do.
+//! The authenticated caller of a request, and the scopes that a request needs.
 
 use std::fmt;
 
@@ -10,20 +10,20 @@ use crate::RawObject;
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Principal {
-    /// Who vouches for the caller: the token's issuer.
+    /// The issuer of the token, which vouches for the caller.
     pub issuer: String,
     /// The caller, unique for the issuer.
     pub subject: String,
     /// The client that acts for the caller, if that is known.
     pub client: Option<String>,
-    /// What the caller may do.
+    /// The scopes of the caller.
     pub scopes: Vec<String>,
-    /// Everything that the issuer said, as it said it.
+    /// The claims of the issuer, as they arrived.
     pub claims: Option<RawObject>,
 }
 
 impl Principal {
-    /// A caller without a client, scopes or claims.
+    /// Creates a caller without a client, scopes or claims.
     #[must_use]
     pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Principal {
         self
     }
 
-    /// Whether the caller has a scope.
+    /// Returns whether the caller has a scope.
     #[must_use]
     pub(crate) fn has_scope(&self, scope: &str) -> bool {
         self.scopes.iter().any(|held| held == scope)
@@ -78,13 +78,13 @@ impl fmt::Debug for Principal {
 /// Scopes that a request needs and its caller lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ScopeNeeded {
+pub struct RequiredScopes {
     /// Every scope that the request needs, those that the caller has included.
     pub scopes: Vec<String>,
 }
 
-impl ScopeNeeded {
-    /// A request needs all of these.
+impl RequiredScopes {
+    /// Creates the need for all of these scopes.
     #[must_use]
     pub fn new<S: Into<String>>(scopes: impl IntoIterator<Item = S>) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl ScopeNeeded {
         }
     }
 
-    /// Whether a caller has all of them; nobody in particular has none.
+    /// Returns whether a caller has all of them. Without a principal, there are no scopes.
     #[must_use]
     pub fn is_met_by(&self, principal: Option<&Principal>) -> bool {
         self.scopes
@@ -101,7 +101,7 @@ impl ScopeNeeded {
     }
 }
 
-impl fmt::Display for ScopeNeeded {
+impl fmt::Display for RequiredScopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "needs the scopes: {}", self.scopes.join(" "))
     }

@@ -7,14 +7,14 @@ object! {
     /// Parameters of `notifications/progress`.
     ///
     /// Specification: basic/patterns/progress (2026-07-28).
-    pub struct ProgressParams {
+    pub struct ProgressNotificationParams {
         /// The token that the request carried.
         req progress_token: ProgressToken = "progressToken",
-        /// How far the work is; greater with each notification.
+        /// The progress so far; greater with each notification.
         req progress: Number = "progress",
-        /// How far the work goes, if that is known.
+        /// The progress at the end, if that is known.
         opt total: Number = "total",
-        /// What is being done, for people.
+        /// The current step, for people.
         opt message: String = "message",
         /// Metadata.
         map meta: Meta = "_meta",

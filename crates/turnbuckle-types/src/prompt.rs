@@ -1,7 +1,7 @@
 //! Prompts: messages that a server has ready for a person to choose.
 
 use crate::object::object;
-use crate::{CacheScope, ContentBlock, Icon, InputResponses, Map, MessageRole, Meta};
+use crate::{CacheScope, ContentBlock, Icon, InputResponses, Map, Meta, Role};
 
 object! {
     /// A prompt in a server's list.
@@ -10,13 +10,13 @@ object! {
     pub struct Prompt {
         /// The name by which it is asked for.
         req name: String = "name",
-        /// Its name for people.
+        /// The name for people.
         opt title: String = "title",
-        /// What it is for.
+        /// The description.
         opt description: String = "description",
-        /// What it can be given.
+        /// The arguments.
         opt arguments: Vec<PromptArgument> = "arguments",
-        /// Pictures for it.
+        /// The icons.
         opt icons: Vec<Icon> = "icons",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -24,15 +24,15 @@ object! {
 }
 
 object! {
-    /// Something that a prompt can be given.
+    /// An argument of a prompt.
     pub struct PromptArgument {
         /// The argument's name.
         req name: String = "name",
-        /// Its name for people.
+        /// The name for people.
         opt title: String = "title",
-        /// What it means.
+        /// The description.
         opt description: String = "description",
-        /// Whether it must be given. Default: false.
+        /// `true` if the argument is required. Default: false.
         opt required: bool = "required",
     }
 }
@@ -40,30 +40,30 @@ object! {
 object! {
     /// One message of a prompt.
     pub struct PromptMessage {
-        /// Who says it.
-        req role: MessageRole = "role",
-        /// What is said.
+        /// The sender.
+        req role: Role = "role",
+        /// The content.
         req content: ContentBlock = "content",
     }
 }
 
 impl PromptMessage {
-    /// Something that the user says.
+    /// Creates a message of the user.
     #[must_use]
     pub fn user(content: impl Into<ContentBlock>) -> Self {
-        Self::new(MessageRole::User, content)
+        Self::new(Role::User, content)
     }
 
-    /// Something that the model says.
+    /// Creates a message of the model.
     #[must_use]
     pub fn assistant(content: impl Into<ContentBlock>) -> Self {
-        Self::new(MessageRole::Assistant, content)
+        Self::new(Role::Assistant, content)
     }
 }
 
 object! {
     /// Parameters of `prompts/get`.
-    pub struct GetPromptParams {
+    pub struct GetPromptRequestParams {
         /// The prompt's name.
         req name: String = "name",
         /// The arguments by name.
@@ -82,7 +82,7 @@ object! {
     pub struct GetPromptResult {
         /// The messages.
         req messages: Vec<PromptMessage> = "messages",
-        /// What the prompt is for.
+        /// The description of the prompt.
         opt description: String = "description",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -94,11 +94,11 @@ object! {
     pub struct ListPromptsResult {
         /// The prompts.
         req prompts: Vec<Prompt> = "prompts",
-        /// Where the next page starts; absent on the last one.
+        /// The start of the next page; absent on the last one.
         opt next_cursor: String = "nextCursor",
-        /// How long the page may be used, in milliseconds.
+        /// The time for which the page may be cached, in milliseconds.
         ttl ttl_ms: u64 = "ttlMs",
-        /// Who may be shown a cached copy.
+        /// The receivers that may be given a cached copy.
         opt cache_scope: CacheScope = "cacheScope",
         /// Metadata.
         map meta: Meta = "_meta",

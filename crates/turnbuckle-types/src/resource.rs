@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Vi
 use serde::ser::{Serialize, Serializer};
 
 use crate::object::object;
-use crate::tagged::Text;
+use crate::tagged::{Text, variants};
 use crate::{Annotations, CacheScope, Icon, InputResponses, Json, Meta, Number};
 
 object! {
@@ -16,19 +16,19 @@ object! {
     pub struct Resource {
         /// Its URI.
         req uri: String = "uri",
-        /// Its name for programs.
+        /// The name for programs.
         req name: String = "name",
-        /// Its name for people.
+        /// The name for people.
         opt title: String = "title",
-        /// What it holds.
+        /// The description, for the model.
         opt description: String = "description",
         /// Its media type.
         opt mime_type: String = "mimeType",
         /// Its size in bytes, before any encoding.
         opt size: Number = "size",
-        /// Pictures for it.
+        /// The icons.
         opt icons: Vec<Icon> = "icons",
-        /// Hints to the reader.
+        /// Annotations for the reader.
         opt annotations: Annotations = "annotations",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -42,15 +42,15 @@ object! {
         req uri_template: String = "uriTemplate",
         /// The family's name for programs.
         req name: String = "name",
-        /// Its name for people.
+        /// The name for people.
         opt title: String = "title",
-        /// What the resources hold.
+        /// The description, for the model.
         opt description: String = "description",
         /// Their media type, if all have the same.
         opt mime_type: String = "mimeType",
-        /// Pictures for the family.
+        /// The icons of the family.
         opt icons: Vec<Icon> = "icons",
-        /// Hints to the reader.
+        /// Annotations for the reader.
         opt annotations: Annotations = "annotations",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -89,28 +89,30 @@ object! {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ResourceContents {
-    /// As text.
+    /// Contents as text.
     Text(TextResourceContents),
-    /// As bytes.
+    /// Contents as bytes.
     Blob(BlobResourceContents),
     /// An object with neither, as it arrived.
     Unknown(Json),
 }
 
+variants! { ResourceContents { Text, Blob, } Unknown }
+
 impl ResourceContents {
-    /// Contents as text.
+    /// Creates contents as text.
     #[must_use]
     pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
         Self::Text(TextResourceContents::new(uri, text))
     }
 
-    /// Contents as bytes, in Base64.
+    /// Creates contents as bytes, in Base64.
     #[must_use]
     pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
         Self::Blob(BlobResourceContents::new(uri, blob))
     }
 
-    /// The contents' URI, unless their shape is unknown.
+    /// Returns the contents' URI, unless their shape is unknown.
     #[must_use]
     pub fn uri(&self) -> Option<&str> {
         match self {
@@ -154,7 +156,7 @@ impl<'de> Deserialize<'de> for ResourceContents {
     }
 }
 
-/// Which of the two members an object has; `null` is none.
+/// The form of resource contents, by the member that is present. A `null` is absent.
 enum Form {
     Text,
     Blob,
@@ -192,7 +194,7 @@ impl<'de> Deserialize<'de> for Form {
 
 object! {
     /// Parameters of `resources/read`.
-    pub struct ReadResourceParams {
+    pub struct ReadResourceRequestParams {
         /// The resource's URI.
         req uri: String = "uri",
         /// Answers to the questions of an earlier round.
@@ -209,9 +211,9 @@ object! {
     pub struct ReadResourceResult {
         /// The contents.
         req contents: Vec<ResourceContents> = "contents",
-        /// How long they may be used, in milliseconds.
+        /// The time for which they may be cached, in milliseconds.
         ttl ttl_ms: u64 = "ttlMs",
-        /// Who may be shown a cached copy.
+        /// The receivers that may be given a cached copy.
         opt cache_scope: CacheScope = "cacheScope",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -223,11 +225,11 @@ object! {
     pub struct ListResourcesResult {
         /// The resources.
         req resources: Vec<Resource> = "resources",
-        /// Where the next page starts; absent on the last one.
+        /// The start of the next page; absent on the last one.
         opt next_cursor: String = "nextCursor",
-        /// How long the page may be used, in milliseconds.
+        /// The time for which the page may be cached, in milliseconds.
         ttl ttl_ms: u64 = "ttlMs",
-        /// Who may be shown a cached copy.
+        /// The receivers that may be given a cached copy.
         opt cache_scope: CacheScope = "cacheScope",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -239,11 +241,11 @@ object! {
     pub struct ListResourceTemplatesResult {
         /// The templates.
         req resource_templates: Vec<ResourceTemplate> = "resourceTemplates",
-        /// Where the next page starts; absent on the last one.
+        /// The start of the next page; absent on the last one.
         opt next_cursor: String = "nextCursor",
-        /// How long the page may be used, in milliseconds.
+        /// The time for which the page may be cached, in milliseconds.
         ttl ttl_ms: u64 = "ttlMs",
-        /// Who may be shown a cached copy.
+        /// The receivers that may be given a cached copy.
         opt cache_scope: CacheScope = "cacheScope",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -254,7 +256,7 @@ object! {
     /// Parameters of `resources/subscribe`.
     ///
     /// Specification: server/resources, Subscriptions (2025-11-25).
-    pub struct SubscribeParams {
+    pub struct SubscribeRequestParams {
         /// The resource's URI.
         req uri: String = "uri",
         /// Metadata.
@@ -266,7 +268,7 @@ object! {
     /// Parameters of `resources/unsubscribe`.
     ///
     /// Specification: server/resources, Subscriptions (2025-11-25).
-    pub struct UnsubscribeParams {
+    pub struct UnsubscribeRequestParams {
         /// The resource's URI.
         req uri: String = "uri",
         /// Metadata.
@@ -276,7 +278,7 @@ object! {
 
 object! {
     /// Parameters of `notifications/resources/updated`.
-    pub struct ResourceUpdatedParams {
+    pub struct ResourceUpdatedNotificationParams {
         /// The URI of the resource, which may be a part of the one that was subscribed to.
         req uri: String = "uri",
         /// Metadata.

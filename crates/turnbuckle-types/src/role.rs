@@ -3,9 +3,9 @@
 use crate::method::Request;
 
 /// A side. Its peer's peer is itself, so that code for one side serves both.
-pub trait Role: Send + Sync + 'static {
+pub trait Participant: Send + Sync + 'static {
     /// The other side.
-    type Peer: Role<Peer = Self>;
+    type Peer: Participant<Peer = Self>;
 }
 
 /// The side that connects, and acts for a user and their model.
@@ -16,13 +16,13 @@ pub enum Client {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Server {}
 
-impl Role for Client {
+impl Participant for Client {
     type Peer = Server;
 }
 
-impl Role for Server {
+impl Participant for Server {
     type Peer = Client;
 }
 
 /// A request that the side `R` can be sent, in one revision at least.
-pub trait ReceivedBy<R: Role>: Request {}
+pub trait ReceivedBy<R: Participant>: Request {}

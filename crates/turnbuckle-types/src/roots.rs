@@ -12,7 +12,7 @@ object! {
     pub struct Root as pub unchecked {
         /// Its `file://` URI.
         req uri: String = "uri",
-        /// Its name for people.
+        /// The name for people.
         opt name: String = "name",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -20,7 +20,7 @@ object! {
 }
 
 impl Root {
-    /// A root with an absolute `file://` URI.
+    /// Creates a root with an absolute `file://` URI.
     ///
     /// # Errors
     /// If the URI is of another kind, not absolute, or climbs with `..`.
@@ -37,22 +37,22 @@ impl Root {
     pub fn check(&self) -> Result<(), RootError> {
         let rest = match self.uri.split_at_checked("file://".len()) {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file://") => rest,
-            _ => return Err(RootError::NotAFile),
+            _ => return Err(RootError::NotAFileUri),
         };
         // What stands before the first slash is a host, as in `file://server/share`.
         let path = rest
             .find('/')
             .map(|start| &rest[start..])
             .ok_or(RootError::NotAbsolute)?;
-        if path.split(['/', '\\']).any(climbs) {
-            return Err(RootError::Climbs);
+        if path.split(['/', '\\']).any(has_parent_segment) {
+            return Err(RootError::ParentSegment);
         }
         Ok(())
     }
 }
 
-/// Whether a path segment is `..`, plainly or in percent-encoding, which may also hide a separator.
-fn climbs(segment: &str) -> bool {
+/// Returns whether a path segment is `..`, plainly or in percent-encoding, which may also hide a separator.
+fn has_parent_segment(segment: &str) -> bool {
     let plain = segment.replace("%2e", ".").replace("%2E", ".");
     let plain = ["%2f", "%2F", "%5c", "%5C"]
         .iter()
@@ -60,24 +60,24 @@ fn climbs(segment: &str) -> bool {
     plain.split('/').any(|part| part == "..")
 }
 
-/// Why a URI is no root.
+/// An error in the URI of a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RootError {
-    /// It does not start with `file://`.
-    NotAFile,
-    /// It has no absolute path.
+    /// The URI does not start with `file://`.
+    NotAFileUri,
+    /// The URI has no absolute path.
     NotAbsolute,
-    /// It has a `..` in its path.
-    Climbs,
+    /// The path has a `..`.
+    ParentSegment,
 }
 
 impl fmt::Display for RootError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotAFile => "a root must be a file:// URI",
+            Self::NotAFileUri => "a root must be a file:// URI",
             Self::NotAbsolute => "a root must have an absolute path",
-            Self::Climbs => "a root must not hold `..`",
+            Self::ParentSegment => "a root must not hold `..`",
         })
     }
 }

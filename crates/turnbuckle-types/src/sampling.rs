@@ -9,32 +9,32 @@ use crate::object::object;
 use crate::tagged::tagged;
 use crate::words::words;
 use crate::{
-    AudioContent, ContentBlock, ImageContent, Json, MessageRole, Meta, Number, RawObject,
-    TextContent, Tool,
+    AudioContent, ContentBlock, ImageContent, Json, Meta, Number, RawObject, Role, TextContent,
+    Tool,
 };
 
 tagged! {
     /// One piece of content of a sampling message.
     ///
     /// Specification: client/sampling (2026-07-28).
-    pub enum SamplingContent by "type" {
+    pub enum SamplingMessageContentBlock by "type" {
         /// Text.
         Text(TextContent) = "text",
         /// A picture.
         Image(ImageContent) = "image",
         /// Sound.
         Audio(AudioContent) = "audio",
-        /// The model wants to use a tool.
+        /// A tool call of the model.
         ToolUse(ToolUseContent) = "tool_use",
-        /// What a tool answered.
+        /// The result of a tool.
         ToolResult(ToolResultContent) = "tool_result",
     }
 }
 
 object! {
-    /// The model wants to use a tool.
+    /// A tool call of the model.
     pub struct ToolUseContent tagged "type" = "tool_use" {
-        /// The id by which the answer names this use.
+        /// The id of the call, which its result repeats.
         req id: String = "id",
         /// The tool's name.
         req name: String = "name",
@@ -46,13 +46,13 @@ object! {
 }
 
 object! {
-    /// What a tool answered.
+    /// The result of a tool.
     pub struct ToolResultContent tagged "type" = "tool_result" {
-        /// The id of the use that this answers.
+        /// The id of the call that this answers.
         req tool_use_id: String = "toolUseId",
-        /// What the tool says, for the model.
+        /// The content, for the model.
         few content: Vec<ContentBlock> = "content",
-        /// What the tool says, for programs: any JSON value.
+        /// The structured content, for programs: any JSON value.
         raw structured_content: Json = "structuredContent",
         /// The tool failed.
         opt is_error: bool = "isError",
@@ -61,26 +61,26 @@ object! {
     }
 }
 
-impl SamplingContent {
-    /// Text.
+impl SamplingMessageContentBlock {
+    /// Creates text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))
     }
 
-    /// A picture: its Base64 text and media type.
+    /// Creates an image from its Base64 text and media type.
     #[must_use]
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Image(ImageContent::new(data, mime_type))
     }
 
-    /// Sound: its Base64 text and media type.
+    /// Creates audio from its Base64 text and media type.
     #[must_use]
     pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Audio(AudioContent::new(data, mime_type))
     }
 
-    /// The text, if this is text.
+    /// Returns the text, if this is text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -90,13 +90,13 @@ impl SamplingContent {
     }
 }
 
-impl From<&str> for SamplingContent {
+impl From<&str> for SamplingMessageContentBlock {
     fn from(text: &str) -> Self {
         Self::text(text)
     }
 }
 
-impl From<String> for SamplingContent {
+impl From<String> for SamplingMessageContentBlock {
     fn from(text: String) -> Self {
         Self::text(text)
     }
@@ -112,7 +112,7 @@ pub enum OneOrMany<T> {
 }
 
 impl<T> OneOrMany<T> {
-    /// The values.
+    /// Returns the values.
     #[must_use]
     pub fn as_slice(&self) -> &[T] {
         match self {
@@ -121,7 +121,7 @@ impl<T> OneOrMany<T> {
         }
     }
 
-    /// The values, one after the other.
+    /// Returns the values, one after the other.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.as_slice().iter()
     }
@@ -142,19 +142,19 @@ impl<T> From<Vec<T>> for OneOrMany<T> {
     }
 }
 
-impl From<SamplingContent> for OneOrMany<SamplingContent> {
-    fn from(content: SamplingContent) -> Self {
+impl From<SamplingMessageContentBlock> for OneOrMany<SamplingMessageContentBlock> {
+    fn from(content: SamplingMessageContentBlock) -> Self {
         Self::One(content)
     }
 }
 
-impl From<&str> for OneOrMany<SamplingContent> {
+impl From<&str> for OneOrMany<SamplingMessageContentBlock> {
     fn from(text: &str) -> Self {
         Self::One(text.into())
     }
 }
 
-impl From<String> for OneOrMany<SamplingContent> {
+impl From<String> for OneOrMany<SamplingMessageContentBlock> {
     fn from(text: String) -> Self {
         Self::One(text.into())
     }
@@ -183,39 +183,39 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for OneOrMany<T> {
 object! {
     /// A message of the conversation that the model continues.
     pub struct SamplingMessage {
-        /// Who says it.
-        req role: MessageRole = "role",
-        /// What is said.
-        req content: OneOrMany<SamplingContent> = "content",
+        /// The sender.
+        req role: Role = "role",
+        /// The content.
+        req content: OneOrMany<SamplingMessageContentBlock> = "content",
         /// Metadata.
         map meta: Meta = "_meta",
     }
 }
 
 impl SamplingMessage {
-    /// Something that the user says.
+    /// Creates a message of the user.
     #[must_use]
-    pub fn user(content: impl Into<OneOrMany<SamplingContent>>) -> Self {
-        Self::new(MessageRole::User, content)
+    pub fn user(content: impl Into<OneOrMany<SamplingMessageContentBlock>>) -> Self {
+        Self::new(Role::User, content)
     }
 
-    /// Something that the model says.
+    /// Creates a message of the model.
     #[must_use]
-    pub fn assistant(content: impl Into<OneOrMany<SamplingContent>>) -> Self {
-        Self::new(MessageRole::Assistant, content)
+    pub fn assistant(content: impl Into<OneOrMany<SamplingMessageContentBlock>>) -> Self {
+        Self::new(Role::Assistant, content)
     }
 }
 
 object! {
-    /// Which model to ask. The client decides; these are wishes.
+    /// The preferences for a model. The client decides.
     pub struct ModelPreferences {
         /// Names to look for, best first.
         opt hints: Vec<ModelHint> = "hints",
-        /// How much low cost matters, from 0 to 1.
+        /// The weight of low cost, from 0 to 1.
         opt cost_priority: Number = "costPriority",
-        /// How much speed matters, from 0 to 1.
+        /// The weight of speed, from 0 to 1.
         opt speed_priority: Number = "speedPriority",
-        /// How much ability matters, from 0 to 1.
+        /// The weight of intelligence, from 0 to 1.
         opt intelligence_priority: Number = "intelligencePriority",
     }
 }
@@ -229,51 +229,51 @@ object! {
 }
 
 words! {
-    /// Whose context the client is asked to add.
+    /// The servers whose context the client is asked to add.
     pub open enum IncludeContext {
-        /// Nobody's.
+        /// No server.
         None = "none",
-        /// That of the server that asks. Needs the `sampling.context` capability.
+        /// The server that asks. Needs the `sampling.context` capability.
         ThisServer = "thisServer",
-        /// That of all its servers. Needs the `sampling.context` capability.
+        /// All servers of the client. Needs the `sampling.context` capability.
         AllServers = "allServers",
     }
 }
 
 words! {
-    /// Whether the model uses tools.
+    /// The use of tools by the model.
     pub open enum ToolChoiceMode {
-        /// As it likes.
+        /// The model decides.
         Auto = "auto",
-        /// At least one.
+        /// The model calls at least one tool.
         Required = "required",
-        /// None.
+        /// The model calls no tool.
         None = "none",
     }
 }
 
 object! {
-    /// How the model may use the tools it is given.
+    /// The choice of tools that the model has.
     pub struct ToolChoice {
-        /// Whether it uses them. Default: as it likes.
+        /// The mode. Default: the model decides.
         opt mode: ToolChoiceMode = "mode",
     }
 }
 
 object! {
     /// Parameters of `sampling/createMessage`.
-    pub struct CreateMessageParams {
-        /// The conversation so far.
+    pub struct CreateMessageRequestParams {
+        /// The messages so far.
         req messages: Vec<SamplingMessage> = "messages",
         /// The most tokens that the model may write.
         req max_tokens: Number = "maxTokens",
-        /// Which model to ask.
+        /// The preferences for a model.
         opt model_preferences: ModelPreferences = "modelPreferences",
         /// Instructions to the model.
         opt system_prompt: String = "systemPrompt",
-        /// Whose context to add.
+        /// The servers whose context to add.
         opt include_context: IncludeContext = "includeContext",
-        /// How freely the model writes.
+        /// The temperature of the model.
         opt temperature: Number = "temperature",
         /// Texts at which the model stops.
         opt stop_sequences: Vec<String> = "stopSequences",
@@ -281,7 +281,7 @@ object! {
         opt metadata: RawObject = "metadata",
         /// Tools that the model may use. Needs the `sampling.tools` capability.
         opt tools: Vec<Tool> = "tools",
-        /// How it may use them. Needs the `sampling.tools` capability.
+        /// The choice of tools. Needs the `sampling.tools` capability.
         opt tool_choice: ToolChoice = "toolChoice",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -291,13 +291,13 @@ object! {
 object! {
     /// Result of `sampling/createMessage`: what the model says.
     pub struct CreateMessageResult {
-        /// Who says it.
-        req role: MessageRole = "role",
-        /// What is said.
-        req content: OneOrMany<SamplingContent> = "content",
+        /// The sender.
+        req role: Role = "role",
+        /// The content.
+        req content: OneOrMany<SamplingMessageContentBlock> = "content",
         /// The model that was asked.
         req model: String = "model",
-        /// Why it stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or the provider's own
+        /// The reason to stop: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or the provider's own
         /// word.
         opt stop_reason: String = "stopReason",
         /// Metadata.
@@ -322,33 +322,35 @@ pub fn check_tool_use_pairing(messages: &[SamplingMessage]) -> Result<(), ToolUs
         let (mut uses, mut results, mut other) = (Vec::new(), Vec::new(), false);
         for block in content {
             match block {
-                SamplingContent::ToolUse(tool_use) => uses.push(&*tool_use.id),
-                SamplingContent::ToolResult(result) => results.push(&*result.tool_use_id),
+                SamplingMessageContentBlock::ToolUse(tool_use) => uses.push(&*tool_use.id),
+                SamplingMessageContentBlock::ToolResult(result) => {
+                    results.push(&*result.tool_use_id)
+                }
                 _ => other = true,
             }
         }
         match role {
-            MessageRole::User if !uses.is_empty() => return fail(PairingFault::UseByUser),
-            MessageRole::Assistant if !results.is_empty() => {
-                return fail(PairingFault::ResultByAssistant);
+            Role::User if !uses.is_empty() => return fail(PairingFault::ToolUseByUser),
+            Role::Assistant if !results.is_empty() => {
+                return fail(PairingFault::ToolResultByAssistant);
             }
             _ => {}
         }
         if !results.is_empty() && other {
-            return fail(PairingFault::Mixed);
+            return fail(PairingFault::MixedContent);
         }
         results.sort_unstable();
         if results != open {
             let missing = open.iter().any(|id| results.binary_search(id).is_err());
             return fail(if missing {
-                PairingFault::Unanswered
+                PairingFault::MissingToolResult
             } else {
-                PairingFault::Unasked
+                PairingFault::UnknownToolUse
             });
         }
         uses.sort_unstable();
         if uses.windows(2).any(|pair| pair[0] == pair[1]) {
-            return fail(PairingFault::RepeatedId);
+            return fail(PairingFault::DuplicateToolUseId);
         }
         open = uses;
     }
@@ -357,7 +359,7 @@ pub fn check_tool_use_pairing(messages: &[SamplingMessage]) -> Result<(), ToolUs
     } else {
         Err(ToolUsePairingError {
             message: messages.len(),
-            fault: PairingFault::Unanswered,
+            fault: PairingFault::MissingToolResult,
         })
     }
 }
@@ -368,37 +370,37 @@ pub fn check_tool_use_pairing(messages: &[SamplingMessage]) -> Result<(), ToolUs
 pub struct ToolUsePairingError {
     /// The message's place in the list, from 0; the list's length if a message is missing at its end.
     pub message: usize,
-    /// What is wrong with it.
+    /// The reason.
     pub fault: PairingFault,
 }
 
-/// How a message breaks the pairing.
+/// The way in which a message breaks the pairing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PairingFault {
     /// The user uses a tool.
-    UseByUser,
+    ToolUseByUser,
     /// The assistant answers for a tool.
-    ResultByAssistant,
+    ToolResultByAssistant,
     /// Tool results stand beside other content.
-    Mixed,
+    MixedContent,
     /// A tool use of the message before has no result here.
-    Unanswered,
+    MissingToolResult,
     /// A tool result here answers nothing, or answers twice.
-    Unasked,
+    UnknownToolUse,
     /// Two tool uses have the same id.
-    RepeatedId,
+    DuplicateToolUseId,
 }
 
 impl fmt::Display for ToolUsePairingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fault = match self.fault {
-            PairingFault::UseByUser => "only the assistant can use a tool",
-            PairingFault::ResultByAssistant => "only the user can give a tool result",
-            PairingFault::Mixed => "tool results cannot be mixed with other content",
-            PairingFault::Unanswered => "a tool use of the message before has no result",
-            PairingFault::Unasked => "a tool result does not answer the message before",
-            PairingFault::RepeatedId => "two tool uses have the same id",
+            PairingFault::ToolUseByUser => "only the assistant can use a tool",
+            PairingFault::ToolResultByAssistant => "only the user can give a tool result",
+            PairingFault::MixedContent => "tool results cannot be mixed with other content",
+            PairingFault::MissingToolResult => "a tool use of the message before has no result",
+            PairingFault::UnknownToolUse => "a tool result does not answer the message before",
+            PairingFault::DuplicateToolUseId => "two tool uses have the same id",
         };
         write!(f, "message {}: {fault}", self.message)
     }

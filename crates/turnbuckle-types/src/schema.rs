@@ -18,7 +18,7 @@ use crate::json::constant;
 pub struct Schema(Arc<RawValue>);
 
 impl Schema {
-    /// The schema `{"type":"object"}`: any arguments at all.
+    /// Creates the schema `{"type":"object"}`: any arguments at all.
     #[must_use]
     pub fn object() -> Self {
         static OBJECT: OnceLock<Arc<RawValue>> = OnceLock::new();
@@ -26,7 +26,7 @@ impl Schema {
         Self(object.clone())
     }
 
-    /// From raw JSON.
+    /// Creates a schema from raw JSON.
     ///
     /// # Errors
     /// If it is not an object.
@@ -38,21 +38,21 @@ impl Schema {
         }
     }
 
-    /// From a value that serialises as a schema, such as one that a derive macro produced.
+    /// Creates a schema from a value that serialises as one, such as the output of a derive macro.
     ///
     /// # Errors
     /// If the value cannot be serialised or is not an object.
-    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        Self::from_raw(Json::of(value)?.into_raw()).map_err(de::Error::custom)
+    pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        Self::from_raw(Json::encode(value)?.into_raw()).map_err(de::Error::custom)
     }
 
-    /// The text, as serde_json's raw value.
+    /// Returns the text, as serde_json's raw value.
     #[must_use]
     pub fn as_raw(&self) -> &RawValue {
         &self.0
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.get()

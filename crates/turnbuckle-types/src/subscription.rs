@@ -4,7 +4,7 @@ use crate::object::object;
 use crate::{Meta, RequestId};
 
 object! {
-    /// Which notifications a listener wants, or will be sent.
+    /// The notifications that a listener wants, or will be sent.
     ///
     /// Specification: basic/patterns/subscriptions (2026-07-28).
     pub struct SubscriptionFilter {
@@ -21,8 +21,8 @@ object! {
 
 object! {
     /// Parameters of `subscriptions/listen`.
-    pub struct ListenParams {
-        /// What the listener wants.
+    pub struct SubscriptionsListenRequestParams {
+        /// The notifications that the listener wants.
         req notifications: SubscriptionFilter = "notifications",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -31,16 +31,16 @@ object! {
 
 object! {
     /// Result of `subscriptions/listen`: the graceful end of the stream.
-    pub struct ListenResult {
+    pub struct SubscriptionsListenResult {
         /// Metadata, with the subscription's id.
         map meta: Meta = "_meta",
     }
 }
 
-impl ListenResult {
-    /// The end of the subscription that the request `id` opened.
+impl SubscriptionsListenResult {
+    /// Creates the result that ends the subscription that the request `id` opened.
     #[must_use]
-    pub fn of(id: impl Into<RequestId>) -> Self {
+    pub fn for_subscription(id: impl Into<RequestId>) -> Self {
         let mut result = Self::new();
         result.meta.set_subscription_id(id);
         result
@@ -49,8 +49,8 @@ impl ListenResult {
 
 object! {
     /// Parameters of `notifications/subscriptions/acknowledged`.
-    pub struct SubscriptionsAcknowledgedParams {
-        /// What the listener will be sent.
+    pub struct SubscriptionsAcknowledgedNotificationParams {
+        /// The notifications that the listener will be sent.
         req notifications: SubscriptionFilter = "notifications",
         /// Metadata, with the subscription's id.
         map meta: Meta = "_meta",

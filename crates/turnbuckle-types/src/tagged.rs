@@ -31,6 +31,8 @@ macro_rules! tagged {
             Unknown($crate::Json),
         }
 
+        $crate::tagged::variants! { $Name { $( $Variant, )+ } Unknown }
+
         $( impl From<$Type> for $Name {
             fn from(value: $Type) -> Self {
                 Self::$Variant(value)
@@ -86,13 +88,33 @@ macro_rules! tagged {
 }
 pub(crate) use tagged;
 
+/// Writes the list of an enum's variants, which does not compile unless it has all of them. The
+/// variant behind the list is the one for what the vocabulary does not know.
+macro_rules! variants {
+    ($Name:ident { $( $Variant:ident, )+ } $( $Unknown:ident )?) => {
+        impl $Name {
+            /// The names of the variants in the order of their declaration, without `Unknown`.
+            ///
+            /// Code that must decide about every variant compares its own list with this one at
+            /// compile time: a variant that is added here then does not compile there.
+            pub const VARIANTS: &'static [&'static str] = &[$( stringify!($Variant), )+];
+        }
+
+        const _: fn(&$Name) = |value| match value {
+            $( $Name::$Variant { .. } => {} )+
+            $( $Name::$Unknown { .. } => {} )?
+        };
+    };
+}
+pub(crate) use variants;
+
 /// The first member of an object.
 pub(crate) enum First<'de> {
-    /// It is the one that tells the type.
+    /// The tag.
     Tag(Cow<'de, str>),
-    /// It is another one, or the tag is no string.
+    /// Another member, or a tag that is no string.
     Other(Cow<'de, str>, Json),
-    /// There is none.
+    /// The object is empty.
     Nothing,
 }
 
@@ -129,7 +151,7 @@ impl<'de> First<'de> {
         }))
     }
 
-    /// The object as text, its members as they arrived and in their order.
+    /// Returns the object as text, its members as they arrived and in their order.
     pub(crate) fn gather<A: MapAccess<'de>>(
         self,
         mut map: A,
@@ -187,7 +209,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Whole<'de, A> {
     }
 }
 
-/// The string under `name` in the JSON object `text`, read no further than needed.
+/// Returns the string under `name` in the JSON object `text`, read no further than needed.
 pub(crate) fn peek<'a>(text: &'a str, name: &'static str) -> Option<Cow<'a, str>> {
     let mut found = None;
     // Stopping early leaves input behind, which the deserializer reports; the caller's full decode

@@ -13,15 +13,15 @@ object! {
         req name: String = "name",
         /// The shape of its arguments: a schema of type `object`.
         req input_schema: Schema = "inputSchema",
-        /// Its name for people.
+        /// The name for people.
         opt title: String = "title",
-        /// What it does, for the model.
+        /// The description, for the model.
         opt description: String = "description",
         /// The shape of its structured content.
         opt output_schema: Schema = "outputSchema",
         /// Hints about its behaviour, true only as far as the server is trusted.
         opt annotations: ToolAnnotations = "annotations",
-        /// Pictures for it.
+        /// The icons.
         opt icons: Vec<Icon> = "icons",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -33,20 +33,20 @@ object! {
     pub struct ToolAnnotations {
         /// The tool's name for people, from before tools had a title.
         opt title: String = "title",
-        /// It changes nothing. Default: false.
+        /// The tool changes nothing. Default: false.
         opt read_only_hint: bool = "readOnlyHint",
-        /// It may destroy something, where it is not read-only. Default: true.
+        /// The tool may destroy something, unless it is read-only. Default: true.
         opt destructive_hint: bool = "destructiveHint",
-        /// Calling it again with the same arguments changes nothing more. Default: false.
+        /// A second call with the same arguments changes nothing more. Default: false.
         opt idempotent_hint: bool = "idempotentHint",
-        /// It deals with an open world, such as the web. Default: true.
+        /// The tool deals with an open world, such as the web. Default: true.
         opt open_world_hint: bool = "openWorldHint",
     }
 }
 
 object! {
     /// Parameters of `tools/call`.
-    pub struct CallToolParams {
+    pub struct CallToolRequestParams {
         /// The tool's name.
         req name: String = "name",
         /// The arguments, an object.
@@ -63,9 +63,9 @@ object! {
 object! {
     /// Result of `tools/call`.
     pub struct CallToolResult {
-        /// What the tool says, for the model.
+        /// The content, for the model.
         few content: Vec<ContentBlock> = "content",
-        /// What the tool says, for programs: any JSON value, in the shape of the tool's output
+        /// The structured content, for programs: any JSON value, in the shape of the tool's output
         /// schema.
         raw structured_content: Json = "structuredContent",
         /// The tool failed, in a way that the model should see and can act on.
@@ -76,7 +76,7 @@ object! {
 }
 
 impl CallToolResult {
-    /// A result of one text.
+    /// Creates a result of one text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::new().content([ContentBlock::text(text)])
@@ -96,7 +96,7 @@ impl CallToolResult {
         }
     }
 
-    /// A failure that the model should see, as one text.
+    /// Creates a failure that the model should see, as one text.
     #[must_use]
     pub fn error(text: impl Into<String>) -> Self {
         Self::text(text).is_error(true)
@@ -108,11 +108,11 @@ object! {
     pub struct ListToolsResult {
         /// The tools.
         req tools: Vec<Tool> = "tools",
-        /// Where the next page starts; absent on the last one.
+        /// The start of the next page; absent on the last one.
         opt next_cursor: String = "nextCursor",
-        /// How long the page may be used, in milliseconds.
+        /// The time for which the page may be cached, in milliseconds.
         ttl ttl_ms: u64 = "ttlMs",
-        /// Who may be shown a cached copy.
+        /// The receivers that may be given a cached copy.
         opt cache_scope: CacheScope = "cacheScope",
         /// Metadata.
         map meta: Meta = "_meta",

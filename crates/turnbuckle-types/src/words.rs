@@ -1,11 +1,14 @@
 //! Fixed vocabularies: strings of which the specification lists the possible values.
 
 /// Writes an enum over strings. With `open`, an unlisted string is kept in `Other`; without, it is a
-/// decode error, because acting on a misread value would be worse than refusing it.
+/// decode error, because acting on a misread value would be worse than refusing it. A value after `|`
+/// is read like the one before it, and never written.
 macro_rules! words {
     (
         $(#[$doc:meta])*
-        pub enum $Name:ident { $( $(#[$variant_doc:meta])* $Variant:ident = $word:literal, )+ }
+        pub enum $Name:ident {
+            $( $(#[$variant_doc:meta])* $Variant:ident = $word:literal $(| $also:literal)*, )+
+        }
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,15 +18,15 @@ macro_rules! words {
             /// Every value, in the order of the specification's severity or listing.
             pub const ALL: &'static [Self] = &[ $( Self::$Variant, )+ ];
 
-            /// The text on the wire.
+            /// Returns the text on the wire.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $( Self::$Variant => $word, )+ }
             }
 
-            /// The value that a text on the wire stands for.
+            /// Returns the value that a text on the wire stands for.
             fn from_name(name: &str) -> Option<Self> {
-                match name { $( $word => Some(Self::$Variant), )+ _ => None }
+                match name { $( $word $(| $also)* => Some(Self::$Variant), )+ _ => None }
             }
         }
 
@@ -64,7 +67,7 @@ macro_rules! words {
         }
 
         impl $Name {
-            /// The text on the wire.
+            /// Returns the text on the wire.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self { $( Self::$Variant => $word, )+ Self::Other(word) => word }

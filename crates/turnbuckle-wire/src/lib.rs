@@ -1,17 +1,18 @@
-//! The wire of the Model Context Protocol, without I/O: JSON-RPC, the five revisions as tables of
-//! facts, and the two eras.
+//! The wire format of the Model Context Protocol, without I/O: JSON-RPC, the five revisions as
+//! tables of facts, and the two eras.
 //!
-//! This crate knows no socket, no clock and no handler. It turns the bytes of one frame into a
-//! message (`rpc`), says which era that belongs to and what it captured of it ([`era`]), and
-//! writes replies as the reader's revision ([`revision`]) knows them.
+//! This crate has no socket, no clock and no handler. [`classify`](classify()) turns the bytes of
+//! one frame into a message ([`rpc`]) with the era that it belongs to ([`era`]), and replies are
+//! written for the revision of their reader ([`revision`]) with the JSON writer of [`json`].
 //!
-//! It is a room of turnbuckle's own house: the crates around it share what stands here, and may
-//! change it together in any release. Documented is what `turnbuckle-session` passes on to users;
-//! the rest is public because crates cannot share it otherwise, and is hidden.
+//! The crate is internal to turnbuckle: the other crates share its items and change them together,
+//! in any release. What users need of it is exported by the crates above.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod classify;
 pub mod era;
-#[doc(hidden)]
 pub mod json;
 pub mod revision;
-#[doc(hidden)]
 pub mod rpc;
+
+pub use classify::{FrameKind, classify};

@@ -1,4 +1,4 @@
-//! The guide's snippets, compiled and run: a type per chapter, which is nothing but its text.
+//! The guide's chapters. Their snippets are compiled and run as doctests.
 
 #[doc = include_str!("../../../docs/guide/src/introduction.md")]
 struct Introduction;

@@ -1,8 +1,4 @@
-//! The Model Context Protocol in Rust, in every revision: any client reaches your server, and your
-//! handlers are written once.
-//!
-//! HTTP clients of 2024-11-05 need HTTP+SSE, which is off by default:
-//! `serve_http_with(addr, Config::new().http_sse(true))` adds `/sse` and `/messages`.
+//! The Model Context Protocol (MCP) for Rust, in every revision: servers, clients and transports.
 //!
 //! ```no_run
 //! use turnbuckle::prelude::*;
@@ -19,25 +15,30 @@
 //! }
 //! ```
 //!
-//! - The [`prelude`] holds what a server is usually written with: [`Server`], [`Tool`], [`Prompt`],
-//!   [`Resource`], the attributes that make them of functions, and what a handler can take and
-//!   return. [`types`] is the protocol's vocabulary.
-//! - [`Run`] runs a server as a process. [`stdio`] and `http` are the transports behind it, and
-//!   [`session`] is for those who bring one of their own.
-//! - `Client` reaches any server; what else a client needs is in `client`.
-//! - `testing` couples a test to a server, in memory.
+//! - The [`prelude`] exports the usual names for a server: [`Server`], [`Tool`], [`Prompt`],
+//!   [`Resource`], the attributes, and the types that handlers take and return. [`types`] has the
+//!   types of the specification.
+//! - [`Run`] runs a server as a process. [`stdio`] and `http` are the transports; [`session`] is
+//!   for transports of your own.
+//! - `Client` connects to any server; `client` has the rest of the client.
+//! - `testing` connects a test to a server in memory.
+//!
+//! HTTP clients of revision 2024-11-05 need the HTTP+SSE transport, which is off by default. Serve
+//! it beside Streamable HTTP with `serve_http_with(address,
+//! HttpServerOptions::new().http_sse(true))`.
 //!
 //! # Features
 //!
-//! | feature | on by default | what comes with it |
+//! | feature | default | adds |
 //! |---|---|---|
-//! | `stdio` | yes | a server on the standard streams of its process |
+//! | `stdio` | yes | servers on standard input and output |
 //! | `macros` | yes | the attributes |
-//! | `http` | | a server on Streamable HTTP and on HTTP+SSE: `http` |
-//! | `client` | | the client: `client`; with `stdio` it runs its servers, with `http` it reaches URLs |
-//! | `validate` | | schemas that are written by hand are enforced in full, by a general validator |
-//! | `testing` | | the testing kit: `testing`; and with it `client` |
+//! | `http` | | servers on Streamable HTTP and HTTP+SSE: `http` |
+//! | `client` | | the client: `client`. With `stdio` it starts servers as processes, with `http` it connects to URLs |
+//! | `validate` | | full validation of hand-written schemas |
+//! | `testing` | | the testing kit `testing`, and `client` |
 //! | `apps` | | MCP Apps, tools with a user interface: `apps` |
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(doctest)]
 mod guide;
@@ -69,16 +70,17 @@ pub use turnbuckle_wire::revision::{EraKind, Features, Revision};
 
 pub use turnbuckle_server::service;
 pub use turnbuckle_server::{
-    Announcer, Args, Ask, AskError, Asked, Audio, Batch, BuildError, Cancel, Completer, Context,
-    Extension, ExtensionResult, Extract, Failure, Group, Handler, Http, Image, Incoming, IntoItem,
-    IntoSample, Key, KeyRing, Log, Needs, NeedsInput, NoRandomness, Objection, OutputCheck,
-    Profile, Progress, Prompt, PromptBuilder, PromptOutput, Question, RawArguments, Reading,
-    Resource, ResourceBuilder, ResourceOutput, Result, Roots, SchemaLimits, Server, ServerBuilder,
-    State, Structured, TemplateError, TemplateValue, Tool, ToolBuilder, ToolOutput, Typing,
-    UriTemplate, Variables, lint,
+    AnswerFuture, Args, Ask, AskError, Audio, BuildError, Cancellation, Completer,
+    CompletionRequest, ElicitationNotifier, Extension, ExtensionResult, Extract, Failure, Group,
+    Handler, HandlerContext, HandlerRequirements, HttpRequest, Image, IntoItem,
+    IntoSamplingRequest, Invocation, Log, NeedsInput, Objection, OutputValidator, Profile,
+    Progress, Prompt, PromptBuilder, PromptOutput, Question, RandomnessUnavailable, RawArguments,
+    ReadRequest, Resource, ResourceBuilder, ResourceOutput, Result, Roots, SchemaLimits, Server,
+    ServerBuilder, ServerUpdate, State, StateKey, StateKeyRing, Structured, TemplateError,
+    TemplateValue, TemplateVariables, Tool, ToolBuilder, ToolOutput, UriTemplate, lint,
 };
 
-/// The README's snippets, compiled.
+/// The README. Its snippets are compiled as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

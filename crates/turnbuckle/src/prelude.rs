@@ -1,23 +1,19 @@
-//! What a server is usually written with: `use turnbuckle::prelude::*;`.
+//! The usual imports of a server: `use turnbuckle::prelude::*;`.
 //!
-//! - [`Server`], and what it offers: [`Tool`], [`Prompt`], [`Resource`]; [`Run`] is what runs it.
-//! - The attributes that make them of functions: `#[tool]`, `#[prompt]`, `#[resource("…")]`, and
-//!   `#[server]` for the methods of an `impl` block; `#[data]` makes a type one that travels.
-//! - What a handler can take: [`Args`] or [`RawArguments`], [`State`], [`Progress`], [`Log`],
-//!   [`Cancel`], [`Client`] (who asks), [`Meta`], [`Ask`], [`Http`], [`Context`] (who asks,
-//!   the way back and the server, in one), and of a resource [`Reading`], of a completer
-//!   [`Typing`].
-//! - What it can return beside what it means: [`Structured`], [`Result`] and [`Failure`].
-//!
-//! [`Client`] is the one who asks. The client that reaches servers is `turnbuckle::Client`, with the
-//! feature `client`; an import by its name goes before this one.
+//! - [`Server`], its items [`Tool`], [`Prompt`] and [`Resource`], and [`Run`] to run it.
+//! - The attributes `#[tool]`, `#[prompt]` and `#[resource("…")]` for functions, `#[server]` for
+//!   the methods of an `impl` block, and `#[data]` for types that are sent and received.
+//! - The extractors of handlers: [`Args`], [`RawArguments`], [`State`], [`Progress`], [`Log`],
+//!   [`Cancellation`], [`ClientInfo`], [`Meta`], [`Ask`], [`HttpRequest`] and [`HandlerContext`];
+//!   for resources [`ReadRequest`], for completers [`CompletionRequest`].
+//! - The return types [`Structured`], [`Result`] and [`Failure`].
 
 #[cfg(feature = "macros")]
 pub use turnbuckle_macros::{data, prompt, resource, server, tool};
 pub use turnbuckle_server::{
-    Args, Ask, AskError, Audio, Cancel, Client, Context, Failure, Group, Http, Image, Log,
-    Progress, Prompt, RawArguments, Reading, Resource, Result, Server, State, Structured, Tool,
-    Typing,
+    Args, Ask, AskError, Audio, Cancellation, ClientInfo, CompletionRequest, Failure, Group,
+    HandlerContext, HttpRequest, Image, Log, Progress, Prompt, RawArguments, ReadRequest, Resource,
+    Result, Server, State, Structured, Tool,
 };
 pub use turnbuckle_types::Meta;
 

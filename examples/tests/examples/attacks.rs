@@ -135,7 +135,7 @@ async fn nothing_outside_is_read_and_nothing_hangs() {
         within(async {
             let (client, _served) = files(&root).connect(way, plain()).await;
             for uri in uris(&root) {
-                let read = client.read(&uri).await;
+                let read = client.read_resource(&uri).await;
                 assert!(read.is_err(), "{way:?}: {uri} was read: {read:?}");
                 let told = format!("{read:?}");
                 assert!(!told.contains(SECRET), "{way:?}: {uri}: {told}");
@@ -145,7 +145,7 @@ async fn nothing_outside_is_read_and_nothing_hangs() {
             for path in paths.chain(uris(&root)) {
                 for tool in tools {
                     let arguments = json!({"path": path, "text": SECRET});
-                    let told = match client.call(tool, &arguments).await {
+                    let told = match client.call_tool(tool, &arguments).await {
                         Ok(result) => format!("{:?}", result.content),
                         Err(error) => error.to_string(),
                     };
@@ -155,7 +155,7 @@ async fn nothing_outside_is_read_and_nothing_hangs() {
             }
             // What is harmless is served, and the server is well.
             for name in ["within", "ok.txt", "sub/"] {
-                client.read(uri(&root.join(name))).await.unwrap();
+                client.read_resource(uri(&root.join(name))).await.unwrap();
             }
             client.close().await;
         })
@@ -170,7 +170,7 @@ async fn a_search_of_everything_follows_no_link_out() {
     within(async {
         let (client, _served) = files(&root).connect(Way::some()[0], plain()).await;
         let result = client
-            .call("search", &json!({"text": SECRET}))
+            .call_tool("search", &json!({"text": SECRET}))
             .await
             .unwrap();
         assert!(
@@ -207,7 +207,7 @@ async fn a_file_that_becomes_a_link_meanwhile_gives_nothing_away() {
         let (client, _served) = files(&root).connect(Way::some()[1], plain()).await;
         let mut seen = 0;
         for _ in 0..400 {
-            let Ok(result) = client.read(uri(&target)).fresh().await else {
+            let Ok(result) = client.read_resource(uri(&target)).bypass_cache().await else {
                 continue;
             };
             let [ResourceContents::Text(text)] = result.contents.as_slice() else {
@@ -239,7 +239,7 @@ async fn nothing_is_written_through_a_link() {
             let path = format!("{}{path}", root.display());
             let arguments = json!({"path": path, "text": "overwritten"});
             // Some are refused; a link is replaced by a file.
-            let _ = client.call("write_text", &arguments).await;
+            let _ = client.call_tool("write_text", &arguments).await;
         }
         client.close().await;
     })

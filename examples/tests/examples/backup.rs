@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use tempfile::TempDir;
-use turnbuckle::types::LogLevel;
+use turnbuckle::types::LoggingLevel;
 
 use crate::harness::{Example, Way, data, plain, within};
 
@@ -37,17 +37,17 @@ async fn everything_is_copied_with_progress_and_only_once() {
             let logged = Arc::new(Mutex::new(Vec::new()));
             let heard = logged.clone();
             let builder = plain()
-                .log_level(LogLevel::Info)
+                .log_level(LoggingLevel::Info)
                 .on_log(move |log| heard.lock().unwrap().push(log.data.as_str().to_owned()));
             let (client, _served) = backup(&source, &target).connect(way, builder).await;
-            let result = client.call("outlook", &()).await.unwrap();
+            let result = client.call_tool("outlook", &()).await.unwrap();
             let expected = json!({"present": 0, "missing": 2, "bytes": 3 * MIB + 5});
             assert_eq!(data(&result), expected, "{way:?}");
 
             let notices = Arc::new(Mutex::new(Vec::new()));
             let heard = notices.clone();
             let call = client
-                .call("run", &())
+                .call_tool("run", &())
                 .on_progress(move |it| heard.lock().unwrap().push(it));
             let result = call.await.unwrap();
             let expected = json!({"copied": 2, "present": 0, "left_out": 1, "failed": []});
@@ -68,7 +68,7 @@ async fn everything_is_copied_with_progress_and_only_once() {
             let logged = logged.lock().unwrap().clone();
             assert!(logged[0].contains("2 files to copy"), "{way:?}: {logged:?}");
 
-            let result = client.call("run", &()).await.unwrap();
+            let result = client.call_tool("run", &()).await.unwrap();
             assert_eq!(data(&result)["present"], 2, "nothing is left to do");
             assert_eq!(data(&result)["copied"], 0);
             client.close().await;
@@ -87,7 +87,7 @@ async fn a_cancelled_run_leaves_no_half_file_and_the_next_goes_on() {
             // The large file takes many seconds: long after it has begun, it is given up.
             let slow = backup(&source, &target).arg("--limit").arg("1");
             let (client, served) = slow.connect(way, plain()).await;
-            let (call, mut progress) = client.call("run", &()).with_progress();
+            let (call, mut progress) = client.call_tool("run", &()).with_progress();
             let running = tokio::spawn(async move { call.await });
             while let Some(notice) = progress.next().await {
                 if notice.progress.as_f64() > 5.0 {
@@ -98,7 +98,7 @@ async fn a_cancelled_run_leaves_no_half_file_and_the_next_goes_on() {
             running.abort();
             assert!(running.await.unwrap_err().is_cancelled());
             // It waits for the end of the other.
-            let result = client.call("outlook", &()).await.unwrap();
+            let result = client.call_tool("outlook", &()).await.unwrap();
             let expected = json!({"present": 1, "missing": 1, "bytes": LARGE});
             assert_eq!(data(&result), expected, "{way:?}");
             assert_eq!(
@@ -110,7 +110,7 @@ async fn a_cancelled_run_leaves_no_half_file_and_the_next_goes_on() {
             drop(served);
 
             let (client, _served) = backup(&source, &target).connect(way, plain()).await;
-            let result = client.call("run", &()).await.unwrap();
+            let result = client.call_tool("run", &()).await.unwrap();
             let expected = json!({"copied": 1, "present": 1, "left_out": 1, "failed": []});
             assert_eq!(data(&result), expected, "{way:?}");
             assert_eq!(fs::read(target.join("sub/large")).unwrap(), vec![7; LARGE]);
@@ -130,7 +130,7 @@ async fn a_file_that_cannot_be_copied_does_not_stop_the_others() {
         let (client, _served) = backup(&source, &target)
             .connect(Way::some()[1], plain())
             .await;
-        let result = data(&client.call("run", &()).await.unwrap());
+        let result = data(&client.call_tool("run", &()).await.unwrap());
         assert_eq!(result["copied"], 1, "{result}");
         let failed = result["failed"][0].as_str().unwrap();
         assert!(failed.starts_with("a.txt: "), "{failed}");

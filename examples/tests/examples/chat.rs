@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
-use turnbuckle::http::{Config, HttpServer};
+use turnbuckle::http::{HttpServer, HttpServerOptions};
 use turnbuckle::prelude::*;
 
 use crate::harness::{Example, within};
@@ -247,7 +247,7 @@ async fn models_answer_and_new_tools_are_used() {
         } = ask.form("Tell us").await?;
         Ok(format!("{count} {sure} {colours:?} {remark:?}"))
     });
-    let grow = Tool::builder("grow").handler(|context: Context| -> Result<&'static str> {
+    let grow = Tool::builder("grow").handler(|context: HandlerContext| -> Result<&'static str> {
         let new = Tool::builder("new").handler(|| "something new");
         context.server().add_tool(new)?;
         Ok("there is more now")
@@ -259,7 +259,7 @@ async fn models_answer_and_new_tools_are_used() {
         .tool(grow)
         .build()
         .unwrap();
-    let server = HttpServer::bind(server, "127.0.0.1:0", Config::new())
+    let server = HttpServer::bind(server, "127.0.0.1:0", HttpServerOptions::new())
         .await
         .unwrap();
     let url = server.url();

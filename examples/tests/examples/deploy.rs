@@ -63,7 +63,7 @@ async fn deploy(client: &Client, more: Value) -> Value {
     let mut arguments = json!({"service": "shop", "version": "1.2.0"});
     let more = more.as_object().unwrap().clone();
     arguments.as_object_mut().unwrap().extend(more);
-    let result = client.call("deploy", &arguments).await.unwrap();
+    let result = client.call_tool("deploy", &arguments).await.unwrap();
     match result.is_error {
         Some(true) => json!({"error": text(&result)}),
         _ => data(&result),
@@ -197,7 +197,7 @@ async fn a_script_that_fails_and_words_that_are_none_are_told() {
             all.as_object_mut()
                 .unwrap()
                 .extend(arguments.as_object().unwrap().clone());
-            let refused = match client.call("deploy", &all).await {
+            let refused = match client.call_tool("deploy", &all).await {
                 Ok(result) => result.is_error == Some(true),
                 Err(_) => true,
             };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use turnbuckle::client::{Interest, Roots};
+use turnbuckle::client::{ChangeFilter, Roots};
 use turnbuckle::session::Change;
 use turnbuckle::types::{ResourceContents, ResourceTemplateReference, Root};
 
@@ -40,15 +40,21 @@ async fn files_are_listed_read_searched_and_completed() {
     for way in Way::all() {
         within(async {
             let (client, _served) = files(&root).connect(way, plain()).await;
-            let listed = client.list_resources().all().await.unwrap();
+            let listed = client.list_resources().fetch_all().await.unwrap();
             assert_eq!(listed[0].uri, uri(&root), "{way:?}");
-            let listing = client.read(&listed[0].uri).await.unwrap();
+            let listing = client.read_resource(&listed[0].uri).await.unwrap();
             let listing: Value = serde_json::from_str(read(&listing).0).unwrap();
             assert_eq!(names(&listing), ["ok.txt", "pixel.png", "sub"]);
 
-            let result = client.read(uri(&root.join("sub/deep.md"))).await.unwrap();
+            let result = client
+                .read_resource(uri(&root.join("sub/deep.md")))
+                .await
+                .unwrap();
             assert_eq!(read(&result), ("# two\n", Some("text/markdown")));
-            let result = client.read(uri(&root.join("pixel.png"))).await.unwrap();
+            let result = client
+                .read_resource(uri(&root.join("pixel.png")))
+                .await
+                .unwrap();
             let [ResourceContents::Blob(blob)] = result.contents.as_slice() else {
                 panic!("{result:?}");
             };
@@ -58,21 +64,21 @@ async fn files_are_listed_read_searched_and_completed() {
             );
 
             let below = json!({"path": root.join("sub")});
-            let result = client.call("list_directory", &below).await.unwrap();
+            let result = client.call_tool("list_directory", &below).await.unwrap();
             let listing = data(&result);
             assert_eq!(names(&listing), ["a b%.json", "deep.md"]);
             let encoded = listing["entries"][0]["uri"].as_str().unwrap();
             assert!(encoded.ends_with("/a%20b%25.json"), "{encoded}");
             assert_eq!(
-                read(&client.read(encoded).await.unwrap()),
+                read(&client.read_resource(encoded).await.unwrap()),
                 ("{}", Some("application/json"))
             );
 
             let lines = json!({"path": root.join("ok.txt"), "line": 2, "count": 1});
-            let result = client.call("read_text", &lines).await.unwrap();
+            let result = client.call_tool("read_text", &lines).await.unwrap();
             assert_eq!(data(&result), json!({"text": "Two words\n", "lines": 3}));
             let result = client
-                .call("search", &json!({"text": "TWO"}))
+                .call_tool("search", &json!({"text": "TWO"}))
                 .await
                 .unwrap();
             let found = data(&result);
@@ -81,11 +87,17 @@ async fn files_are_listed_read_searched_and_completed() {
             let template = ResourceTemplateReference::new("file:///{+path}");
             let typed = root.join("s").display().to_string();
             let typed = typed.trim_start_matches('/');
-            if client.server().unwrap().capabilities.completions.is_some() {
+            if client
+                .server_info()
+                .unwrap()
+                .capabilities
+                .completions
+                .is_some()
+            {
                 let result = client.complete(template, "path", typed).await.unwrap();
                 assert_eq!(result.completion.values, [format!("{typed}ub")], "{way:?}");
             }
-            let tools = client.list_tools().all().await.unwrap();
+            let tools = client.list_tools().fetch_all().await.unwrap();
             assert!(
                 tools.iter().all(|tool| tool.name != "write_text"),
                 "it was not asked for"
@@ -105,11 +117,11 @@ async fn subscribers_hear_of_a_change() {
             let (client, _served) = files(&root).connect(way, plain()).await;
             let (file, folder) = (uri(&root.join("ok.txt")), uri(&root));
             let mut of_file = client
-                .subscribe(Interest::new().resource(&*file))
+                .subscribe(ChangeFilter::new().resource(&*file))
                 .await
                 .unwrap();
             let mut of_folder = client
-                .subscribe(Interest::new().resource(&*folder))
+                .subscribe(ChangeFilter::new().resource(&*folder))
                 .await
                 .unwrap();
             fs::write(root.join("ok.txt"), "changed\n").unwrap();
@@ -145,15 +157,18 @@ async fn the_roots_of_a_client_are_honoured() {
             let (client, _served) = files(&root)
                 .connect(way, plain().roots(roots.clone()))
                 .await;
-            client.read(uri(&root.join("sub/deep.md"))).await.unwrap();
+            client
+                .read_resource(uri(&root.join("sub/deep.md")))
+                .await
+                .unwrap();
             for outside in ["ok.txt", "sub/up", ""] {
-                let read = client.read(uri(&root.join(outside))).await;
+                let read = client.read_resource(uri(&root.join(outside))).await;
                 assert!(
                     read.is_err(),
                     "{way:?}: {outside} is not in the client's roots"
                 );
             }
-            let result = client.call("list_directory", &()).await.unwrap();
+            let result = client.call_tool("list_directory", &()).await.unwrap();
             let sub = root.join("sub");
             assert_eq!(names(&data(&result)), [sub.to_str().unwrap()]);
 
@@ -161,8 +176,11 @@ async fn the_roots_of_a_client_are_honoured() {
             roots
                 .set([Root::new(uri(directory.path())).unwrap()])
                 .unwrap();
-            client.read(uri(&root.join("ok.txt"))).await.unwrap();
-            let result = client.call("list_directory", &()).await.unwrap();
+            client
+                .read_resource(uri(&root.join("ok.txt")))
+                .await
+                .unwrap();
+            let result = client.call_tool("list_directory", &()).await.unwrap();
             assert_eq!(names(&data(&result)), [root.to_str().unwrap()]);
             client.close().await;
         })
@@ -179,13 +197,13 @@ async fn files_are_written_where_that_was_allowed() {
         let (client, _served) = files(&root).arg("--write").connect(way, plain()).await;
         for path in ["sub/new.txt", "ok.txt"] {
             let arguments = json!({"path": root.join(path), "text": "written"});
-            let result = client.call("write_text", &arguments).await.unwrap();
+            let result = client.call_tool("write_text", &arguments).await.unwrap();
             assert!(text(&result).starts_with("wrote 7 bytes"), "{result:?}");
             assert_eq!(fs::read_to_string(root.join(path)).unwrap(), "written");
         }
         for path in ["sub", "", "none/new.txt"] {
             let arguments = json!({"path": root.join(path), "text": "written"});
-            let result = client.call("write_text", &arguments).await.unwrap();
+            let result = client.call_tool("write_text", &arguments).await.unwrap();
             assert_eq!(result.is_error, Some(true), "{path}");
         }
         client.close().await;

@@ -9,9 +9,9 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr};
 use turnbuckle::Revision;
-use turnbuckle::client::Era;
+use turnbuckle::client::EraPreference;
 use turnbuckle::http::HttpConnector;
-use turnbuckle::stdio::{Command, StderrTo};
+use turnbuckle::stdio::{Command, StderrMode};
 use turnbuckle::types::{CallToolResult, ContentBlock, ReadResourceResult, ResourceContents};
 use turnbuckle::{Client, ClientBuilder, testing};
 
@@ -29,7 +29,7 @@ pub(crate) struct Example {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Way {
     Stdio(Revision),
-    Http(Era),
+    Http(EraPreference),
 }
 
 /// An example that serves HTTP, until it is dropped.
@@ -44,7 +44,10 @@ impl Way {
     /// Every revision over standard streams, and both eras over HTTP.
     pub(crate) fn all() -> Vec<Self> {
         let mut ways: Vec<Self> = testing::revisions().map(Self::Stdio).collect();
-        ways.extend([Self::Http(Era::Modern), Self::Http(Era::Legacy)]);
+        ways.extend([
+            Self::Http(EraPreference::Modern),
+            Self::Http(EraPreference::Legacy),
+        ]);
         ways
     }
 
@@ -90,8 +93,8 @@ impl Example {
             Way::Stdio(revision) => {
                 let command = Command::new(self.program)
                     .args(&self.arguments)
-                    .stderr(StderrTo::Inherit);
-                let builder = builder.era(Era::Only(revision));
+                    .stderr(StderrMode::Inherit);
+                let builder = builder.era(EraPreference::Only(revision));
                 (builder.connect(command).await.unwrap(), None)
             }
             Way::Http(era) => {

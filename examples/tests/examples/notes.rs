@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use turnbuckle::Client;
-use turnbuckle::client::Interest;
+use turnbuckle::client::ChangeFilter;
 use turnbuckle::session::Change;
 use turnbuckle::types::{PromptReference, ResourceTemplateReference};
 
@@ -14,7 +14,7 @@ fn notes(directory: &TempDir, name: &str) -> Example {
 }
 
 async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
-    let result = client.call(tool, &arguments).await.unwrap();
+    let result = client.call_tool(tool, &arguments).await.unwrap();
     assert_ne!(result.is_error, Some(true), "{tool}: {result:?}");
     data(&result)
 }
@@ -62,25 +62,30 @@ async fn notes_are_written_found_read_and_deleted() {
             let edited = json!({"id": 1, "body": "Buy *three* bottles"});
             let note = call(&client, "edit", edited).await;
             assert_eq!(note["tags"], json!(["home", "shop"]), "they stay");
-            let result = client.read("notes://1").await.unwrap();
+            let result = client.read_resource("notes://1").await.unwrap();
             let expected = ("# Milk\n\nBuy *three* bottles\n", Some("text/markdown"));
             assert_eq!(read(&result), expected);
             assert_eq!(search(&client, json!({"text": "two"})).await.0, [0; 0]);
 
-            let result = client.call("delete", &json!({"id": 2})).await.unwrap();
+            let result = client.call_tool("delete", &json!({"id": 2})).await.unwrap();
             assert_eq!(text(&result), "note 2 is deleted");
-            let result = client.call("delete", &json!({"id": 2})).await.unwrap();
+            let result = client.call_tool("delete", &json!({"id": 2})).await.unwrap();
             assert_eq!(result.is_error, Some(true));
-            assert!(client.read("notes://2").await.is_err());
-            assert!(client.read("notes://x").await.is_err());
-            let listed = client.list_resources().fresh().all().await.unwrap();
+            assert!(client.read_resource("notes://2").await.is_err());
+            assert!(client.read_resource("notes://x").await.is_err());
+            let listed = client
+                .list_resources()
+                .bypass_cache()
+                .fetch_all()
+                .await
+                .unwrap();
             let uris: Vec<_> = listed.iter().map(|note| note.uri.as_str()).collect();
             assert_eq!(uris, ["notes://1", "notes://3"]);
             client.close().await;
 
             let (client, _served) = example.connect(way, plain()).await;
             assert_eq!(search(&client, json!({})).await.0, [3, 1], "they are kept");
-            assert_eq!(client.list_resources().all().await.unwrap().len(), 2);
+            assert_eq!(client.list_resources().fetch_all().await.unwrap().len(), 2);
             client.close().await;
         })
         .await;
@@ -108,14 +113,14 @@ async fn a_search_and_the_list_come_in_pages() {
         let (_, next) = search(&client, json!({"limit": 60})).await;
         assert_eq!(next, None, "a full page may be the last");
         let result = client
-            .call("search", &json!({"cursor": "x"}))
+            .call_tool("search", &json!({"cursor": "x"}))
             .await
             .unwrap();
         assert!(text(&result).contains("begin again"), "{result:?}");
 
         let first = client.list_resources().page(None).await.unwrap();
         assert_eq!(first.resources.len(), 50);
-        assert_eq!(client.list_resources().all().await.unwrap().len(), 60);
+        assert_eq!(client.list_resources().fetch_all().await.unwrap().len(), 60);
         client.close().await;
     })
     .await;
@@ -131,11 +136,16 @@ async fn the_list_holds_the_newest_and_all_others_are_read() {
             call(&client, "add", note).await;
         }
         call(&client, "edit", json!({"id": 1, "title": "Old"})).await;
-        let listed = client.list_resources().fresh().all().await.unwrap();
+        let listed = client
+            .list_resources()
+            .bypass_cache()
+            .fetch_all()
+            .await
+            .unwrap();
         assert_eq!(listed.len(), 500);
         let is_listed = |id: &str| listed.iter().any(|note| note.uri == id);
         assert!(!is_listed("notes://1") && !is_listed("notes://2") && is_listed("notes://3"));
-        let result = client.read("notes://1").await.unwrap();
+        let result = client.read_resource("notes://1").await.unwrap();
         assert!(read(&result).0.starts_with("# Old"));
         client.close().await;
     })
@@ -158,13 +168,16 @@ async fn what_is_typed_is_completed_and_notes_become_a_prompt() {
         let completed = client.complete(template, "id", "").await.unwrap();
         assert_eq!(completed.completion.values, ["3", "2", "1"]);
 
-        let prompt = client.prompt("summarize", [("tag", "shop")]).await.unwrap();
+        let prompt = client
+            .get_prompt("summarize", [("tag", "shop")])
+            .await
+            .unwrap();
         let [note, order] = prompt.messages.as_slice() else {
             panic!("{prompt:?}");
         };
         assert!(format!("{note:?}").contains("# Milk"));
         assert!(order.content.as_text().unwrap().contains("\"shop\""));
-        let none = client.prompt("summarize", [("tag", "none")]).await;
+        let none = client.get_prompt("summarize", [("tag", "none")]).await;
         assert!(none.unwrap_err().to_string().contains("there are no notes"));
         client.close().await;
     })
@@ -178,10 +191,13 @@ async fn changes_are_told() {
         within(async {
             let example = notes(&directory, &format!("{number}.db"));
             let (client, _served) = example.connect(way, plain()).await;
-            let mut list = client.subscribe(Interest::new().resources()).await.unwrap();
+            let mut list = client
+                .subscribe(ChangeFilter::new().resources())
+                .await
+                .unwrap();
             call(&client, "add", json!({"title": "a", "body": "b"})).await;
             assert_eq!(list.next().await, Some(Change::Resources), "{way:?}");
-            let interest = Interest::new().resource("notes://1");
+            let interest = ChangeFilter::new().resource("notes://1");
             let mut note = client.subscribe(interest).await.unwrap();
             call(&client, "edit", json!({"id": 1, "body": "c"})).await;
             assert_eq!(
@@ -200,7 +216,7 @@ async fn tools_say_what_they_do_and_give() {
     within(async {
         let way = Way::some()[1];
         let (client, _served) = notes(&directory, "db").connect(way, plain()).await;
-        let tools = client.list_tools().all().await.unwrap();
+        let tools = client.list_tools().fetch_all().await.unwrap();
         let tool = |name: &str| tools.iter().find(|tool| tool.name == name).unwrap();
         let hints = |name: &str| tool(name).annotations.clone().unwrap();
         assert_eq!(hints("search").read_only_hint, Some(true));
@@ -210,7 +226,7 @@ async fn tools_say_what_they_do_and_give() {
         assert!(schema.as_str().contains("next_cursor"), "{schema:?}");
         let schema: Value = serde_json::from_str(tool("search").input_schema.as_str()).unwrap();
         assert_eq!(schema["properties"]["limit"]["maximum"], 100, "{schema}");
-        let result = client.call("search", &json!({"limit": 101})).await;
+        let result = client.call_tool("search", &json!({"limit": 101})).await;
         let told = match result {
             Ok(result) => text(&result).to_owned(),
             Err(error) => error.to_string(),

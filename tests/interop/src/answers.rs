@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnbuckle::ClientBuilder;
-use turnbuckle::client::{Consent, Form, FormAnswer, Question, Roots, UrlRequest};
+use turnbuckle::client::{Form, FormAnswer, QuestionContext, Roots, UrlAnswer, UrlRequest};
 use turnbuckle::types::{
-    CreateMessageParams, CreateMessageResult, LogParams, MessageRole, Root, SamplingContent,
+    CreateMessageRequestParams, CreateMessageResult, LoggingMessageNotificationParams, Role, Root,
+    SamplingMessageContentBlock,
 };
 
 use crate::Problem;
@@ -55,32 +56,36 @@ pub(crate) fn install(
     let [prompts, forms, urls, logs] = [(); 4].map(|()| heard.clone());
     Ok(builder
         .roots(roots)
-        .on_sampling(move |params: CreateMessageParams, _: Question| {
-            prompts.all().prompts.push(prompt(&params));
-            let reply = SamplingContent::text(REPLY);
-            let reply = CreateMessageResult::new(MessageRole::Assistant, reply, "canned");
-            std::future::ready(Ok(reply.stop_reason("endTurn")))
-        })
-        .on_form(move |form: Form, _: Question| {
+        .on_sampling(
+            move |params: CreateMessageRequestParams, _: QuestionContext| {
+                prompts.all().prompts.push(prompt(&params));
+                let reply = SamplingMessageContentBlock::text(REPLY);
+                let reply = CreateMessageResult::new(Role::Assistant, reply, "canned");
+                std::future::ready(Ok(reply.stop_reason("endTurn")))
+            },
+        )
+        .on_form(move |form: Form, _: QuestionContext| {
             let mut heard = forms.all();
             heard.defaults = form.defaults().keys().map(Into::into).collect();
             heard.forms.push(form.message);
             std::future::ready(FormAnswer::accept([("name", NAME)]))
         })
-        .on_url(move |url: UrlRequest, _: Question| {
+        .on_url(move |url: UrlRequest, _: QuestionContext| {
             urls.all().urls.push(url.url.clone());
-            std::future::ready(Consent::Accept)
+            std::future::ready(UrlAnswer::Accept)
         })
-        .on_log(move |params: LogParams| {
+        .on_log(move |params: LoggingMessageNotificationParams| {
             logs.all().logs.push(params.data.as_str().to_owned());
         }))
 }
 
-fn prompt(params: &CreateMessageParams) -> String {
+fn prompt(params: &CreateMessageRequestParams) -> String {
     let contents = params
         .messages
         .iter()
         .flat_map(|message| message.content.iter());
-    let texts: Vec<&str> = contents.filter_map(SamplingContent::as_text).collect();
+    let texts: Vec<&str> = contents
+        .filter_map(SamplingMessageContentBlock::as_text)
+        .collect();
     texts.join(" ")
 }

@@ -7,9 +7,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 use turnbuckle::Revision;
-use turnbuckle::client::Era;
+use turnbuckle::client::EraPreference;
 use turnbuckle::http::HttpConnector;
-use turnbuckle::session::{self, Joined, Limits, Signal, TransportContext};
+use turnbuckle::session::{self, Limits, Signal, TransportConnector, TransportContext};
 use turnbuckle::{Client, ClientBuilder};
 
 use crate::Problem;
@@ -30,7 +30,7 @@ const AT_ONCE: usize = 4;
 struct Row {
     peer: Arc<Peer>,
     surface: Arc<Surface>,
-    era: Era,
+    era: EraPreference,
     /// What has to be agreed upon.
     revision: Revision,
 }
@@ -112,11 +112,11 @@ fn rows_of(peers: &Peers, peer: &Arc<Peer>) -> Result<Vec<Row>, Problem> {
     let pinned = peer
         .revisions
         .iter()
-        .map(|revision| row(Era::Only(*revision), *revision));
+        .map(|revision| row(EraPreference::Only(*revision), *revision));
     let newest = peers
         .newest(peer)
         .filter(|newest| peer.revisions.contains(newest));
-    let left_open = newest.map(|newest| row(Era::Auto, newest));
+    let left_open = newest.map(|newest| row(EraPreference::Auto, newest));
     Ok(pinned.chain(left_open).collect())
 }
 
@@ -125,7 +125,7 @@ impl Row {
         Taken {
             peer: self.peer.name.clone(),
             revision: match self.era {
-                Era::Auto => format!("{} (auto)", self.revision),
+                EraPreference::Auto => format!("{} (auto)", self.revision),
                 _ => self.revision.to_string(),
             },
             cells: Vec::new(),
@@ -195,8 +195,8 @@ impl Row {
         let builder = install(builder, &heard)?;
         let (client, server) = Box::pin(self.open(builder, programs, said)).await?;
         let agreed = client
-            .server()
-            .map(|server| (server.revision, server.binding));
+            .server_info()
+            .map(|server| (server.revision, server.link_kind));
         same(&agreed, &Some((self.revision, self.peer.binding.kind())))?;
         let features = client.features().ok_or("no revision was agreed upon")?;
         let surface = self.surface.clone();
@@ -217,12 +217,12 @@ impl Row {
     ) -> Result<(Client, Running), Problem> {
         Ok(match self.peer.binding {
             Binding::Memory => {
-                let (ours, theirs) = session::pair();
+                let (ours, theirs) = session::memory_pair();
                 let (server, limits) = (pair::server()?, Limits::default());
                 let context = TransportContext::default();
                 let served = session::serve(server, theirs, limits, context, Signal::new());
                 let serving = tokio::spawn(async move { drop(served.await) });
-                let client = builder.connect(Joined::new(ours)).await?;
+                let client = builder.connect(TransportConnector::new(ours)).await?;
                 (client, Running::Here(serving))
             }
             Binding::Stdio => {

@@ -9,12 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 use turnbuckle::types::{
-    BooleanSchema, CreateMessageParams, ElicitFormParams, ElicitUrlParams, ElicitationSchema,
-    LogLevel, NumberSchema, PromptMessage, SamplingMessage, SingleSelectSchema, StringSchema,
+    BooleanSchema, CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestUrlParams,
+    ElicitationSchema, LoggingLevel, NumberSchema, PromptMessage, SamplingMessage,
+    SingleSelectEnumSchema, StringSchema,
 };
 use turnbuckle::{
-    Args, BuildError, Context, Failure, Prompt, Reading, Resource, Result, Roots, Server,
-    ServerBuilder, Structured, Tool, Typing,
+    Args, BuildError, CompletionRequest, Failure, HandlerContext, Prompt, ReadRequest, Resource,
+    Result, Roots, Server, ServerBuilder, Structured, Tool,
 };
 
 const COUNTER: &str = "fixture://counter";
@@ -29,7 +30,7 @@ const STEP: Duration = Duration::from_millis(10);
 pub(crate) fn server() -> std::result::Result<Server, BuildError> {
     let touches = Arc::new(AtomicU64::new(0));
     let touched = touches.clone();
-    let counter = move |_: Reading, _: Context| {
+    let counter = move |_: ReadRequest, _: HandlerContext| {
         let text = format!("touched {} times", touched.load(Ordering::Relaxed));
         std::future::ready(text)
     };
@@ -44,11 +45,11 @@ pub(crate) fn server() -> std::result::Result<Server, BuildError> {
     tools.fold(server, ServerBuilder::tool).build()
 }
 
-async fn unchanging(_: Reading, _: Context) -> &'static str {
+async fn unchanging(_: ReadRequest, _: HandlerContext) -> &'static str {
     "This text never changes."
 }
 
-async fn item(reading: Reading, _: Context) -> String {
+async fn item(reading: ReadRequest, _: HandlerContext) -> String {
     format!(
         "This is item {}.",
         reading.variables.text("id").unwrap_or_default()
@@ -62,12 +63,12 @@ struct Greet {
 }
 
 fn greeting() -> Prompt {
-    let greet = async |Args(Greet { name, language }): Args<Greet>, _: Context| {
+    let greet = async |Args(Greet { name, language }): Args<Greet>, _: HandlerContext| {
         PromptMessage::user(format!("Greet {name} in {language}."))
     };
     Prompt::builder("greet").handler(greet).complete(
         "language",
-        async |typing: Typing, _: Context| {
+        async |typing: CompletionRequest, _: HandlerContext| {
             let fitting = LANGUAGES
                 .iter()
                 .filter(|name| name.starts_with(&*typing.value));
@@ -98,25 +99,27 @@ struct Text {
 }
 
 fn plain() -> Vec<Tool> {
-    let slow = async |Args(Slow { steps }): Args<Slow>, context: Context| {
+    let slow = async |Args(Slow { steps }): Args<Slow>, context: HandlerContext| {
         for step in 1..=steps {
             sleep(STEP).await;
             context.progress(step, Some(steps.into())).await;
         }
         format!("{steps} steps")
     };
-    let log = async |Args(Text { text }): Args<Text>, context: Context| {
-        context.log(LogLevel::Warning, Some("fixture"), &text).await;
+    let log = async |Args(Text { text }): Args<Text>, context: HandlerContext| {
+        context
+            .log(LoggingLevel::Warning, Some("fixture"), &text)
+            .await;
         "logged"
     };
     vec![
-        Tool::builder("add").handler(async |Args(Add { a, b }): Args<Add>, _: Context| {
+        Tool::builder("add").handler(async |Args(Add { a, b }): Args<Add>, _: HandlerContext| {
             Structured(Sum { sum: a + b })
         }),
         Tool::builder("slow").handler(slow),
         Tool::builder("log").handler(log),
         Tool::builder("fail").handler(
-            async |Args(Text { text }): Args<Text>, _: Context| -> Result<String> {
+            async |Args(Text { text }): Args<Text>, _: HandlerContext| -> Result<String> {
                 Err(Failure::new(text))
             },
         ),
@@ -131,7 +134,7 @@ struct Count {
 fn cancelled() -> Vec<Tool> {
     let count = Arc::new(AtomicU64::new(0));
     let counted = count.clone();
-    let hang = move |(): (), context: Context| {
+    let hang = move |(): (), context: HandlerContext| {
         let count = count.clone();
         async move {
             context.progress(0, None).await;
@@ -142,7 +145,7 @@ fn cancelled() -> Vec<Tool> {
             "nobody cancelled"
         }
     };
-    let tell = move |(): (), _: Context| {
+    let tell = move |(): (), _: HandlerContext| {
         let count = counted.load(Ordering::Relaxed);
         std::future::ready(Structured(Count { count }))
     };
@@ -159,18 +162,19 @@ struct Name {
 
 fn changing(touches: &Arc<AtomicU64>) -> Vec<Tool> {
     let touches = touches.clone();
-    let touch = move |(): (), context: Context| {
+    let touch = move |(): (), context: HandlerContext| {
         touches.fetch_add(1, Ordering::Relaxed);
-        context.server().resource_updated(COUNTER);
+        context.server().notify_resource_updated(COUNTER);
         std::future::ready("touched")
     };
-    let add = async |Args(Name { name }): Args<Name>, context: Context| -> Result<&'static str> {
-        let added = async |(): (), _: Context| "was added";
-        context
-            .server()
-            .add_tool(Tool::builder(name).handler(added))?;
-        Ok("added")
-    };
+    let add =
+        async |Args(Name { name }): Args<Name>, context: HandlerContext| -> Result<&'static str> {
+            let added = async |(): (), _: HandlerContext| "was added";
+            context
+                .server()
+                .add_tool(Tool::builder(name).handler(added))?;
+            Ok("added")
+        };
     vec![
         Tool::builder("touch").handler(touch),
         Tool::builder("add_tool").handler(add),
@@ -194,26 +198,28 @@ struct Url {
 
 /// Each answers with the client's answer as JSON.
 fn asking() -> Vec<Tool> {
-    let sampling = async |Args(Say { prompt }): Args<Say>, context: Context| -> Result<String> {
-        let question = CreateMessageParams::new([SamplingMessage::user(prompt)], 100);
-        Ok(serde_json::to_string(&context.ask("reply", question)?)?)
-    };
-    let by_form =
-        async |Args(Message { message }): Args<Message>, context: Context| -> Result<String> {
-            let colours = SingleSelectSchema::of(["red", "green", "blue"]);
-            let form = ElicitationSchema::new()
-                .required("name", StringSchema::new())
-                .optional("colour", colours.default("green"))
-                .optional("count", NumberSchema::integer().default(3))
-                .optional("agreed", BooleanSchema::new().default(true));
-            let question = ElicitFormParams::new(message, form);
-            Ok(serde_json::to_string(&context.ask("form", question)?)?)
+    let sampling =
+        async |Args(Say { prompt }): Args<Say>, context: HandlerContext| -> Result<String> {
+            let question = CreateMessageRequestParams::new([SamplingMessage::user(prompt)], 100);
+            Ok(serde_json::to_string(&context.ask("reply", question)?)?)
         };
-    let by_url = async |Args(Url { url }): Args<Url>, context: Context| -> Result<String> {
-        let question = ElicitUrlParams::new("Please open this.", url);
+    let by_form = async |Args(Message { message }): Args<Message>,
+                         context: HandlerContext|
+           -> Result<String> {
+        let colours = SingleSelectEnumSchema::untitled(["red", "green", "blue"]);
+        let form = ElicitationSchema::new()
+            .required("name", StringSchema::new())
+            .optional("colour", colours.default("green"))
+            .optional("count", NumberSchema::integer().default(3))
+            .optional("agreed", BooleanSchema::new().default(true));
+        let question = ElicitRequestFormParams::new(message, form);
+        Ok(serde_json::to_string(&context.ask("form", question)?)?)
+    };
+    let by_url = async |Args(Url { url }): Args<Url>, context: HandlerContext| -> Result<String> {
+        let question = ElicitRequestUrlParams::new("Please open this.", url);
         Ok(serde_json::to_string(&context.ask("url", question)?)?)
     };
-    let roots = async |(): (), context: Context| -> Result<String> {
+    let roots = async |(): (), context: HandlerContext| -> Result<String> {
         Ok(serde_json::to_string(&context.ask("roots", Roots)?)?)
     };
     vec![

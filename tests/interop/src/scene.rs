@@ -41,20 +41,33 @@ impl Scene {
         tool: &str,
         arguments: &Value,
     ) -> Result<CallToolResult, Problem> {
-        succeeded(self.client.call(tool, arguments).await?)
+        succeeded(self.client.call_tool(tool, arguments).await?)
     }
 
     /// The names that a list's entries are known by, asked for anew.
     pub(crate) async fn names(&self, list: &str) -> Result<Vec<String>, Problem> {
         let client = &self.client;
         Ok(match list {
-            "tools" => keys(client.list_tools().fresh().all().await?, |tool| tool.name),
-            "resources" => keys(client.list_resources().fresh().all().await?, |one| one.uri),
+            "tools" => keys(
+                client.list_tools().bypass_cache().fetch_all().await?,
+                |tool| tool.name,
+            ),
+            "resources" => keys(
+                client.list_resources().bypass_cache().fetch_all().await?,
+                |one| one.uri,
+            ),
             "templates" => {
-                let templates = client.list_resource_templates().fresh().all().await?;
+                let templates = client
+                    .list_resource_templates()
+                    .bypass_cache()
+                    .fetch_all()
+                    .await?;
                 keys(templates, |template| template.uri_template)
             }
-            "prompts" => keys(client.list_prompts().fresh().all().await?, |one| one.name),
+            "prompts" => keys(
+                client.list_prompts().bypass_cache().fetch_all().await?,
+                |one| one.name,
+            ),
             other => return Err(format!("there is no list of {other}").into()),
         })
     }

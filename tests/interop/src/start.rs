@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::{Child, ChildStdout};
 use tokio::time::timeout;
-use turnbuckle::stdio::{Command, ShutdownTimes, StderrTo};
+use turnbuckle::stdio::{Command, ShutdownTimeouts, StderrMode};
 
 use crate::Problem;
 use crate::left::MARK;
@@ -50,8 +50,12 @@ impl Programs {
             .args(arguments)
             .current_dir(HOME)
             .env(MARK, &self.mark)
-            .stderr(StderrTo::lines(move |line| said.line(line)))
-            .shutdown(ShutdownTimes::new().after_close(GRACE).after_term(GRACE)))
+            .stderr(StderrMode::lines(move |line| said.line(line)))
+            .shutdown(
+                ShutdownTimeouts::new()
+                    .close_timeout(GRACE)
+                    .term_timeout(GRACE),
+            ))
     }
 
     /// Starts a server that listens, and waits until it says where.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::peer::{Heard, Peer, Step};
 use serde_json::Value;
 use tokio::time::Instant;
-use turnbuckle_client::{Client, ClientBuilder, Era, Error};
-use turnbuckle_session::{Late, LinkError};
+use turnbuckle_client::{Client, ClientBuilder, EraPreference, Error};
+use turnbuckle_session::{LinkError, TimeoutKind};
 use turnbuckle_wire::revision::Revision;
 
 /// The legacy revision that faults are tried in.
@@ -32,7 +32,7 @@ pub const WAYS: [(Way, Revision); 4] = [
 impl Way {
     /// Connects a client that is built like this.
     pub async fn connect_by(self, peer: &Peer, builder: ClientBuilder) -> Client {
-        let builder = builder.era(Era::Only(peer.revision()));
+        let builder = builder.era(EraPreference::Only(peer.revision()));
         let connected = match self {
             Self::Lines => builder.connect(peer.lines()).await,
             Self::Web => builder.connect(peer.web()).await,
@@ -62,7 +62,7 @@ pub fn faulty(
 
 /// Calls a tool, and returns the text of its answer.
 pub async fn text_of(client: &Client, tool: &str) -> Result<String, Error> {
-    let result = client.call(tool, &()).await?;
+    let result = client.call_tool(tool, &()).await?;
     match result.content.as_slice() {
         [] => Ok(String::new()),
         [block, ..] => Ok(serde_json::to_value(block).expect("a block")["text"]
@@ -87,18 +87,18 @@ pub async fn fault(client: &Client) -> (Error, Duration) {
 #[must_use]
 pub fn is_silence(error: &Error) -> bool {
     let text = error.to_string();
-    matches!(error, Error::TimedOut(Late::Silent(_)))
+    matches!(error, Error::TimedOut(TimeoutKind::Idle(_)))
         && text.starts_with("no answer within 60s of silence")
 }
 
 /// Whether the connection broke, for this reason.
 #[must_use]
 pub fn is_broken(error: &Error, what: &str) -> bool {
-    let Error::Lost { sent: true, reason } = error else {
+    let Error::ConnectionLost { sent: true, reason } = error else {
         return false;
     };
     let text = error.to_string();
-    matches!(reason, LinkError::Broken { .. })
+    matches!(reason, LinkError::ConnectionLost { .. })
         && text.contains(what)
         && text.ends_with("the server may have acted upon the request")
 }
@@ -108,7 +108,7 @@ pub fn is_broken(error: &Error, what: &str) -> bool {
 pub fn is_violation(error: &Error, what: &str) -> bool {
     matches!(
         error,
-        Error::Lost { reason: LinkError::Violation { reason }, .. } if reason.contains(what)
+        Error::ConnectionLost { reason: LinkError::ProtocolViolation { reason }, .. } if reason.contains(what)
     )
 }
 

@@ -9,10 +9,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use turnbuckle_http::{Config, HttpSse, ResponseBody, StreamableHttp};
+use turnbuckle_http::{HttpServerOptions, HttpSse, ResponseBody, StreamableHttp};
 use turnbuckle_server::Server;
 use turnbuckle_session::Signal;
-use turnbuckle_types::{Principal, ScopeNeeded};
+use turnbuckle_types::{Principal, RequiredScopes};
 use turnbuckle_wire::era::headers;
 use turnbuckle_wire::revision::{EraKind, Revision};
 
@@ -45,12 +45,12 @@ impl Web {
     /// With default settings.
     #[must_use]
     pub fn new(server: &Server) -> Self {
-        Self::with(server, Config::new())
+        Self::with(server, HttpServerOptions::new())
     }
 
     /// With those settings.
     #[must_use]
-    pub fn with(server: &Server, config: Config) -> Self {
+    pub fn with(server: &Server, config: HttpServerOptions) -> Self {
         Self(Service::Streamable(StreamableHttp::new(
             server.clone(),
             config,
@@ -59,20 +59,20 @@ impl Web {
 
     /// The endpoints of HTTP+SSE, whatever the paths that are asked for.
     #[must_use]
-    pub fn sse(server: &Server, config: Config) -> Self {
+    pub fn sse(server: &Server, config: HttpServerOptions) -> Self {
         Self(Service::Sse(HttpSse::new(server.clone(), config)))
     }
 
     /// The same, with a signal that shuts them down.
     #[must_use]
-    pub fn sse_until(server: &Server, config: Config, shutdown: Signal) -> Self {
+    pub fn sse_until(server: &Server, config: HttpServerOptions, shutdown: Signal) -> Self {
         let service = HttpSse::with_shutdown(server.clone(), config, Some(shutdown));
         Self(Service::Sse(service))
     }
 
     /// With a signal that shuts it down.
     #[must_use]
-    pub fn until(server: &Server, config: Config, shutdown: Signal) -> Self {
+    pub fn until(server: &Server, config: HttpServerOptions, shutdown: Signal) -> Self {
         let shutdown = Some(shutdown);
         Self(Service::Streamable(StreamableHttp::with_shutdown(
             server.clone(),
@@ -129,7 +129,7 @@ impl Web {
 
     /// A call of a tool by the newest revision.
     #[must_use]
-    pub fn call(&self, tool: &str, arguments: Value) -> Ask {
+    pub fn call_tool(&self, tool: &str, arguments: Value) -> Ask {
         self.modern("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
@@ -198,7 +198,7 @@ impl Session {
 
     /// A POST of a tool call. Its progress token is its id.
     #[must_use]
-    pub fn call(&self, id: u32, tool: &str, arguments: &Value) -> Ask {
+    pub fn call_tool(&self, id: u32, tool: &str, arguments: &Value) -> Ask {
         let meta = json!({"progressToken": id});
         let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
         self.request(id, "tools/call", &params)
@@ -309,7 +309,7 @@ pub struct Got {
     /// Its headers.
     pub headers: HeaderMap,
     /// The scopes that were missing, beside the message.
-    pub scope: Option<ScopeNeeded>,
+    pub scope: Option<RequiredScopes>,
     body: ResponseBody,
 }
 

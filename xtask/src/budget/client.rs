@@ -14,7 +14,7 @@ use super::load::{Before, Binding, Era, INITIALIZE, INITIALIZED, Load, Request};
 /// How long an answer, or the server's end, may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// When every answer that is not there yet has become a stream (`Config::json_wait`).
+/// When every answer that is not there yet has become a stream (`HttpServerOptions::json_wait`).
 const STREAMING: Duration = Duration::from_secs(2);
 
 /// The first request's id; all have as many digits, so that all cost the same.

@@ -18,7 +18,7 @@ const ABOUT: &[(&str, &[&str])] = &[
     (
         "arguments",
         &[
-            "crates/turnbuckle-schema/src/shape",
+            "crates/turnbuckle-schema/src/fast",
             "crates/turnbuckle-server/src/schema",
         ],
     ),
@@ -40,8 +40,8 @@ const ABOUT: &[(&str, &[&str])] = &[
     (
         "cursor",
         &[
-            "crates/turnbuckle-server/src/page.rs",
-            "crates/turnbuckle-server/src/list.rs",
+            "crates/turnbuckle-server/src/catalog/page.rs",
+            "crates/turnbuckle-server/src/catalog/list.rs",
         ],
     ),
     (
@@ -86,9 +86,9 @@ const ABOUT: &[(&str, &[&str])] = &[
         "schema",
         &[
             "crates/turnbuckle-schema/src/check.rs",
-            "crates/turnbuckle-schema/src/effort.rs",
+            "crates/turnbuckle-schema/src/cost.rs",
             "crates/turnbuckle-schema/src/plan.rs",
-            "crates/turnbuckle-schema/src/validate.rs",
+            "crates/turnbuckle-schema/src/validator.rs",
         ],
     ),
     ("state", &["crates/turnbuckle-server/src/input"]),

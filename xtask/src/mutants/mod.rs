@@ -17,7 +17,7 @@ use runner::{Runner, Verdict};
 
 pub(crate) use list::broken;
 
-/// `cargo xtask mutants [ID…]`: the named mutations, or all.
+/// `cargo xtask mutants [EXTENSION_ID…]`: the named mutations, or all.
 pub(crate) fn run(wanted: &[String]) -> Result<(), String> {
     let path = root().join(list::PATH);
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;

@@ -117,6 +117,7 @@ const TABLE: &[Row] = &[
             "http-body-util",
             "hyper",
             "hyper-util",
+            "itoa",
             "pin-project-lite",
             // The client's end, behind a feature.
             "reqwest",

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
-use turnbuckle::http::{Config, HttpServer, StreamableHttp};
+use turnbuckle::http::{HttpServer, HttpServerOptions, StreamableHttp};
 use turnbuckle::session::Signal;
 
 use super::offers::server;
@@ -29,7 +29,7 @@ pub(crate) fn serve_stateless(words: &[String]) -> Ended {
 /// what is there.
 pub(crate) fn leave(words: &[String]) -> Ended {
     #[allow(clippy::exit, reason = "nothing may be given back before")]
-    listen(words, config().replay_time(REPLAY), |_| {
+    listen(words, config().replay_ttl(REPLAY), |_| {
         thread::sleep(2 * REPLAY);
         std::process::exit(0);
     })
@@ -59,14 +59,18 @@ pub(crate) async fn in_axum(router: Router) -> Ended {
 
 /// Room for what is opened before the measurement, nothing that the clock does in the middle of it,
 /// and no waiting after it.
-fn config() -> Config {
-    Config::new()
+fn config() -> HttpServerOptions {
+    HttpServerOptions::new()
         .max_sessions(20_000)
-        .keep_alive(Duration::from_secs(3_600))
-        .shutdown_time(Duration::from_millis(1))
+        .keep_alive_interval(Duration::from_secs(3_600))
+        .shutdown_timeout(Duration::from_millis(1))
 }
 
-fn listen(words: &[String], config: Config, end: impl FnOnce(&Signal) + Send + 'static) -> Ended {
+fn listen(
+    words: &[String],
+    config: HttpServerOptions,
+    end: impl FnOnce(&Signal) + Send + 'static,
+) -> Ended {
     let server = server(word(words, 0)?)?;
     on_one_thread(async {
         let http = HttpServer::bind(server, "127.0.0.1:0", config).await?;

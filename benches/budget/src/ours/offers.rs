@@ -112,7 +112,7 @@ async fn woken_once() {
 /// Say it again, and how far that is before.
 #[tool]
 async fn report(message: String, progress: Progress) -> Echoed {
-    progress.report_of(1, 2).await;
+    progress.report_with_total(1, 2).await;
     Echoed { message }
 }
 
@@ -120,7 +120,7 @@ async fn report(message: String, progress: Progress) -> Echoed {
 #[tool]
 fn touch(message: String, this: State<This>) -> Echoed {
     if let Some(server) = this.0.0.get() {
-        server.resource_updated("file:///touched");
+        server.notify_resource_updated("file:///touched");
     }
     Echoed { message }
 }

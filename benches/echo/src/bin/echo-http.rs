@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use turnbuckle::http::{Config, HttpServer};
+use turnbuckle::http::{HttpServer, HttpServerOptions};
 
 #[tokio::main]
 async fn main() -> turnbuckle::Result {
     let stateless = std::env::args().any(|argument| argument == "stateless");
-    let config = Config::new()
+    let config = HttpServerOptions::new()
         .limits(turnbuckle_echo::limits())
         .stateless(stateless);
     let server = HttpServer::bind(turnbuckle_echo::server()?, "127.0.0.1:0", config).await?;

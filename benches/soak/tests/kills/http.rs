@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::json;
 use tokio::time::timeout;
 use turnbuckle::Client;
-use turnbuckle::client::{Era, Error};
+use turnbuckle::client::{EraPreference, Error};
 use turnbuckle::http::HttpConnector;
 use turnbuckle::session::LinkError;
 
@@ -43,7 +43,12 @@ fn clients_are_told_by_name_and_the_next_server_has_the_same_port() {
 async fn under_clients(mut point: Point) {
     let (mut server, address) = start(0);
     let mut clients = Vec::new();
-    for era in [Era::Modern, Era::Legacy, Era::Modern, Era::Legacy] {
+    for era in [
+        EraPreference::Modern,
+        EraPreference::Legacy,
+        EraPreference::Modern,
+        EraPreference::Legacy,
+    ] {
         let connector = HttpConnector::new(&format!("http://{address}/mcp")).unwrap();
         let client = Client::builder("c", "1").era(era).connect(connector).await;
         clients.push(client.unwrap());
@@ -54,9 +59,11 @@ async fn under_clients(mut point: Point) {
     let errors = load.end().await;
     for error in errors {
         let named = match &error {
-            Error::Lost { reason, .. } => matches!(
+            Error::ConnectionLost { reason, .. } => matches!(
                 reason,
-                LinkError::Broken { .. } | LinkError::Unreachable { .. } | LinkError::Status { .. }
+                LinkError::ConnectionLost { .. }
+                    | LinkError::Unreachable { .. }
+                    | LinkError::HttpStatus { .. }
             ),
             Error::Unreachable { .. } => true,
             _ => false,
@@ -69,10 +76,10 @@ async fn under_clients(mut point: Point) {
     assert_eq!(again, address);
     for client in clients {
         let none = json!({"ms": 0});
-        let call = timeout(SOON, client.call("slow", &none).send()).await;
+        let call = timeout(SOON, client.call_tool("slow", &none).send()).await;
         // A session of the old server is not one of the new; the next call opens another.
         if call.expect("nobody hangs").is_err() {
-            let call = timeout(SOON, client.call("slow", &none).send()).await;
+            let call = timeout(SOON, client.call_tool("slow", &none).send()).await;
             call.expect("nobody hangs").expect("another server");
         }
         timeout(SOON, client.close()).await.expect("nobody hangs");

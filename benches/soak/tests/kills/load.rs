@@ -39,7 +39,7 @@ impl Load {
                                 json!({"message": "m".repeat(2000), "number": number}),
                             ),
                         };
-                        client.call(tool, &arguments).await?;
+                        client.call_tool(tool, &arguments).await?;
                         answers.fetch_add(1, Ordering::Relaxed);
                     }
                     Ok(())

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use turnbuckle::Client;
-use turnbuckle::client::{Error, Reconnects};
+use turnbuckle::client::{Error, ReconnectPolicy};
 use turnbuckle::session::LinkError;
 use turnbuckle::stdio::Command;
 
@@ -27,8 +27,8 @@ fn a_client_is_told_that_its_server_has_ended_and_starts_another() {
 
 /// Ends the server after so many answers, with calls in its hands.
 async fn under_a_client(mut point: Point) {
-    let builder =
-        Client::builder("c", "1").reconnects(Reconnects::new().backoff(Duration::from_millis(1)));
+    let builder = Client::builder("c", "1")
+        .reconnect_policy(ReconnectPolicy::new().initial_backoff(Duration::from_millis(1)));
     let client = builder.connect(Command::new(PROGRAM).arg("run")).await;
     let client = client.unwrap();
     let own = children(std::process::id());
@@ -36,7 +36,7 @@ async fn under_a_client(mut point: Point) {
     let asking = client.clone();
     let long = tokio::spawn(async move {
         let an_hour = json!({"ms": 3_600_000});
-        asking.call("slow", &an_hour).send().await.unwrap_err()
+        asking.call_tool("slow", &an_hour).send().await.unwrap_err()
     });
     let load = Load::of(std::slice::from_ref(&client));
     load.until(1 + point.below(200)).await;
@@ -48,8 +48,8 @@ async fn under_a_client(mut point: Point) {
     for error in errors {
         let told = matches!(
             &error,
-            Error::Lost {
-                reason: LinkError::Exited { .. } | LinkError::Broken { .. },
+            Error::ConnectionLost {
+                reason: LinkError::ProcessExited { .. } | LinkError::ConnectionLost { .. },
                 ..
             }
         );
@@ -60,9 +60,9 @@ async fn under_a_client(mut point: Point) {
     ends(server);
     // What is sent before its end is noticed is lost with it.
     let none = json!({"ms": 0});
-    let again = timeout(SOON, client.call("slow", &none).send()).await;
+    let again = timeout(SOON, client.call_tool("slow", &none).send()).await;
     if again.expect("nobody hangs").is_err() {
-        let again = timeout(SOON, client.call("slow", &none).send()).await;
+        let again = timeout(SOON, client.call_tool("slow", &none).send()).await;
         again.expect("nobody hangs").expect("another server");
     }
     client.close().await;

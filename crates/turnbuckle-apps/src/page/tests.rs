@@ -6,7 +6,10 @@ const HTML: &str = "<!doctype html><title>t</title>";
 
 fn said(builder: PageBuilder) -> Option<String> {
     let page = builder.html(HTML).unwrap();
-    page.0.meta.raw(META).map(|json| json.as_str().to_owned())
+    page.0
+        .meta
+        .get_raw(META_KEY)
+        .map(|json| json.as_str().to_owned())
 }
 
 fn refused(builder: PageBuilder, html: &str) -> String {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use turnbuckle_server::Server;
 use turnbuckle_session::{
-    Dispatch, Frame, Limits, MemoryTransport, Signal, Transport, TransportContext, pair, serve,
+    Dispatch, Frame, Limits, MemoryTransport, Signal, Transport, TransportContext, memory_pair,
+    serve,
 };
 
 pub(crate) const MODERN: &str = "2026-07-28";
@@ -44,7 +45,7 @@ impl Host {
         revision: &'static str,
         capabilities: Value,
     ) -> (Self, Value) {
-        let (ours, theirs) = pair();
+        let (ours, theirs) = memory_pair();
         let server: Arc<dyn Dispatch> = Arc::new(server.clone());
         let context = TransportContext::default();
         tokio::spawn(serve(

@@ -31,7 +31,7 @@ fn asked() -> Value {
 }
 
 #[tokio::test]
-async fn a_page_is_listed_and_read_with_what_it_asks_for() {
+async fn a_page_is_listed_and_read_with_its_permissions() {
     let server = Server::new("weather", "1")
         .resource(asking().resource().title("Weather"))
         .build()
@@ -62,7 +62,7 @@ async fn a_page_is_listed_and_read_with_what_it_asks_for() {
 }
 
 #[tokio::test]
-async fn a_page_that_asks_for_nothing_has_no_metadata() {
+async fn a_page_without_permissions_has_no_metadata() {
     let page = Page::builder(URI, "weather").html(HTML).unwrap();
     let server = Server::new("weather", "1").resource(page).build().unwrap();
     for revision in REVISIONS {
@@ -76,7 +76,7 @@ async fn a_page_that_asks_for_nothing_has_no_metadata() {
 }
 
 #[test]
-fn every_page_can_be_offered() {
+fn every_valid_page_can_be_registered() {
     let longest = format!("ui://{}", "a".repeat(2043));
     for uri in ["ui://a", "ui://a/b?c=[d]#e", &longest] {
         let page = Page::builder(uri, "x").html(HTML).unwrap();

@@ -1,8 +1,8 @@
 //! Tools that are shown in a page.
 
 use serde_json::{Value, json};
-use turnbuckle_apps::{Page, Ui, extension, is_supported};
-use turnbuckle_server::{Args, Context, IntoItem, Server, Tool};
+use turnbuckle_apps::{Page, ToolUi, extension, is_supported};
+use turnbuckle_server::{Args, HandlerContext, IntoItem, Server, Tool};
 use turnbuckle_types::Meta;
 
 use crate::host::{Host, MODERN, NEWEST_LEGACY, REVISIONS, declares, shows_pages};
@@ -12,7 +12,7 @@ struct Place {
     city: String,
 }
 
-fn weather(Args(place): Args<Place>, context: Context) -> String {
+fn weather(Args(place): Args<Place>, context: HandlerContext) -> String {
     match is_supported(&context) {
         true => format!("The page shows the weather of {}.", place.city),
         false => format!("It rains in {}.", place.city),
@@ -44,10 +44,10 @@ fn server() -> Server {
         .tool(
             Tool::builder("refresh")
                 .handler(|| "refreshed")
-                .ui_only()
+                .app_only()
                 .ui(&view),
         )
-        .tool(Press.ui_only())
+        .tool(Press.app_only())
         .tool(
             Tool::builder("think")
                 .handler(|| "thought")
@@ -62,7 +62,7 @@ fn server() -> Server {
 }
 
 #[tokio::test]
-async fn the_extension_is_declared_where_extensions_are() {
+async fn the_extension_is_declared_in_revisions_with_extensions() {
     let server = server();
     for revision in REVISIONS {
         for capabilities in [json!({}), shows_pages()] {
@@ -74,7 +74,7 @@ async fn the_extension_is_declared_where_extensions_are() {
 }
 
 #[tokio::test]
-async fn a_tool_names_its_page_where_tools_have_metadata() {
+async fn a_tool_names_its_page_in_revisions_with_metadata() {
     let server = server();
     let view = "ui://weather/view.html";
     for revision in REVISIONS {
@@ -110,7 +110,7 @@ async fn told(revision: &'static str, capabilities: Value) -> String {
 }
 
 #[tokio::test]
-async fn a_tool_speaks_to_clients_that_show_no_pages() {
+async fn a_tool_returns_text_to_clients_without_pages() {
     let shown = "The page shows the weather of Bergen.";
     assert_eq!(told(MODERN, shows_pages()).await, shown);
     for capabilities in [
@@ -125,7 +125,7 @@ async fn a_tool_speaks_to_clients_that_show_no_pages() {
 }
 
 #[tokio::test]
-async fn a_host_of_any_revision_may_declare_that_it_shows_pages() {
+async fn a_client_of_any_revision_may_declare_the_extension() {
     for revision in REVISIONS {
         let said = told(revision, shows_pages()).await;
         assert_eq!(said, "The page shows the weather of Bergen.", "{revision}");
@@ -135,7 +135,7 @@ async fn a_host_of_any_revision_may_declare_that_it_shows_pages() {
 }
 
 #[tokio::test]
-async fn a_tool_for_pages_answers_whoever_calls_it() {
+async fn a_tool_for_pages_answers_any_caller() {
     for revision in [MODERN, NEWEST_LEGACY] {
         let (mut host, _) = Host::connect(&server(), revision, shows_pages()).await;
         assert_eq!(host.call("refresh", json!({})).await, "refreshed");

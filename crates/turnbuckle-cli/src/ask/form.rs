@@ -1,128 +1,133 @@
-//! Forms, field by field.
+//! Elicitation forms, filled in field by field (client/elicitation).
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use turnbuckle::client::{Form, FormAnswer, Question};
-use turnbuckle::types::{FieldValue, Map, Number, PrimitiveSchema};
+use turnbuckle::client::{Form, FormAnswer, QuestionContext};
+use turnbuckle::types::{FieldValue, Map, Number, PrimitiveSchemaDefinition};
 
-use super::Manner;
+use super::AnswerMode;
 use super::terminal::Terminal;
-use crate::output::{Ink, clean, line, pretty};
+use crate::output::{Style, pretty, sanitize, sanitize_line};
 
-/// Puts a form to the user.
+/// Answers a form in the given mode.
 pub(super) async fn answer(
     terminal: Arc<Terminal>,
-    manner: Manner,
+    mode: AnswerMode,
     form: Form,
-    question: Question,
+    question: QuestionContext,
 ) -> FormAnswer {
-    match manner {
-        Manner::Refused => FormAnswer::Cancel,
-        Manner::Yes => {
-            terminal.introduce(&question);
-            terminal.screen.say(&clean(&form.message));
+    match mode {
+        AnswerMode::Refuse => FormAnswer::Cancel,
+        AnswerMode::AcceptAll => {
+            terminal.print_asker(&question);
+            terminal.console.print_message(&sanitize(&form.message));
             let content = form.defaults();
-            match form.check(&form.complete(&content)) {
+            match form.validate(&form.with_defaults(&content)) {
                 Ok(()) => {
-                    show(&terminal, &form, &content);
+                    show_answer(&terminal, &form, &content);
                     FormAnswer::Accept(content)
                 }
                 Err(error) => {
-                    let field = line(&error.field, 80);
+                    let field = sanitize_line(&error.field, 80);
                     terminal
-                        .screen
-                        .say(&format!("  not sent: {field} has no default that fits"));
+                        .console
+                        .print_message(&format!("  not sent: {field} has no default that fits"));
                     FormAnswer::Cancel
                 }
             }
         }
-        Manner::Asked => {
-            let filled = terminal.converse(move |terminal| {
-                terminal.introduce(&question);
-                fill(terminal, &form)
+        AnswerMode::Prompt => {
+            let filled = terminal.run_dialog(move |terminal| {
+                terminal.print_asker(&question);
+                fill_in(terminal, &form)
             });
             filled.await.unwrap_or(FormAnswer::Cancel)
         }
     }
 }
 
-/// Asks for each field, shows the whole, and sends it if the user agrees.
-fn fill(terminal: &Terminal, form: &Form) -> Option<FormAnswer> {
-    let screen = &terminal.screen;
-    screen.say(&clean(&form.message));
+/// Asks for each field, shows the answer, and asks whether to send it. `None` ends without an
+/// answer.
+fn fill_in(terminal: &Terminal, form: &Form) -> Option<FormAnswer> {
+    let console = &terminal.console;
+    console.print_message(&sanitize(&form.message));
     if !form.schema.properties.is_empty() {
         let how = "Enter takes what is in brackets, Ctrl-D ends without an answer.";
-        screen.say(&screen.err_ink(Ink::Dim, how));
+        console.print_message(&console.style_stderr(Style::Dim, how));
     }
     let defaults = form.defaults();
     loop {
         let mut content = Map::new();
         for (name, field) in form.schema.properties.iter() {
-            if let Some(value) = ask(terminal, form, name, field, &defaults)? {
+            if let Some(value) = ask_field(terminal, form, name, field, &defaults)? {
                 content.insert(name, value);
             }
         }
-        if let Err(error) = form.check(&form.complete(&content)) {
-            screen.say(&format!("  {}", line(&error.to_string(), 200)));
+        if let Err(error) = form.validate(&form.with_defaults(&content)) {
+            console.print_message(&format!("  {}", sanitize_line(&error.to_string(), 200)));
             continue;
         }
-        show(terminal, form, &content);
-        return match terminal.agrees("Send this?", true)? {
+        show_answer(terminal, form, &content);
+        return match terminal.confirm("Send this?", true)? {
             true => Some(FormAnswer::Accept(content)),
             false => Some(FormAnswer::Decline),
         };
     }
 }
 
-/// Shows what is about to be sent.
-fn show(terminal: &Terminal, form: &Form, content: &Map<FieldValue>) {
-    let json = serde_json::to_string(&form.complete(content)).unwrap_or_default();
+/// Prints the content that would be sent.
+fn show_answer(terminal: &Terminal, form: &Form, content: &Map<FieldValue>) {
+    let json = serde_json::to_string(&form.with_defaults(content)).unwrap_or_default();
     terminal
-        .screen
-        .say(&format!("\nThe answer:\n{}", pretty(&json)));
+        .console
+        .print_message(&format!("\nThe answer:\n{}", pretty(&json)));
 }
 
-/// Asks for one field until its value fits; none if it is left out.
-fn ask(
+/// Asks for one field until its value is valid. `Some(None)` leaves an optional field out; `None`
+/// ends the form.
+fn ask_field(
     terminal: &Terminal,
     form: &Form,
     name: &str,
-    field: &PrimitiveSchema,
+    field: &PrimitiveSchemaDefinition,
     defaults: &Map<FieldValue>,
 ) -> Option<Option<FieldValue>> {
-    let screen = &terminal.screen;
-    let facts = Facts::of(field);
+    let console = &terminal.console;
+    let facts = FieldView::new(field);
     let required = form.schema.is_required(name);
     let mut head = format!(
         "\n  {}",
-        screen.err_ink(Ink::Strong, &line(facts.title.unwrap_or(name), 80))
+        console.style_stderr(
+            Style::Strong,
+            &sanitize_line(facts.title.unwrap_or(name), 80)
+        )
     );
     let optional = if required { "" } else { ", optional" };
     let _ = write!(
         head,
         " {}",
-        screen.err_ink(Ink::Dim, &format!("({}{optional})", facts.kind))
+        console.style_stderr(Style::Dim, &format!("({}{optional})", facts.kind))
     );
     if let Some(description) = facts.description {
-        let _ = write!(head, "\n  {}", line(description, 300));
+        let _ = write!(head, "\n  {}", sanitize_line(description, 300));
     }
     for (number, (value, title)) in facts.choices.iter().enumerate() {
         let _ = write!(
             head,
             "\n    {}) {}",
             number + 1,
-            line(title.unwrap_or(value), 120)
+            sanitize_line(title.unwrap_or(value), 120)
         );
     }
-    screen.say(&head);
+    console.print_message(&head);
     let default = defaults.get(name);
-    let prompt = match default.map(shown) {
-        Some(default) => format!("  [{}] > ", line(&default, 120)),
+    let prompt = match default.map(display_value) {
+        Some(default) => format!("  [{}] > ", sanitize_line(&default, 120)),
         None => "  > ".to_owned(),
     };
     loop {
-        let typed = terminal.read(&prompt)?;
+        let typed = terminal.read_line(&prompt)?;
         if typed.is_empty()
             && let Some(default) = default
         {
@@ -131,26 +136,30 @@ fn ask(
         if typed.is_empty() && !required {
             return Some(None);
         }
-        let value = match read(field, &facts, &typed) {
+        let value = match parse_value(field, &facts, &typed) {
             Ok(value) => value,
             Err(why) => {
-                screen.say(&format!("  {why}"));
+                console.print_message(&format!("  {why}"));
                 continue;
             }
         };
         let mut alone = Map::new();
         alone.insert(name, value.clone());
-        match form.check(&alone) {
+        match form.validate(&alone) {
             Err(error) if error.field == name => {
-                screen.say(&format!("  {}", line(&error.to_string(), 200)));
+                console.print_message(&format!("  {}", sanitize_line(&error.to_string(), 200)));
             }
             _ => return Some(Some(value)),
         }
     }
 }
 
-/// The value that was typed.
-fn read(field: &PrimitiveSchema, facts: &Facts<'_>, typed: &str) -> Result<FieldValue, String> {
+/// Parses the text that the user typed for a field.
+fn parse_value(
+    field: &PrimitiveSchemaDefinition,
+    facts: &FieldView<'_>,
+    typed: &str,
+) -> Result<FieldValue, String> {
     let word = typed.trim();
     let choice = |word: &str| {
         let numbered = word
@@ -162,7 +171,7 @@ fn read(field: &PrimitiveSchema, facts: &Facts<'_>, typed: &str) -> Result<Field
                 *value == word || title.is_some_and(|title| title.eq_ignore_ascii_case(word))
             })
         };
-        // A value that is itself a number is meant before the number of a line.
+        // A value that looks like a number takes precedence over the number of a choice.
         let exact = facts.choices.iter().find(|(value, _)| *value == word);
         exact
             .or(numbered)
@@ -170,21 +179,23 @@ fn read(field: &PrimitiveSchema, facts: &Facts<'_>, typed: &str) -> Result<Field
             .map(|(value, _)| (*value).to_owned())
     };
     match field {
-        PrimitiveSchema::Number(_) => {
+        PrimitiveSchemaDefinition::Number(_) => {
             let number: Result<Number, _> = word.parse();
             number
                 .map(FieldValue::Number)
                 .map_err(|_| "a number, please".to_owned())
         }
-        PrimitiveSchema::Boolean(_) => match word.to_lowercase().as_str() {
+        PrimitiveSchemaDefinition::Boolean(_) => match word.to_lowercase().as_str() {
             "y" | "yes" | "true" => Ok(FieldValue::Bool(true)),
             "n" | "no" | "false" => Ok(FieldValue::Bool(false)),
             _ => Err("yes or no, please".to_owned()),
         },
-        PrimitiveSchema::SingleSelect(_) | PrimitiveSchema::LegacyEnum(_) => choice(word)
-            .map(FieldValue::String)
-            .ok_or_else(|| "one of the choices, please: its number or its name".to_owned()),
-        PrimitiveSchema::MultiSelect(_) => {
+        PrimitiveSchemaDefinition::SingleSelect(_) | PrimitiveSchemaDefinition::LegacyEnum(_) => {
+            choice(word)
+                .map(FieldValue::String)
+                .ok_or_else(|| "one of the choices, please: its number or its name".to_owned())
+        }
+        PrimitiveSchemaDefinition::MultiSelect(_) => {
             let words = word
                 .split(',')
                 .map(str::trim)
@@ -198,25 +209,25 @@ fn read(field: &PrimitiveSchema, facts: &Facts<'_>, typed: &str) -> Result<Field
     }
 }
 
-/// What is shown of a field.
-struct Facts<'a> {
+/// The parts of a field that are shown to the user.
+struct FieldView<'a> {
     title: Option<&'a str>,
     description: Option<&'a str>,
     kind: String,
     choices: Vec<(&'a str, Option<&'a str>)>,
 }
 
-impl<'a> Facts<'a> {
-    fn of(field: &'a PrimitiveSchema) -> Self {
+impl<'a> FieldView<'a> {
+    fn new(field: &'a PrimitiveSchemaDefinition) -> Self {
         let (title, description, kind) = match field {
-            PrimitiveSchema::String(of) => {
-                let kind = of
-                    .format
-                    .as_ref()
-                    .map_or_else(|| "text".to_owned(), |format| line(format.as_str(), 40));
+            PrimitiveSchemaDefinition::String(of) => {
+                let kind = of.format.as_ref().map_or_else(
+                    || "text".to_owned(),
+                    |format| sanitize_line(format.as_str(), 40),
+                );
                 (&of.title, &of.description, kind)
             }
-            PrimitiveSchema::Number(of) => {
+            PrimitiveSchemaDefinition::Number(of) => {
                 let bound = |number: &Option<Number>| number.as_ref().map(ToString::to_string);
                 let mut kind = of.kind.as_str().to_owned();
                 match (bound(&of.minimum), bound(&of.maximum)) {
@@ -227,16 +238,18 @@ impl<'a> Facts<'a> {
                 }
                 (&of.title, &of.description, kind)
             }
-            PrimitiveSchema::Boolean(of) => (&of.title, &of.description, "yes or no".to_owned()),
-            PrimitiveSchema::SingleSelect(of) => {
+            PrimitiveSchemaDefinition::Boolean(of) => {
+                (&of.title, &of.description, "yes or no".to_owned())
+            }
+            PrimitiveSchemaDefinition::SingleSelect(of) => {
                 (&of.title, &of.description, "one of these".to_owned())
             }
-            PrimitiveSchema::MultiSelect(of) => (
+            PrimitiveSchemaDefinition::MultiSelect(of) => (
                 &of.title,
                 &of.description,
                 "any of these, with commas between".to_owned(),
             ),
-            PrimitiveSchema::LegacyEnum(of) => {
+            PrimitiveSchemaDefinition::LegacyEnum(of) => {
                 (&of.title, &of.description, "one of these".to_owned())
             }
             _ => (&None, &None, "text".to_owned()),
@@ -250,10 +263,10 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The choices of a field, with what they are called.
-fn choices(field: &PrimitiveSchema) -> Vec<(&str, Option<&str>)> {
+/// Returns the choices of a field with their titles.
+fn choices(field: &PrimitiveSchemaDefinition) -> Vec<(&str, Option<&str>)> {
     match field {
-        PrimitiveSchema::SingleSelect(of) => {
+        PrimitiveSchemaDefinition::SingleSelect(of) => {
             let values = of
                 .values
                 .iter()
@@ -264,7 +277,7 @@ fn choices(field: &PrimitiveSchema) -> Vec<(&str, Option<&str>)> {
                 .chain(titled.map(|choice| (choice.value.as_str(), Some(choice.title.as_str()))))
                 .collect()
         }
-        PrimitiveSchema::MultiSelect(of) => {
+        PrimitiveSchemaDefinition::MultiSelect(of) => {
             let values = of
                 .items
                 .values
@@ -276,7 +289,7 @@ fn choices(field: &PrimitiveSchema) -> Vec<(&str, Option<&str>)> {
                 .chain(titled.map(|choice| (choice.value.as_str(), Some(choice.title.as_str()))))
                 .collect()
         }
-        PrimitiveSchema::LegacyEnum(of) => {
+        PrimitiveSchemaDefinition::LegacyEnum(of) => {
             let names = of.names.as_deref().unwrap_or_default();
             let title = |at: usize| names.get(at).map(String::as_str);
             of.values
@@ -289,8 +302,8 @@ fn choices(field: &PrimitiveSchema) -> Vec<(&str, Option<&str>)> {
     }
 }
 
-/// A value as a person would write it.
-fn shown(value: &FieldValue) -> String {
+/// Formats a value as a person would write it.
+fn display_value(value: &FieldValue) -> String {
     match value {
         FieldValue::String(text) => text.clone(),
         FieldValue::Number(number) => number.to_string(),

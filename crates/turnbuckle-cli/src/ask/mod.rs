@@ -1,4 +1,7 @@
-//! What the server may ask, and how the user is asked.
+//! Handlers for what a server asks of its client: forms, URLs, sampling and roots.
+//!
+//! The user is asked at the terminal. `--yes` answers with defaults; without a terminal, or with
+//! `--no-input`, questions are cancelled.
 
 mod form;
 mod sampling;
@@ -12,75 +15,78 @@ use turnbuckle::ClientBuilder;
 use turnbuckle::client::Roots;
 use turnbuckle::types::Root;
 
-use crate::args::{Cap, Speak};
-use crate::failure::Failure;
-use crate::output::Screen;
+use crate::args::{CapabilityChoice, ProtocolArgs};
+use crate::error::CliError;
+use crate::output::Console;
 use terminal::Terminal;
 
-/// Whether and how questions are answered.
+/// The prepared in which questions of a server are answered.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Manner {
-    /// The user is asked.
-    Asked,
-    /// With defaults, and by agreeing.
-    Yes,
-    /// They are refused.
-    Refused,
+enum AnswerMode {
+    /// At the terminal, by the user.
+    Prompt,
+    /// With the defaults of forms, and with consent to URLs. Sampling is declined.
+    AcceptAll,
+    /// With a refusal.
+    Refuse,
 }
 
-/// Installs handlers for what the user lets the server ask.
-pub(crate) fn install(
+/// Registers the handlers, and so declares the capabilities, that the options allow.
+pub(crate) fn install_handlers(
     mut builder: ClientBuilder,
-    speak: &Speak,
-    screen: &Screen,
-) -> Result<ClientBuilder, Failure> {
-    let manner = match (speak.yes, speak.no_input || !terminal::is_there()) {
-        (true, _) => Manner::Yes,
-        (false, false) => Manner::Asked,
-        (false, true) => Manner::Refused,
+    protocol: &ProtocolArgs,
+    console: &Console,
+) -> Result<ClientBuilder, CliError> {
+    let mode = match (
+        protocol.yes,
+        protocol.no_input || !terminal::is_interactive(),
+    ) {
+        (true, _) => AnswerMode::AcceptAll,
+        (false, false) => AnswerMode::Prompt,
+        (false, true) => AnswerMode::Refuse,
     };
-    let wants = |cap| match &speak.caps {
+    let wants = |cap| match &protocol.caps {
         Some(caps) => caps.contains(&cap),
         None => match cap {
-            Cap::Elicitation => manner != Manner::Refused,
-            Cap::Roots => !speak.roots.is_empty(),
-            Cap::Sampling | Cap::None => false,
+            CapabilityChoice::Elicitation => mode != AnswerMode::Refuse,
+            CapabilityChoice::Roots => !protocol.roots.is_empty(),
+            CapabilityChoice::Sampling | CapabilityChoice::None => false,
         },
     };
-    let terminal = Arc::new(Terminal::new(screen.clone()));
-    if wants(Cap::Elicitation) {
+    let terminal = Arc::new(Terminal::new(console.clone()));
+    if wants(CapabilityChoice::Elicitation) {
         let (forms, urls) = (terminal.clone(), terminal.clone());
         builder = builder
-            .on_form(move |form, question| form::answer(forms.clone(), manner, form, question))
-            .on_url(move |url, question| url::answer(urls.clone(), manner, url, question));
+            .on_form(move |form, question| form::answer(forms.clone(), mode, form, question))
+            .on_url(move |url, question| url::answer(urls.clone(), mode, url, question));
     }
-    if wants(Cap::Sampling) {
+    if wants(CapabilityChoice::Sampling) {
         builder = builder.on_sampling(move |params, question| {
-            sampling::answer(terminal.clone(), manner, params, question)
+            sampling::answer(terminal.clone(), mode, params, question)
         });
     }
-    if wants(Cap::Roots) || !speak.roots.is_empty() {
+    if wants(CapabilityChoice::Roots) || !protocol.roots.is_empty() {
         let roots = Roots::new();
-        for path in &speak.roots {
+        for path in &protocol.roots {
             roots
-                .add(root(path)?)
-                .map_err(|error| Failure::usage(error.to_string()))?;
+                .add(root_from_path(path)?)
+                .map_err(|error| CliError::usage(error.to_string()))?;
         }
         builder = builder.roots(roots);
     }
     Ok(builder)
 }
 
-/// The root at a path that is there.
-fn root(path: &Path) -> Result<Root, Failure> {
-    let failed = |why: String| Failure::usage(format!("the root {}: {why}", path.display()));
+/// Returns the root for an existing path.
+fn root_from_path(path: &Path) -> Result<Root, CliError> {
+    let failed = |why: String| CliError::usage(format!("the root {}: {why}", path.display()));
     let full = path
         .canonicalize()
         .map_err(|error| failed(error.to_string()))?;
     let text = full
         .to_str()
         .ok_or_else(|| failed("it is not UTF-8".into()))?;
-    let root = Root::new(format!("file://{}", encoded(text)))
+    let root = Root::new(format!("file://{}", encode_uri_path(text)))
         .map_err(|error| failed(error.to_string()))?;
     Ok(match full.file_name().and_then(|name| name.to_str()) {
         Some(name) => root.name(name),
@@ -88,8 +94,8 @@ fn root(path: &Path) -> Result<Root, Failure> {
     })
 }
 
-/// A path as it stands in a URI.
-fn encoded(path: &str) -> String {
+/// Encodes a path for use in a `file:` URI.
+fn encode_uri_path(path: &str) -> String {
     let slashed = path.replace('\\', "/");
     let mut uri = String::with_capacity(slashed.len() + 1);
     if !slashed.starts_with('/') {
@@ -112,7 +118,7 @@ mod tests {
 
     #[test]
     fn paths_become_uris() {
-        assert_eq!(encoded("/a b/ü#?"), "/a%20b/%C3%BC%23%3F");
-        assert_eq!(encoded("C:\\x"), "/C:/x");
+        assert_eq!(encode_uri_path("/a b/ü#?"), "/a%20b/%C3%BC%23%3F");
+        assert_eq!(encode_uri_path("C:\\x"), "/C:/x");
     }
 }

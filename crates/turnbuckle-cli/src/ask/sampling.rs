@@ -1,68 +1,70 @@
-//! Questions to a model, which the user answers.
+//! Sampling requests, answered by the user in place of a model (client/sampling).
 
 use std::sync::Arc;
 
-use turnbuckle::client::{Declined, Question};
+use turnbuckle::client::{QuestionContext, SamplingRejected};
 use turnbuckle::types::{
-    CreateMessageParams, CreateMessageResult, Error, MessageRole, SamplingContent,
+    CreateMessageRequestParams, CreateMessageResult, Error, Role, SamplingMessageContentBlock,
 };
 
-use super::Manner;
+use super::AnswerMode;
 use super::terminal::Terminal;
-use crate::output::{Ink, clean, line};
+use crate::output::{Style, sanitize, sanitize_line};
 
-/// Shows the user what a model is asked, and takes what they type for its answer.
+/// Shows a sampling request to the user and returns what they type as the model's message.
 pub(super) async fn answer(
     terminal: Arc<Terminal>,
-    manner: Manner,
-    params: CreateMessageParams,
-    question: Question,
+    mode: AnswerMode,
+    params: CreateMessageRequestParams,
+    question: QuestionContext,
 ) -> Result<CreateMessageResult, Error> {
-    if manner != Manner::Asked {
-        return Err(Declined.into());
+    if mode != AnswerMode::Prompt {
+        return Err(SamplingRejected.into());
     }
     let typed = terminal
-        .converse(move |terminal| talk(terminal, &params, &question))
+        .run_dialog(move |terminal| ask_user(terminal, &params, &question))
         .await;
-    let text = typed.ok_or(Declined)?;
-    let content = SamplingContent::text(text);
-    Ok(
-        CreateMessageResult::new(MessageRole::Assistant, content, "a person")
-            .stop_reason("endTurn"),
-    )
+    let text = typed.ok_or(SamplingRejected)?;
+    let content = SamplingMessageContentBlock::text(text);
+    Ok(CreateMessageResult::new(Role::Assistant, content, "a person").stop_reason("endTurn"))
 }
 
-fn talk(terminal: &Terminal, params: &CreateMessageParams, question: &Question) -> Option<String> {
-    let screen = &terminal.screen;
-    terminal.introduce(question);
-    screen.say("what a model would answer to this:\n");
+/// Prints the request and reads the answer. `None` declines.
+fn ask_user(
+    terminal: &Terminal,
+    params: &CreateMessageRequestParams,
+    question: &QuestionContext,
+) -> Option<String> {
+    let console = &terminal.console;
+    terminal.print_asker(question);
+    console.print_message("what a model would answer to this:\n");
     if let Some(system) = &params.system_prompt {
-        screen.say(&format!(
+        console.print_message(&format!(
             "{} {}",
-            screen.err_ink(Ink::Dim, "system:"),
-            clean(system)
+            console.style_stderr(Style::Dim, "system:"),
+            sanitize(system)
         ));
     }
     for message in &params.messages {
-        let role = screen.err_ink(Ink::Dim, &format!("{}:", message.role.as_str()));
+        let role = console.style_stderr(Style::Dim, &format!("{}:", message.role.as_str()));
         for content in message.content.iter() {
             let shown = match content.as_text() {
-                Some(text) => clean(text),
-                None => line(&serde_json::to_string(content).unwrap_or_default(), 200),
+                Some(text) => sanitize(text),
+                None => sanitize_line(&serde_json::to_string(content).unwrap_or_default(), 200),
             };
-            screen.say(&format!("{role} {shown}"));
+            console.print_message(&format!("{role} {shown}"));
         }
     }
     let how = "Type the answer; an empty line ends it, Ctrl-D refuses.";
-    screen.say(&format!("\n{}", screen.err_ink(Ink::Dim, how)));
+    console.print_message(&format!("\n{}", console.style_stderr(Style::Dim, how)));
     let mut lines: Vec<String> = Vec::new();
     loop {
-        let typed = terminal.read("  > ")?;
+        let typed = terminal.read_line("  > ")?;
         if typed.is_empty() && !lines.is_empty() {
             break;
         }
         lines.push(typed);
     }
     let text = lines.join("\n");
-    terminal.agrees("Send this?", true)?.then_some(text)
+    terminal.confirm("Send this?", true)?.then_some(text)
 }

@@ -1,65 +1,65 @@
-//! Questions and answers, one line at a time.
+//! Line-based dialogs with the user on standard input and standard error.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::sync::Arc;
 
-use turnbuckle::client::Question;
+use turnbuckle::client::QuestionContext;
 
-use crate::output::{Ink, Screen, line};
+use crate::output::{Console, Style, sanitize_line};
 
-/// The longest answer, in bytes.
-const LONGEST: u64 = 64 << 10;
+/// The longest line that is read, in bytes.
+const MAX_LINE_BYTES: u64 = 64 << 10;
 
-/// Whether a person is there to be asked.
-pub(super) fn is_there() -> bool {
+/// Returns whether both standard input and standard error are terminals.
+pub(super) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// The terminal, for one question after the other.
+/// The user's terminal. One dialog runs at a time; the others wait.
 pub(super) struct Terminal {
-    pub(super) screen: Screen,
-    turn: tokio::sync::Mutex<()>,
+    pub(super) console: Console,
+    dialog_lock: tokio::sync::Mutex<()>,
 }
 
 impl Terminal {
-    pub(super) fn new(screen: Screen) -> Self {
+    pub(super) fn new(console: Console) -> Self {
         Self {
-            screen,
-            turn: tokio::sync::Mutex::new(()),
+            console,
+            dialog_lock: tokio::sync::Mutex::new(()),
         }
     }
 
-    /// Has a conversation with the user on a thread of its own, when it is this question's turn.
-    pub(super) async fn converse<T: Send + 'static>(
+    /// Runs a dialog on a blocking thread, after the dialogs before it.
+    pub(super) async fn run_dialog<T: Send + 'static>(
         self: Arc<Self>,
         talk: impl FnOnce(&Self) -> Option<T> + Send + 'static,
     ) -> Option<T> {
-        let _turn = self.turn.lock().await;
+        let _turn = self.dialog_lock.lock().await;
         let me = self.clone();
         let talked = tokio::task::spawn_blocking(move || talk(&me)).await;
         talked.ok().flatten()
     }
 
-    /// Says who asks.
-    pub(super) fn introduce(&self, question: &Question) {
-        let name = question.server_name().map(|name| line(name, 80));
+    /// Prints which server asks.
+    pub(super) fn print_asker(&self, question: &QuestionContext) {
+        let name = question.server_name().map(|name| sanitize_line(name, 80));
         let who = name.unwrap_or_else(|| "The server".to_owned());
-        let address = format!("({})", line(question.address(), 200));
-        self.screen.say(&format!(
+        let address = format!("({})", sanitize_line(question.address(), 200));
+        self.console.print_message(&format!(
             "\n{} {} asks:",
-            self.screen.err_ink(Ink::Strong, &who),
-            self.screen.err_ink(Ink::Dim, &address)
+            self.console.style_stderr(Style::Strong, &who),
+            self.console.style_stderr(Style::Dim, &address)
         ));
     }
 
-    /// The next line that the user types; none once there are no more.
-    pub(super) fn read(&self, prompt: &str) -> Option<String> {
-        self.screen.ask(prompt);
+    /// Reads a line from the user. Returns `None` at the end of the input.
+    pub(super) fn read_line(&self, prompt: &str) -> Option<String> {
+        self.console.print_prompt(prompt);
         let mut typed = Vec::new();
-        let mut input = io::Read::take(io::stdin().lock(), LONGEST);
+        let mut input = io::Read::take(io::stdin().lock(), MAX_LINE_BYTES);
         match input.read_until(b'\n', &mut typed) {
             Ok(0) | Err(_) => {
-                self.screen.say("");
+                self.console.print_message("");
                 None
             }
             Ok(_) => {
@@ -69,16 +69,17 @@ impl Terminal {
         }
     }
 
-    /// Asks for a yes or a no; an empty line is `usual`. None if there is no answer.
-    pub(super) fn agrees(&self, prompt: &str, usual: bool) -> Option<bool> {
-        let choices = if usual { "[Y/n]" } else { "[y/N]" };
+    /// Asks a yes-or-no question. An empty line means `default`; the end of the input returns
+    /// `None`.
+    pub(super) fn confirm(&self, prompt: &str, default: bool) -> Option<bool> {
+        let choices = if default { "[Y/n]" } else { "[y/N]" };
         loop {
-            let typed = self.read(&format!("{prompt} {choices} "))?;
+            let typed = self.read_line(&format!("{prompt} {choices} "))?;
             match typed.trim().to_lowercase().as_str() {
-                "" => return Some(usual),
+                "" => return Some(default),
                 "y" | "yes" => return Some(true),
                 "n" | "no" => return Some(false),
-                _ => self.screen.say("  y or n, please"),
+                _ => self.console.print_message("  y or n, please"),
             }
         }
     }

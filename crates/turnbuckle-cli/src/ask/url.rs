@@ -1,53 +1,55 @@
-//! URLs that the server sends the user to. Nothing is opened here.
+//! Elicitation by URL (client/elicitation). The tool never opens a URL by itself.
 
 use std::sync::Arc;
 
-use turnbuckle::client::{Consent, Question, UrlRequest};
+use turnbuckle::client::{QuestionContext, UrlAnswer, UrlRequest};
 
-use super::Manner;
+use super::AnswerMode;
 use super::terminal::Terminal;
-use crate::output::{Ink, clean};
+use crate::output::{Style, sanitize};
 
-/// Shows the user where the server wants them to go.
+/// Shows the URL and its host to the user and returns their consent.
 pub(super) async fn answer(
     terminal: Arc<Terminal>,
-    manner: Manner,
+    mode: AnswerMode,
     request: UrlRequest,
-    question: Question,
-) -> Consent {
-    match manner {
-        Manner::Refused => Consent::Cancel,
-        Manner::Yes => {
-            show(&terminal, &request, &question);
-            Consent::Accept
+    question: QuestionContext,
+) -> UrlAnswer {
+    match mode {
+        AnswerMode::Refuse => UrlAnswer::Cancel,
+        AnswerMode::AcceptAll => {
+            show_request(&terminal, &request, &question);
+            UrlAnswer::Accept
         }
-        Manner::Asked => {
-            let asked = terminal.converse(move |terminal| {
-                show(terminal, &request, &question);
+        AnswerMode::Prompt => {
+            let asked = terminal.run_dialog(move |terminal| {
+                show_request(terminal, &request, &question);
                 terminal
-                    .screen
-                    .say("Nothing is opened for you: copy the address if you trust it.");
-                match terminal.agrees("Will you go there?", false)? {
-                    true => Some(Consent::Accept),
-                    false => Some(Consent::Decline),
+                    .console
+                    .print_message("Nothing is opened for you: copy the address if you trust it.");
+                match terminal.confirm("Will you go there?", false)? {
+                    true => Some(UrlAnswer::Accept),
+                    false => Some(UrlAnswer::Decline),
                 }
             });
-            asked.await.unwrap_or(Consent::Cancel)
+            asked.await.unwrap_or(UrlAnswer::Cancel)
         }
     }
 }
 
-fn show(terminal: &Terminal, request: &UrlRequest, question: &Question) {
-    let screen = &terminal.screen;
-    terminal.introduce(question);
-    screen.say(&clean(&request.message));
-    let host = screen.err_ink(Ink::Strong, &clean(&request.host));
-    screen.say(&format!(
+/// Prints the message, the URL, its host and the library's warnings.
+fn show_request(terminal: &Terminal, request: &UrlRequest, question: &QuestionContext) {
+    let console = &terminal.console;
+    terminal.print_asker(question);
+    console.print_message(&sanitize(&request.message));
+    let host = console.style_stderr(Style::Strong, &sanitize(&request.host));
+    console.print_message(&format!(
         "\n  address  {}\n  host     {host}",
-        clean(&request.url)
+        sanitize(&request.url)
     ));
     for warning in &request.warnings {
-        screen.say(&screen.err_ink(Ink::Warn, &format!("  warning  {warning}")));
+        console
+            .print_message(&console.style_stderr(Style::Warning, &format!("  warning  {warning}")));
     }
-    screen.say("");
+    console.print_message("");
 }

@@ -1,19 +1,22 @@
-//! Variables in the values of a file.
+//! Expansion of variables such as `${VAR}` in configuration files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Where the values of variables come from.
+/// The sources of variable values.
 pub(crate) struct Variables<'a> {
     /// The environment.
     pub(crate) env: &'a dyn Fn(&str) -> Option<String>,
-    /// The directory that the file is for.
+    /// The project directory of the configuration file.
     pub(crate) workspace: &'a Path,
 }
 
 impl Variables<'_> {
-    /// The text with every `${…}` in place: `${VAR}`, `${env:VAR}`, `${VAR:-default}`,
-    /// `${workspaceFolder}` and `${userHome}`. What has no value is named, never left out.
+    /// Replaces every `${…}`: `${VAR}`, `${env:VAR}`, `${VAR:-default}`, `${workspaceFolder}` and
+    /// `${userHome}`.
+    ///
+    /// # Errors
+    /// If a variable is unknown, or is not set and has no default.
     pub(crate) fn expand(&self, text: &str) -> Result<String, String> {
         let mut expanded = String::new();
         let mut rest = text;
@@ -23,17 +26,18 @@ impl Variables<'_> {
             let Some(end) = after.find('}') else {
                 return Err(format!("\"${{\" without \"}}\" in {text:?}"));
             };
-            expanded.push_str(&self.value(&after[..end])?);
+            expanded.push_str(&self.resolve(&after[..end])?);
             rest = &after[end + 1..];
         }
         expanded.push_str(rest);
         Ok(expanded)
     }
 
-    fn value(&self, reference: &str) -> Result<String, String> {
+    /// Returns the value of one reference, such as `env:VAR`.
+    fn resolve(&self, reference: &str) -> Result<String, String> {
         if let Some(id) = reference.strip_prefix("input:") {
             return Err(format!(
-                "it needs the input {id:?}, which its editor asks for: put it into the environment and write ${{env:NAME}}"
+                "${{input:{id}}} is not supported: set an environment variable and write ${{env:NAME}}"
             ));
         }
         match reference {
@@ -46,7 +50,7 @@ impl Variables<'_> {
             }
             "userHome" => {
                 let home = (self.env)("HOME").or_else(|| (self.env)("USERPROFILE"));
-                return home.ok_or_else(|| "there is no home directory".to_owned());
+                return home.ok_or_else(|| "neither HOME nor USERPROFILE is set".to_owned());
             }
             "pathSeparator" | "/" => return Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
             _ => {}
@@ -61,7 +65,7 @@ impl Variables<'_> {
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !valid {
-            return Err(format!("${{{reference}}} is not known here"));
+            return Err(format!("the variable ${{{reference}}} is not supported"));
         }
         // As in a shell, the default also stands for an empty value.
         let value = (self.env)(name).filter(|value| default.is_none() || !value.is_empty());
@@ -71,8 +75,9 @@ impl Variables<'_> {
     }
 }
 
-/// The variables of a file with one `NAME=VALUE` a line; blank lines and lines after `#` are none.
-pub(crate) fn env_file(text: &str) -> Result<BTreeMap<String, String>, String> {
+/// Parses a file with one `NAME=VALUE` per line. Blank lines and lines that begin with `#` are
+/// skipped.
+pub(crate) fn parse_env_file(text: &str) -> Result<BTreeMap<String, String>, String> {
     let mut variables = BTreeMap::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -113,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_put_in_place() {
+    fn known_variables_are_expanded() {
         for (text, expected) in [
             ("plain $KEY {KEY}", "plain $KEY {KEY}"),
             ("a ${KEY} b ${env:KEY}", "a value b value"),
@@ -130,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_is_named() {
+    fn an_error_names_the_variable_without_a_value() {
         for (text, named) in [
             ("${NONE}", "NONE"),
             ("${env:NONE}", "NONE"),
@@ -144,8 +149,8 @@ mod tests {
     }
 
     #[test]
-    fn files_of_variables_are_read_line_by_line() {
-        let read = env_file("# no\n\nA=1\nexport B = \"two words\" \nC='x=y'\nD=").unwrap();
+    fn env_files_are_read_line_by_line() {
+        let read = parse_env_file("# no\n\nA=1\nexport B = \"two words\" \nC='x=y'\nD=").unwrap();
         let read: Vec<_> = read
             .iter()
             .map(|(name, value)| (&name[..], &value[..]))
@@ -154,6 +159,6 @@ mod tests {
             read,
             [("A", "1"), ("B", "two words"), ("C", "x=y"), ("D", "")]
         );
-        assert!(env_file("A=1\nwrong").unwrap_err().contains("line 2"));
+        assert!(parse_env_file("A=1\nwrong").unwrap_err().contains("line 2"));
     }
 }

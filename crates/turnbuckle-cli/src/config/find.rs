@@ -1,31 +1,31 @@
-//! Which files name servers, and which of them names this one.
+//! Search for the configuration file that names a server.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::servers::{Entry, parse};
-use crate::failure::Failure;
+use super::servers::{ServerEntry, parse_servers};
+use crate::error::CliError;
 use crate::suggest::did_you_mean;
 
-/// Where a project's file stands, seen from its directory.
-const PLACES: [&str; 3] = [".mcp.json", "mcp.json", ".vscode/mcp.json"];
+/// The configuration files that are searched, relative to a directory.
+const CONFIG_PATHS: [&str; 3] = [".mcp.json", "mcp.json", ".vscode/mcp.json"];
 
-/// The largest file that is read, in bytes.
-const LARGEST: u64 = 4 << 20;
+/// The largest configuration file, in bytes.
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Directories that are looked through at most.
-const DEEPEST: usize = 64;
+/// The most parent directories that are searched for the root of the repository.
+const MAX_PARENT_DIRECTORIES: usize = 64;
 
-/// A server that a file names.
-pub(crate) struct Found {
+/// A server entry and the file that it was found in.
+pub(crate) struct ConfiguredServer {
     pub(crate) name: String,
-    pub(crate) entry: Entry,
+    pub(crate) entry: ServerEntry,
     pub(crate) file: PathBuf,
 }
 
-impl Found {
-    /// The directory that the file is for.
+impl ConfiguredServer {
+    /// Returns the project directory of the configuration file.
     pub(crate) fn workspace(&self) -> PathBuf {
         let directory = self.file.parent().unwrap_or(Path::new("."));
         let project = match directory.ends_with(".vscode") {
@@ -41,23 +41,27 @@ impl Found {
     }
 }
 
-/// The server of that name in the given file, or else in the nearest project file that has it;
-/// what was looked through in case that there is none.
-pub(crate) fn lookup(name: &str, config: Option<&Path>) -> Result<Result<Found, Missing>, Failure> {
-    let mut missing = Missing::default();
+/// Finds a server by name: in `config` if given, or else in the configuration files of this
+/// directory and its parents up to the root of the repository. The inner error says that no file
+/// has the name.
+pub(crate) fn find_server(
+    name: &str,
+    config: Option<&Path>,
+) -> Result<Result<ConfiguredServer, ServerNotFound>, CliError> {
+    let mut missing = ServerNotFound::default();
     let files = match config {
         Some(file) => vec![file.to_owned()],
         None => {
             let here = std::env::current_dir()
-                .map_err(|error| Failure::new(format!("no current directory: {error}")))?;
+                .map_err(|error| CliError::new(format!("no current directory: {error}")))?;
             project_files(&here)
         }
     };
     for file in files {
-        let mut servers = read(&file)?;
+        let mut servers = read_servers(&file)?;
         if let Some(entry) = servers.remove(name) {
             let name = name.to_owned();
-            return Ok(Ok(Found { name, entry, file }));
+            return Ok(Ok(ConfiguredServer { name, entry, file }));
         }
         missing.names.extend(servers.into_keys());
         missing.files.push(file);
@@ -65,19 +69,19 @@ pub(crate) fn lookup(name: &str, config: Option<&Path>) -> Result<Result<Found, 
     Ok(Err(missing))
 }
 
-/// Files that were looked through, and the servers that they have.
+/// The files that were searched, and the server names that they have.
 #[derive(Default)]
-pub(crate) struct Missing {
+pub(crate) struct ServerNotFound {
     files: Vec<PathBuf>,
     names: Vec<String>,
 }
 
-impl Missing {
-    /// The failure of a name that is in none of them.
-    pub(crate) fn failure(&self, name: &str) -> Failure {
-        let failure = Failure::usage(match &self.files[..] {
+impl ServerNotFound {
+    /// Returns the error for a name that no file has.
+    pub(crate) fn to_error(&self, name: &str) -> CliError {
+        let failure = CliError::usage(match &self.files[..] {
             [] => format!(
-                "{name:?} is no URL, and no .mcp.json, mcp.json or .vscode/mcp.json is here"
+                "{name:?} is not a URL, and there is no .mcp.json, mcp.json or .vscode/mcp.json"
             ),
             files => {
                 let files: Vec<_> = files
@@ -90,38 +94,39 @@ impl Missing {
         let names = || self.names.iter().map(String::as_str);
         match did_you_mean(name, names()) {
             Some(hint) => failure.hint(hint),
-            None if self.names.is_empty() => failure
-                .hint("a server is given as a URL, as a name from a file, or as `-- COMMAND ARGS`"),
+            None if self.names.is_empty() => failure.hint(
+                "give a URL, the name of a server in a configuration file, or `-- COMMAND ARGS`",
+            ),
             None => {
                 let known: Vec<_> = names().take(20).collect();
-                failure.hint(format!("there is {}", known.join(", ")))
+                failure.hint(format!("known servers: {}", known.join(", ")))
             }
         }
     }
 }
 
-/// The files that are there, from `here` up to the root of its repository; without a repository
-/// only here.
+/// Returns the existing configuration files from `here` up to the root of its repository; without a
+/// repository, only those of `here`.
 fn project_files(here: &Path) -> Vec<PathBuf> {
     let root = here
         .ancestors()
-        .take(DEEPEST)
+        .take(MAX_PARENT_DIRECTORIES)
         .position(|up| up.join(".git").exists());
     here.ancestors()
         .take(root.map_or(1, |root| root + 1))
-        .flat_map(|directory| PLACES.map(|place| directory.join(place)))
+        .flat_map(|directory| CONFIG_PATHS.map(|place| directory.join(place)))
         .filter(|file| file.is_file())
         .collect()
 }
 
-fn read(file: &Path) -> Result<BTreeMap<String, Entry>, Failure> {
-    let failed = |why: String| Failure::usage(format!("{}: {why}", file.display()));
+fn read_servers(file: &Path) -> Result<BTreeMap<String, ServerEntry>, CliError> {
+    let failed = |why: String| CliError::usage(format!("{}: {why}", file.display()));
     let mut text = String::new();
     let opened = std::fs::File::open(file).map_err(|error| failed(error.to_string()))?;
-    let read = opened.take(LARGEST + 1).read_to_string(&mut text);
+    let read = opened.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);
     read.map_err(|error| failed(error.to_string()))?;
-    match text.len() as u64 > LARGEST {
-        true => Err(failed(format!("it has more than {LARGEST} bytes"))),
-        false => parse(&text).map_err(failed),
+    match text.len() as u64 > MAX_FILE_BYTES {
+        true => Err(failed(format!("larger than {MAX_FILE_BYTES} bytes"))),
+        false => parse_servers(&text).map_err(failed),
     }
 }

@@ -1,12 +1,12 @@
-//! JSON with comments and trailing commas, made plain.
+//! JSON with comments and trailing commas.
 
-/// The text with comments and trailing commas turned into blanks, so that places in errors stay
-/// right.
-pub(super) fn plain(text: &str) -> String {
-    without_trailing_commas(&without_comments(text))
+/// Replaces comments and trailing commas by blanks, so that line and column numbers in errors stay
+/// correct.
+pub(super) fn to_json(text: &str) -> String {
+    blank_trailing_commas(&blank_comments(text))
 }
 
-fn without_comments(text: &str) -> String {
+fn blank_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text
         .strip_prefix('\u{feff}')
@@ -32,7 +32,7 @@ fn without_comments(text: &str) -> String {
             }
             (false, '/', Some('*')) => {
                 let mut last = ' ';
-                // The star that opens it does not close it.
+                // The star that opens the comment cannot close it: `/*/`.
                 chars.next();
                 plain.push_str("  ");
                 for skipped in chars.by_ref() {
@@ -52,7 +52,7 @@ fn without_comments(text: &str) -> String {
     plain
 }
 
-fn without_trailing_commas(text: &str) -> String {
+fn blank_trailing_commas(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut quoted = false;
     let mut escaped = false;
@@ -81,10 +81,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_trailing_commas_go_and_strings_stay() {
+    fn comments_and_trailing_commas_are_removed_but_not_inside_strings() {
         let text = "\u{feff}{ // a comment, with { and \"\n \"a\": [1, 2, /* x */ ],\n \
                     \"b\": \"// no, ] comment /* \\\" */,}\", /**/ \"c\\\\\": 1 ,\n}\n// end";
-        let value: serde_json::Value = serde_json::from_str(&plain(text)).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&to_json(text)).unwrap();
         assert_eq!(
             value,
             serde_json::json!({"a": [1, 2], "b": "// no, ] comment /* \" */,}", "c\\": 1})
@@ -92,19 +92,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_stays_wrong() {
+    fn invalid_json_stays_invalid() {
         for text in ["{\"a\": 1,, }", "{,}x", "/* open", "{\"a\" / 1}"] {
             assert!(
-                serde_json::from_str::<serde_json::Value>(&plain(text)).is_err(),
+                serde_json::from_str::<serde_json::Value>(&to_json(text)).is_err(),
                 "{text}"
             );
         }
     }
 
     #[test]
-    fn an_error_is_where_it_was() {
+    fn error_positions_are_kept() {
         let text = "{\n /* one\n zw\u{f6}lf */ \"a\": x }";
-        let error = serde_json::from_str::<serde_json::Value>(&plain(text)).unwrap_err();
+        let error = serde_json::from_str::<serde_json::Value>(&to_json(text)).unwrap_err();
         assert_eq!((error.line(), error.column()), (3, 17));
     }
 }

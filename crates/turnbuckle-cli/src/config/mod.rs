@@ -1,4 +1,4 @@
-//! Servers that other programs' files name: `mcp.json` in its dialects.
+//! Configuration files of MCP clients: `mcp.json` and its dialects.
 
 mod expand;
 mod find;
@@ -6,6 +6,6 @@ mod jsonc;
 mod servers;
 
 pub(crate) use expand::Variables;
-pub(crate) use expand::env_file;
-pub(crate) use find::{Missing, lookup};
-pub(crate) use servers::Reached;
+pub(crate) use expand::parse_env_file;
+pub(crate) use find::{ServerNotFound, find_server};
+pub(crate) use servers::ResolvedServer;

@@ -1,4 +1,4 @@
-//! The servers of one file, in the dialects that clients write.
+//! The server entries of a configuration file, in the dialects of the common clients.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use serde::Deserialize;
 use super::expand::Variables;
 use super::jsonc;
 
-/// A file as it is written.
+/// A configuration file. Claude, Cursor and others write `mcpServers`; VS Code writes `servers`.
 #[derive(Deserialize)]
-struct File {
+struct ConfigFile {
     #[serde(rename = "mcpServers")]
-    mcp_servers: Option<BTreeMap<String, Entry>>,
-    servers: Option<BTreeMap<String, Entry>>,
+    mcp_servers: Option<BTreeMap<String, ServerEntry>>,
+    servers: Option<BTreeMap<String, ServerEntry>>,
 }
 
-/// One server as it is written; what is not known here is left to whom it is for.
+/// One server entry. Members that only other clients know are ignored.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Entry {
+pub(crate) struct ServerEntry {
     #[serde(rename = "type", alias = "transport")]
     kind: Option<String>,
     command: Option<String>,
     #[serde(default)]
     args: Vec<String>,
     #[serde(default)]
-    env: BTreeMap<String, Option<Plain>>,
+    env: BTreeMap<String, Option<EnvValue>>,
     env_file: Option<String>,
     cwd: Option<String>,
     #[serde(alias = "serverUrl", alias = "httpUrl")]
@@ -34,19 +34,19 @@ pub(crate) struct Entry {
     headers: BTreeMap<String, String>,
 }
 
-/// A value that becomes text: people write numbers and truth values without quotes.
+/// A value of `env`. People also write numbers and booleans without quotes.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-enum Plain {
+enum EnvValue {
     Text(String),
     Number(serde_json::Number),
     Bool(bool),
 }
 
-/// How a server is reached, with every variable in place.
+/// A server entry with all variables expanded.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Reached {
-    /// By running a command.
+pub(crate) enum ResolvedServer {
+    /// A server that is started as a child process.
     Command {
         program: String,
         args: Vec<String>,
@@ -54,7 +54,7 @@ pub(crate) enum Reached {
         env_file: Option<String>,
         cwd: Option<String>,
     },
-    /// At a URL; over the HTTP+SSE of the first revision if so said.
+    /// A server at a URL. `sse` is true for the HTTP+SSE transport of 2024-11-05.
     Url {
         url: String,
         headers: BTreeMap<String, String>,
@@ -62,23 +62,23 @@ pub(crate) enum Reached {
     },
 }
 
-/// The servers that the text of a file names.
-pub(super) fn parse(text: &str) -> Result<BTreeMap<String, Entry>, String> {
-    let file: File =
-        serde_json::from_str(&jsonc::plain(text)).map_err(|error| error.to_string())?;
+/// Parses the text of a configuration file and returns its server entries by name.
+pub(super) fn parse_servers(text: &str) -> Result<BTreeMap<String, ServerEntry>, String> {
+    let file: ConfigFile =
+        serde_json::from_str(&jsonc::to_json(text)).map_err(|error| error.to_string())?;
     match (file.mcp_servers, file.servers) {
         (Some(mut servers), Some(more)) => {
             servers.extend(more);
             Ok(servers)
         }
         (Some(servers), None) | (None, Some(servers)) => Ok(servers),
-        (None, None) => Err("it has neither mcpServers nor servers".to_owned()),
+        (None, None) => Err("the file has neither mcpServers nor servers".to_owned()),
     }
 }
 
-impl Entry {
+impl ServerEntry {
     /// How the server is reached.
-    pub(crate) fn reached(&self, variables: &Variables<'_>) -> Result<Reached, String> {
+    pub(crate) fn resolve(&self, variables: &Variables<'_>) -> Result<ResolvedServer, String> {
         let all = |values: &BTreeMap<String, String>| {
             let expanded = values
                 .iter()
@@ -97,37 +97,38 @@ impl Entry {
                 false
             }
             Some("sse") => true,
-            Some(other) => return Err(format!("its type {other:?} is not known here")),
+            Some(other) => return Err(format!("the type {other:?} is not supported")),
         };
         let local = matches!(self.kind.as_deref(), Some("stdio" | "local"));
         match (&self.command, &self.url) {
-            (Some(command), url) if local || url.is_none() => Ok(Reached::Command {
+            (Some(command), url) if local || url.is_none() => Ok(ResolvedServer::Command {
                 program: variables.expand(command)?,
                 args: self
                     .args
                     .iter()
                     .map(|arg| variables.expand(arg))
                     .collect::<Result<_, _>>()?,
-                env: all(&self.plain_env())?,
+                env: all(&self.env_texts())?,
                 env_file: maybe(&self.env_file)?,
                 cwd: maybe(&self.cwd)?,
             }),
-            (_, Some(url)) if !local => Ok(Reached::Url {
+            (_, Some(url)) if !local => Ok(ResolvedServer::Url {
                 url: variables.expand(url)?,
                 headers: all(&self.headers)?,
                 sse,
             }),
-            (_, Some(_)) => Err("it is of type stdio and has no command".to_owned()),
-            _ => Err("it has neither a command nor a url".to_owned()),
+            (_, Some(_)) => Err("an entry of type stdio needs a command".to_owned()),
+            _ => Err("the entry has neither a command nor a url".to_owned()),
         }
     }
 
-    fn plain_env(&self) -> BTreeMap<String, String> {
+    /// Returns the environment variables of the entry as text. Null values are left out.
+    fn env_texts(&self) -> BTreeMap<String, String> {
         let texts = self.env.iter().filter_map(|(name, value)| {
             let text = match value.as_ref()? {
-                Plain::Text(text) => text.clone(),
-                Plain::Number(number) => number.to_string(),
-                Plain::Bool(value) => value.to_string(),
+                EnvValue::Text(text) => text.clone(),
+                EnvValue::Number(number) => number.to_string(),
+                EnvValue::Bool(value) => value.to_string(),
             };
             Some((name.clone(), text))
         });
@@ -141,22 +142,22 @@ mod tests {
 
     use super::*;
 
-    fn reached(text: &str, name: &str) -> Result<Reached, String> {
+    fn reached(text: &str, name: &str) -> Result<ResolvedServer, String> {
         let env = |name: &str| (name == "TOKEN").then(|| "t".to_owned());
         let variables = Variables {
             env: &env,
             workspace: Path::new("/p"),
         };
-        parse(text)?[name].reached(&variables)
+        parse_servers(text)?[name].resolve(&variables)
     }
 
     #[test]
-    fn every_dialect_is_read() {
+    fn every_dialect_is_understood() {
         let claude = r#"{"mcpServers": {"a": {"command": "node", "args": ["x", "${workspaceFolder}"],
             "env": {"T": "${TOKEN}", "PORT": 1, "NO": null}, "cwd": "/c", "unknown": 1,},}}"#;
         assert_eq!(
             reached(claude, "a"),
-            Ok(Reached::Command {
+            Ok(ResolvedServer::Command {
                 program: "node".into(),
                 args: vec!["x".into(), "/p".into()],
                 env: [("PORT".into(), "1".into()), ("T".into(), "t".into())].into(),
@@ -171,7 +172,7 @@ mod tests {
             );
             assert_eq!(
                 reached(&code, "b"),
-                Ok(Reached::Url {
+                Ok(ResolvedServer::Url {
                     url: "https://x/mcp".into(),
                     headers: [("Authorization".into(), "Bearer t".into())].into(),
                     sse: kind == "sse",
@@ -181,12 +182,12 @@ mod tests {
         let windsurf = r#"{"mcpServers": {"c": {"serverUrl": "https://y/sse"}}}"#;
         assert!(matches!(
             reached(windsurf, "c"),
-            Ok(Reached::Url { sse: false, .. })
+            Ok(ResolvedServer::Url { sse: false, .. })
         ));
     }
 
     #[test]
-    fn what_cannot_be_reached_says_why() {
+    fn an_error_says_why_an_entry_is_unusable() {
         for (text, why) in [
             (r#"{"mcpServers": {"a": {}}}"#, "neither"),
             (r#"{"mcpServers": {"a": {"type": "ws", "url": "x"}}}"#, "ws"),

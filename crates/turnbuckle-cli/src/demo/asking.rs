@@ -1,13 +1,13 @@
-//! Tools that need something from the client: a form filled in, a word of its model, its roots.
+//! Tools that ask the client: a form for the user, a message of its model, its roots.
 //!
-//! Each is written once. A client of the newest revision gets the question as the result and sends
-//! the request again with its answer; an older one is asked while its request waits. Who cannot be
-//! asked is told so by the library.
+//! Each tool is written once. To a client of the modern era the question is an `input_required`
+//! result, and the client sends the request again with the answer. A legacy client gets a request
+//! while its own waits. The library reports an error to clients without the capability.
 
 use turnbuckle::prelude::*;
-use turnbuckle::types::{CreateMessageResult, Root, SamplingContent};
+use turnbuckle::types::{CreateMessageResult, Root, SamplingMessageContentBlock};
 
-use super::forms::described;
+use super::forms::describe_answer;
 
 #[data]
 struct User {
@@ -33,7 +33,7 @@ impl Asking {
         message: String,
         ask: Ask,
     ) -> Result<String> {
-        let user = described(ask.form::<User>(message).await)?;
+        let user = describe_answer(ask.form::<User>(message).await)?;
         Ok(format!("User response: {user}"))
     }
 
@@ -57,9 +57,9 @@ impl Asking {
     /// Reports progress, then asks the user whether to go on
     #[tool(title = "Elicitation between progress")]
     async fn test_streaming_elicitation(progress: Progress, ask: Ask) -> Result<String> {
-        progress.report_of(1, 2).await;
-        let answer = described(ask.form::<Answer>("Shall it go on?").await)?;
-        progress.report_of(2, 2).await;
+        progress.report_with_total(1, 2).await;
+        let answer = describe_answer(ask.form::<Answer>("Shall it go on?").await)?;
+        progress.report_with_total(2, 2).await;
         Ok(answer)
     }
 
@@ -70,13 +70,16 @@ impl Asking {
     }
 }
 
-/// What the model said in words.
+/// Returns the text of a model's reply.
 pub(super) fn text_of(reply: &CreateMessageResult) -> String {
-    let texts = reply.content.iter().filter_map(SamplingContent::as_text);
+    let texts = reply
+        .content
+        .iter()
+        .filter_map(SamplingMessageContentBlock::as_text);
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The roots, one per line.
+/// Returns the URIs of the roots, one per line.
 pub(super) fn uris_of(roots: &[Root]) -> String {
     let uris = roots.iter().map(|root| root.uri.as_str());
     uris.collect::<Vec<_>>().join("\n")

@@ -1,10 +1,10 @@
-//! What the demo says when it is there.
+//! The banner that the demo prints at its start.
 
 use std::fmt;
 
 use turnbuckle::Revision;
 
-/// The greeting of a demo that listens at `url`, and at `sse` for clients of the oldest transport.
+/// The banner of a demo that listens at `url`, and at `sse` for clients of HTTP+SSE.
 pub(super) struct Banner<'a> {
     pub(super) url: &'a str,
     pub(super) sse: Option<&'a str>,

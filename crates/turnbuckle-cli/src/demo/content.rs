@@ -1,12 +1,12 @@
-//! Tools without arguments: one for each kind of content that a result can have.
+//! Tools without arguments: one for each kind of content in a result.
 
 use turnbuckle::prelude::*;
 use turnbuckle::types::{ContentBlock, TextResourceContents};
 
-/// One red pixel.
+/// A PNG of one red pixel.
 pub(super) const PIXEL: &[u8] = include_bytes!("media/pixel.png");
 
-/// A millisecond of silence.
+/// A WAV of one millisecond of silence.
 const SILENCE: &[u8] = include_bytes!("media/silence.wav");
 
 pub(super) struct Content;
@@ -25,7 +25,7 @@ impl Content {
         Image::png(PIXEL)
     }
 
-    // Clients from before there was audio get a resource of that media type instead.
+    // Clients whose revision lacks audio get a resource of that media type instead.
     /// Returns sound: a millisecond of silence
     #[tool(title = "Audio")]
     fn test_audio_content() -> Audio {

@@ -1,6 +1,6 @@
-//! The everything-server: each feature of the protocol in its smallest form.
+//! The demo: a server with every feature of the protocol in its smallest form.
 //!
-//! Tools, resources and prompts have the names that the official conformance suite looks for.
+//! Tools, resources and prompts have the names that the official conformance suite expects.
 
 mod asking;
 mod banner;
@@ -25,17 +25,18 @@ use turnbuckle::types::{CacheScope, Icon};
 
 pub(crate) use serve::{Options, run};
 
-/// Small, so that clients have to follow cursors.
+/// A small page size, so that clients have to follow cursors.
 const PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(20).unwrap();
 
-/// For how long clients may keep lists. A second, since they change.
-const BRIEF: Duration = Duration::from_secs(1);
+/// The time for which clients may cache lists. Short, because lists change.
+const LIST_TTL: Duration = Duration::from_secs(1);
 
 const INSTRUCTIONS: &str = "\
     A server to test clients with. Call echo to see that it is there; each tool whose name begins \
     with test_ shows one feature of the protocol.";
 
-fn everything() -> Result<Server, Box<dyn Error>> {
+/// Builds the demo server.
+fn build_server() -> Result<Server, Box<dyn Error>> {
     let server = Server::new("turnbuckle-demo", env!("CARGO_PKG_VERSION"))
         .title("Turnbuckle demo")
         .description("Every feature of the Model Context Protocol, in every revision")
@@ -44,8 +45,8 @@ fn everything() -> Result<Server, Box<dyn Error>> {
         .instructions(INSTRUCTIONS)
         .logging()
         .page_size(PAGE_SIZE)
-        .list_cache(BRIEF, CacheScope::Public)
-        .discovery_cache(BRIEF, CacheScope::Public)
+        .list_cache(LIST_TTL, CacheScope::Public)
+        .discovery_cache(LIST_TTL, CacheScope::Public)
         .group(content::Content)
         .group(schemas::group()?)
         .group(running::Running::default())
@@ -58,7 +59,7 @@ fn everything() -> Result<Server, Box<dyn Error>> {
     Ok(server.build()?)
 }
 
-/// A turnbuckle between two eyes.
+/// Returns the icon: a turnbuckle between two eyes.
 fn icon() -> Icon {
     let png = STANDARD.encode(include_bytes!("media/icon.png"));
     Icon::new(format!("data:image/png;base64,{png}"))

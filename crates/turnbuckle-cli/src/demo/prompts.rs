@@ -1,6 +1,6 @@
-//! Prompts: their arguments are parameters, as those of tools are.
+//! Prompts. Their arguments are parameters, like those of tools.
 
-use turnbuckle::Typing;
+use turnbuckle::CompletionRequest;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{ContentBlock, PromptMessage, TextResourceContents};
 
@@ -25,7 +25,7 @@ impl Prompts {
     #[prompt(title = "Prompt with arguments")]
     fn test_prompt_with_arguments(
         /// First test argument
-        #[schema(complete = words)]
+        #[schema(complete = complete_word)]
         arg1: String,
         /// Second test argument
         arg2: String,
@@ -69,8 +69,8 @@ const WORDS: [&str; 8] = [
     "lion", "london", "lyon", "oslo", "paris", "park", "party", "tokyo",
 ];
 
-/// Words that begin with what is typed.
-fn words(typing: Typing) -> Vec<&'static str> {
+/// Returns the words that begin with the typed text.
+fn complete_word(typing: CompletionRequest) -> Vec<&'static str> {
     let typed = typing.value.to_lowercase();
     let fitting = WORDS.into_iter().filter(|word| word.starts_with(&typed));
     fitting.collect()

@@ -1,16 +1,16 @@
-//! Resources: text, bytes, one to watch, and a family of them under a template.
+//! Resources: text, binary data, one to subscribe to, and a template.
 
 use serde_json::json;
-use turnbuckle::Typing;
+use turnbuckle::CompletionRequest;
 use turnbuckle::prelude::*;
 
 use super::content::PIXEL;
 
-/// The resource that changes when it is touched.
-pub(super) const WATCHED: &str = "test://watched-resource";
+/// The URI of the resource that `touch_watched_resource` touches.
+pub(super) const WATCHED_URI: &str = "test://watched-resource";
 
-/// For how long clients may keep what never changes: an hour, in milliseconds.
-const LONG: u64 = 3_600_000;
+/// The time for which clients may cache static resources: an hour, in milliseconds.
+const STATIC_TTL_MS: u64 = 3_600_000;
 
 pub(super) struct Resources;
 
@@ -20,8 +20,9 @@ impl Resources {
     #[resource(
         "test://static-text",
         name = "Static Text Resource",
+        title = "Static text",
         mime = "text/plain",
-        cache(ttl = LONG, public)
+        cache(ttl = STATIC_TTL_MS, public)
     )]
     fn static_text() -> &'static str {
         "This is the content of the static text resource."
@@ -31,8 +32,9 @@ impl Resources {
     #[resource(
         "test://static-binary",
         name = "Static Binary Resource",
+        title = "Static image",
         mime = "image/png",
-        cache(ttl = LONG, public)
+        cache(ttl = STATIC_TTL_MS, public)
     )]
     fn static_binary() -> Vec<u8> {
         PIXEL.to_vec()
@@ -42,6 +44,7 @@ impl Resources {
     #[resource(
         "test://example-resource",
         name = "Example Resource",
+        title = "Example",
         mime = "text/plain"
     )]
     fn example() -> &'static str {
@@ -52,6 +55,7 @@ impl Resources {
     #[resource(
         "test://watched-resource",
         name = "Watched Resource",
+        title = "Watched",
         mime = "text/plain"
     )]
     fn watched() -> &'static str {
@@ -62,16 +66,18 @@ impl Resources {
     #[resource(
         "test://template/{id}/data",
         name = "Resource Template",
+        title = "Template",
         mime = "application/json"
     )]
-    fn data(#[schema(complete = ids)] id: String) -> String {
+    fn data(#[schema(complete = complete_id)] id: String) -> String {
         let data = format!("Data for ID: {id}");
         json!({ "id": id, "templateTest": true, "data": data }).to_string()
     }
 }
 
-/// Numbers that begin with what is typed. Only the first hundred are sent; the rest is counted.
-fn ids(typing: Typing) -> Vec<String> {
+/// Returns the numbers that begin with the typed text. The library sends the first hundred and the
+/// total.
+fn complete_id(typing: CompletionRequest) -> Vec<String> {
     let all = (1..=999).map(|id: u16| id.to_string());
     all.filter(|id| id.starts_with(&typing.value)).collect()
 }

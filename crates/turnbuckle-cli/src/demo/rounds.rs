@@ -1,9 +1,9 @@
-//! Tools that show the rounds of a request that needs input: several questions at once, one after
-//! another, and what is kept between them. Each question has the key that the official conformance
-//! suite looks for; most tools need none.
+//! Tools that need several rounds of input: several questions at once, one after another, and state
+//! that is kept between rounds. The keys of the questions are those of the official conformance
+//! suite; most tools need none.
 
 use turnbuckle::prelude::*;
-use turnbuckle::types::{ElicitFormParams, ElicitationSchema, FieldValue, StringSchema};
+use turnbuckle::types::{ElicitRequestFormParams, ElicitationSchema, FieldValue, StringSchema};
 
 use super::asking::{text_of, uris_of};
 
@@ -22,18 +22,21 @@ struct Confirm {
     ok: bool,
 }
 
-const WHO: &str = "What is your name?";
+const NAME_QUESTION: &str = "What is your name?";
 
 pub(super) struct Rounds;
 
 #[server]
 impl Rounds {
-    // By `Context::ask`, which also takes an answer that comes before it was asked for.
+    // By `HandlerContext::ask`, which also takes an answer that comes before it was asked for.
     /// Greets the user by the name that they give
     #[tool(title = "Round with a form")]
-    fn test_input_required_result_elicitation(context: Context) -> Result<String> {
+    fn test_input_required_result_elicitation(context: HandlerContext) -> Result<String> {
         let form = ElicitationSchema::new().required("name", StringSchema::new());
-        let answer = context.ask("user_name", ElicitFormParams::new(WHO, form))?;
+        let answer = context.ask(
+            "user_name",
+            ElicitRequestFormParams::new(NAME_QUESTION, form),
+        )?;
         let name = answer.field("name").and_then(FieldValue::as_str);
         Ok(format!("Hello, {}!", name.unwrap_or("whoever you are")))
     }
@@ -56,13 +59,13 @@ impl Rounds {
     /// Keeps something while the user confirms
     #[tool(title = "Round with state")]
     async fn test_input_required_result_request_state(ask: Ask) -> Result<String> {
-        confirmed(ask).await
+        confirm_with_state(ask).await
     }
 
     /// Keeps something that the client cannot change
     #[tool(title = "Round with sealed state")]
     async fn test_input_required_result_tampered_state(ask: Ask) -> Result<String> {
-        confirmed(ask).await
+        confirm_with_state(ask).await
     }
 
     /// Asks for everything that a client can be asked for, at once
@@ -70,7 +73,7 @@ impl Rounds {
     async fn test_input_required_result_multiple_inputs(ask: Ask) -> Result<String> {
         let greeting = ask.sample("Generate a greeting").max_tokens(50);
         let (name, greeting, roots) = tokio::join!(
-            ask.form(WHO).key("user_name"),
+            ask.form(NAME_QUESTION).key("user_name"),
             greeting.key("greeting"),
             ask.roots().key("client_roots"),
         );
@@ -90,22 +93,26 @@ impl Rounds {
 
     /// Asks only what the client can answer
     #[tool(title = "Round by capabilities")]
-    async fn test_input_required_result_capabilities(ask: Ask, client: Client) -> Result<String> {
+    async fn test_input_required_result_capabilities(
+        ask: Ask,
+        client: ClientInfo,
+    ) -> Result<String> {
         let mut told = vec!["The client was asked what it can answer.".to_owned()];
         if client.capabilities().supports_sampling() {
             let greeting = ask.sample("Generate a greeting").max_tokens(50);
             told.push(text_of(&greeting.key("greeting").await?));
         }
         if client.capabilities().supports_elicitation_form() {
-            let Name { name } = ask.form(WHO).key("user_name").await?;
+            let Name { name } = ask.form(NAME_QUESTION).key("user_name").await?;
             told.push(format!("Hello, {name}!"));
         }
         Ok(told.join("\n"))
     }
 }
 
-/// What `once` gave is sealed: it comes back as it was, or the request is refused.
-async fn confirmed(ask: Ask) -> Result<String> {
+/// Asks for a confirmation between two uses of state. The result of `once` is sealed into
+/// `requestState`: the client returns it unchanged, or the request is refused.
+async fn confirm_with_state(ask: Ask) -> Result<String> {
     let kept = ask
         .once("kept", async { Ok("state-ok".to_owned()) })
         .await?;

@@ -1,13 +1,13 @@
-//! Tools that take their time: progress, log messages, failure, cancellation.
+//! Tools that take time: progress, log messages, errors, cancellation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::sleep;
 use turnbuckle::prelude::*;
-use turnbuckle::types::LogLevel;
+use turnbuckle::types::LoggingLevel;
 
-/// How long a step takes.
+/// The duration of a step.
 const STEP: Duration = Duration::from_millis(50);
 
 #[derive(Default)]
@@ -17,13 +17,13 @@ pub(super) struct Running {
 
 #[server]
 impl Running {
-    // Nothing is sent to clients that did not ask for it.
+    // Progress is sent only to clients that asked for it.
     /// Reports progress while it runs
     #[tool(title = "Progress")]
     async fn test_tool_with_progress(progress: Progress) -> &'static str {
         for done in [0, 50, 100] {
-            progress.report_of(done, 100).await;
-            // After the last too: with the result some clients forget whose progress it was.
+            progress.report_with_total(done, 100).await;
+            // Also after the last report: some clients drop progress that arrives with the result.
             sleep(STEP).await;
         }
         "Progress went from 0 to 100."
@@ -37,7 +37,7 @@ impl Running {
             "Tool processing data",
             "Tool execution completed",
         ] {
-            log.send_as("demo", LogLevel::Info, message).await;
+            log.send_from("demo", LoggingLevel::Info, message).await;
             sleep(STEP).await;
         }
         "Three messages were logged."
@@ -50,23 +50,23 @@ impl Running {
         "One message was logged, for clients that want it."
     }
 
-    // A failure is a result with `isError`, for the model to see and act on.
+    // An error becomes a result with `isError`, which the model sees.
     /// Always fails, in a way that a model can read
     #[tool(title = "Failure")]
     fn test_error_handling() -> Result {
         Err("This tool intentionally returns an error for testing".into())
     }
 
-    // Frees the client's connection: it reconnects, and finds the answer there.
+    // Closes the client's stream: the client reconnects and gets the answer from the replay.
     /// Lets the client come back for the answer, where it can
     #[tool(title = "Reconnection")]
-    async fn test_reconnection(context: Context) -> &'static str {
-        context.pause_stream();
+    async fn test_reconnection(context: HandlerContext) -> &'static str {
+        context.close_sse_stream();
         sleep(4 * STEP).await;
         "The answer was still there after the reconnection."
     }
 
-    // What has nothing to clean up need not look at `cancelled()`: it is dropped.
+    // A handler without cleanup need not watch `cancelled()`: its future is dropped.
     /// Waits, then says a text back; can be cancelled
     #[tool(title = "Slow echo")]
     async fn slow_echo(
@@ -76,7 +76,7 @@ impl Running {
         seconds: u16,
         /// What to say back
         text: String,
-        cancel: Cancel,
+        cancel: Cancellation,
     ) -> String {
         tokio::select! {
             () = sleep(Duration::from_secs(seconds.into())) => {}

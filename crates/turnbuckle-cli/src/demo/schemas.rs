@@ -1,8 +1,8 @@
-//! Tools whose arguments and results are typed: the types' schemas are what clients see.
+//! Tools with typed arguments and results. Clients see the schemas of the types.
 
 use turnbuckle::prelude::*;
 
-/// The typed ones, and one whose schema no Rust type has.
+/// Returns the typed tools, and one whose schema is written by hand.
 pub(super) fn group() -> Result<Group, serde_json::Error> {
     let contact = Tool::builder("json_schema_2020_12_tool")
         .title("Schema written by hand")
@@ -35,10 +35,10 @@ impl Typed {
         message
     }
 
-    /// Tells the weather, as data and as text
+    /// Returns the weather as structured content
     #[tool(title = "Weather", read_only)]
     fn structured_weather(
-        /// The city to tell the weather of
+        /// The city
         city: String,
     ) -> Weather {
         Weather {

@@ -1,4 +1,4 @@
-//! Serves the demo, over HTTP or over the process's own standard streams.
+//! Serving of the demo over HTTP or stdio.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use clap::Args;
 use turnbuckle::Server;
-use turnbuckle::http::{Config, HttpServer};
+use turnbuckle::http::{HttpServer, HttpServerOptions};
 use turnbuckle::stdio::{self, StdioOptions};
 
 use super::banner::Banner;
-use super::everything;
-use crate::ending::Endings;
-use crate::failure::Failure;
+use super::build_server;
+use crate::error::CliError;
+use crate::signals::ShutdownSignals;
 
-/// How long the end waits for what is under way.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The time that requests in progress get at a shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How to serve the demo.
+/// Options of `demo`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Serve on standard input and output instead of HTTP
@@ -30,50 +30,52 @@ pub(crate) struct Options {
     port: u16,
 
     /// The path of the endpoint
-    #[arg(long, default_value = "/mcp", value_parser = path)]
+    #[arg(long, default_value = "/mcp", value_parser = parse_path)]
     path: String,
 }
 
-/// A path that can stand in a URL as it is.
-fn path(text: &str) -> Result<String, &'static str> {
+/// Parses a URL path that needs no escaping.
+fn parse_path(text: &str) -> Result<String, &'static str> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
     if text.starts_with('/') && text.bytes().all(plain) {
         Ok(text.to_owned())
     } else {
-        Err("it begins with a slash and holds letters, digits, '/', '-', '.', '_' and '~' only")
+        Err("a path begins with '/' and contains only letters, digits, '/', '-', '.', '_' and '~'")
     }
 }
 
 /// Serves until the client or the user ends it.
-pub(crate) async fn run(options: Options) -> Result<(), Failure> {
-    let server = everything().map_err(|error| Failure::new(error.to_string()))?;
+pub(crate) async fn run(options: Options) -> Result<(), CliError> {
+    let server = build_server().map_err(|error| CliError::new(error.to_string()))?;
     if options.stdio {
-        over_stdio(server).await
+        serve_stdio(server).await
     } else {
-        over_http(server, options).await
+        serve_http(server, options).await
     }
 }
 
-/// Standard output belongs to the protocol; a person at a terminal is told elsewhere.
-async fn over_stdio(server: Server) -> Result<(), Failure> {
+/// Serves on standard input and output. A person at a terminal gets a message on standard error.
+async fn serve_stdio(server: Server) -> Result<(), CliError> {
     if io::stderr().is_terminal() {
         eprintln!("turnbuckle demo: one JSON message per line. Ctrl-C ends it.");
     }
     stdio::run(server, StdioOptions::new())
         .await
-        .map_err(|error| Failure::new(format!("standard input and output: {error}")))
+        .map_err(|error| CliError::new(format!("standard input and output: {error}")))
 }
 
-/// The first signal ends it once what is under way is done, the second at once.
-async fn over_http(server: Server, options: Options) -> Result<(), Failure> {
-    let config = Config::new().shutdown_time(PATIENCE).http_sse(true);
+/// Serves HTTP. The first signal shuts down gracefully, the second at once.
+async fn serve_http(server: Server, options: Options) -> Result<(), CliError> {
+    let config = HttpServerOptions::new()
+        .shutdown_timeout(SHUTDOWN_TIMEOUT)
+        .http_sse(true);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port)).to_string();
     let http = HttpServer::bind(server, &address, config)
         .await
         .map_err(|error| cannot_listen(options.port, &error))?
         .path(options.path);
-    let mut endings =
-        Endings::new().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    let mut signals = ShutdownSignals::new()
+        .map_err(|error| CliError::new(format!("cannot catch signals: {error}")))?;
     let (url, sse) = (http.url(), http.sse_url());
     let banner = Banner {
         url: &url,
@@ -81,29 +83,29 @@ async fn over_http(server: Server, options: Options) -> Result<(), Failure> {
     };
     io::stdout()
         .write_all(banner.to_string().as_bytes())
-        .map_err(|error| Failure::new(format!("cannot say where it listens: {error}")))?;
+        .map_err(|error| CliError::new(format!("cannot print the address: {error}")))?;
 
     let shutdown = http.shutdown();
     let mut serving = pin!(http.serve());
     let served = tokio::select! {
         served = serving.as_mut() => served,
-        () = endings.next() => {
+        () = signals.recv() => {
             shutdown.close();
             tokio::select! {
                 served = serving.as_mut() => served,
-                () = endings.next() => Ok(()),
+                () = signals.recv() => Ok(()),
             }
         }
     };
-    served.map_err(|error| Failure::new(format!("cannot go on at {url}: {error}")))
+    served.map_err(|error| CliError::new(format!("the server at {url} stopped: {error}")))
 }
 
-fn cannot_listen(port: u16, error: &io::Error) -> Failure {
-    let failure = Failure::new(format!("cannot listen on 127.0.0.1:{port}: {error}"));
+fn cannot_listen(port: u16, error: &io::Error) -> CliError {
+    let failure = CliError::new(format!("cannot listen on 127.0.0.1:{port}: {error}"));
     match error.kind() {
         io::ErrorKind::AddrInUse => failure.hint("`--port 0` takes any port that is free"),
         io::ErrorKind::PermissionDenied => {
-            failure.hint("the system keeps low ports for itself: try `--port 3000`")
+            failure.hint("low ports need privileges: try `--port 3000`")
         }
         _ => failure,
     }

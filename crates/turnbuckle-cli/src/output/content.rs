@@ -1,39 +1,46 @@
-//! What tools, prompts and resources return, for people.
+//! Content of tools, prompts and resources as text for people.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use turnbuckle::types::{ContentBlock, ResourceContents};
 
-use super::paint::{Ink, size};
+use super::console::Console;
+use super::sanitize::{sanitize, sanitize_line};
 use super::save::Saver;
-use super::screen::Screen;
-use super::terminal::{clean, line};
-use crate::failure::Failure;
+use super::style::{Style, format_bytes};
+use crate::error::CliError;
 
-/// Content as text, one block after the other; data is named and sized, and written to where the
-/// user said.
-pub(crate) fn blocks(screen: &Screen, content: &[ContentBlock]) -> Result<String, Failure> {
+/// Renders content blocks as text. Binary data is saved if `--out` is given, and otherwise only
+/// summarized.
+pub(crate) fn render_blocks(
+    console: &Console,
+    content: &[ContentBlock],
+) -> Result<String, CliError> {
     let mut saver = Saver::new(
-        screen,
+        console,
         content.iter().filter(|block| has_data(block)).count(),
     )?;
     let shown: Result<Vec<_>, _> = content
         .iter()
-        .map(|block| one(screen, &mut saver, block))
+        .map(|block| render_block(console, &mut saver, block))
         .collect();
     Ok(shown?.join("\n"))
 }
 
-/// The contents of a resource as text.
-pub(crate) fn contents(screen: &Screen, contents: &[ResourceContents]) -> Result<String, Failure> {
-    let mut saver = Saver::new(screen, contents.len())?;
+/// Renders the contents of a resource as text.
+pub(crate) fn render_contents(
+    console: &Console,
+    contents: &[ResourceContents],
+) -> Result<String, CliError> {
+    let mut saver = Saver::new(console, contents.len())?;
     let shown: Result<Vec<_>, _> = contents
         .iter()
-        .map(|contents| resource(screen, &mut saver, contents, true))
+        .map(|contents| render_resource(console, &mut saver, contents, true))
         .collect();
     Ok(shown?.join("\n"))
 }
 
+/// Returns whether a block can hold data that `--out` saves.
 fn has_data(block: &ContentBlock) -> bool {
     matches!(
         block,
@@ -41,19 +48,23 @@ fn has_data(block: &ContentBlock) -> bool {
     )
 }
 
-fn one(screen: &Screen, saver: &mut Saver, block: &ContentBlock) -> Result<String, Failure> {
+fn render_block(
+    console: &Console,
+    saver: &mut Saver,
+    block: &ContentBlock,
+) -> Result<String, CliError> {
     Ok(match block {
-        ContentBlock::Text(text) => clean(&text.text),
-        ContentBlock::Image(image) => data(
-            screen,
+        ContentBlock::Text(text) => sanitize(&text.text),
+        ContentBlock::Image(image) => render_data(
+            console,
             saver,
             "image",
             Some(&image.mime_type),
             &image.data,
             None,
         )?,
-        ContentBlock::Audio(audio) => data(
-            screen,
+        ContentBlock::Audio(audio) => render_data(
+            console,
             saver,
             "audio",
             Some(&audio.mime_type),
@@ -62,87 +73,95 @@ fn one(screen: &Screen, saver: &mut Saver, block: &ContentBlock) -> Result<Strin
         )?,
         ContentBlock::ResourceLink(link) => {
             let name = link.title.as_deref().unwrap_or(&link.name);
-            let name = screen.ink(Ink::Strong, &line(name, 80));
-            let mut shown = format!("[resource {name}: {}]", line(&link.uri, 500));
+            let name = console.style(Style::Strong, &sanitize_line(name, 80));
+            let mut shown = format!("[resource {name}: {}]", sanitize_line(&link.uri, 500));
             if let Some(description) = &link.description {
                 shown = format!(
                     "{shown}\n  {}",
-                    screen.ink(Ink::Dim, &line(description, 200))
+                    console.style(Style::Dim, &sanitize_line(description, 200))
                 );
             }
             shown
         }
-        ContentBlock::Resource(embedded) => resource(screen, saver, &embedded.resource, false)?,
+        ContentBlock::Resource(embedded) => {
+            render_resource(console, saver, &embedded.resource, false)?
+        }
         other => {
             let json = serde_json::to_string(other).unwrap_or_default();
             format!(
-                "[content of a kind that is not known here: {}]",
-                line(&json, 200)
+                "[content of an unknown kind: {}]",
+                sanitize_line(&json, 200)
             )
         }
     })
 }
 
-/// A resource's contents. Inside other content its text is headed by its URI.
-fn resource(
-    screen: &Screen,
+/// Renders one resource. With `alone` false, which means embedded in other content, the URI
+/// precedes the text.
+fn render_resource(
+    console: &Console,
     saver: &mut Saver,
     contents: &ResourceContents,
     alone: bool,
-) -> Result<String, Failure> {
+) -> Result<String, CliError> {
     Ok(match contents {
-        ResourceContents::Text(text) if alone && !saver.is_wanted() => clean(&text.text),
+        ResourceContents::Text(text) if alone && !saver.is_enabled() => sanitize(&text.text),
         ResourceContents::Text(text) if alone => {
             let bytes = text.text.as_bytes();
             let mime = text.mime_type.as_deref();
             match saver.save(bytes, mime.or(Some("text/plain")), Some(&text.uri))? {
-                Some(place) => named(
-                    screen,
+                Some(place) => summarize_data(
+                    console,
                     "text",
                     mime,
                     bytes.len(),
                     Some(&text.uri),
                     Some(&place),
                 ),
-                None => clean(&text.text),
+                None => sanitize(&text.text),
             }
         }
         ResourceContents::Text(text) => {
-            let head = format!("[{}]", line(&text.uri, 500));
-            format!("{}\n{}", screen.ink(Ink::Dim, &head), clean(&text.text))
+            let head = format!("[{}]", sanitize_line(&text.uri, 500));
+            format!(
+                "{}\n{}",
+                console.style(Style::Dim, &head),
+                sanitize(&text.text)
+            )
         }
         ResourceContents::Blob(blob) => {
             let mime = blob.mime_type.as_deref();
-            data(screen, saver, "data", mime, &blob.blob, Some(&blob.uri))?
+            render_data(console, saver, "data", mime, &blob.blob, Some(&blob.uri))?
         }
         other => {
             let json = serde_json::to_string(other).unwrap_or_default();
             format!(
-                "[contents of a kind that is not known here: {}]",
-                line(&json, 200)
+                "[contents of an unknown kind: {}]",
+                sanitize_line(&json, 200)
             )
         }
     })
 }
 
-fn data(
-    screen: &Screen,
+/// Decodes Base64 data, saves it if wanted, and returns a one-line summary.
+fn render_data(
+    console: &Console,
     saver: &mut Saver,
     what: &str,
     mime: Option<&str>,
     base64: &str,
     uri: Option<&str>,
-) -> Result<String, Failure> {
+) -> Result<String, CliError> {
     let Ok(bytes) = STANDARD.decode(base64) else {
-        let told = mime.unwrap_or("no media type");
+        let mime = mime.unwrap_or("no media type");
         return Ok(format!(
             "[{what} {}: its Base64 is not valid]",
-            line(told, 80)
+            sanitize_line(mime, 80)
         ));
     };
     let place = saver.save(&bytes, mime, uri)?;
-    Ok(named(
-        screen,
+    Ok(summarize_data(
+        console,
         what,
         mime,
         bytes.len(),
@@ -151,8 +170,10 @@ fn data(
     ))
 }
 
-fn named(
-    screen: &Screen,
+/// Returns a one-line summary of data: kind, media type, size, URI, and the file that it was
+/// written to.
+fn summarize_data(
+    console: &Console,
     what: &str,
     mime: Option<&str>,
     bytes: usize,
@@ -161,13 +182,13 @@ fn named(
 ) -> String {
     let mut parts = vec![format!(
         "{what} {}",
-        mime.map_or_else(|| "of no type".into(), |mime| line(mime, 80))
+        mime.map_or_else(|| "of unknown type".into(), |mime| sanitize_line(mime, 80))
     )];
-    parts.push(size(bytes as u64));
-    parts.extend(uri.map(|uri| line(uri, 500)));
+    parts.push(format_bytes(bytes as u64));
+    parts.extend(uri.map(|uri| sanitize_line(uri, 500)));
     match place {
-        Some(place) => parts.push(format!("written to {}", clean(place))),
+        Some(place) => parts.push(format!("written to {}", sanitize(place))),
         None => parts.push("--out FILE keeps it".to_owned()),
     }
-    screen.ink(Ink::Dim, &format!("[{}]", parts.join(", ")))
+    console.style(Style::Dim, &format!("[{}]", parts.join(", ")))
 }

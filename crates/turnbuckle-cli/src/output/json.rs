@@ -1,70 +1,70 @@
-//! JSON as it came, laid out for reading. No value is decoded: numbers and names stay as they are.
+//! Pretty-printing of JSON text without decoding its values.
 
 use std::fmt::Write as _;
 
-use super::terminal::misleads;
+use super::sanitize::is_deceptive;
 
-/// The text of a valid JSON value with a member on each line. What a terminal would act upon, or
-/// what is not seen, is written as the escapes that mean the same.
+/// Formats valid JSON with one member per line. Numbers and names stay as they were written;
+/// characters that a terminal would act upon, or that are invisible, are written as escapes.
 pub(crate) fn pretty(json: &str) -> String {
-    let mut laid = String::with_capacity(json.len() * 2);
+    let mut formatted = String::with_capacity(json.len() * 2);
     let mut depth = 0;
     let mut chars = json.chars().peekable();
     while let Some(char) = chars.next() {
         match char {
             '"' => {
-                laid.push('"');
-                string(&mut chars, &mut laid);
+                formatted.push('"');
+                copy_string(&mut chars, &mut formatted);
             }
             '{' | '[' => {
-                laid.push(char);
+                formatted.push(char);
                 while chars.next_if(|next| next.is_ascii_whitespace()).is_some() {}
                 if let Some(end) = chars.next_if(|next| matches!(next, '}' | ']')) {
-                    laid.push(end);
+                    formatted.push(end);
                 } else {
                     depth += 1;
-                    new_line(&mut laid, depth);
+                    new_line(&mut formatted, depth);
                 }
             }
             '}' | ']' => {
                 depth = depth.saturating_sub(1);
-                new_line(&mut laid, depth);
-                laid.push(char);
+                new_line(&mut formatted, depth);
+                formatted.push(char);
             }
             ',' => {
-                laid.push(',');
-                new_line(&mut laid, depth);
+                formatted.push(',');
+                new_line(&mut formatted, depth);
             }
-            ':' => laid.push_str(": "),
+            ':' => formatted.push_str(": "),
             char if char.is_ascii_whitespace() => {}
-            char => laid.push(char),
+            char => formatted.push(char),
         }
     }
-    laid
+    formatted
 }
 
-/// The rest of a string, whose opening quote was read.
-fn string(chars: &mut impl Iterator<Item = char>, laid: &mut String) {
+/// Copies the rest of a string whose opening quote was read.
+fn copy_string(chars: &mut impl Iterator<Item = char>, formatted: &mut String) {
     while let Some(char) = chars.next() {
         match char {
-            '"' => return laid.push('"'),
+            '"' => return formatted.push('"'),
             '\\' => {
-                laid.push('\\');
-                laid.extend(chars.next());
+                formatted.push('\\');
+                formatted.extend(chars.next());
             }
-            char if char.is_control() || misleads(char) => {
+            char if char.is_control() || is_deceptive(char) => {
                 for unit in char.encode_utf16(&mut [0; 2]) {
-                    let _ = write!(laid, "\\u{unit:04x}");
+                    let _ = write!(formatted, "\\u{unit:04x}");
                 }
             }
-            char => laid.push(char),
+            char => formatted.push(char),
         }
     }
 }
 
-fn new_line(laid: &mut String, depth: usize) {
-    laid.push('\n');
-    laid.extend(std::iter::repeat_n("  ", depth));
+fn new_line(formatted: &mut String, depth: usize) {
+    formatted.push('\n');
+    formatted.extend(std::iter::repeat_n("  ", depth));
 }
 
 #[cfg(test)]
@@ -72,21 +72,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_stay_as_they_came() {
+    fn values_keep_their_spelling() {
         let json = r#"{"a":[1.0e+400,{}, [ ]],"b":"x\"{,}\\","é":null}"#;
-        let laid = pretty(json);
+        let formatted = pretty(json);
         assert_eq!(
-            laid,
+            formatted,
             "{\n  \"a\": [\n    1.0e+400,\n    {},\n    []\n  ],\n  \"b\": \"x\\\"{,}\\\\\",\n  \"é\": null\n}"
         );
     }
 
     #[test]
-    fn what_a_terminal_acts_upon_is_escaped_and_means_the_same() {
+    fn terminal_controls_are_escaped_without_changing_the_value() {
         let json = serde_json::to_string("a\u{9b}2J\u{202e}\u{e0041}\u{7f}").unwrap();
-        let laid = pretty(&json);
-        assert_eq!(laid, r#""a\u009b2J\u202e\udb40\udc41\u007f""#);
-        let back: String = serde_json::from_str(&laid).unwrap();
+        let formatted = pretty(&json);
+        assert_eq!(formatted, r#""a\u009b2J\u202e\udb40\udc41\u007f""#);
+        let back: String = serde_json::from_str(&formatted).unwrap();
         assert_eq!(back, "a\u{9b}2J\u{202e}\u{e0041}\u{7f}");
     }
 }

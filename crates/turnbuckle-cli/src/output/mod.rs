@@ -1,14 +1,14 @@
-//! What the tool says: results on standard output, everything else on standard error.
+//! Output of the tool: results on standard output, everything else on standard error.
 
+mod console;
 mod content;
 mod json;
-mod paint;
+mod sanitize;
 mod save;
-mod screen;
-mod terminal;
+mod style;
 
-pub(crate) use content::{blocks, contents};
+pub(crate) use console::Console;
+pub(crate) use content::{render_blocks, render_contents};
 pub(crate) use json::pretty;
-pub(crate) use paint::{Ink, size};
-pub(crate) use screen::Screen;
-pub(crate) use terminal::{clean, line, shell};
+pub(crate) use sanitize::{sanitize, sanitize_line, shell_quote};
+pub(crate) use style::{Style, format_bytes};

@@ -1,74 +1,79 @@
-//! Data that goes to files.
+//! Saving of binary data to files (`--out`).
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::screen::Screen;
-use super::terminal::clean;
-use crate::failure::Failure;
+use super::console::Console;
+use super::sanitize::sanitize;
+use crate::error::CliError;
 
-/// Writes data to the file or directory that the user named.
+/// Writes data to the file or directory of `--out`.
 pub(super) struct Saver {
-    to: Option<To>,
+    destination: Option<Destination>,
     count: usize,
 }
 
-enum To {
+/// The file or directory that `--out` names.
+enum Destination {
     File(PathBuf),
     Directory(PathBuf),
 }
 
 impl Saver {
-    /// A saver of `pieces` pieces of data: several need a directory.
-    pub(super) fn new(screen: &Screen, pieces: usize) -> Result<Self, Failure> {
-        let to = match &screen.look.out {
+    /// Creates a saver for `pieces` pieces of data. More than one piece needs a directory, which is
+    /// created.
+    pub(super) fn new(console: &Console, pieces: usize) -> Result<Self, CliError> {
+        let to = match &console.args.out {
             None => None,
             Some(path) => {
                 let named = path.to_string_lossy().ends_with(std::path::is_separator);
                 match pieces > 1 || named || path.is_dir() {
                     true => {
-                        std::fs::create_dir_all(path).map_err(|error| cannot(path, &error))?;
-                        Some(To::Directory(path.clone()))
+                        std::fs::create_dir_all(path).map_err(|error| write_error(path, &error))?;
+                        Some(Destination::Directory(path.clone()))
                     }
-                    false => Some(To::File(path.clone())),
+                    false => Some(Destination::File(path.clone())),
                 }
             }
         };
-        Ok(Self { to, count: 0 })
+        Ok(Self {
+            destination: to,
+            count: 0,
+        })
     }
 
-    /// Whether the user wants data written.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.to.is_some()
+    /// Returns whether `--out` was given.
+    pub(super) fn is_enabled(&self) -> bool {
+        self.destination.is_some()
     }
 
-    /// Writes one piece; where to.
+    /// Writes one piece of data and returns the path that it was written to.
     pub(super) fn save(
         &mut self,
         bytes: &[u8],
         mime: Option<&str>,
         uri: Option<&str>,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>, CliError> {
         self.count += 1;
-        let path = match &self.to {
+        let path = match &self.destination {
             None => return Ok(None),
-            // The user named it, and may want it replaced.
-            Some(To::File(path)) => {
-                std::fs::write(path, bytes).map_err(|error| cannot(path, &error))?;
+            // The user chose this path, so an existing file is replaced.
+            Some(Destination::File(path)) => {
+                std::fs::write(path, bytes).map_err(|error| write_error(path, &error))?;
                 path.clone()
             }
-            // The server named it: what is there stays.
-            Some(To::Directory(directory)) => {
-                create_new(directory, &name(self.count, mime, uri), bytes)?
+            // The server chose the name, so existing files are kept.
+            Some(Destination::Directory(directory)) => {
+                create_new(directory, &file_name(self.count, mime, uri), bytes)?
             }
         };
         Ok(Some(path.display().to_string()))
     }
 }
 
-/// Writes a file that was not there before.
-fn create_new(directory: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
+/// Writes a file under a name that is still free.
+fn create_new(directory: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, CliError> {
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "bin"));
     for attempt in 1..1000 {
         let path = match attempt {
@@ -78,21 +83,22 @@ fn create_new(directory: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, Fai
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(mut file) => {
                 file.write_all(bytes)
-                    .map_err(|error| cannot(&path, &error))?;
+                    .map_err(|error| write_error(&path, &error))?;
                 return Ok(path);
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(cannot(&path, &error)),
+            Err(error) => return Err(write_error(&path, &error)),
         }
     }
-    Err(Failure::new(format!(
+    Err(CliError::new(format!(
         "{} holds too many files named {name}",
         directory.display()
     )))
 }
 
-/// A plain file name of what the server calls it, with the ending of its media type.
-fn name(count: usize, mime: Option<&str>, uri: Option<&str>) -> String {
+/// Returns a safe file name: the last path segment of the URI, with the extension of the media
+/// type.
+fn file_name(count: usize, mime: Option<&str>, uri: Option<&str>) -> String {
     let last = uri.and_then(|uri| {
         uri.split(['?', '#'])
             .next()?
@@ -116,10 +122,11 @@ fn name(count: usize, mime: Option<&str>, uri: Option<&str>) -> String {
     } else {
         stem
     };
-    format!("{stem}.{}", ending(mime))
+    format!("{stem}.{}", file_extension(mime))
 }
 
-fn ending(mime: Option<&str>) -> String {
+/// Returns the file extension of a media type.
+fn file_extension(mime: Option<&str>) -> String {
     let mime = mime
         .unwrap_or_default()
         .split(';')
@@ -149,10 +156,10 @@ fn ending(mime: Option<&str>) -> String {
     .to_owned()
 }
 
-fn cannot(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!(
+fn write_error(path: &Path, error: &std::io::Error) -> CliError {
+    CliError::new(format!(
         "cannot write {}: {error}",
-        clean(&path.display().to_string())
+        sanitize(&path.display().to_string())
     ))
 }
 
@@ -161,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_servers_never_leave_the_directory() {
+    fn file_names_never_leave_the_directory() {
         for (uri, expected) in [
             (Some("file:///a/../../etc/passwd"), "passwd.png"),
             (Some("x:..\\..\\boot.ini"), "boot.png"),
@@ -170,9 +177,9 @@ mod tests {
             (Some("a\u{1b}[2J/\u{202e}"), "data-1.png"),
             (None, "data-1.png"),
         ] {
-            assert_eq!(name(1, Some("image/png"), uri), expected, "{uri:?}");
+            assert_eq!(file_name(1, Some("image/png"), uri), expected, "{uri:?}");
         }
-        assert_eq!(ending(Some("x/../../y z")), "bin");
-        assert_eq!(ending(Some("audio/wav; rate=1")), "wav");
+        assert_eq!(file_extension(Some("x/../../y z")), "bin");
+        assert_eq!(file_extension(Some("audio/wav; rate=1")), "wav");
     }
 }

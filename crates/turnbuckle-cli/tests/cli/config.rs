@@ -1,4 +1,4 @@
-//! Servers that files name.
+//! Configuration files that name servers.
 
 use crate::support::{Scratch, TOOL, command, run};
 
@@ -31,7 +31,7 @@ fn a_server_is_found_by_its_name_and_shown_before_it_runs() {
 }
 
 #[test]
-fn files_are_looked_for_up_to_the_repository() {
+fn config_files_are_searched_up_to_the_repository() {
     for place in [".mcp.json", "mcp.json", ".vscode/mcp.json"] {
         let scratch = Scratch::new();
         file(&scratch, &format!("repository/{place}"), "servers");
@@ -48,7 +48,7 @@ fn files_are_looked_for_up_to_the_repository() {
             "{place}: {output:?}"
         );
 
-        // Beyond the repository nothing is looked for.
+        // Nothing outside of the repository is searched.
         file(&scratch, place, "servers");
         std::fs::remove_file(scratch.path().join("repository").join(place)).expect("it is there");
         let output = command(&["info", "demo"])
@@ -60,16 +60,16 @@ fn files_are_looked_for_up_to_the_repository() {
 }
 
 #[test]
-fn what_a_file_lacks_is_named() {
+fn errors_in_config_files_are_named() {
     let scratch = Scratch::new();
     let config = file(&scratch, "any.json", "servers");
-    for (name, told) in [
+    for (name, expected) in [
         ("dmo", "did you mean \"demo\"?"),
-        ("asks", "the input \"token\""),
+        ("asks", "${input:token}"),
         ("example.com", "no server is named"),
     ] {
         let run = run(&["info", "-c", &config, name]).ends(2);
-        assert!(run.err.contains(told), "{name}: {run:#?}");
+        assert!(run.err.contains(expected), "{name}: {run:#?}");
     }
     let missing = scratch.name("none.json");
     assert!(

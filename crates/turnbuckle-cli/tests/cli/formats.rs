@@ -1,4 +1,4 @@
-//! JSON output is the protocol's own; pipes are quiet.
+//! Output as JSON, output to pipes, and the trace file.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{DEMO, Scratch, command, demo};
 
 #[test]
-fn json_is_the_result_as_the_server_sent_it() {
+fn json_output_is_the_result_of_the_server() {
     let run = demo(&[
         "call",
         "echo",
@@ -47,10 +47,10 @@ fn json_is_the_result_as_the_server_sent_it() {
 }
 
 #[test]
-fn lists_are_one_object_or_one_item_a_line() {
+fn lists_are_one_json_object_or_one_item_per_line() {
     let whole = demo(&["list", "tools", "-o", "json"]).ends(0).json();
     let tools = whole["tools"].as_array().expect("it is a list");
-    assert_eq!(tools.len(), 34);
+    assert_eq!(tools.len(), 35);
     let run = demo(&["list", "tools", "-o", "ndjson"]).ends(0);
     let lines: Vec<Value> = run
         .out
@@ -60,7 +60,7 @@ fn lists_are_one_object_or_one_item_a_line() {
     assert_eq!(&lines, tools);
     let all = demo(&["list", "-o", "json"]).ends(0).json();
     for (member, count) in [
-        ("tools", 34),
+        ("tools", 35),
         ("resources", 4),
         ("resourceTemplates", 1),
         ("prompts", 5),
@@ -97,7 +97,7 @@ fn pipes_are_quiet() {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_it_without_a_word() {
+fn a_closed_output_pipe_ends_the_tool_silently() {
     let mut child = command(&[&["list", "tools", "-o", "ndjson"][..], &DEMO].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -111,7 +111,7 @@ fn a_reader_that_leaves_ends_it_without_a_word() {
 }
 
 #[test]
-fn shells_get_their_completions() {
+fn completion_scripts_are_printed_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let child = command(&["completion", shell])
             .output()

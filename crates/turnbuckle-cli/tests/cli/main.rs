@@ -1,4 +1,4 @@
-//! The verbs of the tool, as a process, against the demo server.
+//! Tests of the `turnbuckle` command as a process, with the demo as its server.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -6,13 +6,13 @@
     reason = "tests fail by panicking"
 )]
 
+mod commands;
 mod config;
+mod errors;
 mod formats;
-mod mistakes;
 mod network;
 mod support;
 #[cfg(unix)]
 mod terminal;
 #[cfg(unix)]
 mod untrusted;
-mod verbs;

@@ -1,4 +1,4 @@
-//! The same over HTTP, and what only HTTP has.
+//! The commands over HTTP, and features that only HTTP has.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::process::Stdio;
 use crate::support::{HttpDemo, command, run};
 
 #[test]
-fn the_verbs_work_over_http() {
+fn the_commands_work_over_http() {
     let demo = HttpDemo::start();
     for era in ["modern", "legacy"] {
         let info = demo.run("info", &["--era", era]).ends(0);
@@ -18,7 +18,7 @@ fn the_verbs_work_over_http() {
                 .json()["tools"]
                 .as_array()
                 .map(Vec::len),
-            Some(34)
+            Some(35)
         );
         let call = demo
             .run("call", &["echo", "message=hi", "--era", era])
@@ -47,40 +47,82 @@ fn the_verbs_work_over_http() {
     assert_ne!(lost.code, Some(0), "{lost:#?}");
 }
 
+/// Listens with these options, calls a tool of the demo, and returns the first change as JSON.
+fn change_after(demo: &HttpDemo, options: &[&str], tool: &str) -> String {
+    let words = [
+        &["listen", &demo.url, "--count", "1", "-o", "ndjson"],
+        options,
+    ]
+    .concat();
+    let mut listening = command(&words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool runs");
+    // The message appears once the subscription is active.
+    let mut message = [0; 9];
+    let err = listening.stderr.as_mut().expect("it has one");
+    err.read_exact(&mut message).expect("it says so");
+    assert_eq!(&message, b"listening");
+    demo.run("call", &[tool]).ends(0);
+    let ended = listening.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(0));
+    String::from_utf8(ended.stdout).expect("it is UTF-8")
+}
+
 #[test]
-fn changes_are_told_as_they_come() {
+fn changes_of_a_resource_are_printed_as_they_arrive() {
     let demo = HttpDemo::start();
     for era in ["modern", "legacy"] {
-        let words = [
-            "listen",
-            &demo.url,
-            "--resource",
-            "test://watched-resource",
-            "--count",
-            "1",
-        ];
-        let mut listening = command(&[&words[..], &["-o", "ndjson", "--era", era]].concat())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the tool runs");
-        // It says that it listens before anything can be missed.
-        let mut said = [0; 9];
-        let err = listening.stderr.as_mut().expect("it has one");
-        err.read_exact(&mut said).expect("it says so");
-        assert_eq!(&said, b"listening");
-        demo.run("call", &["touch_watched_resource"]).ends(0);
-        let ended = listening.wait_with_output().expect("it ends");
-        assert_eq!(ended.status.code(), Some(0));
+        let options = ["--resource", "test://watched-resource", "--era", era];
         assert_eq!(
-            String::from_utf8_lossy(&ended.stdout),
+            change_after(&demo, &options, "touch_watched_resource"),
             "{\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":\"test://watched-resource\"}}\n"
         );
     }
 }
 
 #[test]
-fn a_server_that_wants_authorization_says_so_and_headers_reach_it() {
+fn the_demo_changes_each_of_its_lists() {
+    let demo = HttpDemo::start();
+    for (list, tool) in [
+        ("tools", "test_trigger_tool_change"),
+        ("prompts", "test_trigger_prompt_change"),
+        ("resources", "test_trigger_resource_change"),
+    ] {
+        // The first call adds an item, the second removes it.
+        for era in ["modern", "legacy"] {
+            let before = demo.run("list", &[list]).ends(0).out;
+            let change = change_after(&demo, &[&format!("--{list}"), "--era", era], tool);
+            assert_eq!(
+                change,
+                format!("{{\"method\":\"notifications/{list}/list_changed\"}}\n")
+            );
+            assert_ne!(before, demo.run("list", &[list]).ends(0).out, "{list}");
+        }
+    }
+}
+
+#[test]
+fn every_item_of_the_demo_has_a_title() {
+    let demo = HttpDemo::start();
+    for tool in ["tool", "prompt", "resource"] {
+        demo.run("call", &[&format!("test_trigger_{tool}_change")])
+            .ends(0);
+    }
+    let all = demo.run("list", &["-o", "json"]).ends(0).json();
+    let mut count = 0;
+    for list in all.as_object().expect("it is an object").values() {
+        for item in list.as_array().expect("it is a list") {
+            assert!(item["title"].is_string(), "{item}");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 36 + 5 + 1 + 6);
+}
+
+#[test]
+fn headers_are_sent_and_a_401_means_authorization_is_needed() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let url = format!(
         "http://{}/mcp",

@@ -1,4 +1,4 @@
-//! Runs the tool, and servers for it.
+//! Helpers that run the tool and servers for it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-/// The tool.
+/// The path of the tool.
 pub(crate) const TOOL: &str = env!("CARGO_BIN_EXE_turnbuckle");
 
 /// The demo server as a command.
 pub(crate) const DEMO: [&str; 4] = ["--", TOOL, "demo", "--stdio"];
 
-/// What became of one run of the tool.
+/// The outcome of one run of the tool.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
@@ -31,21 +31,21 @@ impl Run {
         }
     }
 
-    /// The run, whose exit code has to be this.
+    /// Asserts the exit code.
     #[track_caller]
     pub(crate) fn ends(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
         self
     }
 
-    /// Its result as JSON, which has to be one line.
+    /// Returns the standard output, which must be one line of JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         assert_eq!(self.out.lines().count(), 1, "{self:#?}");
         serde_json::from_str(&self.out).expect("the result is JSON")
     }
 
-    /// Its error as JSON, which has to be one line.
+    /// Returns the JSON error, which must be the only line on standard error.
     #[track_caller]
     pub(crate) fn error(&self) -> Value {
         assert_eq!(self.err.lines().count(), 1, "{self:#?}");
@@ -54,7 +54,7 @@ impl Run {
     }
 }
 
-/// The tool with these words, in an environment that says nothing of its own.
+/// Returns a command that runs the tool in a neutral environment.
 pub(crate) fn command(words: &[&str]) -> Command {
     let mut command = Command::new(TOOL);
     command
@@ -66,18 +66,18 @@ pub(crate) fn command(words: &[&str]) -> Command {
     command
 }
 
-/// Runs the tool with these words.
+/// Runs the tool with these arguments.
 pub(crate) fn run(words: &[&str]) -> Run {
     Run::of(command(words).output().expect("the tool runs"))
 }
 
-/// Runs the tool with these words and the demo as its server.
+/// Runs the tool with these arguments and the demo as its server.
 pub(crate) fn demo(words: &[&str]) -> Run {
     run(&[words, &DEMO].concat())
 }
 
-/// Runs the tool with these words and this on its standard input.
-pub(crate) fn typed(words: &[&str], input: &str) -> Run {
+/// Runs the tool with these arguments and this standard input.
+pub(crate) fn run_with_input(words: &[&str], input: &str) -> Run {
     let mut child = command(words)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -90,7 +90,7 @@ pub(crate) fn typed(words: &[&str], input: &str) -> Run {
     Run::of(child.wait_with_output().expect("it ends"))
 }
 
-/// The demo over HTTP, at a port that was free.
+/// The demo over HTTP at a free port.
 pub(crate) struct HttpDemo {
     child: Child,
     pub(crate) url: String,
@@ -128,7 +128,7 @@ impl Drop for HttpDemo {
     }
 }
 
-/// A directory that is gone at the end.
+/// A temporary directory that is removed when dropped.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -148,7 +148,7 @@ impl Scratch {
         &self.0
     }
 
-    /// A file in it.
+    /// Writes a file and returns its path.
     pub(crate) fn file(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
         std::fs::create_dir_all(path.parent().expect("it is in the directory"))
@@ -157,7 +157,7 @@ impl Scratch {
         self.name(name)
     }
 
-    /// The path of a file that may not be there.
+    /// Returns the path of a file that need not exist.
     pub(crate) fn name(&self, name: &str) -> String {
         self.0.join(name).to_str().expect("it is UTF-8").to_owned()
     }

@@ -1,4 +1,4 @@
-//! What a person at a terminal sees, in a pseudo-terminal.
+//! The tool at a pseudo-terminal.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -11,18 +11,18 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::support::{DEMO, command};
 
-/// The longest that anything may take to be seen.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit of waiting for output.
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The tool at a terminal of its own.
-struct AtTerminal {
+/// The tool, running at a pseudo-terminal of its own.
+struct TerminalSession {
     child: Child,
     keyboard: File,
     screen: std::sync::mpsc::Receiver<Vec<u8>>,
     seen: String,
 }
 
-impl AtTerminal {
+impl TerminalSession {
     fn start(words: &[&str], env: &[(&str, &str)]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there is one");
         grantpt(&master).expect("it is ours");
@@ -63,9 +63,9 @@ impl AtTerminal {
         }
     }
 
-    /// Waits until `text` is seen, and types `answer`.
+    /// Waits for `text` and types `answer`.
     fn expect(&mut self, text: &str, answer: &str) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + OUTPUT_TIMEOUT;
         while !self.seen.contains(text) {
             let left = until.saturating_duration_since(Instant::now());
             match self.screen.recv_timeout(left) {
@@ -80,10 +80,10 @@ impl AtTerminal {
             .expect("it takes keys");
     }
 
-    /// Everything else that is seen, and the exit code.
+    /// Returns the remaining output and the exit code.
     fn end(mut self) -> (String, Option<i32>) {
         let status = self.child.wait().expect("it ends");
-        while let Ok(piece) = self.screen.recv_timeout(PATIENCE) {
+        while let Ok(piece) = self.screen.recv_timeout(OUTPUT_TIMEOUT) {
             self.seen += &String::from_utf8_lossy(&piece);
         }
         (self.seen, status.code())
@@ -91,7 +91,7 @@ impl AtTerminal {
 }
 
 #[test]
-fn a_form_is_asked_field_by_field_and_shown_before_it_is_sent() {
+fn a_form_is_filled_in_field_by_field_and_confirmed() {
     for era in ["modern", "legacy"] {
         let words = [
             "call",
@@ -100,7 +100,7 @@ fn a_form_is_asked_field_by_field_and_shown_before_it_is_sent() {
             "--era",
             era,
         ];
-        let mut at = AtTerminal::start(&words, &[]);
+        let mut at = TerminalSession::start(&words, &[]);
         at.expect("Turnbuckle demo", "");
         at.expect("demo --stdio)", "");
         at.expect("Who are you?", "");
@@ -119,8 +119,8 @@ fn a_form_is_asked_field_by_field_and_shown_before_it_is_sent() {
 }
 
 #[test]
-fn what_does_not_fit_is_asked_again() {
-    let mut at = AtTerminal::start(&["call", "test_elicitation_sep1034_defaults"], &[]);
+fn an_invalid_value_is_asked_for_again() {
+    let mut at = TerminalSession::start(&["call", "test_elicitation_sep1034_defaults"], &[]);
     at.expect("[John Doe] > ", "\n");
     at.expect("[30] > ", "old\n");
     at.expect("a number, please", "");
@@ -143,20 +143,20 @@ fn what_does_not_fit_is_asked_again() {
 }
 
 #[test]
-fn a_form_can_be_refused_and_left() {
-    let mut at = AtTerminal::start(&["call", "test_elicitation", "message=m"], &[]);
+fn a_form_can_be_declined_and_cancelled() {
+    let mut at = TerminalSession::start(&["call", "test_elicitation", "message=m"], &[]);
     at.expect("> ", "a\n");
     at.expect("> ", "b@c.d\n");
     at.expect("Send this?", "n\n");
     assert!(at.end().0.contains("action=decline"));
 
-    let mut at = AtTerminal::start(&["call", "test_elicitation", "message=m"], &[]);
+    let mut at = TerminalSession::start(&["call", "test_elicitation", "message=m"], &[]);
     at.expect("> ", "\u{4}");
     assert!(at.end().0.contains("action=cancel"));
 }
 
 #[test]
-fn the_user_plays_the_model_when_asked_to() {
+fn the_user_answers_sampling_requests() {
     let words = [
         "call",
         "test_sampling",
@@ -164,7 +164,7 @@ fn the_user_plays_the_model_when_asked_to() {
         "--caps",
         "sampling",
     ];
-    let mut at = AtTerminal::start(&words, &[]);
+    let mut at = TerminalSession::start(&words, &[]);
     at.expect("Say something", "");
     at.expect("> ", "Something.\n");
     at.expect("> ", "\n");
@@ -173,8 +173,8 @@ fn the_user_plays_the_model_when_asked_to() {
 }
 
 #[test]
-fn progress_is_drawn_and_taken_away() {
-    let (seen, code) = AtTerminal::start(&["call", "test_tool_with_progress"], &[]).end();
+fn progress_is_drawn_and_cleared() {
+    let (seen, code) = TerminalSession::start(&["call", "test_tool_with_progress"], &[]).end();
     assert!(seen.contains("50%"), "{seen:?}");
     assert!(
         seen.ends_with("\r\u{1b}[2KProgress went from 0 to 100.\r\n"),
@@ -184,33 +184,34 @@ fn progress_is_drawn_and_taken_away() {
 }
 
 #[test]
-fn colours_are_for_who_wants_them() {
+fn colours_can_be_disabled() {
     let words = ["list", "tools"];
-    let (seen, _) = AtTerminal::start(&words, &[]).end();
+    let (seen, _) = TerminalSession::start(&words, &[]).end();
     assert!(seen.contains("\u{1b}[1mecho\u{1b}[0m"), "{seen:?}");
     for (words, env) in [
         (&["list", "tools"][..], &[("NO_COLOR", "1")][..]),
         (&["list", "tools"], &[("TERM", "dumb")]),
         (&["list", "tools", "--no-color"], &[]),
     ] {
-        let (seen, _) = AtTerminal::start(words, env).end();
+        let (seen, _) = TerminalSession::start(words, env).end();
         assert!(!seen.contains('\u{1b}'), "{env:?}: {seen:?}");
     }
 }
 
 #[test]
-fn json_is_laid_out_for_reading() {
-    let (seen, _) = AtTerminal::start(&["call", "echo", "message=hi", "-o", "json"], &[]).end();
+fn json_is_formatted_on_a_terminal() {
+    let (seen, _) =
+        TerminalSession::start(&["call", "echo", "message=hi", "-o", "json"], &[]).end();
     assert!(seen.starts_with("{\r\n  \"content\": [\r\n"), "{seen:?}");
 }
 
 #[test]
-fn an_interrupt_takes_the_request_back_and_ends_the_server() {
+fn an_interrupt_cancels_the_request_and_ends_the_server() {
     let words = ["call", "slow_echo", "seconds=60", "text=never", "--trace"];
     let scratch = crate::support::Scratch::new();
     let trace = scratch.name("trace");
-    let at = AtTerminal::start(&[&words[..], &[&trace]].concat(), &[]);
-    let until = Instant::now() + PATIENCE;
+    let at = TerminalSession::start(&[&words[..], &[&trace]].concat(), &[]);
+    let until = Instant::now() + OUTPUT_TIMEOUT;
     let asked = || {
         std::fs::read_to_string(&trace)
             .unwrap_or_default()
@@ -225,6 +226,6 @@ fn an_interrupt_takes_the_request_back_and_ends_the_server() {
     let (seen, code) = at.end();
     assert_eq!(code, Some(130));
     assert!(seen.contains("interrupted"), "{seen:?}");
-    let told = std::fs::read_to_string(&trace).expect("it is there");
-    assert!(told.contains("notifications/cancelled"), "{told}");
+    let text = std::fs::read_to_string(&trace).expect("it is there");
+    assert!(text.contains("notifications/cancelled"), "{text}");
 }

@@ -1,9 +1,9 @@
-//! A server whose words are made to mislead.
+//! A malicious server that sends terminal escapes.
 
 use crate::support::run;
 
-/// A server in a few lines of shell: it answers the first requests with these results, in turn.
-fn saying(results: &[&str]) -> String {
+/// Returns a shell script that answers the first requests with these results, in turn.
+fn script_answering(results: &[&str]) -> String {
     let mut script = String::new();
     for (at, result) in results.iter().enumerate() {
         let line = format!(
@@ -27,18 +27,18 @@ fn server(last: &str) -> String {
         "{{\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\",\"tools\":[{{\"name\":\"t\",\
          \"description\":\"{EVIL}\",\"inputSchema\":{{\"type\":\"object\"}}}}]}}"
     );
-    saying(&[&discover, &tools, last])
+    script_answering(&[&discover, &tools, last])
 }
 
 #[track_caller]
-fn harmless(text: &str) {
+fn assert_harmless(text: &str) {
     let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
     assert!(!text.contains(bad), "{text:?}");
     assert!(!text.contains("owned"), "{text:?}");
 }
 
 #[test]
-fn nothing_that_a_terminal_acts_upon_gets_through() {
+fn terminal_escapes_are_removed() {
     let result = format!(
         "{{\"resultType\":\"complete\",\"content\":[{{\"type\":\"text\",\"text\":\"{EVIL}\"}}]}}"
     );
@@ -50,8 +50,8 @@ fn nothing_that_a_terminal_acts_upon_gets_through() {
         &["call", "{EVIL}"],
     ] {
         let run = run(&[words, &["--", "sh", "-c", &script]].concat());
-        harmless(&run.out);
-        harmless(&run.err);
+        assert_harmless(&run.out);
+        assert_harmless(&run.err);
         assert!(
             run.out.contains("red\\u{202e}gnp.exe") || run.code == Some(5),
             "{run:#?}"
@@ -60,7 +60,7 @@ fn nothing_that_a_terminal_acts_upon_gets_through() {
 }
 
 #[test]
-fn json_goes_through_as_it_came() {
+fn json_output_keeps_the_text_of_the_server() {
     let result = format!(
         "{{\"resultType\":\"complete\",\"z\":1.50e+1,\"content\":[{{\"type\":\"text\",\"text\":\"{EVIL}\"}}],\"a\":[]}}"
     );
@@ -70,18 +70,18 @@ fn json_goes_through_as_it_came() {
 }
 
 #[test]
-fn a_result_that_is_none_breaks_the_protocol() {
+fn a_malformed_result_is_a_protocol_violation() {
     let script = server("{\"resultType\":\"complete\",\"content\":7}");
     let run = run(&["call", "t", "-o", "json", "--", "sh", "-c", &script]).ends(6);
     assert_eq!(run.error()["code"], "protocol_violation");
 }
 
 #[test]
-fn a_refusal_is_told_without_its_escapes() {
+fn escapes_are_removed_from_error_messages() {
     let script = server("null").replace(
         "\"result\":null",
         &format!("\"error\":{{\"code\":-32000,\"message\":\"{EVIL}\"}}"),
     );
     let run = run(&["call", "t", "--", "sh", "-c", &script]).ends(5);
-    harmless(&run.err);
+    assert_harmless(&run.err);
 }

@@ -1,16 +1,17 @@
-//! Hearing of changes: one API for what each era has.
+//! Subscriptions to changes: one interface for both eras.
 //!
-//! In the modern era a subscription is a stream of its own, a `subscriptions/listen` that stays
-//! open. In the legacy era a server that declares it says by itself that a list changed, and single
-//! resources are subscribed to.
+//! In the modern era a subscription is a stream of its own, an open `subscriptions/listen`. In the
+//! legacy era a server sends changes of its lists by itself, and single resources are subscribed
+//! to.
 //!
 //! Specification: basic/patterns/subscriptions (2026-07-28); server/resources, "Subscriptions"
 //! (2025-11-25).
 
-mod follow;
-mod interest;
-mod slot;
-mod standing;
+mod active;
+pub(crate) mod filter;
+pub(crate) mod registry;
+mod resource_counts;
+mod resources;
 
 use std::fmt;
 use std::pin::Pin;
@@ -21,68 +22,70 @@ use futures_core::Stream;
 use tokio::task::JoinHandle;
 use turnbuckle_session::Change;
 
-use crate::budget::Budget;
-use crate::client::Shared;
-use crate::{Client, Error};
-
-pub use interest::Interest;
-pub(crate) use slot::Subscribers;
-
-use slot::Slot;
-use standing::Standing;
+use crate::client::Client;
+use crate::connection::attempts::ReconnectAttempts;
+use crate::error::Error;
+use crate::inner::ClientInner;
+use crate::subscription::active::ActiveSubscription;
+use crate::subscription::filter::ChangeFilter;
+use crate::subscription::registry::SubscriptionEntry;
 
 impl Client {
-    /// Subscribes to changes: of every one after this the subscription will tell.
+    /// Subscribes to changes. Every change after this call is reported.
     ///
     /// # Errors
-    /// When the server does not agree in time; [`Error::Unsupported`] when it declares none of what
-    /// is asked for. What it does honour is told by [`Subscription::honoured`].
-    pub async fn subscribe(&self, interest: Interest) -> Result<Subscription, Error> {
-        if interest.is_empty() {
-            return Err(Error::Unwritable("a subscription to nothing".into()));
+    /// Returns [`Error::TimedOut`] if the server does not acknowledge the subscription in time, and
+    /// [`Error::Unsupported`] if it supports none of the requested changes. If it supports some,
+    /// [`Subscription::acknowledged_filter`] has them.
+    pub async fn subscribe(&self, filter: ChangeFilter) -> Result<Subscription, Error> {
+        if filter.is_empty() {
+            return Err(Error::InvalidRequest("a subscription to nothing".into()));
         }
-        let slot = self.shared.subscribers.open(interest);
-        let standing = match Standing::establish(&self.shared, &slot).await {
-            Err(error) if error.is_lost() => Standing::establish(&self.shared, &slot).await,
+        let entry = self.inner.subscriptions.open(filter);
+        let active = match ActiveSubscription::establish(&self.inner, &entry).await {
+            Err(error) if error.is_connection_lost() => {
+                ActiveSubscription::establish(&self.inner, &entry).await
+            }
             outcome => outcome,
         }?;
-        let task = tokio::spawn(keep_up(self.shared.clone(), slot.clone(), standing));
-        Ok(Subscription { slot, task })
+        let task = tokio::spawn(maintain(self.inner.clone(), entry.clone(), active));
+        Ok(Subscription { entry, task })
     }
 }
 
-/// Changes as the server tells of them. What happens again before it was read counts once; there is
-/// no queue.
+/// A stream of changes that the server reports. Equal changes that were not read yet count once;
+/// nothing is queued.
 ///
-/// After a lost connection the server is subscribed to again, within what
-/// [`ClientBuilder::reconnects`](crate::ClientBuilder::reconnects) allows; something may have been
-/// missed then, so that everything subscribed to counts as changed. Where that does not succeed, and
-/// when the client is closed, the stream ends: [`Subscription::closed_because`] tells why.
+/// After a lost connection the client subscribes again, within the limits of
+/// [`ClientBuilder::reconnect_policy`](crate::ClientBuilder::reconnect_policy). Changes may have
+/// been missed by then, so everything that is subscribed to counts as changed. If that fails, and
+/// when the client is closed, the stream ends; [`Subscription::close_reason`] has the reason.
 ///
-/// It keeps the client's connection open. Dropping it unsubscribes.
+/// A subscription keeps the client's connection open. Dropping it unsubscribes.
 #[must_use = "dropping a subscription unsubscribes"]
 pub struct Subscription {
-    slot: Arc<Slot>,
+    entry: Arc<SubscriptionEntry>,
     task: JoinHandle<()>,
 }
 
 impl Subscription {
-    /// The next change; `None` once the subscription has ended.
+    /// Returns the next change, or `None` once the subscription has ended.
     ///
-    /// A change of a part of a resource is told as one of the resource that was asked for.
+    /// An update of a part of a resource is reported as one of the subscribed resource.
     pub async fn next(&mut self) -> Option<Change> {
-        self.slot.feed().next().await
+        self.entry.feed().next().await
     }
 
-    /// What the server agreed to tell of; in the legacy era, what it declares that it tells of.
-    pub fn honoured(&self) -> Interest {
-        self.slot.honoured()
+    /// Returns the changes that the server agreed to report; in the legacy era, those that its
+    /// capabilities support.
+    pub fn acknowledged_filter(&self) -> ChangeFilter {
+        self.entry.acknowledged_filter()
     }
 
-    /// Why the stream has ended, if it has.
+    /// Returns the reason why the stream has ended, if it has.
     #[must_use]
-    pub fn closed_because(&self) -> Option<Error> {
-        self.slot.closed_because()
+    pub fn close_reason(&self) -> Option<Error> {
+        self.entry.close_reason()
     }
 }
 
@@ -90,13 +93,13 @@ impl Stream for Subscription {
     type Item = Change;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Change>> {
-        self.slot.feed().poll_next(cx)
+        self.entry.feed().poll_next(cx)
     }
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.slot.feed().close();
+        self.entry.feed().close();
         self.task.abort();
     }
 }
@@ -104,57 +107,62 @@ impl Drop for Subscription {
 impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscription")
-            .field("interest", self.slot.interest())
+            .field("filter", self.entry.filter())
             .finish_non_exhaustive()
     }
 }
 
-/// Subscribes again whenever the server no longer tells, until that fails for good.
-async fn keep_up(shared: Arc<Shared>, slot: Arc<Slot>, mut standing: Standing) {
-    let mut budget = Budget::new(shared.lifeline.reconnects());
+/// Subscribes again whenever the server stops to report, until that fails for good.
+async fn maintain(
+    inner: Arc<ClientInner>,
+    entry: Arc<SubscriptionEntry>,
+    mut active: ActiveSubscription,
+) {
+    let mut attempts = ReconnectAttempts::new(inner.reconnector.reconnect_policy());
     loop {
-        let why = standing.ended().await;
-        drop(standing);
-        standing = match again(&shared, &slot, &mut budget, why).await {
-            Ok(standing) => standing,
-            Err(error) => return slot.close(error),
+        let reason = active.wait_for_end().await;
+        drop(active);
+        active = match resubscribe(&inner, &entry, &mut attempts, reason).await {
+            Ok(active) => active,
+            Err(error) => return entry.close(error),
         };
-        // Before it is told: who then asks is not answered from what was kept.
-        let missed = slot.interest().changes();
+        // Before the changes are reported: a reader that then lists must not get cached results.
+        let missed = entry.filter().changes();
         missed
             .iter()
-            .for_each(|change| shared.router.missed(change));
-        slot.tell_everything();
+            .for_each(|change| inner.router.invalidate(change));
+        entry.notify_all();
     }
 }
 
-async fn again(
-    shared: &Arc<Shared>,
-    slot: &Arc<Slot>,
-    budget: &mut Budget,
-    mut why: String,
-) -> Result<Standing, Error> {
+/// Tries to subscribe again until it succeeds, fails for good, or the attempts are used up.
+async fn resubscribe(
+    inner: &Arc<ClientInner>,
+    entry: &Arc<SubscriptionEntry>,
+    attempts: &mut ReconnectAttempts,
+    mut reason: String,
+) -> Result<ActiveSubscription, Error> {
     loop {
-        tracing::debug!(why, "a subscription is made again");
+        tracing::debug!(reason, "a subscription is made again");
         tokio::select! {
-            turn = budget.turn(|| why) => turn?,
-            () = shared.lifeline.closed().cancelled() => return Err(Error::Closed),
+            turn = attempts.wait_for_next(|| reason) => turn?,
+            () = inner.reconnector.closed().cancelled() => return Err(Error::Closed),
         }
-        match Standing::establish(shared, slot).await {
-            Err(error) if may_pass(&error) => why = error.to_string(),
+        match ActiveSubscription::establish(inner, entry).await {
+            Err(error) if is_transient(&error) => reason = error.to_string(),
             outcome => return outcome,
         }
     }
 }
 
-/// Whether trying once more may help.
-fn may_pass(error: &Error) -> bool {
+/// Returns whether another attempt may succeed.
+fn is_transient(error: &Error) -> bool {
     matches!(
         error,
         Error::Unreachable { .. }
-            | Error::Lost { .. }
+            | Error::ConnectionLost { .. }
             | Error::TimedOut(_)
-            | Error::NotReady { .. }
-            | Error::TooMany { .. }
+            | Error::ConnectTimedOut { .. }
+            | Error::TooManyRequests { .. }
     )
 }

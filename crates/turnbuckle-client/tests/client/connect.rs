@@ -1,4 +1,4 @@
-//! Connecting: which era a server turns out to speak, by whichever way it says so.
+//! Connecting: how the era of a server is detected.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -6,22 +6,23 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use turnbuckle_client::{Client, Era, Error, Verdict};
+use turnbuckle_client::{Client, EraPreference, Error};
 use turnbuckle_server::Server;
 use turnbuckle_session::{
-    Connector, Frame, Inbox, Joined, Limits, Link, LinkError, LinkKind, MemoryTransport, Opening,
-    Patience, Pump, Signal, Transport, TransportContext, pair, serve,
+    Connector, Frame, Inbox, Limits, Link, LinkError, LinkKind, MemoryTransport, OpenFuture,
+    Signal, Timeouts, Transport, TransportConnector, TransportContext, TransportLink, memory_pair,
+    serve,
 };
 use turnbuckle_wire::revision::{EraKind, Revision};
 
-use turnbuckle_types::{LogLevel, RawObject};
+use turnbuckle_types::{LoggingLevel, RawObject};
 
 fn server() -> Server {
     Server::new("s", "1").build().unwrap()
 }
 
-fn served() -> Joined<MemoryTransport> {
-    let (ours, theirs) = pair();
+fn serve_in_memory() -> TransportConnector<MemoryTransport> {
+    let (ours, theirs) = memory_pair();
     tokio::spawn(serve(
         Arc::new(server()) as Arc<dyn turnbuckle_session::Dispatch>,
         theirs,
@@ -29,44 +30,44 @@ fn served() -> Joined<MemoryTransport> {
         TransportContext::default(),
         Signal::new(),
     ));
-    Joined::new(ours)
+    TransportConnector::new(ours)
 }
 
-/// A server by hand: what it answers to a message, if anything.
+/// The script of a server: its answer to a message, if any.
 type Script = Arc<dyn Fn(&Value) -> Reaction + Send + Sync>;
 
 enum Reaction {
-    Say(Vec<Value>),
+    Send(Vec<Value>),
     Write(&'static str),
     Silence,
     Exit,
 }
 
-fn say(id: &Value, result: Value) -> Reaction {
-    Reaction::Say(vec![json!({"jsonrpc": "2.0", "id": id, "result": result})])
+fn respond(id: &Value, result: Value) -> Reaction {
+    Reaction::Send(vec![json!({"jsonrpc": "2.0", "id": id, "result": result})])
 }
 
 fn refuse(id: &Value, code: i64, data: Value) -> Reaction {
-    Reaction::Say(vec![json!({"jsonrpc": "2.0", "id": id,
+    Reaction::Send(vec![json!({"jsonrpc": "2.0", "id": id,
         "error": {"code": code, "message": "no", "data": data}})])
 }
 
 fn greeting(message: &Value, revision: &str) -> Reaction {
-    say(
+    respond(
         &message["id"],
         json!({"protocolVersion": revision, "capabilities": {"tools": {}, "resources": {}},
             "serverInfo": {"name": "by hand", "version": "0"}}),
     )
 }
 
-/// Connects to scripted servers, a new one each time; remembers what each was told.
-struct ByHand {
+/// Connects to a new scripted server each time and records the messages to all of them.
+struct ScriptedConnector {
     script: Script,
     opened: Arc<AtomicUsize>,
     told: Arc<Mutex<Vec<Value>>>,
 }
 
-impl ByHand {
+impl ScriptedConnector {
     fn new(script: impl Fn(&Value) -> Reaction + Send + Sync + 'static) -> Self {
         Self {
             script: Arc::new(script),
@@ -76,20 +77,20 @@ impl ByHand {
     }
 }
 
-impl Connector for ByHand {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> Opening<'_> {
+impl Connector for ScriptedConnector {
+    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
         self.opened.fetch_add(1, Ordering::Relaxed);
-        let (ours, theirs) = pair();
+        let (ours, theirs) = memory_pair();
         tokio::spawn(act(self.script.clone(), self.told.clone(), theirs));
-        let link: Arc<dyn Link> = Pump::start(ours, inbox, 1 << 16);
+        let link: Arc<dyn Link> = TransportLink::start(ours, inbox, 1 << 16);
         Box::pin(std::future::ready(Ok::<_, LinkError>(link)))
     }
 
-    fn binding(&self) -> LinkKind {
+    fn link_kind(&self) -> LinkKind {
         LinkKind::Duplex
     }
 
-    fn describe(&self) -> String {
+    fn description(&self) -> String {
         "a server by hand".into()
     }
 }
@@ -102,7 +103,7 @@ async fn act(script: Script, told: Arc<Mutex<Vec<Value>>>, mut wire: MemoryTrans
         let message: Value = serde_json::from_slice(&bytes).unwrap();
         told.lock().unwrap().push(message.clone());
         match script(&message) {
-            Reaction::Say(messages) => {
+            Reaction::Send(messages) => {
                 for message in messages {
                     wire.queue(message.to_string().as_bytes());
                 }
@@ -117,8 +118,8 @@ async fn act(script: Script, told: Arc<Mutex<Vec<Value>>>, mut wire: MemoryTrans
     }
 }
 
-async fn connect(by_hand: ByHand, era: Era) -> Result<Client, Error> {
-    Client::builder("c", "1").era(era).connect(by_hand).await
+async fn connect(connector: ScriptedConnector, era: EraPreference) -> Result<Client, Error> {
+    Client::builder("c", "1").era(era).connect(connector).await
 }
 
 fn methods(told: &Mutex<Vec<Value>>) -> Vec<String> {
@@ -129,12 +130,15 @@ fn methods(told: &Mutex<Vec<Value>>) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn our_own_server_is_spoken_to_in_the_modern_era_and_in_any_that_is_asked_for() {
-    let client = Client::builder("c", "1").connect(served()).await.unwrap();
-    assert_eq!(client.server().unwrap().revision, Revision::NEWEST);
+async fn the_modern_era_is_the_default_and_every_revision_can_be_chosen() {
+    let client = Client::builder("c", "1")
+        .connect(serve_in_memory())
+        .await
+        .unwrap();
+    assert_eq!(client.server_info().unwrap().revision, Revision::NEWEST);
     assert_eq!(
         client
-            .server()
+            .server_info()
             .unwrap()
             .implementation
             .as_ref()
@@ -143,9 +147,9 @@ async fn our_own_server_is_spoken_to_in_the_modern_era_and_in_any_that_is_asked_
         "s"
     );
     for revision in Revision::ALL {
-        let builder = Client::builder("c", "1").era(Era::Only(revision));
-        let client = builder.connect(served()).await.unwrap();
-        let server = client.server().unwrap();
+        let builder = Client::builder("c", "1").era(EraPreference::Only(revision));
+        let client = builder.connect(serve_in_memory()).await.unwrap();
+        let server = client.server_info().unwrap();
         assert_eq!(server.revision, revision);
         assert_eq!(server.implementation.as_ref().unwrap().name, "s");
         client.close().await;
@@ -156,16 +160,16 @@ async fn our_own_server_is_spoken_to_in_the_modern_era_and_in_any_that_is_asked_
 #[tokio::test(start_paused = true)]
 async fn a_server_that_refuses_the_probe_in_any_way_is_legacy() {
     for code in [-32601, -32602, -32600, -32000, -32603, 0] {
-        let by_hand = ByHand::new(move |message| match message["method"].as_str() {
+        let connector = ScriptedConnector::new(move |message| match message["method"].as_str() {
             Some("server/discover") => refuse(&message["id"], code, Value::Null),
             Some("initialize") => greeting(message, "2025-06-18"),
             _ => Reaction::Silence,
         });
-        let (told, opened) = (by_hand.told.clone(), by_hand.opened.clone());
-        let client = connect(by_hand, Era::Auto).await.unwrap();
-        let server = client.server().unwrap();
+        let (told, opened) = (connector.told.clone(), connector.opened.clone());
+        let client = connect(connector, EraPreference::Auto).await.unwrap();
+        let server = client.server_info().unwrap();
         assert_eq!(server.revision.as_str(), "2025-06-18");
-        assert_eq!(server.verdict(), Verdict::Legacy);
+        assert_eq!(server.era(), EraKind::Legacy);
         client.close().await;
         assert_eq!(
             methods(&told),
@@ -177,15 +181,18 @@ async fn a_server_that_refuses_the_probe_in_any_way_is_legacy() {
 
 // requirement: 591564f16e4d
 #[tokio::test(start_paused = true)]
-async fn a_server_that_exits_at_the_probe_is_started_again_and_greeted() {
-    let by_hand = ByHand::new(|message| match message["method"].as_str() {
+async fn a_server_that_exits_at_the_probe_is_restarted_for_a_handshake() {
+    let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
         Some("server/discover") => Reaction::Exit,
         Some("initialize") => greeting(message, "2024-11-05"),
         _ => Reaction::Silence,
     });
-    let (told, opened) = (by_hand.told.clone(), by_hand.opened.clone());
-    let client = connect(by_hand, Era::Auto).await.unwrap();
-    assert_eq!(client.server().unwrap().revision.as_str(), "2024-11-05");
+    let (told, opened) = (connector.told.clone(), connector.opened.clone());
+    let client = connect(connector, EraPreference::Auto).await.unwrap();
+    assert_eq!(
+        client.server_info().unwrap().revision.as_str(),
+        "2024-11-05"
+    );
     assert_eq!(opened.load(Ordering::Relaxed), 2);
     client.close().await;
     assert_eq!(
@@ -196,17 +203,17 @@ async fn a_server_that_exits_at_the_probe_is_started_again_and_greeted() {
 
 // requirement: 1db792cee398
 #[tokio::test(start_paused = true)]
-async fn a_server_that_never_answers_the_probe_is_greeted_after_a_while() {
+async fn an_unanswered_probe_leads_to_a_handshake() {
     let builder = || Client::builder("c", "1");
     let longer = || builder().probe_timeout(Duration::from_secs(7));
     for (builder, bound) in [(builder(), 3), (longer(), 7)] {
-        let by_hand = ByHand::new(|message| match message["method"].as_str() {
+        let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
             Some("initialize") => greeting(message, "2025-11-25"),
             _ => Reaction::Silence,
         });
         let began = tokio::time::Instant::now();
-        let client = builder.connect(by_hand).await.unwrap();
-        assert_eq!(client.server().unwrap().era(), EraKind::Legacy);
+        let client = builder.connect(connector).await.unwrap();
+        assert_eq!(client.server_info().unwrap().era(), EraKind::Legacy);
         assert_eq!(began.elapsed(), Duration::from_secs(bound));
     }
 }
@@ -214,13 +221,13 @@ async fn a_server_that_never_answers_the_probe_is_greeted_after_a_while() {
 #[tokio::test(start_paused = true)]
 async fn a_modern_server_that_is_slow_to_start_is_not_taken_for_a_legacy_one() {
     let probe = Mutex::new(Value::Null);
-    let by_hand = ByHand::new(move |message| match message["method"].as_str() {
+    let connector = ScriptedConnector::new(move |message| match message["method"].as_str() {
         Some("server/discover") => {
             *probe.lock().unwrap() = message["id"].clone();
             Reaction::Silence
         }
-        // It has only just come up, and answers everything that waited, in order.
-        Some("initialize") => Reaction::Say(vec![
+        // The server starts now and answers everything that waited, in order.
+        Some("initialize") => Reaction::Send(vec![
             json!({"jsonrpc": "2.0", "id": message["id"],
                 "error": {"code": -32601, "message": "no"}}),
             json!({"jsonrpc": "2.0", "id": *probe.lock().unwrap(), "result": {
@@ -229,8 +236,8 @@ async fn a_modern_server_that_is_slow_to_start_is_not_taken_for_a_legacy_one() {
         ]),
         _ => Reaction::Silence,
     });
-    let client = connect(by_hand, Era::Auto).await.unwrap();
-    assert_eq!(client.server().unwrap().revision, Revision::NEWEST);
+    let client = connect(connector, EraPreference::Auto).await.unwrap();
+    assert_eq!(client.server_info().unwrap().revision, Revision::NEWEST);
 }
 
 // requirement: 903d0a224390
@@ -244,11 +251,12 @@ async fn a_recognized_modern_error_never_leads_to_a_handshake() {
         (-32022, Value::Null),
         (-32021, json!({"requiredCapabilities": {"sampling": {}}})),
     ] {
-        let by_hand = ByHand::new(move |message| refuse(&message["id"], code, data.clone()));
-        let told = by_hand.told.clone();
-        let error = connect(by_hand, Era::Auto).await.unwrap_err();
+        let connector =
+            ScriptedConnector::new(move |message| refuse(&message["id"], code, data.clone()));
+        let told = connector.told.clone();
+        let error = connect(connector, EraPreference::Auto).await.unwrap_err();
         assert!(
-            matches!(error, Error::Incompatible { .. } | Error::Refused(_)),
+            matches!(error, Error::Incompatible { .. } | Error::ErrorResponse(_)),
             "{error}"
         );
         assert_eq!(methods(&told), ["server/discover"]);
@@ -258,7 +266,7 @@ async fn a_recognized_modern_error_never_leads_to_a_handshake() {
 // requirement: 903d0a224390
 #[tokio::test(start_paused = true)]
 async fn a_version_that_is_not_supported_is_replaced_by_one_that_is() {
-    let by_hand = ByHand::new(|message| match message["method"].as_str() {
+    let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
         Some("server/discover") => refuse(
             &message["id"],
             -32022,
@@ -267,34 +275,37 @@ async fn a_version_that_is_not_supported_is_replaced_by_one_that_is() {
         Some("initialize") => greeting(message, "2025-06-18"),
         _ => Reaction::Silence,
     });
-    let client = connect(by_hand, Era::Auto).await.unwrap();
-    assert_eq!(client.server().unwrap().revision.as_str(), "2025-06-18");
+    let client = connect(connector, EraPreference::Auto).await.unwrap();
+    assert_eq!(
+        client.server_info().unwrap().revision.as_str(),
+        "2025-06-18"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_revision_that_nobody_here_knows_is_named() {
-    let by_hand = ByHand::new(|message| match message["method"].as_str() {
+async fn an_unknown_revision_is_named_in_the_error() {
+    let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
         Some("initialize") => greeting(message, "2023-01-01"),
         _ => refuse(&message["id"], -32601, Value::Null),
     });
-    let error = connect(by_hand, Era::Auto).await.unwrap_err();
+    let error = connect(connector, EraPreference::Auto).await.unwrap_err();
     assert!(error.to_string().contains("2023-01-01"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn noise_on_the_pipe_is_skipped_and_counted() {
-    let by_hand = ByHand::new(|message| match message["method"].as_str() {
+async fn invalid_messages_are_skipped_and_counted() {
+    let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
         Some("initialize") => greeting(message, "2025-11-25"),
         Some("notifications/initialized") => Reaction::Write("Server listening on stdio"),
-        Some("ping") => say(&message["id"], json!({})),
+        Some("ping") => respond(&message["id"], json!({})),
         _ => Reaction::Silence,
     });
     let heard = Arc::new(Mutex::new(Vec::new()));
     let list = heard.clone();
     let client = Client::builder("c", "1")
-        .era(Era::Legacy)
-        .on_noise(move |count, text| list.lock().unwrap().push((count, text.to_owned())))
-        .connect(by_hand)
+        .era(EraPreference::Legacy)
+        .on_invalid_message(move |count, text| list.lock().unwrap().push((count, text.to_owned())))
+        .connect(connector)
         .await
         .unwrap();
     client.ping().await.unwrap();
@@ -306,19 +317,21 @@ async fn noise_on_the_pipe_is_skipped_and_counted() {
 
 // requirement: 75a842b64511
 #[tokio::test(start_paused = true)]
-async fn a_cached_verdict_saves_the_probe_and_one_that_no_longer_holds_is_found_out() {
+async fn a_known_era_saves_the_probe_and_an_outdated_one_is_corrected() {
     let script = |message: &Value| match message["method"].as_str() {
         Some("initialize") => greeting(message, "2025-11-25"),
         _ => refuse(&message["id"], -32601, Value::Null),
     };
-    let by_hand = ByHand::new(script);
-    let told = by_hand.told.clone();
-    let client = connect(by_hand, Era::Known(Verdict::Legacy)).await.unwrap();
+    let connector = ScriptedConnector::new(script);
+    let told = connector.told.clone();
+    let client = connect(connector, EraPreference::Known(EraKind::Legacy))
+        .await
+        .unwrap();
     client.close().await;
     assert_eq!(methods(&told), ["initialize", "notifications/initialized"]);
 
-    let modern = ByHand::new(|message| match message["method"].as_str() {
-        Some("server/discover") => say(
+    let modern = ScriptedConnector::new(|message| match message["method"].as_str() {
+        Some("server/discover") => respond(
             &message["id"],
             json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
                 "capabilities": {}, "ttlMs": 0, "cacheScope": "private"}),
@@ -326,20 +339,22 @@ async fn a_cached_verdict_saves_the_probe_and_one_that_no_longer_holds_is_found_
         _ => refuse(&message["id"], -32601, Value::Null),
     });
     let told = modern.told.clone();
-    let client = connect(modern, Era::Known(Verdict::Legacy)).await.unwrap();
-    assert_eq!(client.server().unwrap().revision, Revision::NEWEST);
+    let client = connect(modern, EraPreference::Known(EraKind::Legacy))
+        .await
+        .unwrap();
+    assert_eq!(client.server_info().unwrap().revision, Revision::NEWEST);
     client.close().await;
     assert_eq!(methods(&told), ["initialize", "server/discover"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_without_an_answer_ends_at_its_deadline_and_is_taken_back() {
-    let by_hand = ByHand::new(|message| match message["method"].as_str() {
+async fn an_unanswered_request_times_out_and_is_cancelled() {
+    let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
         Some("initialize") => greeting(message, "2025-11-25"),
         _ => Reaction::Silence,
     });
-    let told = by_hand.told.clone();
-    let client = connect(by_hand, Era::Legacy).await.unwrap();
+    let told = connector.told.clone();
+    let client = connect(connector, EraPreference::Legacy).await.unwrap();
     let began = tokio::time::Instant::now();
     let error = client.ping().await.unwrap_err();
     assert!(error.is_timeout(), "{error}");
@@ -355,28 +370,28 @@ async fn a_request_without_an_answer_ends_at_its_deadline_and_is_taken_back() {
 
 // requirement: 52a18f50bf03 8f234495f4ce
 #[tokio::test(start_paused = true)]
-async fn a_server_that_stops_answering_pings_is_given_up() {
-    let by_hand = ByHand::new({
+async fn a_server_that_stops_answering_pings_is_disconnected() {
+    let connector = ScriptedConnector::new({
         let pings = AtomicUsize::new(0);
         move |message| match message["method"].as_str() {
             Some("initialize") => greeting(message, "2025-11-25"),
             Some("ping") if pings.fetch_add(1, Ordering::Relaxed) < 3 => {
-                say(&message["id"], json!({}))
+                respond(&message["id"], json!({}))
             }
             _ => Reaction::Silence,
         }
     });
-    let opened = by_hand.opened.clone();
+    let opened = connector.opened.clone();
     let began = tokio::time::Instant::now();
     let client = Client::builder("c", "1")
-        .era(Era::Legacy)
+        .era(EraPreference::Legacy)
         .keep_alive(Duration::from_secs(30), Duration::from_secs(5))
-        .patience(Patience::at_most(Duration::from_secs(600)))
-        .connect(by_hand)
+        .timeouts(Timeouts::uniform(Duration::from_secs(600)))
+        .connect(connector)
         .await
         .unwrap();
-    // Reading is safe to repeat: it is asked once more on another connection, which dies as well.
-    let error = client.read("x:y").await.unwrap_err();
+    // Reading is safe to repeat: it is sent once more on another connection, which is lost as well.
+    let error = client.read_resource("x:y").await.unwrap_err();
     let told = "a ping was not answered within 5s (ClientBuilder::keep_alive)";
     assert!(error.to_string().contains(told), "{error}");
     assert_eq!(opened.load(Ordering::Relaxed), 2);
@@ -385,24 +400,24 @@ async fn a_server_that_stops_answering_pings_is_given_up() {
 
 // requirement: 4bde8b77cab8 bf40b4d36a4f
 #[tokio::test(start_paused = true)]
-async fn what_a_server_did_not_declare_is_not_asked_for() {
-    let by_hand = ByHand::new(|message| match message["method"].as_str() {
-        Some("initialize") => say(
+async fn undeclared_capabilities_are_not_requested() {
+    let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
+        Some("initialize") => respond(
             &message["id"],
             json!({"protocolVersion": "2025-11-25", "capabilities": {},
                 "serverInfo": {"name": "by hand", "version": "0"}}),
         ),
         _ => Reaction::Silence,
     });
-    let told = by_hand.told.clone();
-    let client = connect(by_hand, Era::Legacy).await.unwrap();
+    let told = connector.told.clone();
+    let client = connect(connector, EraPreference::Legacy).await.unwrap();
     let refusals = [
-        client.list_tools().all().await.unwrap_err(),
-        client.call("t", &()).await.unwrap_err(),
-        client.list_prompts().all().await.unwrap_err(),
-        client.list_resources().all().await.unwrap_err(),
-        client.read("x:y").await.unwrap_err(),
-        client.set_log_level(LogLevel::Info).await.unwrap_err(),
+        client.list_tools().fetch_all().await.unwrap_err(),
+        client.call_tool("t", &()).await.unwrap_err(),
+        client.list_prompts().fetch_all().await.unwrap_err(),
+        client.list_resources().fetch_all().await.unwrap_err(),
+        client.read_resource("x:y").await.unwrap_err(),
+        client.set_log_level(LoggingLevel::Info).await.unwrap_err(),
     ];
     for error in refusals {
         assert!(matches!(error, Error::Unsupported { .. }), "{error}");
@@ -413,23 +428,23 @@ async fn what_a_server_did_not_declare_is_not_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_of_the_modern_era_alone_is_told_what_a_legacy_server_wants() {
-    let by_hand = ByHand::new(|message| refuse(&message["id"], -32601, Value::Null));
-    let error = connect(by_hand, Era::Modern).await.unwrap_err();
+async fn a_modern_only_client_reports_a_legacy_server() {
+    let connector = ScriptedConnector::new(|message| refuse(&message["id"], -32601, Value::Null));
+    let error = connect(connector, EraPreference::Modern).await.unwrap_err();
     assert!(matches!(error, Error::Incompatible { .. }), "{error}");
     assert!(error.to_string().contains("handshake"), "{error}");
 }
 
 // requirement: b80eb6a14946
 #[tokio::test(start_paused = true)]
-async fn an_extension_needs_an_id_that_may_be_sent() {
+async fn an_extension_needs_a_valid_id() {
     let connect = async |id: &str| {
         let builder = Client::builder("c", "1").extension(id, RawObject::empty());
-        builder.connect(served()).await
+        builder.connect(serve_in_memory()).await
     };
     for bad in ["", "ui", "/ui", "com..example/ui", "com.example/ui_"] {
         let error = connect(bad).await.unwrap_err();
-        assert!(matches!(error, Error::Unwritable(_)), "{error}");
+        assert!(matches!(error, Error::InvalidRequest(_)), "{error}");
         assert!(error.to_string().contains(&format!("{bad:?}")), "{error}");
     }
     for good in ["com.example/ui", "io.modelcontextprotocol/ui"] {

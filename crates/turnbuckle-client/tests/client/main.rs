@@ -1,4 +1,4 @@
-//! Tests of the client over its public API, one module per room.
+//! Tests of the client over its public interface, one module per topic.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -6,19 +6,19 @@
     reason = "tests fail by panicking"
 )]
 
-mod answering;
-mod by_hand;
 mod cache;
 mod connect;
-mod core;
-mod exchanges;
-mod following;
-mod in_time;
+mod http_exchanges;
+mod http_sse_fallback;
+mod input_requests;
 mod lists;
-mod older;
-mod posted;
 mod progress;
-mod refusing;
+mod refused_input;
+mod requests;
+mod resource_subscriptions;
 mod roots;
+mod scripted_server;
 mod subscriptions;
+mod timeouts;
 mod tools;
+mod unconfirmed_sends;

@@ -1,17 +1,17 @@
-//! The progress of a call, beside its result.
+//! Progress notifications of a request.
 
 use std::time::Duration;
 
-use crate::by_hand::{builder, legacy};
+use crate::scripted_server::{builder, legacy};
 use serde_json::json;
 
 #[tokio::test(start_paused = true)]
-async fn progress_ends_whenever_its_call_is_no_longer_being_made() {
-    let (client, _desk) = legacy(builder(), "2025-11-25", |_, message| {
+async fn progress_ends_when_its_request_is_no_longer_being_sent() {
+    let (client, _scripted) = legacy(builder(), "2025-11-25", |_, message| {
         (message["method"] == "tools/call").then(|| Ok(json!({"content": []})))
     })
     .await;
-    let (call, mut progress) = client.call("t", &()).with_progress();
+    let (call, mut progress) = client.call_tool("t", &()).with_progress();
     let other = call.clone();
     for _ in 0..2 {
         let sent = async { tokio::join!(call.send(), other.send()) };
@@ -22,8 +22,8 @@ async fn progress_ends_whenever_its_call_is_no_longer_being_made() {
             .unwrap();
         assert!(sent.0.is_ok() && sent.1.is_ok());
     }
-    // Before it is made it has not ended.
-    let (_call, mut progress) = client.call("t", &()).with_progress();
+    // A request that was not sent yet has not ended.
+    let (_call, mut progress) = client.call_tool("t", &()).with_progress();
     let none = tokio::time::timeout(Duration::from_secs(9), progress.next()).await;
     assert!(none.is_err());
 }

@@ -1,4 +1,4 @@
-//! Roots that change: who hears of it, and when.
+//! Notifications of changed roots.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use turnbuckle_client::{Client, Era, Roots};
+use turnbuckle_client::{Client, EraPreference, Roots};
 use turnbuckle_server::Server;
 use turnbuckle_session::{
-    Connector, Dispatch, Inbox, Limits, Link, LinkKind, Opening, Pump, Signal, TransportContext,
-    pair, serve,
+    Connector, Dispatch, Inbox, Limits, Link, LinkKind, OpenFuture, Signal, TransportContext,
+    TransportLink, memory_pair, serve,
 };
 use turnbuckle_types::{RequestParams, Root};
 use turnbuckle_wire::revision::Revision;
@@ -21,35 +21,35 @@ struct Reopened {
     stop: Mutex<Signal>,
 }
 
-fn reopened(server: Server) -> &'static Reopened {
+fn reopening_server(server: Server) -> &'static Reopened {
     let stop = Mutex::default();
     Box::leak(Box::new(Reopened { server, stop }))
 }
 
 impl Connector for &'static Reopened {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> Opening<'_> {
-        let (ours, theirs) = pair();
+    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
+        let (ours, theirs) = memory_pair();
         let (limits, stop) = (Limits::default(), Signal::new());
         *self.stop.lock().unwrap() = stop.clone();
         let server: Arc<dyn Dispatch> = Arc::new(self.server.clone());
         let context = TransportContext::default();
         tokio::spawn(serve(server, theirs, limits, context, stop));
-        let link: Arc<dyn Link> = Pump::start(ours, inbox, 1 << 16);
+        let link: Arc<dyn Link> = TransportLink::start(ours, inbox, 1 << 16);
         Box::pin(std::future::ready(Ok(link)))
     }
 
-    fn binding(&self) -> LinkKind {
+    fn link_kind(&self) -> LinkKind {
         LinkKind::Duplex
     }
 
-    fn describe(&self) -> String {
+    fn description(&self) -> String {
         "it comes back".into()
     }
 }
 
 // requirement: d3a6d7509658
 #[tokio::test(start_paused = true)]
-async fn a_legacy_server_hears_that_the_roots_changed_and_asks_again() {
+async fn a_legacy_server_is_notified_of_changed_roots_and_asks_again() {
     for revision in Revision::ALL {
         let (tell, mut heard) = mpsc::unbounded_channel();
         let server = Server::new("s", "1")
@@ -66,8 +66,8 @@ async fn a_legacy_server_hears_that_the_roots_changed_and_asks_again() {
             .unwrap();
         let roots = Roots::new();
         let builder = Client::builder("c", "1").roots(roots.clone());
-        let builder = builder.era(Era::Only(revision));
-        let client = builder.connect(reopened(server)).await.unwrap();
+        let builder = builder.era(EraPreference::Only(revision));
+        let client = builder.connect(reopening_server(server)).await.unwrap();
         let mut hears = async || {
             let wait = Duration::from_secs(60);
             tokio::time::timeout(wait, heard.recv())
@@ -79,7 +79,7 @@ async fn a_legacy_server_hears_that_the_roots_changed_and_asks_again() {
         let expected = revision.features().server_requests;
         let expected = expected.then(|| json!({"roots": [{"uri": "file:///a"}]}));
         assert_eq!(hears().await, expected, "{revision}");
-        // What changed nothing is not told.
+        // A call that changes nothing is not notified.
         roots.add(Root::new("file:///a").unwrap()).unwrap();
         assert_eq!(hears().await, None);
         client.close().await;
@@ -87,7 +87,7 @@ async fn a_legacy_server_hears_that_the_roots_changed_and_asks_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_was_connected_to_again_hears_of_changed_roots_once() {
+async fn changed_roots_are_notified_once_after_a_reconnect() {
     let heard = Arc::new(AtomicUsize::new(0));
     let counted = heard.clone();
     let server = Server::new("s", "1")
@@ -97,10 +97,14 @@ async fn a_server_that_was_connected_to_again_hears_of_changed_roots_once() {
         })
         .build()
         .unwrap();
-    let again = reopened(server);
+    let again = reopening_server(server);
     let roots = Roots::new();
     let builder = Client::builder("c", "1").roots(roots.clone());
-    let client = builder.era(Era::Legacy).connect(again).await.unwrap();
+    let client = builder
+        .era(EraPreference::Legacy)
+        .connect(again)
+        .await
+        .unwrap();
     for round in 1..4 {
         roots
             .add(Root::new(format!("file:///{round}")).unwrap())

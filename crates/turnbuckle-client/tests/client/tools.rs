@@ -1,12 +1,12 @@
-//! What is held against the output schemas of tools, and what is not.
+//! Checks of structured content against output schemas.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::by_hand::{Answer, Desk, builder, legacy, modern, served, settle};
+use crate::scripted_server::{Answer, ScriptedServer, builder, connect_to, legacy, modern, settle};
 use serde_json::{Value, json};
-use turnbuckle_client::{Client, Era, Error};
-use turnbuckle_server::{Args, Context, Server, Structured, Tool};
+use turnbuckle_client::{Client, EraPreference, Error};
+use turnbuckle_server::{Args, HandlerContext, Server, Structured, Tool};
 use turnbuckle_types::CallToolResult;
 use turnbuckle_wire::revision::Revision;
 
@@ -15,42 +15,42 @@ fn schema() -> Value {
         "required": ["celsius"]})
 }
 
-fn listed(schema: &Value) -> Answer {
+fn list_with(schema: &Value) -> Answer {
     Some(Ok(
         json!({"tools": [{"name": "t", "inputSchema": {"type": "object"},
         "outputSchema": schema}]}),
     ))
 }
 
-/// A result of the tool: whatever `arguments` say.
-fn echoed(message: &Value) -> Answer {
+/// Returns the arguments of a call as its result.
+fn echo_arguments(message: &Value) -> Answer {
     let mut result = message["params"]["arguments"].clone();
     result["content"] = json!([]);
     Some(Ok(result))
 }
 
-async fn server(schema: Value) -> (Client, Desk) {
+async fn server(schema: Value) -> (Client, ScriptedServer) {
     modern(builder(), move |_, message| {
         match message["method"].as_str() {
-            Some("tools/list") => listed(&schema),
-            _ => echoed(message),
+            Some("tools/list") => list_with(&schema),
+            _ => echo_arguments(message),
         }
     })
     .await
 }
 
 async fn call(client: &Client, result: Value) -> Result<CallToolResult, Error> {
-    client.call("t", &result).await
+    client.call_tool("t", &result).await
 }
 
 // requirement: 8395be1295f9 c5f77f44d53a
 #[tokio::test(start_paused = true)]
-async fn a_structured_result_has_to_fit_the_schema_of_a_listed_tool() {
-    let (client, _desk) = server(schema()).await;
+async fn a_structured_result_must_fit_the_tools_output_schema() {
+    let (client, _scripted) = server(schema()).await;
     let wrong = json!({"structuredContent": {"celsius": "warm"}});
-    // Nothing is known of a tool that was not listed.
+    // The schema of a tool that was not listed is unknown.
     call(&client, wrong.clone()).await.unwrap();
-    client.list_tools().all().await.unwrap();
+    client.list_tools().fetch_all().await.unwrap();
 
     call(&client, json!({"structuredContent": {"celsius": 21.5}}))
         .await
@@ -75,7 +75,7 @@ async fn a_structured_result_has_to_fit_the_schema_of_a_listed_tool() {
 
 // requirement: 3672ea9bb2ae 54e0a4a1fcae 64ac131fb73b b7ff0dfcc6cb bc9e73f6913b
 #[tokio::test(start_paused = true)]
-async fn a_schema_that_cannot_be_used_is_never_taken_to_be_fulfilled() {
+async fn an_unusable_output_schema_is_an_error() {
     let mut deep = json!({});
     for _ in 0..70 {
         deep = json!({"properties": {"a": deep}});
@@ -86,8 +86,8 @@ async fn a_schema_that_cannot_be_used_is_never_taken_to_be_fulfilled() {
         json!({"type": 5}),
         deep,
     ] {
-        let (client, _desk) = server(schema.clone()).await;
-        client.list_tools().all().await.unwrap();
+        let (client, _scripted) = server(schema.clone()).await;
+        client.list_tools().fetch_all().await.unwrap();
         let error = call(&client, json!({"structuredContent": {}}))
             .await
             .unwrap_err();
@@ -100,21 +100,21 @@ async fn a_schema_that_cannot_be_used_is_never_taken_to_be_fulfilled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn before_output_was_structured_nothing_is_checked() {
+async fn revisions_without_structured_output_are_not_checked() {
     for (revision, checked) in [
         ("2024-11-05", false),
         ("2025-03-26", false),
         ("2025-06-18", true),
         ("2025-11-25", true),
     ] {
-        let (client, _desk) = legacy(builder(), revision, |_, message| {
-            match message["method"].as_str() {
-                Some("tools/list") => listed(&schema()),
-                _ => echoed(message),
-            }
+        let (client, _scripted) = legacy(builder(), revision, |_, message| match message["method"]
+            .as_str()
+        {
+            Some("tools/list") => list_with(&schema()),
+            _ => echo_arguments(message),
         })
         .await;
-        client.list_tools().all().await.unwrap();
+        client.list_tools().fetch_all().await.unwrap();
         let outcome = call(&client, json!({})).await;
         assert_eq!(outcome.is_err(), checked, "{revision}");
     }
@@ -124,23 +124,23 @@ async fn before_output_was_structured_nothing_is_checked() {
 async fn a_tool_that_changed_is_listed_anew_before_its_result_is_refused() {
     let edition = Arc::new(AtomicUsize::new(0));
     let now = edition.clone();
-    let (client, desk) = modern(builder(), move |_, message| {
+    let (client, scripted) = modern(builder(), move |_, message| {
         match message["method"].as_str() {
-            Some("tools/list") => listed(&match now.load(Ordering::Relaxed) {
+            Some("tools/list") => list_with(&match now.load(Ordering::Relaxed) {
                 0 => schema(),
                 _ => json!({"required": ["kelvin"]}),
             }),
-            _ => echoed(message),
+            _ => echo_arguments(message),
         }
     })
     .await;
-    client.list_tools().all().await.unwrap();
+    client.list_tools().fetch_all().await.unwrap();
     let newer = json!({"structuredContent": {"kelvin": 300}});
     call(&client, newer.clone()).await.unwrap_err();
-    assert_eq!(desk.told_of("tools/list").len(), 1);
+    assert_eq!(scripted.messages_of("tools/list").len(), 1);
 
     edition.store(1, Ordering::Relaxed);
-    desk.notify("notifications/tools/list_changed", json!({}));
+    scripted.notify("notifications/tools/list_changed", json!({}));
     settle().await;
     call(&client, newer.clone()).await.unwrap();
     call(&client, newer).await.unwrap();
@@ -148,24 +148,24 @@ async fn a_tool_that_changed_is_listed_anew_before_its_result_is_refused() {
         .await
         .unwrap_err();
     assert!(matches!(error, Error::OutputMismatch { .. }));
-    assert_eq!(desk.told_of("tools/list").len(), 2);
+    assert_eq!(scripted.messages_of("tools/list").len(), 2);
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}
 
 #[tokio::test(start_paused = true)]
-async fn a_result_that_is_no_object_arrives_as_it_was_in_every_revision_that_can_say_it() {
+async fn structured_content_that_is_no_object_arrives_unchanged() {
     let server = Server::new("s", "1")
         .tool(
             Tool::builder("t")
-                .handler(async |Args(_): Args<Nothing>, _: Context| Structured(vec![1, 2])),
+                .handler(async |Args(_): Args<Nothing>, _: HandlerContext| Structured(vec![1, 2])),
         )
         .build();
     let server = Arc::new(server.unwrap());
     for revision in Revision::ALL {
-        let client = served(&server, builder().era(Era::Only(revision))).await;
-        client.list_tools().all().await.unwrap();
+        let client = connect_to(&server, builder().era(EraPreference::Only(revision))).await;
+        client.list_tools().fetch_all().await.unwrap();
         let result = call(&client, json!({})).await.unwrap();
         let structured = result
             .structured_content
@@ -179,7 +179,7 @@ async fn a_result_that_is_no_object_arrives_as_it_was_in_every_revision_that_can
 
 #[tokio::test(start_paused = true)]
 async fn more_tools_than_are_kept_compiled_are_all_checked() {
-    let (client, _desk) = modern(builder(), |_, message| match message["method"].as_str() {
+    let (client, _scripted) = modern(builder(), |_, message| match message["method"].as_str() {
         Some("tools/list") => {
             let tools: Vec<Value> = (0..300)
                 .map(|n| {
@@ -189,23 +189,23 @@ async fn more_tools_than_are_kept_compiled_are_all_checked() {
                 .collect();
             Some(Ok(json!({"tools": tools})))
         }
-        _ => echoed(message),
+        _ => echo_arguments(message),
     })
     .await;
-    client.list_tools().all().await.unwrap();
+    client.list_tools().fetch_all().await.unwrap();
     for _ in 0..2 {
         for n in 0..300 {
             let right = json!({"structuredContent": n});
-            client.call(n.to_string(), &right).await.unwrap();
+            client.call_tool(n.to_string(), &right).await.unwrap();
             let wrong = json!({"structuredContent": n + 1});
-            client.call(n.to_string(), &wrong).await.unwrap_err();
+            client.call_tool(n.to_string(), &wrong).await.unwrap_err();
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_so_many_tools_it_is_known_what_they_declare() {
-    let (client, _desk) = modern(builder(), |_, message| match message["method"].as_str() {
+async fn recorded_tools_are_limited_in_number() {
+    let (client, _scripted) = modern(builder(), |_, message| match message["method"].as_str() {
         Some("tools/list") => {
             let tool = |n: usize| {
                 json!({"name": n.to_string(), "inputSchema": {"type": "object"},
@@ -215,19 +215,19 @@ async fn of_so_many_tools_it_is_known_what_they_declare() {
                 json!({"tools": (0..10_001).map(tool).collect::<Vec<_>>()}),
             ))
         }
-        _ => echoed(message),
+        _ => echo_arguments(message),
     })
     .await;
-    client.list_tools().all().await.unwrap();
+    client.list_tools().fetch_all().await.unwrap();
     let wrong = json!({"structuredContent": "wrong"});
-    let error = client.call("9999", &wrong).await.unwrap_err();
+    let error = client.call_tool("9999", &wrong).await.unwrap_err();
     assert!(matches!(error, Error::OutputMismatch { .. }), "{error}");
-    client.call("10000", &wrong).await.unwrap();
+    client.call_tool("10000", &wrong).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_schema_that_there_was_no_room_for_is_not_taken_to_be_fulfilled() {
-    let (client, _desk) = modern(builder(), |_, message| match message["method"].as_str() {
+async fn a_dropped_output_schema_is_an_error() {
+    let (client, _scripted) = modern(builder(), |_, message| match message["method"].as_str() {
         Some("tools/list") => {
             let tools: Vec<Value> = (0..5)
                 .map(|n| {
@@ -237,15 +237,15 @@ async fn a_schema_that_there_was_no_room_for_is_not_taken_to_be_fulfilled() {
                 .collect();
             Some(Ok(json!({"tools": tools})))
         }
-        _ => echoed(message),
+        _ => echo_arguments(message),
     })
     .await;
     for _ in 0..2 {
-        client.list_tools().all().await.unwrap();
+        client.list_tools().fetch_all().await.unwrap();
     }
     let result = json!({"structuredContent": {}});
-    client.call("2", &result).await.unwrap();
-    let error = client.call("4", &result).await.unwrap_err();
+    client.call_tool("2", &result).await.unwrap();
+    let error = client.call_tool("4", &result).await.unwrap_err();
     assert!(
         matches!(error, Error::UnusableOutputSchema { .. }),
         "{error}"
@@ -253,12 +253,17 @@ async fn a_schema_that_there_was_no_room_for_is_not_taken_to_be_fulfilled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_wants_the_structured_form_is_not_held_up_by_the_content() {
-    let (client, _desk) = modern(builder(), |_, message| {
+async fn structured_content_is_decoded_beside_malformed_content() {
+    let (client, _scripted) = modern(builder(), |_, message| {
         Some(Ok(message["params"]["arguments"].clone()))
     })
     .await;
-    let structured = async |result: Value| client.call("t", &result).structured::<Value>().await;
+    let structured = async |result: Value| {
+        client
+            .call_tool("t", &result)
+            .structured_content::<Value>()
+            .await
+    };
 
     let odd = json!({"content": [{"type": 5}], "structuredContent": {"a": "\u{1F600}"}});
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Opens links to the server at a URL.
+//! The connector to a server at a URL.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,24 +10,27 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use tower_layer::Layer;
 use tower_service::Service;
-use turnbuckle_session::{Connector, Inbox, LinkError, LinkKind, Opening};
+use turnbuckle_session::{Connector, Inbox, LinkError, LinkKind, OpenFuture};
 
-use super::core::Core;
-use super::http::{HttpClient, HttpFailure, RequestBody};
-use super::link::HttpLink;
+use super::default_client;
+use super::error::HttpClientError;
+use super::http_client::HttpClient;
+use super::link_state::LinkState;
 use super::options::HttpClientOptions;
-use super::remote::Remote;
-use super::socket::{self, Tls};
-use super::sse::SseConnector;
-use super::target::{InvalidTarget, Target};
+use super::remote_server::RemoteServer;
+use super::request_body::ClientRequestBody;
+use super::sse_connector::SseConnector;
+use super::streamable_link::StreamableLink;
+use super::target::{ConnectorError, Target};
+use super::tls::TlsSettings;
 
-/// What an HTTP client is wrapped into.
-type Wrap = Arc<dyn Fn(HttpClient) -> HttpClient + Send + Sync>;
+/// A layer around an HTTP client.
+type ClientLayer = Arc<dyn Fn(HttpClient) -> HttpClient + Send + Sync>;
 
-/// Reaches the server at a URL over Streamable HTTP; [`Connector::older`] reaches it over the
+/// A connector to the server at a URL over Streamable HTTP. Its [`Connector::fallback`] is the
 /// HTTP+SSE of the first revision.
 ///
-/// Redirects are followed within the URL's origin; nothing is ever sent to another one. Its links
+/// Redirects are followed within the URL's origin; nothing is ever sent to another origin. The links
 /// need a tokio runtime with time and I/O.
 ///
 /// Specification: basic/transports/streamable-http (2026-07-28), basic/transports (2025-11-25).
@@ -36,37 +39,38 @@ pub struct HttpConnector {
     target: Target,
     headers: HeaderMap,
     options: HttpClientOptions,
-    tls: Tls,
-    bottom: Option<HttpClient>,
-    wraps: Vec<Wrap>,
-    /// Made when the first link is opened.
-    made: Arc<OnceLock<Result<HttpClient, HttpFailure>>>,
+    tls: TlsSettings,
+    base_client: Option<HttpClient>,
+    layers: Vec<ClientLayer>,
+    /// The client with its layers, built when the first link is opened.
+    client: Arc<OnceLock<Result<HttpClient, HttpClientError>>>,
 }
 
 impl HttpConnector {
-    /// A connector to the endpoint at `url`.
+    /// Creates a connector to the endpoint at `url`.
     ///
     /// # Errors
-    /// When it is no URL of HTTP, or holds a user name or a password.
-    pub fn new(url: &str) -> Result<Self, InvalidTarget> {
+    /// Fails when `url` is no URL of HTTP, or holds a user name or a password.
+    pub fn new(url: &str) -> Result<Self, ConnectorError> {
         Ok(Self {
             target: Target::parse(url)?,
             headers: HeaderMap::new(),
             options: HttpClientOptions::default(),
-            tls: Tls::default(),
-            bottom: None,
-            wraps: Vec::new(),
-            made: Arc::default(),
+            tls: TlsSettings::default(),
+            base_client: None,
+            layers: Vec::new(),
+            client: Arc::default(),
         })
     }
 
-    /// Puts a header on every request, such as `authorization`. Its value is taken for a secret and
-    /// never shown. A name that is given twice is sent twice; what the transport sends itself wins.
+    /// Adds a header to every request, such as `authorization`. Its value is treated as a secret and
+    /// never shown. A name that is added twice is sent twice. Headers of the transport itself take
+    /// precedence.
     ///
     /// # Errors
-    /// When it cannot be sent, or frames the request.
-    pub fn header(mut self, name: &str, value: &str) -> Result<Self, InvalidTarget> {
-        let refused = |why| InvalidTarget::new(format!("the header {name:?} {why}"));
+    /// Fails when the header cannot be sent, or belongs to the framing of HTTP.
+    pub fn header(mut self, name: &str, value: &str) -> Result<Self, ConnectorError> {
+        let refused = |why| ConnectorError::new(format!("the header {name:?} {why}"));
         let header = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| refused("has a name that cannot be sent"))?;
         if [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING].contains(&header) {
@@ -79,94 +83,104 @@ impl HttpConnector {
         Ok(self)
     }
 
-    /// Sets the bounds that its links work in.
+    /// Sets the options of its links.
     #[must_use]
-    pub fn limits(mut self, options: HttpClientOptions) -> Self {
+    pub fn options(mut self, options: HttpClientOptions) -> Self {
         self.options = options;
-        self.remade()
+        self.with_new_client()
     }
 
-    /// Sets how long a connection may take to stand.
+    /// Sets the time that opening a connection may take.
     #[must_use]
-    pub fn connect_timeout(mut self, time: Duration) -> Self {
-        self.options.connect_timeout = time;
-        self.remade()
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.options.connect_timeout = timeout;
+        self.with_new_client()
     }
 
-    /// Trusts the certificates in this PEM text beside those that the system trusts.
+    /// Trusts the certificates in this PEM text beside those of the system.
     ///
     /// # Errors
-    /// When there is none in it.
-    pub fn ca_certificate_pem(mut self, pem: &[u8]) -> Result<Self, InvalidTarget> {
-        self.tls.trust(pem)?;
-        Ok(self.remade())
+    /// Fails when the text holds no certificate.
+    pub fn ca_certificate_pem(mut self, pem: &[u8]) -> Result<Self, ConnectorError> {
+        self.tls.add_roots(pem)?;
+        Ok(self.with_new_client())
     }
 
-    /// Shows the server a certificate: this PEM text holds it, those it was issued by, and its
-    /// private key.
+    /// Sets the client's own certificate. The PEM text holds it, its issuers, and its private key.
     ///
     /// # Errors
-    /// When there is no certificate or no key in it.
-    pub fn client_identity_pem(mut self, pem: &[u8]) -> Result<Self, InvalidTarget> {
-        self.tls.come_as(pem)?;
-        Ok(self.remade())
+    /// Fails when the text holds no certificate or no key.
+    pub fn client_identity_pem(mut self, pem: &[u8]) -> Result<Self, ConnectorError> {
+        self.tls.set_identity(pem)?;
+        Ok(self.with_new_client())
     }
 
-    /// Sends requests through this service instead of over sockets of our own.
+    /// Sends requests through this service instead of over the connector's own connections.
     #[must_use]
-    pub fn http<S, B>(mut self, service: S) -> Self
+    pub fn http_client<S, B>(mut self, service: S) -> Self
     where
-        S: Service<Request<RequestBody>, Response = Response<B>> + Clone + Send + Sync + 'static,
+        S: Service<Request<ClientRequestBody>, Response = Response<B>>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
         S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
         S::Future: Send,
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        self.bottom = Some(HttpClient::new(service));
-        self.remade()
+        self.base_client = Some(HttpClient::new(service));
+        self.with_new_client()
     }
 
-    /// Lays a layer around every request; the last one that was laid sees it first.
+    /// Wraps the HTTP client in a layer. The layer that was added last sees a request first.
     #[must_use]
     pub fn layer<L, B>(mut self, layer: L) -> Self
     where
         L: Layer<HttpClient> + Send + Sync + 'static,
-        L::Service:
-            Service<Request<RequestBody>, Response = Response<B>> + Clone + Send + Sync + 'static,
-        <L::Service as Service<Request<RequestBody>>>::Error:
+        L::Service: Service<Request<ClientRequestBody>, Response = Response<B>>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        <L::Service as Service<Request<ClientRequestBody>>>::Error:
             Into<Box<dyn std::error::Error + Send + Sync>>,
-        <L::Service as Service<Request<RequestBody>>>::Future: Send,
+        <L::Service as Service<Request<ClientRequestBody>>>::Future: Send,
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        self.wraps
+        self.layers
             .push(Arc::new(move |inner| HttpClient::new(layer.layer(inner))));
-        self.remade()
+        self.with_new_client()
     }
 
-    /// Another connector than the one that links were opened by: it has its own connections.
-    fn remade(mut self) -> Self {
-        self.made = Arc::default();
+    /// Returns the connector without a client, so that it does not share connections with the
+    /// connector that it was made from.
+    fn with_new_client(mut self) -> Self {
+        self.client = Arc::default();
         self
     }
 
-    /// The way to the server.
-    pub(crate) fn remote(&self) -> Result<Remote, LinkError> {
-        let made = self.made.get_or_init(|| {
-            let bottom = match &self.bottom {
-                Some(bottom) => bottom.clone(),
-                None => socket::client(&self.target, &self.tls, &self.options)?,
+    /// Returns the server behind the connector's client, which is built the first time.
+    pub(crate) fn remote(&self) -> Result<RemoteServer, LinkError> {
+        let client = self.client.get_or_init(|| {
+            let base_client = match &self.base_client {
+                Some(client) => client.clone(),
+                None => default_client::default_client(&self.target, &self.tls, &self.options)?,
             };
-            Ok(self.wraps.iter().fold(bottom, |inner, wrap| wrap(inner)))
+            Ok(self
+                .layers
+                .iter()
+                .fold(base_client, |inner, layer| layer(inner)))
         });
         let mut headers = self.headers.clone();
         headers.entry(HOST).or_insert_with(|| self.target.host());
-        if self.bottom.is_none() {
-            let agent = HeaderValue::from_static(socket::AGENT);
+        if self.base_client.is_none() {
+            let agent = HeaderValue::from_static(default_client::USER_AGENT);
             headers.entry(USER_AGENT).or_insert(agent);
         }
-        Ok(Remote {
-            http: made.clone()?,
+        Ok(RemoteServer {
+            http: client.clone()?,
             headers,
             options: self.options.clone(),
         })
@@ -178,23 +192,23 @@ impl HttpConnector {
 }
 
 impl Connector for HttpConnector {
-    /// Opens a link without asking the server.
-    fn open(&self, inbox: Arc<dyn Inbox>) -> Opening<'_> {
+    /// Opens a link without contacting the server.
+    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
         Box::pin(async move {
-            let core = Core::new(self.remote()?, self.target.clone(), inbox);
-            Ok(Arc::new(HttpLink::new(core)) as Arc<_>)
+            let state = LinkState::new(self.remote()?, self.target.clone(), inbox);
+            Ok(Arc::new(StreamableLink::new(state)) as Arc<_>)
         })
     }
 
-    fn binding(&self) -> LinkKind {
+    fn link_kind(&self) -> LinkKind {
         LinkKind::Exchange
     }
 
-    fn older(&self) -> Option<Arc<dyn Connector>> {
+    fn fallback(&self) -> Option<Arc<dyn Connector>> {
         Some(Arc::new(SseConnector::new(self.clone())))
     }
 
-    fn describe(&self) -> String {
+    fn description(&self) -> String {
         self.target.to_string()
     }
 }

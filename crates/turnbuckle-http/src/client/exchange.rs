@@ -1,4 +1,8 @@
-//! One message and its exchange: POSTed, answered, and taken up again where that is possible.
+//! The exchange of one message: its POST, the response, and the resumption of a stream that ended
+//! early.
+//!
+//! Specification: basic/transports/streamable-http (2026-07-28), basic/transports, "Sending Messages
+//! to the Server" and "Resumability and Redelivery" (2025-11-25).
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -9,163 +13,188 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::Body as _;
 use tokio::time::Instant;
-use turnbuckle_session::{Frame, LinkError, Parcel, ParcelKind};
+use turnbuckle_session::{Frame, LinkError, OutboundKind, OutboundMessage};
 use turnbuckle_types::RequestId;
 
-use super::answer::{self, Media, Refusal};
-use super::core::{Core, NoStream, session_of};
-use super::decode::Decoder;
-use super::events::{self, End};
-use super::http::{AnswerBody, HttpFailure};
-use super::resume::Pace;
+use super::error::HttpClientError;
+use super::event_decoder::EventDecoder;
+use super::event_reader::{self, StreamEnd};
+use super::link_state::{LinkState, StreamError, session_id_for};
+use super::reconnect::ReconnectSchedule;
+use super::response::{ContentType, ErrorResponse, read_body, read_error_response};
+use super::response_body::ClientResponseBody;
 
-/// What is read of the body of an answer that carries nothing, so that its connection can be used
-/// again.
-const REST: usize = 4 << 10;
+/// Bytes that are read of a body without a message, so that its connection can be used again.
+const MAX_DRAIN_BYTES: usize = 4 << 10;
 
-/// How long that may take.
-const REST_TIME: Duration = Duration::from_millis(100);
+/// The time that reading a body without a message may take.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Carries a message until its exchange has ended, or the link is closed.
-pub(crate) async fn carry(core: Arc<Core>, parcel: Parcel) -> Result<(), LinkError> {
-    let mut closing = pin!(core.closing.closing());
-    let mut exchange = pin!(exchange(&core, parcel));
+/// Sends a message and handles its response, until the exchange has ended or the link is closed.
+pub(crate) async fn send_message(
+    state: Arc<LinkState>,
+    message: OutboundMessage,
+) -> Result<(), LinkError> {
+    let mut closing = pin!(state.closing.closing());
+    let mut exchange = pin!(run_exchange(&state, message));
     poll_fn(|cx| {
-        if core.closing.is_closing() {
+        if state.closing.is_closing() {
             return Poll::Ready(Err(LinkError::Closed));
         }
         match exchange.as_mut().poll(cx) {
-            // Only now somebody has to be told.
+            // Registers for the end of the link only when the exchange has to wait.
             Poll::Pending => closing.as_mut().poll(cx).map(|()| Err(LinkError::Closed)),
-            carried => carried,
+            ended => ended,
         }
     })
     .await
 }
 
-async fn exchange(core: &Core, parcel: Parcel) -> Result<(), LinkError> {
-    let Parcel {
+async fn run_exchange(state: &LinkState, message: OutboundMessage) -> Result<(), LinkError> {
+    let OutboundMessage {
         frame,
         kind,
         headers,
-    } = parcel;
-    let session = session_of(core, &kind);
-    let answer = core.post(frame, &headers, session.as_ref()).await?;
+    } = message;
+    let session = session_id_for(state, &kind);
+    let response = state.post(frame, &headers, session.as_ref()).await?;
     let id = kind.request_id();
-    if !answer.status().is_success() {
-        return match (answer::refusal(answer, session.is_some()).await, id) {
-            (Refusal::Error { frame, status }, Some(id)) => told(core, id, frame, status),
-            (refusal, _) => Err(refusal.error()),
+    if !response.status().is_success() {
+        return match (read_error_response(response, session.is_some()).await, id) {
+            (ErrorResponse::JsonRpc { frame, status }, Some(id)) => {
+                deliver_error(state, id, frame, status)
+            }
+            (error, _) => Err(error.into_link_error()),
         };
     }
-    if matches!(kind, ParcelKind::Initialize(_)) {
-        core.open_session(answer.headers())?;
+    if matches!(kind, OutboundKind::Initialize(_)) {
+        state.store_session_id(response.headers())?;
     }
-    let status = answer.status().as_u16();
-    let media = Media::of(answer.headers());
-    let body = answer.into_body();
-    match (id, media) {
-        (None, Media::Events) => Ok(()),
+    let status = response.status().as_u16();
+    let content_type = ContentType::from_headers(response.headers());
+    let body = response.into_body();
+    match (id, content_type) {
+        (None, ContentType::EventStream) => Ok(()),
         (None, _) => {
-            spend(body).await;
+            drain_body(body).await;
             Ok(())
         }
-        (Some(id), Media::Json) => json(core, id, body).await,
-        (Some(id), Media::Events) => stream(core, id, body).await,
-        (Some(_), Media::None) if matches!(status, 202 | 204) => Err(LinkError::Violation {
-            reason: format!("a request that was taken (HTTP {status}) and not answered"),
-        }),
-        (Some(_), media) => Err(media.unexpected()),
+        (Some(id), ContentType::Json) => read_json_response(state, id, body).await,
+        (Some(id), ContentType::EventStream) => read_event_stream(state, id, body).await,
+        (Some(_), ContentType::Missing) if matches!(status, 202 | 204) => {
+            Err(LinkError::ProtocolViolation {
+                reason: format!("a request that was taken (HTTP {status}) and not answered"),
+            })
+        }
+        (Some(_), other) => Err(other.to_unexpected_error()),
     }
 }
 
-/// Reads what is left of an answer that carries nothing, if it is little and there.
-pub(crate) async fn spend(mut body: AnswerBody) {
-    let _ = tokio::time::timeout(REST_TIME, answer::read(&mut body, REST)).await;
+/// Reads a body without a message to its end, if that is short and near.
+pub(crate) async fn drain_body(mut body: ClientResponseBody) {
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, read_body(&mut body, MAX_DRAIN_BYTES)).await;
 }
 
-/// An error of the protocol under a status of its own.
-fn told(core: &Core, id: &RequestId, frame: Bytes, status: u16) -> Result<(), LinkError> {
-    core.inbox.receive(Frame::Message(frame.clone()), Some(id));
-    if core.inbox.awaits(id) {
-        return Err(Refusal::Error { frame, status }.error());
+/// Hands a JSON-RPC error with an error status to the inbox.
+fn deliver_error(
+    state: &LinkState,
+    id: &RequestId,
+    frame: Bytes,
+    status: u16,
+) -> Result<(), LinkError> {
+    state.inbox.receive(Frame::Message(frame.clone()), Some(id));
+    if state.inbox.is_pending(id) {
+        return Err(ErrorResponse::JsonRpc { frame, status }.into_link_error());
     }
     Ok(())
 }
 
-async fn json(core: &Core, id: &RequestId, mut body: AnswerBody) -> Result<(), LinkError> {
-    let limit = core.remote.options.max_message;
+async fn read_json_response(
+    state: &LinkState,
+    id: &RequestId,
+    mut body: ClientResponseBody,
+) -> Result<(), LinkError> {
+    let limit = state.remote.options.max_message_bytes;
     if body.size_hint().lower() > limit as u64 {
-        return Err(LinkError::TooLarge { limit });
+        return Err(LinkError::MessageTooLarge { limit });
     }
-    let read = answer::read(&mut body, limit).await;
-    let read = read.map_err(broken)?;
-    if !read.whole {
-        return Err(LinkError::TooLarge { limit });
+    let read = read_body(&mut body, limit).await;
+    let read = read.map_err(connection_lost)?;
+    if !read.is_complete {
+        return Err(LinkError::MessageTooLarge { limit });
     }
-    core.inbox.receive(Frame::Message(read.bytes), Some(id));
-    if core.inbox.awaits(id) {
-        return Err(LinkError::Violation {
+    state.inbox.receive(Frame::Message(read.bytes), Some(id));
+    if state.inbox.is_pending(id) {
+        return Err(LinkError::ProtocolViolation {
             reason: "an answer to a request that does not answer it".to_owned(),
         });
     }
     Ok(())
 }
 
-async fn stream(core: &Core, id: &RequestId, mut body: AnswerBody) -> Result<(), LinkError> {
-    let limit = core.remote.options.max_message;
-    let mut decoder = Decoder::new(limit);
-    let mut pace = Pace::new(&core.remote.options);
+async fn read_event_stream(
+    state: &LinkState,
+    id: &RequestId,
+    mut body: ClientResponseBody,
+) -> Result<(), LinkError> {
+    let limit = state.remote.options.max_message_bytes;
+    let mut decoder = EventDecoder::new(limit);
+    let mut schedule = ReconnectSchedule::new(&state.remote.options);
     loop {
-        match events::read(&*core.inbox, &mut decoder, body, Some(id)).await {
-            End::Answered => return Ok(()),
-            End::TooLarge => return Err(LinkError::TooLarge { limit }),
-            End::Over { reason, fruitful } => {
-                if !core.resumes() || decoder.cursor().id.is_none() {
-                    return Err(LinkError::Broken { reason });
+        match event_reader::read_events(&*state.inbox, &mut decoder, body, Some(id)).await {
+            StreamEnd::Answered => return Ok(()),
+            StreamEnd::TooLarge => return Err(LinkError::MessageTooLarge { limit }),
+            StreamEnd::Ended {
+                reason,
+                made_progress,
+            } => {
+                if !state.can_resume() || decoder.resume_point().last_event_id.is_none() {
+                    return Err(LinkError::ConnectionLost { reason });
                 }
-                if fruitful {
-                    pace.fruitful();
+                if made_progress {
+                    schedule.record_progress();
                 }
-                body = resume(core, &decoder, &mut pace, reason).await?;
+                body = resume_stream(state, &decoder, &mut schedule, reason).await?;
             }
         }
     }
 }
 
-/// Comes back for the rest of a stream.
-async fn resume(
-    core: &Core,
-    decoder: &Decoder,
-    pace: &mut Pace,
+/// Opens the rest of a stream, after a delay and as often as the schedule allows.
+async fn resume_stream(
+    state: &LinkState,
+    decoder: &EventDecoder,
+    schedule: &mut ReconnectSchedule,
     mut reason: String,
-) -> Result<AnswerBody, LinkError> {
-    let cursor = decoder.cursor();
+) -> Result<ClientResponseBody, LinkError> {
+    let resume_point = decoder.resume_point();
     loop {
         let ended = Instant::now();
-        let wait = pace.next(cursor.retry).map_err(|spent| {
-            let reason = format!("{reason}, and {spent}");
-            LinkError::Broken { reason }
-        })?;
-        tokio::time::sleep_until(ended + wait).await;
-        match core.stream(cursor.id.as_ref()).await {
+        let delay = schedule
+            .next_delay(resume_point.reconnect_delay)
+            .map_err(|limit| {
+                let reason = format!("{reason}, and {limit}");
+                LinkError::ConnectionLost { reason }
+            })?;
+        tokio::time::sleep_until(ended + delay).await;
+        match state.open_stream(resume_point.last_event_id.as_ref()).await {
             Ok(body) => return Ok(body),
-            Err(NoStream::Passing(error)) => reason = error.to_string(),
-            // The request was taken by its POST: that is said, whatever became of coming back.
-            Err(NoStream::Lasting(error)) => {
+            Err(StreamError::Transient(error)) => reason = error.to_string(),
+            // The server took the request: the error says so, whatever the reason here.
+            Err(StreamError::Permanent(error)) => {
                 let reason = format!("{reason}, and it cannot be taken up again: {error}");
-                if matches!(error, LinkError::SessionGone) {
-                    core.inbox.lost(error);
+                if matches!(error, LinkError::SessionNotFound) {
+                    state.inbox.fail(error);
                 }
-                return Err(LinkError::Broken { reason });
+                return Err(LinkError::ConnectionLost { reason });
             }
         }
     }
 }
 
-/// A body that could not be read: whatever the failure says, the request was sent.
-fn broken(failure: HttpFailure) -> LinkError {
-    LinkError::Broken {
-        reason: failure.to_string(),
+/// Converts the error of reading a body: the request was sent in any case.
+fn connection_lost(error: HttpClientError) -> LinkError {
+    LinkError::ConnectionLost {
+        reason: error.to_string(),
     }
 }

@@ -1,37 +1,45 @@
 //! The client's end: links to one server over Streamable HTTP, or over the HTTP+SSE of the first
 //! revision.
 //!
-//! A message is POSTed ([`exchange`](self::exchange)), its answer is JSON or a stream of events
-//! ([`events`](self::events)). In the legacy era a stream that ends early is taken up again
-//! ([`resume`](self::resume)), and a stream of its own carries what belongs to no request
-//! ([`standalone`](self::standalone)). Below all that is any HTTP client
-//! ([`HttpClient`](self::http::HttpClient)): bare sockets ([`wire`](self::wire)), unless something
-//! is secured or stands in between ([`socket`](self::socket)).
+//! [`HttpConnector`] opens a [`StreamableLink`](streamable_link::StreamableLink). A message is POSTed
+//! ([`exchange`]); its response is JSON or a stream of events ([`event_reader`]). In the legacy era a
+//! stream that ends early is resumed ([`reconnect`] says when), and a stream of its own carries what
+//! belongs to no request ([`standalone_stream`]). [`RemoteServer`](remote_server::RemoteServer) adds
+//! the headers of every request and follows redirects. Below it is an [`HttpClient`]: the user's, or
+//! the one that [`default_client`] chooses.
 
-mod answer;
+mod connection_pool;
 mod connector;
-mod core;
-mod decode;
-mod events;
+mod default_client;
+mod error;
+mod event_decoder;
+mod event_reader;
 mod exchange;
-mod http;
-mod link;
+mod http_client;
+mod link_state;
 mod options;
-mod pool;
-mod remote;
-mod resume;
-mod socket;
-mod sse;
-mod standalone;
+mod plain_client;
+mod plain_connection;
+mod reconnect;
+mod remote_server;
+mod request_body;
+mod response;
+mod response_body;
+mod sse_connector;
+mod standalone_stream;
+mod streamable_link;
 mod target;
-mod wire;
+mod tls;
 
 pub use connector::HttpConnector;
-pub use decode::decode_all;
-pub use http::{AnswerBody, HttpClient, HttpFailure, RequestBody};
+pub use error::HttpClientError;
+pub use event_decoder::decode_events;
+pub use http_client::HttpClient;
 pub use options::HttpClientOptions;
-pub use sse::SseConnector;
-pub use target::InvalidTarget;
+pub use request_body::ClientRequestBody;
+pub use response_body::ClientResponseBody;
+pub use sse_connector::SseConnector;
+pub use target::ConnectorError;
 
 #[cfg(test)]
 mod tests;

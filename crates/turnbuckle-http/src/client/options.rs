@@ -1,4 +1,4 @@
-//! What can be set about a connector, and the bounds it works in.
+//! Settings and limits of a connector.
 
 use std::time::Duration;
 
@@ -6,56 +6,56 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HttpClientOptions {
-    /// Bytes of one message, as JSON or as an event. Default 16 MiB.
-    pub max_message: usize,
+    /// Bytes of one message of the server, as JSON or as an event. Default 16 MiB.
+    pub max_message_bytes: usize,
     /// Redirects that one request follows. Default 5.
     pub max_redirects: usize,
-    /// How long a connection may take to stand, its name and what secures it included. Default 10 s.
+    /// The time that opening a connection may take, including DNS and TLS. Default 10 s.
     pub connect_timeout: Duration,
-    /// Connections that are kept open between requests. What has no room is closed. Default 32.
-    pub max_idle: usize,
-    /// How long one is kept open between requests: shorter than its server keeps it (5 s are
-    /// common), lest a request meet its end. Default 4 s.
-    pub idle_timeout: Duration,
-    /// How long a server of HTTP+SSE may take to name its endpoint. Default 10 s.
+    /// Idle connections that are kept for further requests. Default 32.
+    pub max_idle_connections: usize,
+    /// The time that an idle connection is kept. It should be shorter than the server's (5 s are
+    /// common), so that no request meets the end of its connection. Default 4 s.
+    pub idle_connection_timeout: Duration,
+    /// The time that a server of HTTP+SSE may take to send its endpoint. Default 10 s.
     pub endpoint_timeout: Duration,
-    /// How long taking leave of the server may take. Default 2 s.
+    /// The time that ending the session at the server may take. Default 2 s.
     pub close_timeout: Duration,
-    /// How often one stream is taken up again over its whole life. Default 1,000.
+    /// Reconnects of one stream over its whole life. Default 1,000.
     pub max_reconnects: u32,
-    /// How often in a row it is taken up again without anything new coming of it. Default 10.
+    /// Reconnects of one stream in a row without anything new. Default 10.
     pub max_fruitless_reconnects: u32,
-    /// How long to wait before resuming a stream if the server named no delay. Default 1 s.
-    pub retry: Duration,
-    /// The longest that is waited before a stream is taken up again, after failures and where its
-    /// server asks for more. At least 50 ms, at most a year. Default 30 s.
-    pub max_retry: Duration,
-    /// Whether the proxies that the environment names (`HTTPS_PROXY` and its like) are used for
-    /// servers on other machines. Default: they are.
-    pub env_proxy: bool,
+    /// The delay before a stream is resumed, if the server named none. Default 1 s.
+    pub reconnect_delay: Duration,
+    /// The longest delay before a stream is resumed, after failures and where the server asks for
+    /// more. At least 50 ms, at most a year. Default 30 s.
+    pub max_reconnect_delay: Duration,
+    /// True if proxies of the environment (`HTTPS_PROXY` and its like) are used for servers on other
+    /// machines. Default `true`.
+    pub use_env_proxy: bool,
 }
 
 impl Default for HttpClientOptions {
     fn default() -> Self {
         Self {
-            max_message: 16 << 20,
+            max_message_bytes: 16 << 20,
             max_redirects: 5,
             connect_timeout: Duration::from_secs(10),
-            max_idle: 32,
-            idle_timeout: Duration::from_secs(4),
+            max_idle_connections: 32,
+            idle_connection_timeout: Duration::from_secs(4),
             endpoint_timeout: Duration::from_secs(10),
             close_timeout: Duration::from_secs(2),
             max_reconnects: 1000,
             max_fruitless_reconnects: 10,
-            retry: Duration::from_secs(1),
-            max_retry: Duration::from_secs(30),
-            env_proxy: true,
+            reconnect_delay: Duration::from_secs(1),
+            max_reconnect_delay: Duration::from_secs(30),
+            use_env_proxy: true,
         }
     }
 }
 
 impl HttpClientOptions {
-    /// The defaults.
+    /// Creates the default options.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -63,8 +63,8 @@ impl HttpClientOptions {
 
     /// Sets [`max_message`](Self::max_message).
     #[must_use]
-    pub fn max_message(mut self, bytes: usize) -> Self {
-        self.max_message = bytes;
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.max_message_bytes = bytes;
         self
     }
 
@@ -84,15 +84,15 @@ impl HttpClientOptions {
 
     /// Sets [`max_idle`](Self::max_idle).
     #[must_use]
-    pub fn max_idle(mut self, connections: usize) -> Self {
-        self.max_idle = connections;
+    pub fn max_idle_connections(mut self, connections: usize) -> Self {
+        self.max_idle_connections = connections;
         self
     }
 
     /// Sets [`idle_timeout`](Self::idle_timeout).
     #[must_use]
-    pub fn idle_timeout(mut self, time: Duration) -> Self {
-        self.idle_timeout = time;
+    pub fn idle_connection_timeout(mut self, time: Duration) -> Self {
+        self.idle_connection_timeout = time;
         self
     }
 
@@ -126,22 +126,22 @@ impl HttpClientOptions {
 
     /// Sets [`retry`](Self::retry).
     #[must_use]
-    pub fn retry(mut self, after: Duration) -> Self {
-        self.retry = after;
+    pub fn reconnect_delay(mut self, after: Duration) -> Self {
+        self.reconnect_delay = after;
         self
     }
 
     /// Sets [`max_retry`](Self::max_retry).
     #[must_use]
-    pub fn max_retry(mut self, after: Duration) -> Self {
-        self.max_retry = after;
+    pub fn max_reconnect_delay(mut self, after: Duration) -> Self {
+        self.max_reconnect_delay = after;
         self
     }
 
     /// Sets [`env_proxy`](Self::env_proxy).
     #[must_use]
-    pub fn env_proxy(mut self, used: bool) -> Self {
-        self.env_proxy = used;
+    pub fn use_env_proxy(mut self, used: bool) -> Self {
+        self.use_env_proxy = used;
         self
     }
 }

@@ -1,4 +1,4 @@
-//! Where requests go: a URL that is fit to be asked, and what belongs to its origin.
+//! The URL of a server, and URLs within its origin.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,25 +6,25 @@ use std::fmt;
 use http::{HeaderValue, Uri};
 use url::{Host, Url};
 
-/// Why a connector cannot be made of what it was given. It repeats no secret.
+/// The reason why a connector cannot be built from its arguments. The text holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidTarget(Cow<'static, str>);
+pub struct ConnectorError(Cow<'static, str>);
 
-impl InvalidTarget {
+impl ConnectorError {
     pub(crate) fn new(reason: impl Into<Cow<'static, str>>) -> Self {
         Self(reason.into())
     }
 }
 
-impl fmt::Display for InvalidTarget {
+impl fmt::Display for ConnectorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for InvalidTarget {}
+impl std::error::Error for ConnectorError {}
 
-/// A URL that can be asked. Shown without its query, which may hold a secret.
+/// A URL of HTTP. Displayed without its query, which may hold a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     url: Url,
@@ -33,27 +33,32 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    pub(crate) fn parse(text: &str) -> Result<Self, InvalidTarget> {
+    pub(crate) fn parse(text: &str) -> Result<Self, ConnectorError> {
         let url = Url::parse(text.trim());
-        Self::of(url.map_err(|error| InvalidTarget::new(format!("this is no URL: {error}")))?)
+        Self::from_url(
+            url.map_err(|error| ConnectorError::new(format!("this is no URL: {error}")))?,
+        )
     }
 
-    /// What `reference` means here, if it is of the same origin.
-    pub(crate) fn resolve(&self, reference: &str) -> Result<Self, InvalidTarget> {
+    /// Resolves a reference.
+    ///
+    /// # Errors
+    /// Fails when the result has another origin.
+    pub(crate) fn resolve(&self, reference: &str) -> Result<Self, ConnectorError> {
         let url = self.url.join(reference);
-        let url = url.map_err(|error| InvalidTarget::new(format!("no URL ({error})")))?;
+        let url = url.map_err(|error| ConnectorError::new(format!("no URL ({error})")))?;
         if url.origin() != self.url.origin() {
             let origin = url.origin().ascii_serialization();
-            return Err(InvalidTarget::new(format!("another origin ({origin})")));
+            return Err(ConnectorError::new(format!("another origin ({origin})")));
         }
-        Self::of(url)
+        Self::from_url(url)
     }
 
     pub(crate) fn uri(&self) -> Uri {
         self.uri.clone()
     }
 
-    /// The host and the port as a server wants to hear them.
+    /// Returns the value of the `Host` header.
     pub(crate) fn host(&self) -> HeaderValue {
         self.host.clone()
     }
@@ -62,7 +67,7 @@ impl Target {
         self.url.scheme() == "https"
     }
 
-    /// Whether it is on this machine.
+    /// Returns whether the host is this machine.
     pub(crate) fn is_loopback(&self) -> bool {
         match self.url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -72,18 +77,18 @@ impl Target {
         }
     }
 
-    fn of(url: Url) -> Result<Self, InvalidTarget> {
+    fn from_url(url: Url) -> Result<Self, ConnectorError> {
         if !matches!(url.scheme(), "http" | "https") {
             let scheme = url.scheme();
             let reason = format!("the URL begins with {scheme}: instead of http: or https:");
-            return Err(InvalidTarget::new(reason));
+            return Err(ConnectorError::new(reason));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(InvalidTarget::new(
+            return Err(ConnectorError::new(
                 "the URL holds a user name or a password: give them in an authorization header",
             ));
         }
-        let unsendable = || InvalidTarget::new("the URL cannot be sent over HTTP");
+        let unsendable = || ConnectorError::new("the URL cannot be sent over HTTP");
         let uri: Uri = url.as_str().parse().map_err(|_| unsendable())?;
         let host = uri.authority().ok_or_else(unsendable)?.as_str();
         let host = HeaderValue::from_str(host).map_err(|_| unsendable())?;
@@ -136,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_refused_without_repeating_secrets() {
+    fn invalid_urls_are_refused_without_repeating_secrets() {
         for (text, said) in [
             ("example.com/mcp", "no URL"),
             ("", "no URL"),

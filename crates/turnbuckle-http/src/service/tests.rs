@@ -16,7 +16,7 @@ use turnbuckle_wire::revision::Revision;
 
 use super::*;
 
-/// The server's end of a connection: what comes in, piece by piece, and each write.
+/// The server's end of a connection: its input in pieces, and a record of each write.
 struct Wire {
     pieces: VecDeque<Vec<u8>>,
     writes: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -28,7 +28,7 @@ impl AsyncRead for Wire {
         _: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // Without a piece it is the end of the input.
+        // After the last piece the input ends.
         into.put_slice(&self.pieces.pop_front().unwrap_or_default());
         Poll::Ready(Ok(()))
     }
@@ -72,7 +72,7 @@ impl AsyncWrite for Wire {
     }
 }
 
-/// A server with a tool that is ready at once, one that is not, and one that never is.
+/// Returns a service with a tool that is ready at once, one that is ready soon and one that never is.
 fn service() -> StreamableHttp {
     let server = Server::new("s", "1")
         .tool(Tool::builder("now").handler(|| "here"))
@@ -81,10 +81,10 @@ fn service() -> StreamableHttp {
             "here"
         }))
         .tool(Tool::builder("never").handler(async || std::future::pending::<&str>().await));
-    StreamableHttp::new(server.build().unwrap(), Config::new())
+    StreamableHttp::new(server.build().unwrap(), HttpServerOptions::new())
 }
 
-/// What opens a session.
+/// Returns a request that opens a session.
 fn initialize() -> Request<Full<Bytes>> {
     let version = Revision::NEWEST_LEGACY;
     let initialize = format!(
@@ -97,7 +97,7 @@ fn initialize() -> Request<Full<Bytes>> {
     request.unwrap()
 }
 
-/// The id of a new session.
+/// Opens a session and returns its id.
 async fn session(service: &StreamableHttp) -> String {
     let response = service.answer(initialize()).await;
     let id = response.headers()["mcp-session-id"].to_str().unwrap();
@@ -114,7 +114,7 @@ fn post(session: &str, tool: &str, accept: &str) -> String {
     )
 }
 
-/// Each write that a request over a connection of its own causes.
+/// Sends a request over a connection of its own, and returns each write of the server.
 async fn writes(service: &StreamableHttp, request: String) -> Vec<String> {
     let writes: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
     let wire = Wire {
@@ -134,7 +134,7 @@ async fn writes(service: &StreamableHttp, request: String) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_takes_streams_alone_gets_one_event_in_one_write() {
+async fn a_client_that_accepts_only_streams_gets_one_event_in_one_write() {
     let service = service();
     let session = session(&service).await;
     for tool in ["now", "soon"] {
@@ -155,7 +155,7 @@ async fn a_client_that_takes_streams_alone_gets_one_event_in_one_write() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_shows_nothing_that_is_secret() {
+async fn debug_output_of_a_response_has_no_secrets() {
     let service = service();
     let id = session(&service).await;
     let opening = service.answer(initialize()).await;
@@ -180,7 +180,7 @@ async fn a_response_shows_nothing_that_is_secret() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_leaves_in_one_write() {
+async fn a_response_is_sent_in_one_write() {
     let service = service();
     let session = session(&service).await;
     for tool in ["now", "soon"] {
@@ -193,7 +193,7 @@ async fn an_answer_leaves_in_one_write() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_late_comes_as_a_stream() {
+async fn a_response_after_json_wait_is_a_stream() {
     let service = service();
     let session = session(&service).await;
     let began = tokio::time::Instant::now();
@@ -206,18 +206,18 @@ async fn an_answer_that_is_late_comes_as_a_stream() {
         ));
     let response = service.answer(request.unwrap()).await;
     let waited = began.elapsed();
-    let json_wait = Config::new().json_wait;
+    let json_wait = HttpServerOptions::new().json_wait;
     assert!(waited >= json_wait && waited < 2 * json_wait, "{waited:?}");
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     let first = response.into_body().frame().await.unwrap().unwrap();
     assert!(
         first.into_data().unwrap().starts_with(b"id: "),
-        "it is primed"
+        "the stream begins with an id"
     );
 }
 
-/// A service whose tool is ready the second time that it is polled, and how often that was.
-fn counting(config: Config) -> (StreamableHttp, Arc<AtomicUsize>) {
+/// Returns a service whose tool is ready at its second poll, and the number of polls.
+fn counting(config: HttpServerOptions) -> (StreamableHttp, Arc<AtomicUsize>) {
     let polls = Arc::new(AtomicUsize::new(0));
     let counted = polls.clone();
     let tool = Tool::builder("waits").handler(move || {
@@ -232,9 +232,9 @@ fn counting(config: Config) -> (StreamableHttp, Arc<AtomicUsize>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_waits_is_left_alone_until_it_has_woken_somebody() {
+async fn a_pending_handler_is_polled_again_only_after_it_was_woken() {
     for stateless in [true, false] {
-        let (service, polls) = counting(Config::new().stateless(stateless));
+        let (service, polls) = counting(HttpServerOptions::new().stateless(stateless));
         let mut request = Request::post("http://localhost/mcp")
             .header("Host", "localhost")
             .header("Accept", "application/json, text/event-stream")
@@ -253,7 +253,7 @@ async fn a_handler_that_waits_is_left_alone_until_it_has_woken_somebody() {
     }
 }
 
-/// A body that comes after a while.
+/// A body that arrives after a delay.
 struct Late(Pin<Box<tokio::time::Sleep>>, Option<Bytes>);
 
 impl Body for Late {
@@ -270,9 +270,9 @@ impl Body for Late {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_has_to_come_in_time() {
+async fn a_body_has_to_arrive_in_time() {
     let limit = Duration::from_secs(5);
-    let (service, _) = counting(Config::new().stateless(true).body_time(limit));
+    let (service, _) = counting(HttpServerOptions::new().stateless(true).body_timeout(limit));
     let brief = Duration::from_millis(1);
     for (wait, status) in [(limit - brief, 200), (limit + brief, 408)] {
         let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
@@ -285,16 +285,17 @@ async fn a_body_has_to_come_in_time() {
         assert_eq!(response.status(), status);
         let text = response.into_body().collect().await.unwrap().to_bytes();
         let text = String::from_utf8(text.to_vec()).unwrap();
-        let named = text.contains("the body did not come in time (Config::body_time)");
+        let named =
+            text.contains("the body did not come in time (HttpServerOptions::body_timeout)");
         assert_eq!(named, status == 408, "{text}");
     }
 }
 
 #[test]
-fn what_is_under_way_is_small() {
+fn the_future_of_a_response_is_small() {
     let service = service();
     let request = Request::new(Full::<Bytes>::default());
     let answer = service.answer(request);
     let size = size_of_val(&answer);
-    assert!(size < 2048, "an answer under way has {size} bytes");
+    assert!(size < 2048, "the future of a response has {size} bytes");
 }

@@ -1,36 +1,36 @@
-//! The open connections: id → where posted messages go. Nothing stays of a stream that is dropped.
+//! The open HTTP+SSE connections by id. A connection is removed when its stream is dropped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnbuckle_types::Principal;
 
-use super::lanes::Inbox;
+use super::transport::MessageQueue;
 use crate::principal::Owner;
-use crate::secret;
+use crate::random_id;
 
-/// The table.
+/// The open connections and their queues of posted messages.
 #[derive(Debug)]
-pub(crate) struct Connections {
-    by_id: Mutex<HashMap<Box<str>, Open>>,
+pub(crate) struct ConnectionTable {
+    by_id: Mutex<HashMap<Box<str>, SseConnection>>,
     max: usize,
 }
 
 #[derive(Debug)]
-struct Open {
+struct SseConnection {
     owner: Owner,
-    inbox: Arc<Inbox>,
+    queue: Arc<MessageQueue>,
 }
 
-/// Why there is no new connection.
+/// The reason why a connection was not opened.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NoConnection {
-    Full,
-    NoRandomness,
+pub(crate) enum OpenConnectionError {
+    TooMany,
+    RandomnessUnavailable,
 }
 
-impl Connections {
-    /// An empty table for so many.
+impl ConnectionTable {
+    /// Creates an empty table for at most `max` connections.
     pub(crate) fn new(max: usize) -> Arc<Self> {
         Arc::new(Self {
             by_id: Mutex::default(),
@@ -38,54 +38,61 @@ impl Connections {
         })
     }
 
-    fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, Open>> {
+    fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, SseConnection>> {
         self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many are open.
+    /// Returns the number of open connections.
     pub(crate) fn count(&self) -> usize {
         self.table().len()
     }
 
-    /// Takes a connection into the table, under an id that nobody can guess. It is there for as
-    /// long as the entry.
-    pub(crate) fn admit(
+    /// Inserts a connection under an id that nobody can guess. It stays in the table until the
+    /// entry is dropped.
+    ///
+    /// # Errors
+    /// When the table is full, or the system has no randomness.
+    pub(crate) fn insert(
         self: &Arc<Self>,
-        inbox: Inbox,
+        queue: MessageQueue,
         principal: Option<&Principal>,
-    ) -> Result<Entry, NoConnection> {
-        let id = secret::new_id().ok_or(NoConnection::NoRandomness)?;
+    ) -> Result<ConnectionEntry, OpenConnectionError> {
+        let id = random_id::generate().ok_or(OpenConnectionError::RandomnessUnavailable)?;
         let mut table = self.table();
         if table.len() >= self.max {
-            return Err(NoConnection::Full);
+            return Err(OpenConnectionError::TooMany);
         }
-        let open = Open {
-            owner: Owner::of(principal),
-            inbox: Arc::new(inbox),
+        let connection = SseConnection {
+            owner: Owner::new(principal),
+            queue: Arc::new(queue),
         };
-        table.insert(id.clone(), open);
-        Ok(Entry {
+        table.insert(id.clone(), connection);
+        Ok(ConnectionEntry {
             id,
             connections: self.clone(),
         })
     }
 
-    /// Where messages to the connection of that id go, if this principal opened it.
-    pub(crate) fn inbox(&self, id: &str, principal: Option<&Principal>) -> Option<Arc<Inbox>> {
+    /// Returns the queue of messages for the connection of that id, if this principal opened it.
+    pub(crate) fn message_queue(
+        &self,
+        id: &str,
+        principal: Option<&Principal>,
+    ) -> Option<Arc<MessageQueue>> {
         let table = self.table();
-        let open = table.get(id)?;
-        let admitted = open.owner.admits(principal);
-        admitted.then(|| open.inbox.clone())
+        let connection = table.get(id)?;
+        let admitted = connection.owner.admits(principal);
+        admitted.then(|| connection.queue.clone())
     }
 }
 
-/// A place in the table. Its id is a secret of its client.
-pub(crate) struct Entry {
+/// The entry of a connection in the table. Dropping it removes the connection.
+pub(crate) struct ConnectionEntry {
     pub(crate) id: Box<str>,
-    connections: Arc<Connections>,
+    connections: Arc<ConnectionTable>,
 }
 
-impl Drop for Entry {
+impl Drop for ConnectionEntry {
     fn drop(&mut self) {
         self.connections.table().remove(&self.id);
     }
@@ -95,42 +102,42 @@ impl Drop for Entry {
 mod tests {
     use std::future::pending;
 
-    use super::super::lanes::lanes;
+    use super::super::transport::open_transport;
     use super::*;
 
-    fn inbox() -> Inbox {
-        lanes(1024, 64, Box::pin(pending()), Box::pin(pending())).0
+    fn queue() -> MessageQueue {
+        open_transport(1024, 64, Box::pin(pending()), Box::pin(pending())).0
     }
 
     #[test]
-    fn a_place_is_free_again_when_its_entry_is_gone() {
-        let connections = Connections::new(2);
+    fn a_dropped_entry_makes_room_for_another() {
+        let connections = ConnectionTable::new(2);
         let one = connections
-            .admit(inbox(), None)
+            .insert(queue(), None)
             .unwrap_or_else(|_| panic!());
         let _other = connections
-            .admit(inbox(), None)
+            .insert(queue(), None)
             .unwrap_or_else(|_| panic!());
-        let refused = connections.admit(inbox(), None).err();
-        assert_eq!(refused, Some(NoConnection::Full));
+        let refused = connections.insert(queue(), None).err();
+        assert_eq!(refused, Some(OpenConnectionError::TooMany));
         let id = one.id.clone();
-        assert!(connections.inbox(&id, None).is_some());
+        assert!(connections.message_queue(&id, None).is_some());
         drop(one);
-        assert!(connections.inbox(&id, None).is_none());
-        assert!(connections.admit(inbox(), None).is_ok());
+        assert!(connections.message_queue(&id, None).is_none());
+        assert!(connections.insert(queue(), None).is_ok());
         assert_eq!(connections.table().len(), 1, "nothing of the dropped stays");
     }
 
     #[test]
-    fn only_who_opened_a_connection_finds_it() {
-        let connections = Connections::new(2);
+    fn only_the_principal_that_opened_a_connection_finds_it() {
+        let connections = ConnectionTable::new(2);
         let ann = Principal::new("https://issuer.example", "ann");
         let bob = Principal::new("https://issuer.example", "bob");
-        let entry = connections.admit(inbox(), Some(&ann)).ok();
+        let entry = connections.insert(queue(), Some(&ann)).ok();
         let id = &*entry.as_ref().expect("there is room").id;
-        assert!(connections.inbox(id, Some(&ann)).is_some());
+        assert!(connections.message_queue(id, Some(&ann)).is_some());
         for stranger in [None, Some(&bob)] {
-            assert!(connections.inbox(id, stranger).is_none());
+            assert!(connections.message_queue(id, stranger).is_none());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The two endpoints of the transport: one opens a stream, the other takes messages for it.
+//! The two endpoints of HTTP+SSE: one opens a connection's stream, the other takes its messages.
 
 use std::sync::Arc;
 
@@ -7,62 +7,67 @@ use http::header::{self, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
-use turnbuckle_session::{Account, Dispatch, Exchange, Limits, Signal, TransportContext, serve_on};
+use tokio::time::timeout;
+use turnbuckle_session::{
+    Dispatch, Limits, RateAccount, ServerEndpoint, Signal, TransportContext, serve_with_account,
+};
 use turnbuckle_types::Principal;
-use turnbuckle_wire::era::Params;
-use turnbuckle_wire::rpc::{self, Refusal, RefusalKind};
+use turnbuckle_wire::era::VersionHeader;
+use turnbuckle_wire::rpc::DecodeErrorKind;
+use turnbuckle_wire::{FrameKind, classify};
 
-use super::connections::{Connections, NoConnection};
-use super::lanes::{Ending, Gone, lanes};
-use super::stream::Stream;
+use super::connections::{ConnectionTable, OpenConnectionError};
+use super::stream::SseStream;
+use super::transport::{ConnectionClosed, EndOfInput, open_transport};
 use crate::body::{self, ResponseBody};
-use crate::config::Config;
-use crate::head::Head;
-use crate::origin::Allowed;
+use crate::head::RequestHeaders;
+use crate::options::HttpServerOptions;
+use crate::origin::OriginPolicy;
 use crate::reply::{
-    Reply, accepted, crowded_head, malformed, plain, preflight, refused, share_with, stream,
-    unread, wrong_method, wrong_type,
+    HttpReply, accepted_reply, allow_origin, body_error_reply, error_reply, method_not_allowed,
+    preflight_reply, refusal_reply, stream_reply, too_many_headers, unsupported_media_type,
 };
 use crate::{event, principal};
 
 const STREAM_METHODS: HeaderValue = HeaderValue::from_static("GET, OPTIONS");
 const MESSAGE_METHODS: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
 
-/// The endpoints, shared by their requests.
-pub(crate) struct Endpoint {
-    exchange: Exchange,
-    config: Config,
+/// Both endpoints, shared by all requests.
+pub(crate) struct SseEndpoint {
+    server: ServerEndpoint,
+    config: HttpServerOptions,
     limits: Limits,
-    allowed: Allowed,
-    connections: Arc<Connections>,
+    allowed: OriginPolicy,
+    connections: Arc<ConnectionTable>,
     shutdown: Option<Signal>,
 }
 
-impl Endpoint {
+impl SseEndpoint {
     pub(crate) fn new(
         dispatch: Arc<dyn Dispatch>,
-        config: Config,
+        config: HttpServerOptions,
         shutdown: Option<Signal>,
     ) -> Self {
         // What was read is cut short by a shutdown alone, which has a time of its own.
         let mut limits = config.limits.clone();
-        limits.drain = config.shutdown_time;
+        limits.drain_timeout = config.shutdown_timeout;
         Self {
-            exchange: Exchange::new(dispatch, limits.clone()),
+            server: ServerEndpoint::new(dispatch, limits.clone()),
             limits,
-            allowed: Allowed::new(config.allowed_hosts.as_deref(), &config.allowed_origins),
-            connections: Connections::new(config.max_sse_connections),
+            allowed: OriginPolicy::new(config.allowed_hosts.as_deref(), &config.allowed_origins),
+            connections: ConnectionTable::new(config.max_sse_connections),
             config,
             shutdown,
         }
     }
 
-    /// How many connections are open.
-    pub(crate) fn connections(&self) -> usize {
+    /// Returns the number of open connections.
+    pub(crate) fn connection_count(&self) -> usize {
         self.connections.count()
     }
 
-    /// Answers a request. Messages go to `messages`.
+    /// Answers one HTTP request. `messages` is the reference that new connections are told to post
+    /// their messages to.
     pub(crate) async fn answer<B>(
         &self,
         request: Request<B>,
@@ -76,63 +81,69 @@ impl Endpoint {
         reply.into_response(parts.headers)
     }
 
-    async fn reply<B>(&self, parts: &Parts, body: B, messages: &str) -> Reply
+    async fn reply<B>(&self, parts: &Parts, body: B, messages: &str) -> HttpReply
     where
         B: Body<Data: Buf>,
     {
         if parts.headers.len() > self.config.max_headers {
-            return crowded_head(self.config.max_headers);
+            return too_many_headers(self.config.max_headers);
         }
-        let head = Head::read(&parts.headers);
-        if let Err(forbidden) = self.allowed.check(head.host_of(&parts.uri), head.origin) {
-            return plain(StatusCode::FORBIDDEN, &forbidden.to_string());
+        let head = RequestHeaders::read(&parts.headers);
+        if let Err(forbidden) = self
+            .allowed
+            .check(head.requested_host(&parts.uri), head.origin)
+        {
+            return error_reply(StatusCode::FORBIDDEN, &forbidden.to_string());
         }
-        let principal = principal::of(&parts.extensions);
-        let connection = parts.uri.query().and_then(connection_of);
+        let principal = principal::from_extensions(&parts.extensions);
+        let connection = parts.uri.query().and_then(connection_id);
         let mut reply = match (&parts.method, connection) {
             (&Method::GET, None) => self.get(parts, &head, principal, messages),
             (&Method::POST, Some(id)) => self.post(&head, body, id, principal.as_deref()).await,
-            (&Method::OPTIONS, of) => preflight(&parts.headers, methods(of)),
-            (_, of) => wrong_method(methods(of)),
+            (&Method::OPTIONS, id) => preflight_reply(&parts.headers, methods(id)),
+            (_, id) => method_not_allowed(methods(id)),
         };
         if let Some(origin) = parts.headers.get(header::ORIGIN) {
-            share_with(reply.headers_mut(), origin.clone());
+            allow_origin(reply.headers_mut(), origin.clone());
         }
         reply
     }
 
-    /// Opens a connection.
+    /// Opens a connection, whose stream is the response.
     fn get(
         &self,
         parts: &Parts,
-        head: &Head<'_>,
+        head: &RequestHeaders<'_>,
         principal: Option<Arc<Principal>>,
         messages: &str,
-    ) -> Reply {
+    ) -> HttpReply {
         if !head.accepts_events {
-            return plain(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream");
+            return error_reply(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream");
         }
         if self.shutdown.as_ref().is_some_and(Signal::is_closing) {
-            return plain(StatusCode::SERVICE_UNAVAILABLE, "the server shuts down");
+            return error_reply(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the server is shutting down",
+            );
         }
-        let (inbox, page, lanes) = lanes(
-            self.limits.queue_bytes,
+        let (queue, buffer, transport) = open_transport(
+            self.limits.max_queue_bytes,
             self.config.max_streams,
-            self.too_late(),
-            self.closing(),
+            self.handshake_deadline(),
+            self.shutdown_started(),
         );
-        let entry = match self.connections.admit(inbox, principal.as_deref()) {
+        let entry = match self.connections.insert(queue, principal.as_deref()) {
             Ok(entry) => entry,
-            Err(NoConnection::Full) => {
-                return plain(
+            Err(OpenConnectionError::TooMany) => {
+                return error_reply(
                     StatusCode::SERVICE_UNAVAILABLE,
-                    "too many connections are open (Config::max_sse_connections)",
+                    "too many connections are open (HttpServerOptions::max_sse_connections)",
                 );
             }
-            Err(NoConnection::NoRandomness) => {
-                return plain(
+            Err(OpenConnectionError::RandomnessUnavailable) => {
+                return error_reply(
                     StatusCode::INTERNAL_SERVER_ERROR,
-                    "there is no randomness for a connection's id",
+                    "the system has no randomness for a connection's id",
                 );
             }
         };
@@ -140,30 +151,32 @@ impl Endpoint {
         let context = TransportContext {
             principal,
             shutdown: self.shutdown.clone(),
-            http: crate::parts::seen(parts, self.exchange.reads_http()),
+            http: crate::request_head::capture(parts, self.server.reads_http()),
         };
-        let own = Account::new(&self.limits);
+        let own = RateAccount::new(&self.limits);
         let account = self
-            .exchange
+            .server
             .account(context.principal.as_deref(), Some(&own));
-        let pipe = serve_on(
+        let served = serve_with_account(
             account,
-            self.exchange.dispatch().clone(),
-            lanes,
+            self.server.dispatch().clone(),
+            transport,
             self.limits.clone(),
             context,
             self.shutdown.clone().unwrap_or_default(),
         );
-        let events = Stream::new(first, pipe, page, entry, self.config.keep_alive);
-        stream(ResponseBody::connection(events))
+        let interval = self.config.keep_alive_interval;
+        let stream = SseStream::new(first, served, buffer, entry, interval);
+        stream_reply(ResponseBody::sse_connection(stream))
     }
 
-    /// When a client that opened a connection has to have said something.
-    fn too_late(&self) -> Ending {
-        Box::pin(tokio::time::sleep(self.config.handshake_time))
+    /// Returns a future that ends when a new connection must have sent its first message.
+    fn handshake_deadline(&self) -> EndOfInput {
+        Box::pin(tokio::time::sleep(self.config.handshake_timeout))
     }
 
-    fn closing(&self) -> Ending {
+    /// Returns a future that ends when the server begins to shut down.
+    fn shutdown_started(&self) -> EndOfInput {
         let shutdown = self.shutdown.clone();
         Box::pin(async move {
             match shutdown {
@@ -173,53 +186,54 @@ impl Endpoint {
         })
     }
 
-    /// Takes a message for a connection, on whose stream it is answered.
+    /// Takes a message for a connection. The message is answered on the connection's stream.
     async fn post<B>(
         &self,
-        head: &Head<'_>,
+        head: &RequestHeaders<'_>,
         body: B,
         id: &str,
         principal: Option<&Principal>,
-    ) -> Reply
+    ) -> HttpReply
     where
         B: Body<Data: Buf>,
     {
-        let Some(inbox) = self.connections.inbox(id, principal) else {
-            return gone();
+        let Some(queue) = self.connections.message_queue(id, principal) else {
+            return connection_not_found();
         };
         if !head.has_json_body() {
-            return wrong_type();
+            return unsupported_media_type();
         }
-        let (max, time) = (self.config.max_body, self.config.body_time);
-        let _turn = match tokio::time::timeout(time, inbox.turn()).await {
-            Ok(Ok(turn)) => turn,
-            Ok(Err(Gone)) => return gone(),
-            Err(_) => return crowded(),
+        let (max, limit) = (self.config.max_message_bytes, self.config.body_timeout);
+        let _permit = match timeout(limit, queue.permit()).await {
+            Ok(Ok(permit)) => permit,
+            Ok(Err(ConnectionClosed)) => return connection_not_found(),
+            Err(_) => return queue_full(),
         };
-        let frame = match body::read(body, head.length, max, time).await {
+        let frame = match body::read(body, head.content_length, max, limit).await {
             Ok(frame) => frame,
-            Err(why) => return unread(&why, &self.config),
+            Err(error) => return body_error_reply(&error, &self.config),
         };
-        let frame = match message(&frame) {
+        let frame = match check_message(&frame) {
             Ok(frame) => frame,
             Err(refusal) => return *refusal,
         };
-        match tokio::time::timeout(time, inbox.put(frame)).await {
-            Ok(Ok(())) => accepted(),
-            Ok(Err(Gone)) => gone(),
-            Err(_) => crowded(),
+        match timeout(limit, queue.push(frame)).await {
+            Ok(Ok(())) => accepted_reply(),
+            Ok(Err(ConnectionClosed)) => connection_not_found(),
+            Err(_) => queue_full(),
         }
     }
 }
 
-/// The id in a query.
-fn connection_of(query: &str) -> Option<&str> {
+/// Returns the id of a connection in the query of a URI.
+fn connection_id(query: &str) -> Option<&str> {
     query
         .split('&')
         .find_map(|pair| pair.strip_prefix(event::CONNECTION_ID)?.strip_prefix('='))
 }
 
-/// What the endpoint of a request takes: with the id of a connection it is the one for messages.
+/// Returns the methods of a request's endpoint: with the id of a connection it is the one for
+/// messages, without it the one for streams.
 fn methods(connection: Option<&str>) -> HeaderValue {
     match connection {
         Some(_) => MESSAGE_METHODS,
@@ -227,34 +241,30 @@ fn methods(connection: Option<&str>) -> HeaderValue {
     }
 }
 
-/// A body as a frame. What cannot be a message is refused here, where its sender is told which POST
-/// that was; what has an id is answered under that, on the stream, and a batch is for the revision
-/// that is spoken there.
-fn message(body: &[u8]) -> Result<&[u8], Box<Reply>> {
-    let refuse = |refusal: &Refusal| Box::new(refused(refusal, None));
-    let text = std::str::from_utf8(body)
-        .map_err(|_| refuse(&malformed("not JSON: the text is not UTF-8")))?;
-    if !rpc::is_batch(text)
-        && let Err(refusal) = rpc::decode::<Params<'_>>(text)
-        && refusal.id.is_none()
-        && refusal.kind != RefusalKind::Notification
+/// Returns a body as a frame, or the refusal of one that is not a message. An invalid message with
+/// an id is not refused here: its error is sent on the stream, under that id. Whether a batch is
+/// allowed depends on the revision of the connection.
+fn check_message(body: &[u8]) -> Result<&[u8], Box<HttpReply>> {
+    if let FrameKind::Invalid(error) = classify(body, VersionHeader::NotApplicable)
+        && error.id.is_none()
+        && error.kind != DecodeErrorKind::InvalidNotification
     {
-        return Err(refuse(&refusal));
+        return Err(Box::new(refusal_reply(&error, None)));
     }
     Ok(body.trim_ascii())
 }
 
-fn crowded() -> Reply {
-    plain(
+fn queue_full() -> HttpReply {
+    error_reply(
         StatusCode::SERVICE_UNAVAILABLE,
-        "messages wait already (Limits::queue_bytes, Config::max_streams, Config::body_time): read \
-         the stream that their answers are on",
+        "too many messages of this connection wait (Limits::max_queue_bytes, \
+         HttpServerOptions::max_streams, HttpServerOptions::body_timeout): read its stream",
     )
 }
 
-fn gone() -> Reply {
-    plain(
+fn connection_not_found() -> HttpReply {
+    error_reply(
         StatusCode::NOT_FOUND,
-        "there is no such connection (any more)",
+        "there is no such connection, or it has ended",
     )
 }

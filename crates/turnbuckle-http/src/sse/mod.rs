@@ -1,17 +1,17 @@
-//! The HTTP+SSE transport of the first revision, the server's side.
+//! The server's end of the HTTP+SSE transport of the first revision.
 //!
-//! A connection is one stream of events, opened by a GET, and the messages that are posted to the
-//! URI in its first event. Both are the two directions of a pipe like any other: the stream's
-//! connection polls it, and whoever drops the stream ends it.
+//! A GET opens a connection. Its response is the stream of what the server sends; what the client
+//! sends is posted to the URI in the stream's first event. Together they are one duplex transport,
+//! which is served while the stream is polled and ends when the stream is dropped.
 //!
 //! Specification: basic/transports, "HTTP with SSE" (2024-11-05).
 
 mod connections;
 mod endpoint;
-mod lanes;
 mod service;
 mod stream;
+mod transport;
 
-pub(crate) use stream::Stream;
+pub(crate) use stream::SseStream;
 
 pub use service::HttpSse;

@@ -1,4 +1,4 @@
-//! The transport as a tower service.
+//! The HTTP+SSE transport as a tower service.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -12,67 +12,68 @@ use http_body::Body;
 use tower_service::Service;
 use turnbuckle_session::{Dispatch, Signal};
 
-use super::endpoint::Endpoint;
+use super::endpoint::SseEndpoint;
 use crate::body::ResponseBody;
-use crate::config::Config;
+use crate::options::HttpServerOptions;
 
-/// The HTTP+SSE transport, which clients of the first revision speak: a `tower::Service` for both
-/// of its endpoints. Cheap to clone; clones share their connections.
+/// The HTTP+SSE transport for clients of the first revision: a `tower::Service` for both of its
+/// endpoints. Cheap to clone; clones share their connections.
 ///
-/// A GET opens a connection and is answered by a stream of events. The first names the URI to post
-/// messages to: [`messages_at`](Self::messages_at) with the connection's id in its query. So a
-/// server mounts the service at a path of its choice for the stream, and at `/messages` or where it
-/// says that messages go; both may be the same path. A request whose query has a `sessionId` is for
-/// the second endpoint, any other for the first.
+/// A GET opens a connection and is answered by a stream of events. The first event names the URI to
+/// post messages to: that of [`messages_at`](Self::messages_at), with the connection's id as
+/// `sessionId` in its query. A server mounts the service at two paths: one of its choice for the
+/// stream, and `/messages` (or what `messages_at` says) for messages. Both may be the same path: a
+/// request with a `sessionId` in its query is for messages, any other for the stream.
 ///
-/// Whatever revision a client speaks over it is served. Whoever leaves the stream ends the
-/// connection and everything that runs for it: there is nothing to come back to.
+/// Clients may use any revision on it. A client that closes the stream ends the connection and all
+/// of its requests; a connection cannot be resumed.
 ///
-/// A [`Principal`](turnbuckle_types::Principal) (or an `Arc` of one) in the extensions of the GET is
-/// whom the whole connection is for; messages for it are taken from the same one only.
+/// The whole connection is on behalf of the [`Principal`](turnbuckle_types::Principal) (or the `Arc`
+/// of one) in the extensions of the GET. Messages are taken from the same principal only.
 ///
 /// Specification: basic/transports, "HTTP with SSE" (2024-11-05).
 #[derive(Clone)]
 pub struct HttpSse {
-    endpoint: Arc<Endpoint>,
+    endpoint: Arc<SseEndpoint>,
     messages: Arc<str>,
 }
 
 impl HttpSse {
-    /// The endpoints of that server; messages go to `/messages`.
+    /// Creates both endpoints for the server that `dispatch` calls, with `/messages` for messages.
     #[must_use]
-    pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, config: Config) -> Self {
+    pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, config: HttpServerOptions) -> Self {
         Self::with_shutdown(dispatch, config, None)
     }
 
-    /// The same, ended by `shutdown`: then nothing more is taken, and what is under way may be
-    /// answered for [`Config::shutdown_time`] before the streams end.
+    /// Creates both endpoints, which end when `shutdown` is closed: then no message is taken any
+    /// more, and requests in flight have [`HttpServerOptions::shutdown_timeout`] to finish before
+    /// the streams end.
     #[must_use]
     pub fn with_shutdown(
         dispatch: impl Into<Arc<dyn Dispatch>>,
-        config: Config,
+        config: HttpServerOptions,
         shutdown: Option<Signal>,
     ) -> Self {
         Self {
-            endpoint: Arc::new(Endpoint::new(dispatch.into(), config, shutdown)),
+            endpoint: Arc::new(SseEndpoint::new(dispatch.into(), config, shutdown)),
             messages: "/messages".into(),
         }
     }
 
-    /// Sets where clients are told to post messages: a path, or any reference that a client can
-    /// resolve against the URI of the stream, without a fragment.
+    /// Sets the reference that clients are told to post messages to: a path, or any other URI
+    /// reference without a fragment, which clients resolve against the URI of the stream.
     #[must_use]
     pub fn messages_at(mut self, reference: impl AsRef<str>) -> Self {
         self.messages = reference.as_ref().into();
         self
     }
 
-    /// How many connections are open.
-    pub(crate) fn connections(&self) -> usize {
-        self.endpoint.connections()
+    /// Returns the number of open connections.
+    pub(crate) fn connection_count(&self) -> usize {
+        self.endpoint.connection_count()
     }
 
-    /// Answers a request.
+    /// Answers one HTTP request.
     pub async fn answer<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body<Data: Buf>,

@@ -1,4 +1,4 @@
-//! The stream of a connection: its body polls the pipe, and dropping it ends everything.
+//! The stream of an HTTP+SSE connection: the response body that serves the connection.
 
 use std::fmt;
 use std::pin::Pin;
@@ -6,65 +6,65 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use turnbuckle_session::Closed;
+use turnbuckle_session::CloseReason;
 
-use super::connections::Entry;
-use super::lanes::Page;
+use super::connections::ConnectionEntry;
+use super::transport::EventBuffer;
 use crate::event;
 use crate::keep_alive::KeepAlive;
 
-type Pipe = Pin<Box<dyn Future<Output = Closed> + Send + Sync>>;
+/// The future that serves a connection until it ends.
+type ServedConnection = Pin<Box<dyn Future<Output = CloseReason> + Send + Sync>>;
 
-/// The body of the response to a GET.
-pub(crate) struct Stream {
-    /// The first event.
-    head: Option<Bytes>,
-    /// Gone when it has ended.
-    pipe: Option<Pipe>,
-    page: Page,
+/// The body of the response to the GET that opened a connection. Polling it serves the connection;
+/// dropping it ends the connection and removes it from the table.
+pub(crate) struct SseStream {
+    first_event: Option<Bytes>,
+    /// The served connection, until it has ended.
+    served: Option<ServedConnection>,
+    buffer: EventBuffer,
     keep_alive: KeepAlive,
-    /// The place in the table, free when this is dropped.
-    _entry: Entry,
+    _entry: ConnectionEntry,
 }
 
-impl Stream {
+impl SseStream {
     pub(super) fn new<F>(
-        head: Bytes,
-        pipe: F,
-        page: Page,
-        entry: Entry,
-        keep_alive: Duration,
+        first_event: Bytes,
+        served: F,
+        buffer: EventBuffer,
+        entry: ConnectionEntry,
+        keep_alive_interval: Duration,
     ) -> Self
     where
-        F: Future<Output = Closed> + Send + Sync + 'static,
+        F: Future<Output = CloseReason> + Send + Sync + 'static,
     {
         Self {
-            head: Some(head),
-            pipe: Some(Box::pin(pipe)),
-            page,
-            keep_alive: KeepAlive::new(keep_alive),
+            first_event: Some(first_event),
+            served: Some(Box::pin(served)),
+            buffer,
+            keep_alive: KeepAlive::new(keep_alive_interval),
             _entry: entry,
         }
     }
 
-    /// The next events. The pipe goes on only when everything that it had to say was taken: a slow
-    /// reader slows it down.
+    /// Returns the next events. The connection is served on only when everything that it has sent
+    /// was taken, so that a slow reader slows it down.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Some(head) = self.head.take() {
-            return Poll::Ready(Some(head));
+        if let Some(event) = self.first_event.take() {
+            return Poll::Ready(Some(event));
         }
-        if self.page.is_empty()
-            && let Some(pipe) = &mut self.pipe
-            && let Poll::Ready(closed) = pipe.as_mut().poll(cx)
+        if self.buffer.is_empty()
+            && let Some(served) = &mut self.served
+            && let Poll::Ready(closed) = served.as_mut().poll(cx)
         {
             tracing::debug!(?closed, "an HTTP+SSE connection ended");
-            self.pipe = None;
+            self.served = None;
         }
-        if let Some(events) = self.page.take() {
-            self.keep_alive.said();
+        if let Some(events) = self.buffer.take() {
+            self.keep_alive.reset();
             return Poll::Ready(Some(events));
         }
-        if self.pipe.is_none() {
+        if self.served.is_none() {
             return Poll::Ready(None);
         }
         let keep_alive = self.keep_alive.poll(cx);
@@ -72,8 +72,8 @@ impl Stream {
     }
 }
 
-impl fmt::Debug for Stream {
+impl fmt::Debug for SseStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream").finish_non_exhaustive()
+        f.debug_struct("SseStream").finish_non_exhaustive()
     }
 }

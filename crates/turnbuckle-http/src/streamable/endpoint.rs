@@ -10,22 +10,25 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use http_body::Body;
-use turnbuckle_session::{Account, Answer, Delivery, Exchange, Signal, TransportContext};
+use turnbuckle_session::{
+    EncodedResponse, InboundFrame, RateAccount, ServerEndpoint, Signal, TransportContext,
+};
 use turnbuckle_types::ErrorKind;
 use turnbuckle_wire::era::Params;
-use turnbuckle_wire::era::{Header, Mark, Opening, of_opening};
-use turnbuckle_wire::rpc::{self, Message, Refusal};
+use turnbuckle_wire::era::{MessageEra, NamedRevision, VersionHeader, message_era};
+use turnbuckle_wire::rpc::{self, DecodeError, Message};
 
 use super::alarm::Alarm;
-use super::sessions::Sessions;
-use super::waits::{Taken, Waits};
+use super::pending_post::{PendingPost, PostOutcome};
+use super::sessions::SessionTable;
 use crate::body::ResponseBody;
-use crate::config::Config;
-use crate::head::Head;
-use crate::origin::Allowed;
+use crate::head::RequestHeaders;
+use crate::options::HttpServerOptions;
+use crate::origin::OriginPolicy;
 use crate::reply::{
-    Reply, accepted, again_after, crowded_head, json, malformed, plain, preflight, refused,
-    share_with, unread, wrong_method, wrong_type,
+    HttpReply, accepted_reply, allow_origin, body_error_reply, error_reply, json_reply,
+    malformed_refusal, method_not_allowed, preflight_reply, refusal_reply, set_retry_after,
+    too_many_headers, unsupported_media_type,
 };
 use crate::{body, principal, status};
 
@@ -36,14 +39,14 @@ const METHODS_STATELESS: HeaderValue = HeaderValue::from_static("POST, OPTIONS")
 
 /// One endpoint, shared by its requests.
 #[derive(Debug)]
-pub(crate) struct Endpoint {
-    pub(crate) exchange: Exchange,
-    pub(crate) config: Arc<Config>,
-    pub(crate) sessions: Arc<Sessions>,
+pub(crate) struct StreamableEndpoint {
+    pub(crate) exchange: ServerEndpoint,
+    pub(crate) config: Arc<HttpServerOptions>,
+    pub(crate) sessions: Arc<SessionTable>,
     pub(crate) shutdown: Option<Signal>,
     /// When an answer that is waited for becomes a stream.
     pub(super) alarm: Alarm,
-    allowed: Allowed,
+    allowed: OriginPolicy,
 }
 
 /// A body that was posted.
@@ -53,13 +56,13 @@ pub(crate) struct Posted<'a> {
     pub(crate) text: &'a str,
     pub(crate) transport: &'a TransportContext,
     /// That of the connection, where it is known.
-    pub(crate) account: Option<&'a Arc<Account>>,
+    pub(crate) account: Option<&'a Arc<RateAccount>>,
 }
 
 impl<'a> Posted<'a> {
     /// The body on its way.
-    pub(crate) fn delivery(self) -> Delivery<'a> {
-        Delivery {
+    pub(crate) fn delivery(self) -> InboundFrame<'a> {
+        InboundFrame {
             frame: self.frame,
             text: self.text,
             transport: self.transport,
@@ -68,14 +71,18 @@ impl<'a> Posted<'a> {
     }
 }
 
-impl Endpoint {
-    pub(crate) fn new(exchange: Exchange, config: Config, shutdown: Option<Signal>) -> Self {
+impl StreamableEndpoint {
+    pub(crate) fn new(
+        exchange: ServerEndpoint,
+        config: HttpServerOptions,
+        shutdown: Option<Signal>,
+    ) -> Self {
         let config = Arc::new(config);
         Self {
             exchange,
-            sessions: Sessions::new(config.clone()),
+            sessions: SessionTable::new(config.clone()),
             alarm: Alarm::new(config.json_wait),
-            allowed: Allowed::new(config.allowed_hosts.as_deref(), &config.allowed_origins),
+            allowed: OriginPolicy::new(config.allowed_hosts.as_deref(), &config.allowed_origins),
             config,
             shutdown,
         }
@@ -86,7 +93,7 @@ impl Endpoint {
         &self,
         parts: &mut Parts,
         body: Pin<&mut B>,
-        account: Option<&Arc<Account>>,
+        account: Option<&Arc<RateAccount>>,
     ) -> Response<ResponseBody>
     where
         B: Body<Data: Buf>,
@@ -99,18 +106,18 @@ impl Endpoint {
         &self,
         parts: &Parts,
         body: Pin<&mut B>,
-        account: Option<&Arc<Account>>,
-    ) -> Reply
+        account: Option<&Arc<RateAccount>>,
+    ) -> HttpReply
     where
         B: Body<Data: Buf>,
     {
         if parts.headers.len() > self.config.max_headers {
-            return crowded_head(self.config.max_headers);
+            return too_many_headers(self.config.max_headers);
         }
-        let head = Head::read(&parts.headers);
-        let host = head.host_of(&parts.uri);
+        let head = RequestHeaders::read(&parts.headers);
+        let host = head.requested_host(&parts.uri);
         if let Err(forbidden) = self.allowed.check(host, head.origin) {
-            return plain(StatusCode::FORBIDDEN, &forbidden.to_string());
+            return error_reply(StatusCode::FORBIDDEN, &forbidden.to_string());
         }
         let mut reply = match parts.method {
             Method::POST => {
@@ -120,17 +127,19 @@ impl Endpoint {
                     false => answer.into_event(),
                 }
             }
-            Method::GET if !self.config.stateless => {
-                self.get(&head, principal::of(&parts.extensions).as_deref())
-            }
-            Method::DELETE if !self.config.stateless => {
-                self.delete(&head, principal::of(&parts.extensions).as_deref())
-            }
-            Method::OPTIONS => preflight(&parts.headers, self.methods()),
-            _ => wrong_method(self.methods()),
+            Method::GET if !self.config.stateless => self.get(
+                &head,
+                principal::from_extensions(&parts.extensions).as_deref(),
+            ),
+            Method::DELETE if !self.config.stateless => self.delete(
+                &head,
+                principal::from_extensions(&parts.extensions).as_deref(),
+            ),
+            Method::OPTIONS => preflight_reply(&parts.headers, self.methods()),
+            _ => method_not_allowed(self.methods()),
         };
         if let Some(origin) = parts.headers.get(header::ORIGIN) {
-            share_with(reply.headers_mut(), origin.clone());
+            allow_origin(reply.headers_mut(), origin.clone());
         }
         reply
     }
@@ -146,39 +155,40 @@ impl Endpoint {
     async fn post<B>(
         &self,
         parts: &Parts,
-        head: &Head<'_>,
+        head: &RequestHeaders<'_>,
         body: Pin<&mut B>,
-        account: Option<&Arc<Account>>,
-    ) -> Reply
+        account: Option<&Arc<RateAccount>>,
+    ) -> HttpReply
     where
         B: Body<Data: Buf>,
     {
         if !head.has_json_body() {
-            return wrong_type();
+            return unsupported_media_type();
         }
         if !head.accepts_json && !head.accepts_events {
-            return plain(
+            return error_reply(
                 StatusCode::NOT_ACCEPTABLE,
                 "accept application/json and text/event-stream",
             );
         }
-        let Config {
-            max_body,
-            body_time,
+        let HttpServerOptions {
+            max_message_bytes,
+            body_timeout,
             ..
         } = *self.config;
-        let frame = match body::read(body, head.length, max_body, body_time).await {
-            Ok(frame) => frame,
-            Err(why) => return unread(&why, &self.config),
-        };
-        let mut waits: Option<Waits<'_>> = None;
+        let frame =
+            match body::read(body, head.content_length, max_message_bytes, body_timeout).await {
+                Ok(frame) => frame,
+                Err(why) => return body_error_reply(&why, &self.config),
+            };
+        let mut waits: Option<PendingPost<'_>> = None;
         poll_fn(|cx| {
             if let Some(waits) = &mut waits {
                 return waits.poll(cx);
             }
             match self.take_up(parts, head, &frame, account, cx) {
-                Taken::Answered(reply) => Poll::Ready(reply),
-                Taken::Waits(taken) => waits.insert(taken).poll(cx),
+                PostOutcome::Answered(reply) => Poll::Ready(reply),
+                PostOutcome::PendingPost(taken) => waits.insert(taken).poll(cx),
             }
         })
         .await
@@ -188,23 +198,23 @@ impl Endpoint {
     fn take_up(
         &self,
         parts: &Parts,
-        head: &Head<'_>,
+        head: &RequestHeaders<'_>,
         frame: &Bytes,
-        account: Option<&Arc<Account>>,
+        account: Option<&Arc<RateAccount>>,
         cx: &mut Context<'_>,
-    ) -> Taken<'_> {
-        let principal = principal::of(&parts.extensions);
-        let refused = |refusal: &Refusal| {
+    ) -> PostOutcome<'_> {
+        let principal = principal::from_extensions(&parts.extensions);
+        let refused = |refusal: &DecodeError| {
             let features = self.features_of(head, principal.as_deref());
-            Taken::Answered(refused(refusal, features))
+            PostOutcome::Answered(refusal_reply(refusal, features))
         };
         let Ok(text) = std::str::from_utf8(frame) else {
-            return refused(&malformed("not JSON: the text is not UTF-8"));
+            return refused(&malformed_refusal("not JSON: the text is not UTF-8"));
         };
         let transport = TransportContext {
             principal: principal.clone(),
             shutdown: self.shutdown.clone(),
-            http: crate::parts::seen(parts, self.exchange.reads_http()),
+            http: crate::request_head::capture(parts, self.exchange.reads_http()),
         };
         let mark = head.mark();
         let posted = Posted {
@@ -220,24 +230,26 @@ impl Endpoint {
             Ok(message) => message,
             Err(refusal) => return refused(&refusal),
         };
-        let header = Header::Carried(mark);
+        let header = VersionHeader::Http(mark);
         let opening = match &message {
-            Message::Request(request) => of_opening(header, &request.method, &request.params),
-            Message::Notification(note) => of_opening(header, &note.method, &note.params),
-            Message::Response(_) if matches!(mark, Mark::Modern(_)) => return accepted().into(),
-            Message::Response(_) => Opening::Legacy,
+            Message::Request(request) => message_era(header, &request.method, &request.params),
+            Message::Notification(note) => message_era(header, &note.method, &note.params),
+            Message::Response(_) if matches!(mark, NamedRevision::Modern(_)) => {
+                return accepted_reply().into();
+            }
+            Message::Response(_) => MessageEra::Legacy,
         };
         match (opening, message) {
-            (Opening::Modern(revision), Message::Request(request)) => {
+            (MessageEra::Modern(revision), Message::Request(request)) => {
                 self.modern(&parts.headers, head, request, revision, posted, cx)
             }
-            (Opening::Modern(_), _) => accepted().into(),
-            (Opening::Refused(error), Message::Request(request)) => {
+            (MessageEra::Modern(_), _) => accepted_reply().into(),
+            (MessageEra::Invalid(error), Message::Request(request)) => {
                 self.modern_refused(&request.id, error).into()
             }
             // A modern notification by POST has no effect; what its envelope lacks harms nobody.
-            (Opening::Refused(_), _) => accepted().into(),
-            (Opening::Legacy, message) => self.legacy(head, mark, message, posted, cx),
+            (MessageEra::Invalid(_), _) => accepted_reply().into(),
+            (MessageEra::Legacy, message) => self.legacy(head, mark, message, posted, cx),
         }
     }
 }
@@ -245,26 +257,26 @@ impl Endpoint {
 /// An answer as plain JSON, with the status that its failure has. What a scope is lacking for
 /// travels beside it, for a layer that can say how to get it. What came too fast is told when to
 /// come again.
-pub(crate) fn answered(answer: Answer, code: StatusCode) -> Reply {
-    let mut reply = json(code, answer.frame, answer.tail);
+pub(crate) fn answered(answer: EncodedResponse, code: StatusCode) -> HttpReply {
+    let mut reply = json_reply(code, answer.frame, answer.tail);
     match answer.failure {
         Some(ErrorKind::Forbidden(needed)) => {
             reply.extensions_mut().insert(needed);
         }
-        Some(ErrorKind::TooMany {
+        Some(ErrorKind::RateLimited {
             retry_after: Some(wait),
-        }) => again_after(&mut reply, wait),
+        }) => set_retry_after(&mut reply, wait),
         _ => {}
     }
     reply
 }
 
-pub(crate) fn modern_answer(answer: Answer) -> Reply {
-    let code = status::of_modern(answer.failure.as_ref());
+pub(crate) fn modern_answer(answer: EncodedResponse) -> HttpReply {
+    let code = status::modern_status(answer.failure.as_ref());
     answered(answer, code)
 }
 
-pub(crate) fn legacy_answer(answer: Answer) -> Reply {
-    let code = status::of_legacy(answer.failure.as_ref());
+pub(crate) fn legacy_answer(answer: EncodedResponse) -> HttpReply {
+    let code = status::legacy_status(answer.failure.as_ref());
     answered(answer, code)
 }

@@ -2,14 +2,14 @@
 
 mod alarm;
 mod endpoint;
-mod events;
+mod event_stream;
 mod legacy;
 mod modern;
-mod post;
-mod replay;
+mod pending_post;
+mod post_sink;
+mod replay_log;
 mod sessions;
 mod stream;
-mod waits;
 
-pub(crate) use endpoint::Endpoint;
-pub(crate) use events::Events;
+pub(crate) use endpoint::StreamableEndpoint;
+pub(crate) use event_stream::EventStream;

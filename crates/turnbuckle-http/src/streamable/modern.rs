@@ -5,32 +5,32 @@
 use std::task::Context;
 
 use http::HeaderMap;
-use turnbuckle_session::{Answer, Opened};
+use turnbuckle_session::{EncodedResponse, ExchangeOutcome};
 use turnbuckle_types::{Error, Principal, RawJson, RequestId};
 use turnbuckle_wire::era::Params;
-use turnbuckle_wire::era::headers::{check, check_params};
+use turnbuckle_wire::era::headers::{check_headers, check_param_headers};
 use turnbuckle_wire::revision::{Method, Revision};
 use turnbuckle_wire::rpc;
 
-use super::endpoint::{Endpoint, Posted, modern_answer};
-use super::waits::{Taken, Waits};
-use crate::head::{Head, values_of};
-use crate::reply::Reply;
+use super::endpoint::{Posted, StreamableEndpoint, modern_answer};
+use super::pending_post::{PendingPost, PostOutcome};
+use crate::head::{RequestHeaders, header_values};
+use crate::reply::HttpReply;
 
-impl Endpoint {
-    pub(super) fn modern_refused(&self, id: &RequestId, error: Error) -> Reply {
+impl StreamableEndpoint {
+    pub(super) fn modern_refused(&self, id: &RequestId, error: Error) -> HttpReply {
         modern_answer(self.exchange.refuse(id, error, Revision::NEWEST))
     }
 
     pub(super) fn modern(
         &self,
         map: &HeaderMap,
-        head: &Head<'_>,
+        head: &RequestHeaders<'_>,
         request: rpc::Request<'_, Params<'_>>,
         revision: Revision,
         posted: Posted<'_>,
         cx: &mut Context<'_>,
-    ) -> Taken<'_> {
+    ) -> PostOutcome<'_> {
         let principal = posted.transport.principal.as_deref();
         if let Err(error) = self.check_headers(map, head, &request, principal) {
             return modern_answer(self.exchange.refuse(&request.id, error, revision)).into();
@@ -44,24 +44,26 @@ impl Endpoint {
         request: rpc::Request<'_, Params<'_>>,
         revision: Revision,
         posted: Posted<'_>,
-        answered: fn(Answer) -> Reply,
+        answered: fn(EncodedResponse) -> HttpReply,
         cx: &mut Context<'_>,
-    ) -> Taken<'_> {
+    ) -> PostOutcome<'_> {
         let delivery = posted.delivery();
         match self.exchange.open(request, revision, delivery, cx) {
-            Opened::Answered(answer) => answered(answer).into(),
-            Opened::Going(going) => Taken::Waits(Waits::exchange(self, going, answered)),
+            ExchangeOutcome::Response(answer) => answered(answer).into(),
+            ExchangeOutcome::Streaming(going) => {
+                PostOutcome::PendingPost(PendingPost::exchange(self, going, answered))
+            }
         }
     }
 
     fn check_headers(
         &self,
         map: &HeaderMap,
-        head: &Head<'_>,
+        head: &RequestHeaders<'_>,
         request: &rpc::Request<'_, Params<'_>>,
         principal: Option<&Principal>,
     ) -> Result<(), Error> {
-        check(&request.method, &request.params, head.method, head.name)?;
+        check_headers(&request.method, &request.params, head.method, head.name)?;
         if request.method != Method::CallTool.as_str() {
             return Ok(());
         }
@@ -69,8 +71,8 @@ impl Endpoint {
             return Ok(());
         };
         let declared = self.exchange.mirrored(&tool, principal)?;
-        check_params(&declared, request.params.arguments, |name| {
-            values_of(map, name)
+        check_param_headers(&declared, request.params.arguments, |name| {
+            header_values(map, name)
         })
     }
 }

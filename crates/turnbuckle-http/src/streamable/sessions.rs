@@ -1,307 +1,249 @@
-//! The legacy sessions: id → session and its streams. Nothing stays of a client that vanishes.
+//! The legacy sessions of one endpoint by id. Idle sessions are ended, so that nothing stays of a
+//! client that vanishes.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use turnbuckle_session::{Exchange, QuickHash, Session};
+use turnbuckle_session::{QuickHash, ServerEndpoint, Session};
 use turnbuckle_types::Principal;
 
-use super::replay::Replay;
-use super::stream::Stream;
-use crate::config::Config;
+use super::stream::{SessionStream, StreamLimits};
+use crate::options::HttpServerOptions;
 use crate::principal::Owner;
-use crate::secret;
+use crate::random_id;
 
-/// The stream of what belongs to no request.
-const GENERAL: u64 = 0;
+mod streams;
 
-/// How soon a full table is looked through again for sessions that are idle.
-const SWEEP_GAP: Duration = Duration::from_secs(1);
+use streams::SessionStreams;
 
-/// One open session.
+/// The id of the standalone stream, for messages that belong to no request.
+const STANDALONE_STREAM: u64 = 0;
+
+/// The shortest time between two searches of a full table for idle sessions.
+const MIN_SWEEP_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A legacy session over HTTP: the session, its streams, and who may use it.
 #[derive(Debug)]
-pub(crate) struct Open {
+pub(crate) struct HttpSession {
     pub(crate) session: Arc<Session>,
-    pub(crate) general: Arc<Stream>,
-    streams: Mutex<Streams>,
+    /// The stream of messages that belong to no request, which a GET opens.
+    pub(crate) standalone: Arc<SessionStream>,
+    streams: Mutex<SessionStreams>,
     owner: Owner,
-    used: Mutex<Instant>,
+    last_used: Mutex<Instant>,
 }
 
-#[derive(Debug, Default)]
-struct Streams {
-    kept: HashMap<u64, Arc<Stream>, QuickHash>,
-    /// Those of them that had not ended when that was last looked for.
-    running: Vec<u64>,
-    /// The others, those that ended first in front.
-    ended: VecDeque<Ended>,
-    /// Bytes that those keep.
-    bytes: usize,
-    last: u64,
-}
-
-/// When a stream ended, which one it is, and how much it keeps.
-type Ended = (Instant, u64, usize);
-
-impl Open {
-    fn streams(&self) -> MutexGuard<'_, Streams> {
+impl HttpSession {
+    fn streams(&self) -> MutexGuard<'_, SessionStreams> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn last_used(&self) -> MutexGuard<'_, Instant> {
+        self.last_used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.last_used() = Instant::now();
     }
 
-    /// A stream for one POST. It is kept for replay only once it is [`keep`](Self::keep)t.
-    pub(crate) fn new_stream(&self, replay: &Arc<Replay>) -> Arc<Stream> {
+    /// Creates a stream for one POST. It can be resumed only after [`keep`](Self::keep).
+    pub(crate) fn new_stream(&self) -> Arc<SessionStream> {
+        let id = self.streams().next_id();
+        SessionStream::new(id, self.standalone.limits().clone())
+    }
+
+    /// Keeps a stream, so that its client can resume it. Streams that ended and are over a bound
+    /// are removed. Returns `false` if there are too many streams and none has ended, or the
+    /// session has ended.
+    pub(crate) fn keep(&self, stream: &Arc<SessionStream>, config: &HttpServerOptions) -> bool {
         let mut streams = self.streams();
-        streams.last += 1;
-        replay.stream(streams.last)
+        !self.is_ended() && streams.insert(stream, config)
     }
 
-    /// Keeps a stream for replay. Beyond the bounds those that ended first are forgotten; `false`
-    /// when there are too many and none has ended, or the session is over.
-    pub(crate) fn keep(&self, stream: &Arc<Stream>, config: &Config) -> bool {
-        let mut streams = self.streams();
-        if self.is_over() {
-            return false;
-        }
-        streams.forget_first(config, stream.replay());
-        if streams.kept.len() >= config.max_streams {
-            return false;
-        }
-        streams.kept.insert(stream.id, stream.clone());
-        streams.running.push(stream.id);
-        true
-    }
-
-    /// Whether the session has ended.
-    fn is_over(&self) -> bool {
+    fn is_ended(&self) -> bool {
         self.session.ended().is_cancelled()
     }
 
-    /// A stream that was kept.
-    pub(crate) fn stream(&self, id: u64) -> Option<Arc<Stream>> {
-        if id == GENERAL {
-            return Some(self.general.clone());
+    /// Returns the kept stream of that id.
+    pub(crate) fn stream(&self, id: u64) -> Option<Arc<SessionStream>> {
+        if id == STANDALONE_STREAM {
+            return Some(self.standalone.clone());
         }
-        self.streams().kept.get(&id).cloned()
+        self.streams().get(id).cloned()
     }
 
-    fn forget_ended(&self, now: Instant, replay: Duration) {
-        let expired = |ended| now.saturating_duration_since(ended) >= replay;
-        let mut streams = self.streams();
-        streams.find_ended();
-        while streams.ended.front().is_some_and(|it| expired(it.0)) {
-            streams.forget_one();
-        }
-        slim(&mut streams.kept);
-        if streams.kept.is_empty() {
-            (streams.running, streams.ended) = Default::default();
-        }
+    fn remove_expired_streams(&self, now: Instant, ttl: Duration) {
+        self.streams().remove_expired(now, ttl);
     }
 
-    fn is_idle(&self, now: Instant, config: &Config) -> bool {
-        if self.is_over() {
+    /// Returns whether the session has ended, or was not used for longer than it may be.
+    fn is_idle(&self, now: Instant, config: &HttpServerOptions) -> bool {
+        if self.is_ended() {
             return true;
         }
-        let initialized = self
+        let is_initialized = self
             .session
             .legacy()
             .is_some_and(|state| state.is_initialized());
-        let read = self.general.is_attached()
-            || self
-                .streams()
-                .kept
-                .values()
-                .any(|stream| stream.is_attached());
-        if self.session.in_flight() > 0 || (initialized && read) {
-            // What is in use is idle only from the end of that.
+        let is_read = self.standalone.is_attached()
+            || self.streams().iter().any(|stream| stream.is_attached());
+        if self.session.in_flight() > 0 || (is_initialized && is_read) {
+            // A session in use is idle only from the end of that use on.
             self.touch();
             return false;
         }
-        let limit = match initialized {
-            true => config.session_idle,
-            false => config.handshake_time.min(config.session_idle),
+        let timeout = match is_initialized {
+            true => config.session_idle_timeout,
+            false => config.handshake_timeout.min(config.session_idle_timeout),
         };
-        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        now.saturating_duration_since(used) >= limit
+        now.saturating_duration_since(*self.last_used()) >= timeout
     }
 
     fn end(&self) {
         self.session.end();
-        self.general.end();
-        for stream in std::mem::take(&mut self.streams().kept).values() {
-            stream.end();
-        }
+        self.standalone.end();
+        let streams = self.streams().take_all();
+        streams.for_each(|stream| stream.end());
     }
 }
 
-impl Streams {
-    /// Makes room for one more stream, as far as that can be had of those that have ended.
-    fn forget_first(&mut self, config: &Config, replay: &Replay) {
-        self.find_ended();
-        while !self.ended.is_empty() {
-            let fits = self.bytes <= config.replay_session_bytes && !replay.is_over();
-            if self.kept.len() < config.max_streams && fits {
-                break;
-            }
-            self.forget_one();
-        }
-    }
-
-    /// Forgets what ended first.
-    fn forget_one(&mut self) {
-        if let Some((_, id, size)) = self.ended.pop_front() {
-            self.bytes -= size;
-            self.kept.remove(&id);
-        }
-    }
-
-    /// Finds those that have ended meanwhile.
-    fn find_ended(&mut self) {
-        let known = self.ended.len();
-        let (kept, ended, bytes) = (&self.kept, &mut self.ended, &mut self.bytes);
-        self.running.retain(|id| {
-            let Some(stream) = kept.get(id) else {
-                return false;
-            };
-            let Some(end) = stream.ended() else {
-                return true;
-            };
-            let size = stream.bytes();
-            *bytes += size;
-            ended.push_back((end, *id, size));
-            false
-        });
-        if self.ended.len() > known + 1 {
-            // What was found earlier had ended before.
-            self.ended.make_contiguous()[known..].sort_unstable();
-        }
-    }
-}
-
-/// The table.
+/// The open sessions of one endpoint.
 #[derive(Debug)]
-pub(crate) struct Sessions {
-    open: Mutex<Table>,
-    config: Arc<Config>,
-    replay: Arc<Replay>,
+pub(crate) struct SessionTable {
+    state: Mutex<TableState>,
+    config: Arc<HttpServerOptions>,
+    stream_limits: Arc<StreamLimits>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
-    by_id: HashMap<Box<str>, Arc<Open>, QuickHash>,
-    /// Whether somebody looks for idle sessions: only while there are any.
-    swept: bool,
-    /// When that was last done.
-    swept_at: Option<Instant>,
+struct TableState {
+    by_id: HashMap<Box<str>, Arc<HttpSession>, QuickHash>,
+    /// Whether a [`Sweeper`] runs: only while there are sessions.
+    has_sweeper: bool,
+    last_sweep: Option<Instant>,
 }
 
-/// Why there is no new session.
+/// The reason why a session was not opened.
 #[derive(Debug)]
-pub(crate) enum NoSession {
-    Full,
-    NoRandomness,
+pub(crate) enum OpenSessionError {
+    TooMany,
+    RandomnessUnavailable,
 }
 
-impl Sessions {
-    pub(crate) fn new(config: Arc<Config>) -> Arc<Self> {
+impl SessionTable {
+    pub(crate) fn new(config: Arc<HttpServerOptions>) -> Arc<Self> {
         Arc::new(Self {
-            open: Mutex::default(),
-            replay: Replay::new(&config),
+            state: Mutex::default(),
+            stream_limits: StreamLimits::new(&config),
             config,
         })
     }
 
-    /// What makes streams.
-    pub(crate) fn replay(&self) -> &Arc<Replay> {
-        &self.replay
+    /// Returns the bounds of streams, with which a stream outside of any session is created too.
+    pub(crate) fn stream_limits(&self) -> &Arc<StreamLimits> {
+        &self.stream_limits
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, TableState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A session on which nothing was said yet. It is not in the table before
-    /// [`admit`](Self::admit).
-    pub(crate) fn prepare(&self, exchange: &Exchange, principal: Option<&Principal>) -> Arc<Open> {
-        let general = self.replay.stream(GENERAL);
-        Arc::new(Open {
-            session: exchange.session(general.clone(), principal),
-            general,
+    /// Creates a session that is not in the table yet.
+    pub(crate) fn create(
+        &self,
+        endpoint: &ServerEndpoint,
+        principal: Option<&Principal>,
+    ) -> Arc<HttpSession> {
+        let standalone = SessionStream::new(STANDALONE_STREAM, self.stream_limits.clone());
+        Arc::new(HttpSession {
+            session: endpoint.session(standalone.clone(), principal),
+            standalone,
             streams: Mutex::default(),
-            owner: Owner::of(principal),
-            used: Mutex::new(Instant::now()),
+            owner: Owner::new(principal),
+            last_used: Mutex::new(Instant::now()),
         })
     }
 
-    /// Takes a session into the table, under an id that nobody can guess.
-    pub(crate) fn admit(self: &Arc<Self>, open: Arc<Open>) -> Result<Box<str>, NoSession> {
-        let Some(id) = secret::new_id() else {
-            open.end();
-            return Err(NoSession::NoRandomness);
+    /// Inserts a session into the table and returns its id, which nobody can guess.
+    ///
+    /// # Errors
+    /// When [`HttpServerOptions::max_sessions`] are open, or the system has no randomness. The
+    /// session is ended then.
+    pub(crate) fn insert(
+        self: &Arc<Self>,
+        session: Arc<HttpSession>,
+    ) -> Result<Box<str>, OpenSessionError> {
+        let Some(id) = random_id::generate() else {
+            session.end();
+            return Err(OpenSessionError::RandomnessUnavailable);
         };
-        let mut table = self.table();
-        if table.by_id.len() >= self.config.max_sessions {
+        let mut state = self.state();
+        if state.by_id.len() >= self.config.max_sessions {
             let now = Instant::now();
-            let lately = |swept: Instant| now.saturating_duration_since(swept) < SWEEP_GAP;
-            if !table.swept_at.is_some_and(lately) {
-                drop(table);
+            let is_recent =
+                |sweep: Instant| now.saturating_duration_since(sweep) < MIN_SWEEP_INTERVAL;
+            if !state.last_sweep.is_some_and(is_recent) {
+                drop(state);
                 self.sweep(now);
-                table = self.table();
+                state = self.state();
             }
-            if table.by_id.len() >= self.config.max_sessions {
-                drop(table);
-                open.end();
-                return Err(NoSession::Full);
+            if state.by_id.len() >= self.config.max_sessions {
+                drop(state);
+                session.end();
+                return Err(OpenSessionError::TooMany);
             }
         }
-        table.by_id.insert(id.clone(), open);
-        let swept = std::mem::replace(&mut table.swept, true);
-        // A runtime that is about to end drops the sweeper at once, which looks at the table.
-        drop(table);
-        if !swept {
+        state.by_id.insert(id.clone(), session);
+        let had_sweeper = std::mem::replace(&mut state.has_sweeper, true);
+        // A runtime that is shutting down drops the sweeper in `spawn`, and its `Drop` locks the
+        // table.
+        drop(state);
+        if !had_sweeper {
             tokio::spawn(Sweeper(Arc::downgrade(self)).run(self.sweep_interval()));
         }
         Ok(id)
     }
 
-    /// The session of that id, if this principal opened it. Using it keeps it from being idle.
-    pub(crate) fn get(&self, id: &str, principal: Option<&Principal>) -> Option<Arc<Open>> {
-        let open = self.table().by_id.get(id).cloned()?;
-        if !open.owner.admits(principal) || open.is_over() {
+    /// Returns the session of that id if this principal opened it, and counts that as use.
+    pub(crate) fn get(&self, id: &str, principal: Option<&Principal>) -> Option<Arc<HttpSession>> {
+        let session = self.state().by_id.get(id).cloned()?;
+        if !session.owner.admits(principal) || session.is_ended() {
             return None;
         }
-        open.touch();
-        Some(open)
+        session.touch();
+        Some(session)
     }
 
-    /// Ends a session; `false` when there is none of that id that this principal opened.
+    /// Ends the session of that id and removes it. Returns `false` if this principal has not opened
+    /// such a session.
     pub(crate) fn end(&self, id: &str, principal: Option<&Principal>) -> bool {
         if self.get(id, principal).is_none() {
             return false;
         }
-        let removed = self.table().by_id.remove(id);
-        removed.inspect(|open| open.end()).is_some()
+        let removed = self.state().by_id.remove(id);
+        removed.inspect(|session| session.end()).is_some()
     }
 
-    /// What the table holds: sessions, their streams, bytes of these, and requests under way.
-    pub(crate) fn held(&self) -> [(&'static str, usize); 4] {
+    /// Returns the numbers of sessions, of their streams, of the bytes kept for replay, and of
+    /// requests in flight.
+    pub(crate) fn sizes(&self) -> [(&'static str, usize); 4] {
         let (mut streams, mut bytes, mut requests) = (0, 0, 0);
-        let table = self.table();
-        for open in table.by_id.values() {
-            let kept = &open.streams().kept;
-            streams += kept.len();
-            bytes += kept.values().map(|stream| stream.bytes()).sum::<usize>();
-            bytes += open.general.bytes();
-            requests += open.session.in_flight();
+        let state = self.state();
+        for session in state.by_id.values() {
+            for stream in session.streams().iter() {
+                streams += 1;
+                bytes += stream.replay_bytes();
+            }
+            bytes += session.standalone.replay_bytes();
+            requests += session.session.in_flight();
         }
         [
-            ("sessions", table.by_id.len()),
+            ("sessions", state.by_id.len()),
             ("streams", streams),
             ("replay bytes", bytes),
             ("session requests", requests),
@@ -309,52 +251,52 @@ impl Sessions {
     }
 
     fn sweep_interval(&self) -> Duration {
-        let Config {
-            session_idle,
-            handshake_time,
-            replay_time,
+        let HttpServerOptions {
+            session_idle_timeout,
+            handshake_timeout,
+            replay_ttl,
             ..
         } = *self.config;
-        let shortest = session_idle.min(handshake_time).min(replay_time);
+        let shortest = session_idle_timeout.min(handshake_timeout).min(replay_ttl);
         (shortest / 2).clamp(Duration::from_millis(100), Duration::from_secs(30))
     }
 
-    /// Ends idle sessions and forgets streams whose time is over.
+    /// Ends idle sessions, and removes streams that were kept for replay long enough.
     fn sweep(&self, now: Instant) {
         let mut idle = Vec::new();
-        let mut table = self.table();
-        table.swept_at = Some(now);
-        table.by_id.retain(|_, open| {
-            open.forget_ended(now, self.config.replay_time);
-            let stays = !open.is_idle(now, &self.config);
+        let mut state = self.state();
+        state.last_sweep = Some(now);
+        state.by_id.retain(|_, session| {
+            session.remove_expired_streams(now, self.config.replay_ttl);
+            let stays = !session.is_idle(now, &self.config);
             if !stays {
-                idle.push(open.clone());
+                idle.push(session.clone());
             }
             stays
         });
-        slim(&mut table.by_id);
-        drop(table);
-        idle.iter().for_each(|open| open.end());
+        shrink(&mut state.by_id);
+        drop(state);
+        idle.iter().for_each(|session| session.end());
     }
 }
 
-impl Drop for Sessions {
+impl Drop for SessionTable {
     fn drop(&mut self) {
-        for open in self.table().by_id.values() {
-            open.end();
+        for session in self.state().by_id.values() {
+            session.end();
         }
     }
 }
 
-/// Gives back the room of what is gone. A table does not do so by itself.
-fn slim<K: Eq + Hash, V, S: BuildHasher>(table: &mut HashMap<K, V, S>) {
-    if table.is_empty() || table.capacity() / 4 > table.len() {
-        table.shrink_to(table.len() * 2);
+/// Gives back memory of a map that has become much smaller, which a map does not do by itself.
+fn shrink<K: Eq + Hash, V, S: BuildHasher>(map: &mut HashMap<K, V, S>) {
+    if map.is_empty() || map.capacity() / 4 > map.len() {
+        map.shrink_to(map.len() * 2);
     }
 }
 
-/// Looks after the table for as long as there is something in it.
-struct Sweeper(Weak<Sessions>);
+/// A task that sweeps a table for as long as it has sessions.
+struct Sweeper(Weak<SessionTable>);
 
 impl Sweeper {
     async fn run(mut self, interval: Duration) {
@@ -364,9 +306,9 @@ impl Sweeper {
                 return;
             };
             sessions.sweep(Instant::now());
-            let mut table = sessions.table();
-            if table.by_id.is_empty() {
-                table.swept = false;
+            let mut state = sessions.state();
+            if state.by_id.is_empty() {
+                state.has_sweeper = false;
                 self.0 = Weak::new();
                 return;
             }
@@ -374,11 +316,11 @@ impl Sweeper {
     }
 }
 
-/// Its runtime may end before it does: then whoever opens the next session has to begin anew.
+/// If the runtime ends before the sweeper does, the next session that is opened starts another.
 impl Drop for Sweeper {
     fn drop(&mut self) {
         if let Some(sessions) = self.0.upgrade() {
-            sessions.table().swept = false;
+            sessions.state().has_sweeper = false;
         }
     }
 }

@@ -1,9 +1,8 @@
-//! One stream of a legacy session: it outlives its connection, and what it said can be heard again.
+//! One SSE stream of a legacy session. A stream outlives its connections: what was sent on it is
+//! kept in its [`ReplayLog`] and can be replayed to a client that comes back.
 //!
 //! Specification: basic/transports, "Resumability and Redelivery" (2025-11-25).
 
-use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -11,99 +10,94 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::time::Instant;
-use turnbuckle_session::{Answer, Full, Route};
+use turnbuckle_session::{EncodedResponse, QueueFull, ReplySink};
 
-use super::replay::Replay;
-use crate::event::{self, Place};
+use super::replay_log::{ReplayBudget, ReplayLog};
+use crate::event::StreamPosition;
+use crate::options::HttpServerOptions;
 
 mod reader;
+mod readers;
 
-pub(crate) use reader::{Awaited, Reader};
+pub(crate) use reader::{ReaderReservation, StreamReader};
+use readers::Readers;
 
-/// A stream with its log.
+/// The bounds of the streams of one endpoint.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct StreamLimits {
+    max_connections: usize,
+    replay: Arc<ReplayBudget>,
+}
+
+impl StreamLimits {
+    pub(crate) fn new(config: &HttpServerOptions) -> Arc<Self> {
+        Arc::new(Self {
+            max_connections: config.max_stream_connections.max(1),
+            replay: ReplayBudget::new(config),
+        })
+    }
+
+    /// Returns the budget that the replay logs of all streams share.
+    pub(crate) fn replay(&self) -> &ReplayBudget {
+        &self.replay
+    }
+}
+
+/// A stream: its replay log, the connections that read it, and the response to the POST that it
+/// belongs to.
+#[derive(Debug)]
+pub(crate) struct SessionStream {
     pub(crate) id: u64,
-    replay: Arc<Replay>,
+    limits: Arc<StreamLimits>,
     state: Mutex<State>,
+    /// Notified when a sender that had to wait may try again.
     space: Notify,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    /// What was said last, encoded: enough to say it again.
-    log: VecDeque<Said>,
-    /// The sequence number of the first event in the log.
-    first: u64,
-    /// The line that the event before that went to.
-    before: u64,
-    bytes: usize,
-    /// The sequence number after the last event.
-    next: u64,
-    /// Up to where some reader has taken it; never less than before.
-    taken: u64,
-    /// Somebody is about to read it.
-    awaited: bool,
-    /// Who is connected. The last one reads; those before it wait for their turn, so that every
-    /// event goes to one of them.
-    readers: Vec<Attached>,
-    /// The number of the newest reader.
-    newest: u64,
-    /// Whoever waits for [`First`].
-    waiting: Option<Waker>,
-    /// The client is to come back for the rest, as soon as this is a stream.
-    paused: bool,
-    /// Whether the client could come back.
-    resumable: bool,
-    /// Whether this became a stream at all.
-    streaming: bool,
-    /// The answer, while nothing went before it: it may still go out as plain JSON.
-    answer: Option<Answer>,
-    /// The answers to the parts of a batch, likewise.
-    parts: Vec<Vec<u8>>,
-    /// Set when the request has ended, or the stream's session.
-    ended: Option<Instant>,
+    log: ReplayLog,
+    readers: Readers,
+    post: PostState,
 }
 
-/// An event. It goes to one line of connections: one, and those that take it up again where it
-/// broke off. The number of a line is that of its first connection.
-#[derive(Debug)]
-struct Said {
-    event: Bytes,
-    /// 0 before it went to any.
-    line: u64,
-}
-
-#[derive(Debug)]
-struct Attached {
-    number: u64,
-    line: u64,
-    /// Where what went to its line is said again. What went to others stays theirs.
-    again: Range<u64>,
+/// The response to the POST of a stream, until it is known whether it is JSON or an SSE stream.
+#[derive(Debug, Default)]
+struct PostState {
+    /// Whether the response is an SSE stream.
+    is_streaming: bool,
+    /// Whether the client can resume the stream.
+    is_resumable: bool,
+    /// Whether the connection is to be closed as soon as the response is a stream.
+    close_requested: bool,
+    /// The response, while no message was sent before it: it may still go out as plain JSON.
+    response: Option<EncodedResponse>,
+    /// The responses to the messages of a batch, likewise.
+    batch: Vec<Vec<u8>>,
+    /// Wakes the POST that waits for its [`FirstOutput`].
     waker: Option<Waker>,
 }
 
-/// What a POST finds out about its request while it waits.
-pub(crate) enum First {
-    /// The answer, and nothing before it.
-    Answer(Answer),
-    /// There are messages, or the client is to come back: it has to be a stream.
+/// The first output of a POST, which decides between a JSON response and an SSE stream.
+pub(crate) enum FirstOutput {
+    /// The response, and no message before it.
+    Response(EncodedResponse),
+    /// Messages, or a request to close the connection: the response has to be a stream.
     Stream,
-    /// It ended without an answer.
+    /// The end of the request, without a response.
     Nothing,
 }
 
-impl Stream {
-    pub(super) fn new(id: u64, replay: Arc<Replay>) -> Arc<Self> {
+impl SessionStream {
+    pub(crate) fn new(id: u64, limits: Arc<StreamLimits>) -> Arc<Self> {
         let state = State {
-            first: 1,
-            next: 1,
-            taken: 1,
-            ..State::default()
+            log: ReplayLog::new(id, limits.replay.clone()),
+            readers: Readers::new(),
+            post: PostState::default(),
         };
         Arc::new(Self {
             id,
-            replay,
+            limits,
             state: Mutex::new(state),
             space: Notify::new(),
         })
@@ -113,320 +107,234 @@ impl Stream {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the request said nothing yet.
+    /// Returns whether nothing was sent on the stream yet that has to go out as an event.
     pub(crate) fn is_silent(&self) -> bool {
         let state = self.state();
-        state.log.is_empty() && !state.paused
+        state.log.is_empty() && !state.post.close_requested
     }
 
-    /// Says that somebody is about to read it.
+    /// Keeps what is sent for a reader that is about to be attached.
     pub(crate) fn expect_reader(&self) {
-        self.state().awaited = true;
+        self.state().readers.set_reserved(true);
     }
 
-    /// The same, for as long as what this gives is there.
-    pub(crate) fn awaited(self: &Arc<Self>) -> Awaited {
+    /// Keeps what is sent for a reader, until the reservation is used or dropped.
+    pub(crate) fn reserve_reader(self: &Arc<Self>) -> ReaderReservation {
         self.expect_reader();
-        Awaited(self.clone())
+        ReaderReservation(self.clone())
     }
 
-    pub(crate) fn poll_first(&self, cx: &mut Context<'_>) -> Poll<First> {
+    /// Returns the first output of the POST, once there is one.
+    pub(crate) fn poll_first_output(&self, cx: &mut Context<'_>) -> Poll<FirstOutput> {
         let mut state = self.state();
-        if !state.log.is_empty() || state.paused {
-            return Poll::Ready(First::Stream);
+        if !state.log.is_empty() || state.post.close_requested {
+            return Poll::Ready(FirstOutput::Stream);
         }
-        if state.ended.is_some() {
-            let answer = state.answer.take().or_else(|| array(&mut state.parts));
-            return Poll::Ready(answer.map_or(First::Nothing, First::Answer));
+        if state.log.is_closed() {
+            let response = state.post.take_response();
+            return Poll::Ready(response.map_or(FirstOutput::Nothing, FirstOutput::Response));
         }
-        state.waiting = Some(cx.waker().clone());
+        state.post.waker = Some(cx.waker().clone());
         Poll::Pending
     }
 
-    /// Makes it a stream: from now on an answer is an event like any other. Whether the client can
-    /// come back for the rest when its connection ends is said by `resumable`.
-    pub(crate) fn open(&self, resumable: bool) {
+    /// Makes the response to the POST an SSE stream: from now on a response is an event like any
+    /// other message. A client can come back to a `resumable` stream after its connection ended.
+    pub(crate) fn start_streaming(&self, resumable: bool) {
         let mut state = self.state();
-        state.streaming = true;
-        state.resumable = resumable;
-        let answer = state.answer.take().map(Answer::into_frame);
-        for frame in std::mem::take(&mut state.parts).into_iter().chain(answer) {
-            self.push(&mut state, &frame);
+        state.post.is_streaming = true;
+        state.post.is_resumable = resumable;
+        let response = state.post.response.take();
+        let response = response.map(EncodedResponse::into_bytes);
+        let batch = std::mem::take(&mut state.post.batch);
+        for message in batch.into_iter().chain(response) {
+            state.append(&message);
         }
-        if std::mem::take(&mut state.paused) && resumable {
-            state.readers.clear();
+        if std::mem::take(&mut state.post.close_requested) && resumable {
+            state.readers.close_all();
         }
     }
 
-    /// A new connection. It takes up the line that a place is on, where that broke off, and begins
-    /// one of its own without; then it reads what nobody has read yet. Those that there are wait
-    /// until it is gone. `None` when that place is not known (any more).
-    pub(crate) fn attach(self: &Arc<Self>, after: Option<Place>) -> Option<Reader> {
-        let mut state = self.state();
-        let number = state.newest + 1;
-        let (next, line) = match after {
-            None => (state.taken, number),
-            Some(place) => (place.sequence.checked_add(1)?, state.line_of(place)?),
-        };
-        if next < state.first || next > state.next {
-            return None;
-        }
-        let again = next..state.taken;
-        state.taken = state.taken.max(next);
-        state.newest = number;
-        let crowded = state.readers.len() >= self.replay.readers;
-        let oldest = crowded.then(|| state.readers.remove(0));
-        state.readers.push(Attached {
-            number,
-            line,
-            again,
-            waker: None,
-        });
-        drop(state);
-        wake_each(oldest.into_iter().filter_map(|it| it.waker));
-        Some(Reader::new(number, next - 1, self.clone()))
+    /// Adds a connection, which is sent new events from now on. With a position it resumes the
+    /// connection that the position belongs to, and is first sent again what that one was sent
+    /// after the position. Older connections wait until it is gone; beyond
+    /// [`HttpServerOptions::max_stream_connections`] the oldest is closed. Returns `None` if the
+    /// position is unknown, or no longer known.
+    pub(crate) fn attach(self: &Arc<Self>, after: Option<StreamPosition>) -> Option<StreamReader> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let max = self.limits.max_connections;
+        let attached = state.readers.attach(after, &state.log, max)?;
+        drop(guard);
+        attached.displaced.into_iter().for_each(Waker::wake);
+        Some(StreamReader::new(
+            attached.number,
+            attached.after,
+            self.clone(),
+        ))
     }
 
-    /// Whether somebody reads it.
+    /// Returns whether a connection reads the stream, or is about to.
     pub(crate) fn is_attached(&self) -> bool {
-        self.state().is_read()
+        self.state().readers.is_read()
     }
 
-    /// When it ended, if it has.
-    pub(crate) fn ended(&self) -> Option<Instant> {
-        self.state().ended
+    /// Returns when the stream ended, if it has.
+    pub(crate) fn ended_at(&self) -> Option<Instant> {
+        self.state().log.closed_at()
     }
 
-    /// Who counts what it keeps.
-    pub(super) fn replay(&self) -> &Arc<Replay> {
-        &self.replay
+    /// Returns the bounds that the stream shares with the others of its endpoint.
+    pub(crate) fn limits(&self) -> &Arc<StreamLimits> {
+        &self.limits
     }
 
-    /// Bytes that are kept for replay.
-    pub(crate) fn bytes(&self) -> usize {
-        self.state().bytes
+    /// Returns the bytes that are kept for replay.
+    pub(crate) fn replay_bytes(&self) -> usize {
+        self.state().log.bytes()
     }
 
-    /// Ends it: nothing is said on it any more.
+    /// Ends the stream: nothing more is sent on it.
     pub(crate) fn end(&self) {
         let mut state = self.state();
-        state.ended.get_or_insert_with(Instant::now);
+        state.log.close();
         wake_all(state);
         self.space.notify_waiters();
     }
 
-    /// Lets whoever reads it look again.
-    pub(crate) fn wake(&self) {
+    /// Wakes the active reader, and the POST that waits for its first output.
+    pub(crate) fn wake_reader(&self) {
         wake(self.state());
-    }
-
-    fn push(&self, state: &mut State, frame: &[u8]) {
-        let event = event::numbered(self.id, state.next, frame);
-        state.next += 1;
-        state.bytes += event.len();
-        self.replay.keep(event.len());
-        state.log.push_back(Said { event, line: 0 });
-        self.trim(state);
-    }
-
-    /// Forgets what is over a bound: what was taken, and what nobody comes for.
-    fn trim(&self, state: &mut State) {
-        while state.log.len() > self.replay.events
-            || state.bytes > self.replay.bytes
-            || self.replay.is_over()
-        {
-            if state.log.len() == 1 || (state.is_read() && state.first >= state.awaits()) {
-                break;
-            }
-            if let Some(Said { event, line }) = state.log.pop_front() {
-                state.bytes -= event.len();
-                self.replay.forget(event.len());
-                state.first += 1;
-                state.before = line;
-                state.taken = state.taken.max(state.first);
-            }
-        }
-    }
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        self.replay.forget(state.bytes);
     }
 }
 
 impl State {
-    fn is_read(&self) -> bool {
-        self.awaited || !self.readers.is_empty()
+    fn append(&mut self, message: &[u8]) {
+        self.log.append(message);
+        self.trim();
     }
 
-    /// What whoever reads it has to hear next.
-    fn awaits(&self) -> u64 {
-        let again = self.readers.last().map(|it| &it.again);
-        again
-            .filter(|again| !again.is_empty())
-            .map_or(self.taken, |again| again.start)
+    /// Removes events that are over a bound: what was read, or everything if nobody reads.
+    fn trim(&mut self) {
+        let keep_from = match self.readers.is_read() {
+            true => self.readers.first_unread(),
+            false => u64::MAX,
+        };
+        self.log.trim(keep_from);
+        self.readers.skip_removed(&self.log);
     }
 
-    /// Where an event is in the log.
-    fn index_of(&self, sequence: u64) -> usize {
-        let index = sequence.checked_sub(self.first);
-        index
-            .and_then(|index| usize::try_from(index).ok())
-            .unwrap_or(usize::MAX)
-    }
-
-    /// The line that a place is on. Where nobody was there to hear an event, it is the first one.
-    fn line_of(&self, place: Place) -> Option<u64> {
-        if let Some(connection) = place.connection {
-            return (1..=self.newest)
-                .contains(&connection)
-                .then_some(connection);
-        }
-        let said = self.log.get(self.index_of(place.sequence));
-        Some(said.map_or(self.before, |said| said.line).max(1))
-    }
-
-    /// What is said again to the connection at that place: nothing once that is over, and the end
-    /// where it was forgotten, as it may be when it is another one's turn.
-    fn say_again(&mut self, place: usize) -> Option<Option<Bytes>> {
-        while let Some(sequence) = self.readers[place].again.next() {
-            let line = self.readers[place].line;
-            match self.log.get(self.index_of(sequence)) {
-                Some(said) if said.line == 0 || said.line == line => {
-                    return Some(Some(said.event.clone()));
-                }
-                Some(_) => {}
-                None => return Some(None),
-            }
-        }
-        None
-    }
-
-    /// What nobody has heard yet, for the connection at that place.
-    fn say(&mut self, place: usize) -> Option<Bytes> {
-        let index = self.index_of(self.taken);
-        let said = self.log.get_mut(index)?;
-        said.line = self.readers[place].line;
-        self.taken += 1;
-        Some(said.event.clone())
+    /// Returns whether a response has to be an event.
+    fn sends_events(&self) -> bool {
+        self.post.is_streaming || !self.log.is_empty()
     }
 }
 
-impl Route for Stream {
-    fn send(&self, frame: Vec<u8>) -> Result<(), Full> {
+impl PostState {
+    /// Takes the response, or the array of the responses to a batch.
+    fn take_response(&mut self) -> Option<EncodedResponse> {
+        if self.response.is_some() || self.batch.is_empty() {
+            return self.response.take();
+        }
+        let mut frame = vec![b'['];
+        frame.extend_from_slice(&self.batch.join(&b','));
+        frame.push(b']');
+        self.batch.clear();
+        Some(EncodedResponse {
+            frame,
+            tail: Bytes::new(),
+            failure: None,
+        })
+    }
+}
+
+impl ReplySink for SessionStream {
+    fn send(&self, frame: Vec<u8>) -> Result<(), QueueFull> {
         let mut state = self.state();
-        if state.ended.is_some() {
+        if state.log.is_closed() {
             return Ok(());
         }
-        if state.is_read() {
-            let behind = usize::try_from(state.next - state.awaits()).unwrap_or(usize::MAX);
-            let newest = state.log.iter().rev().take(behind);
-            let bytes: usize = newest.map(|said| said.event.len()).sum();
-            let Replay {
-                events, bytes: max, ..
-            } = *self.replay;
-            let fits = behind < events && bytes + frame.len() <= max;
-            if behind > 0 && !fits {
-                return Err(Full(frame));
-            }
+        if state.readers.is_read()
+            && !state
+                .log
+                .has_room(state.readers.first_unread(), frame.len())
+        {
+            return Err(QueueFull(frame));
         }
-        self.push(&mut state, &frame);
+        state.append(&frame);
         wake(state);
         Ok(())
     }
 
-    fn space(&self) -> Notified<'_> {
+    fn wait_for_space(&self) -> Notified<'_> {
         self.space.notified()
     }
 
-    fn part(&self, answer: Answer) -> Result<(), Answer> {
+    fn send_batch_response(&self, answer: EncodedResponse) -> Result<(), EncodedResponse> {
         let mut state = self.state();
-        if state.ended.is_some() {
+        if state.log.is_closed() {
             return Ok(());
         }
-        if state.streaming || !state.log.is_empty() {
-            self.push(&mut state, &answer.into_frame());
+        if state.sends_events() {
+            state.append(&answer.into_bytes());
             wake(state);
         } else {
-            state.parts.push(answer.into_frame());
+            state.post.batch.push(answer.into_bytes());
         }
         Ok(())
     }
 
-    fn done(&self, answer: Option<Answer>) {
+    fn finish(&self, answer: Option<EncodedResponse>) {
         let mut state = self.state();
-        if state.ended.is_some() {
+        if state.log.is_closed() {
             return;
         }
         match answer {
-            Some(answer) if state.streaming || !state.log.is_empty() => {
-                self.push(&mut state, &answer.into_frame());
-            }
-            answer => state.answer = answer,
+            Some(answer) if state.sends_events() => state.append(&answer.into_bytes()),
+            answer => state.post.response = answer,
         }
-        state.ended = Some(Instant::now());
+        state.log.close();
         wake_all(state);
     }
 
-    fn is_heard(&self) -> bool {
+    fn has_reader(&self) -> bool {
         self.is_attached()
     }
 
     fn stir(&self) {
-        self.wake();
+        self.wake_reader();
     }
 
-    fn pause(&self) {
+    fn close_sse_stream(&self) {
         let mut state = self.state();
-        if !state.streaming {
-            // It becomes one for this; then it is known whether the client could come back.
-            state.paused = true;
+        if !state.post.is_streaming {
+            // The response has to be a stream for this. Whether the client can resume it is known
+            // once it is one.
+            state.post.close_requested = true;
             wake(state);
-        } else if state.resumable {
-            let readers = std::mem::take(&mut state.readers);
+        } else if state.post.is_resumable {
+            let wakers = state.readers.close_all();
             drop(state);
-            wake_each(readers.into_iter().filter_map(|it| it.waker));
+            wakers.into_iter().for_each(Waker::wake);
         }
         self.space.notify_waiters();
     }
 }
 
-/// Wakes whoever has to hear that there is something new.
+/// Wakes the active reader and the POST that waits for its first output.
 fn wake(mut state: MutexGuard<'_, State>) {
-    let reader = state.readers.last_mut().and_then(|it| it.waker.take());
-    let waiting = state.waiting.take();
+    let reader = state.readers.take_active_waker();
+    let post = state.post.waker.take();
     drop(state);
-    wake_each(waiting.into_iter().chain(reader));
+    post.into_iter().chain(reader).for_each(Waker::wake);
 }
 
-/// Wakes everybody.
+/// Wakes all readers and the POST that waits for its first output.
 fn wake_all(mut state: MutexGuard<'_, State>) {
-    let readers: Vec<_> = state.readers.iter_mut().map(|it| it.waker.take()).collect();
-    let waiting = state.waiting.take();
+    let readers = state.readers.take_wakers();
+    let post = state.post.waker.take();
     drop(state);
-    wake_each(waiting.into_iter().chain(readers.into_iter().flatten()));
-}
-
-fn wake_each(wakers: impl Iterator<Item = Waker>) {
-    wakers.for_each(Waker::wake);
-}
-
-/// Answers in one array; `None` when there are none.
-fn array(answers: &mut Vec<Vec<u8>>) -> Option<Answer> {
-    if answers.is_empty() {
-        return None;
-    }
-    let mut frame = vec![b'['];
-    frame.extend_from_slice(&answers.join(&b','));
-    frame.push(b']');
-    answers.clear();
-    Some(Answer {
-        frame,
-        tail: Bytes::new(),
-        failure: None,
-    })
+    post.into_iter().chain(readers).for_each(Waker::wake);
 }
 
 #[cfg(test)]

@@ -16,7 +16,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use turnbuckle_session::{Connector, Frame, Inbox, Link, LinkError, LinkKind, Parcel, ParcelKind};
+use turnbuckle_session::{
+    Connector, Frame, Inbox, Link, LinkError, LinkKind, OutboundKind, OutboundMessage,
+};
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::revision::Revision;
 
@@ -42,11 +44,11 @@ impl Inbox for Memory {
         self.came.notify_waiters();
     }
 
-    fn awaits(&self, id: &RequestId) -> bool {
+    fn is_pending(&self, id: &RequestId) -> bool {
         self.waiting.lock().unwrap().contains(id)
     }
 
-    fn lost(&self, why: LinkError) {
+    fn fail(&self, why: LinkError) {
         self.lost.lock().unwrap().push(why);
     }
 }
@@ -77,26 +79,26 @@ impl Client {
             "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"},
         });
-        let kind = ParcelKind::Initialize(RequestId::from(0));
+        let kind = OutboundKind::Initialize(RequestId::from(0));
         let answer = client.ask(kind, 0, "initialize", params).await.unwrap();
         assert_eq!(answer["result"]["protocolVersion"], revision.as_str());
         let parcel = client.parcel(
-            ParcelKind::Notification,
+            OutboundKind::Notification,
             &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         );
-        client.link.carry(parcel).await.unwrap();
-        client.link.established(revision.features()).await;
+        client.link.send(parcel).await.unwrap();
+        client.link.complete_handshake(revision.features()).await;
         client
     }
 
     async fn request(&self, id: i64, method: &str, params: Value) -> Result<Value, LinkError> {
-        let kind = ParcelKind::Request(RequestId::from(id));
+        let kind = OutboundKind::Request(RequestId::from(id));
         self.ask(kind, id, method, params).await
     }
 
     async fn ask(
         &self,
-        kind: ParcelKind,
+        kind: OutboundKind,
         id: i64,
         method: &str,
         params: Value,
@@ -107,7 +109,7 @@ impl Client {
             .lock()
             .unwrap()
             .insert(RequestId::from(id));
-        self.link.carry(self.parcel(kind, &message)).await?;
+        self.link.send(self.parcel(kind, &message)).await?;
         self.until(|message| message["id"] == id && message.get("method").is_none())
             .await
     }
@@ -129,9 +131,9 @@ impl Client {
             .unwrap())
     }
 
-    fn parcel(&self, kind: ParcelKind, message: &Value) -> Parcel {
+    fn parcel(&self, kind: OutboundKind, message: &Value) -> OutboundMessage {
         let mut headers = Vec::new();
-        if !matches!(kind, ParcelKind::Initialize(_)) && self.link.kind() == LinkKind::Exchange {
+        if !matches!(kind, OutboundKind::Initialize(_)) && self.link.kind() == LinkKind::Exchange {
             let version = self.revision.as_str().to_owned();
             headers.push(("mcp-protocol-version".into(), version.into()));
             let method = message["method"].as_str().unwrap_or_default().to_owned();
@@ -140,7 +142,7 @@ impl Client {
                 headers.push(("mcp-name".into(), name.to_owned().into()));
             }
         }
-        Parcel {
+        OutboundMessage {
             frame: message.to_string().into(),
             kind,
             headers,

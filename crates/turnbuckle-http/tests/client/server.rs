@@ -2,30 +2,30 @@
 
 use std::time::Duration;
 
-use turnbuckle_http::{Config, HttpConnector, StreamableHttp};
-use turnbuckle_server::{Context, Server, Tool};
+use turnbuckle_http::{HttpConnector, HttpServerOptions, StreamableHttp};
+use turnbuckle_server::{HandlerContext, Server, Tool};
 
 use super::*;
 
 /// A server whose tools answer at once, after some progress, and over several connections.
 pub(super) fn server() -> Server {
-    let steps = async |(): (), context: Context| {
+    let steps = async |(): (), context: HandlerContext| {
         for step in 1..=3_u32 {
             tokio::time::sleep(Duration::from_millis(20)).await;
             context.progress(step, None).await;
         }
         "walked"
     };
-    let naps = async |(): (), context: Context| {
+    let naps = async |(): (), context: HandlerContext| {
         context.progress(1_u32, None).await;
         tokio::time::sleep(Duration::from_millis(20)).await;
-        context.pause_stream();
+        context.close_sse_stream();
         tokio::time::sleep(Duration::from_millis(50)).await;
         context.progress(2_u32, None).await;
         "slept"
     };
     Server::new("small", "1")
-        .tool(Tool::builder("echo").handler(async |(): (), _: Context| "hello"))
+        .tool(Tool::builder("echo").handler(async |(): (), _: HandlerContext| "hello"))
         .tool(Tool::builder("steps").handler(steps))
         .tool(Tool::builder("naps").handler(naps))
         .build()
@@ -33,9 +33,9 @@ pub(super) fn server() -> Server {
 }
 
 fn connector() -> HttpConnector {
-    let service = StreamableHttp::new(server(), Config::new());
+    let service = StreamableHttp::new(server(), HttpServerOptions::new());
     let connector = HttpConnector::new("http://localhost/mcp").unwrap();
-    connector.http(service)
+    connector.http_client(service)
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,7 +68,10 @@ async fn every_legacy_revision_of_this_transport_is_served() {
 #[tokio::test(start_paused = true)]
 async fn the_modern_revision_is_served() {
     let client = Client::open(&connector(), Revision::NEWEST).await.unwrap();
-    client.link.established(Revision::NEWEST.features()).await;
+    client
+        .link
+        .complete_handshake(Revision::NEWEST.features())
+        .await;
     let answer = client
         .request(1, "server/discover", modern(json!({})))
         .await
@@ -95,17 +98,17 @@ async fn a_stream_that_the_server_closes_is_polled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_was_ended_is_gone() {
+async fn an_ended_session_is_not_found() {
     let connector = connector();
     let client = Client::legacy(&connector, Revision::V2025_11_25).await;
     tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
     // The server's own stream keeps it open.
     client.request(1, "ping", json!({})).await.unwrap();
-    let config = Config::new().session_idle(Duration::from_secs(60));
+    let config = HttpServerOptions::new().session_idle_timeout(Duration::from_secs(60));
     let service = StreamableHttp::new(server(), config);
     let connector = HttpConnector::new("http://localhost/mcp")
         .unwrap()
-        .http(service);
+        .http_client(service);
     let client = Client::open(&connector, Revision::V2025_11_25)
         .await
         .unwrap();
@@ -114,9 +117,9 @@ async fn a_session_that_was_ended_is_gone() {
         "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"},
     });
-    let kind = ParcelKind::Initialize(RequestId::from(0));
+    let kind = OutboundKind::Initialize(RequestId::from(0));
     client.ask(kind, 0, "initialize", params).await.unwrap();
     tokio::time::sleep(Duration::from_secs(3600)).await;
     let late = client.request(1, "ping", json!({})).await;
-    assert!(matches!(late, Err(LinkError::SessionGone)), "{late:?}");
+    assert!(matches!(late, Err(LinkError::SessionNotFound)), "{late:?}");
 }

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use turnbuckle_http::{Config, HttpConnector, HttpServer};
+use turnbuckle_http::{HttpConnector, HttpServer, HttpServerOptions};
 
 use super::server::server;
 use super::*;
 
-async fn served(config: Config) -> (String, JoinHandle<()>) {
+async fn served(config: HttpServerOptions) -> (String, JoinHandle<()>) {
     let server = HttpServer::bind(server(), "127.0.0.1:0", config)
         .await
         .unwrap();
@@ -21,7 +21,7 @@ async fn served(config: Config) -> (String, JoinHandle<()>) {
 
 #[tokio::test]
 async fn both_eras_are_served() {
-    let (url, serving) = served(Config::new()).await;
+    let (url, serving) = served(HttpServerOptions::new()).await;
     let connector = HttpConnector::new(&url).unwrap();
     let client = Client::legacy(&connector, Revision::V2025_11_25).await;
     let answer = client
@@ -40,10 +40,10 @@ async fn both_eras_are_served() {
 
 #[tokio::test]
 async fn the_older_transport_is_served() {
-    let config = Config::new().http_sse(true);
+    let config = HttpServerOptions::new().http_sse(true);
     let (url, serving) = served(config).await;
     let connector = HttpConnector::new(&url.replace("/mcp", "/sse")).unwrap();
-    let older = connector.older().unwrap();
+    let older = connector.fallback().unwrap();
     let client = Client::legacy(&*older, Revision::V2024_11_05).await;
     let answer = client
         .request(1, "tools/call", watched("steps"))
@@ -54,12 +54,12 @@ async fn the_older_transport_is_served() {
     client.link.close().await;
     assert!(client.inbox.lost.lock().unwrap().is_empty());
     // The endpoint of the newer one is no such stream.
-    let older = HttpConnector::new(&url).unwrap().older().unwrap();
+    let older = HttpConnector::new(&url).unwrap().fallback().unwrap();
     let error = Client::open(&*older, Revision::V2024_11_05)
         .await
         .err()
         .unwrap();
-    assert!(matches!(error, LinkError::Status { .. }), "{error}");
+    assert!(matches!(error, LinkError::HttpStatus { .. }), "{error}");
     serving.abort();
 }
 
@@ -129,7 +129,7 @@ async fn a_connection_is_used_again() {
 }
 
 #[tokio::test]
-async fn what_a_broken_connection_carried_may_have_been_acted_upon() {
+async fn a_request_on_a_lost_connection_may_have_been_processed() {
     for answer in [
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n{",
         "nonsense\r\n\r\n",
@@ -148,15 +148,15 @@ async fn what_a_broken_connection_carried_may_have_been_acted_upon() {
             error,
             LinkError::Unreachable { .. }
                 | LinkError::Unauthorized { .. }
-                | LinkError::SessionGone
-                | LinkError::Status { .. }
+                | LinkError::SessionNotFound
+                | LinkError::HttpStatus { .. }
         );
         assert!(!unsent, "{error:?}");
     }
 }
 
 #[tokio::test]
-async fn dropping_a_carrying_closes_its_connection() {
+async fn dropping_a_send_closes_its_connection() {
     const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n: hello\n\n";
     for head in [&b""[..], HEAD] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,21 +1,22 @@
-//! The struct that a function's arguments are decoded as.
+//! The struct that a function's arguments are decoded into.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Ident, Path};
 
-use crate::parse::names::{text, type_name};
+use crate::parse::names::{ident_text, type_name};
 use crate::parse::parameters::Parameters;
-use crate::parse::schema::default_of;
+use crate::parse::schema::default_function_name;
 
-/// A struct of the arguments, and its name; nothing if there are none.
-pub(crate) fn of(
+/// Generates the struct of the arguments and returns its name; `None` if the function has no
+/// arguments.
+pub(crate) fn arguments_struct(
     function: &Ident,
     parameters: &Parameters,
     krate: &Path,
 ) -> Option<(Ident, TokenStream)> {
     parameters.arguments().next()?;
-    let owner = text(function);
+    let owner = ident_text(function);
     let title = type_name(&owner);
     let name = Ident::new(&format!("__{title}Arguments"), Span::call_site());
     let mut makers = TokenStream::new();
@@ -23,9 +24,11 @@ pub(crate) fn of(
         .arguments()
         .map(|argument| {
             let (ident, ty) = (&argument.ident, &argument.ty);
-            let default = default_of(&owner, &text(ident));
-            let attributes = argument.said.attributes(argument.renamed(), &default);
-            makers.extend(argument.said.maker(&default, ty));
+            let default = default_function_name(&owner, &ident_text(ident));
+            let attributes = argument
+                .schema
+                .attributes(argument.name_override(), &default);
+            makers.extend(argument.schema.default_function(&default, ty));
             quote!(#(#attributes)* #ident: #ty)
         })
         .collect();
@@ -40,7 +43,7 @@ pub(crate) fn of(
     Some((name, structure))
 }
 
-/// Derives traits of serde, and the schema, through the facade.
+/// Generates derives of serde traits and `JsonSchema`, by the paths of the facade.
 pub(crate) fn derives(krate: &Path, of_serde: &[&str]) -> TokenStream {
     let inside = |name: &str| {
         let name = format_ident!("{name}");

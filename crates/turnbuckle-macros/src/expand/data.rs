@@ -1,4 +1,4 @@
-//! Types that are sent and received.
+//! Expansion of `#[data]`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,48 +7,48 @@ use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Fields};
 
 use super::arguments::derives;
-use super::facade;
-use crate::parse::keys::{Mistakes, checked, list};
-use crate::parse::names::{Case, text};
-use crate::parse::schema::{Said, default_of};
+use super::default_facade;
+use crate::parse::keys::{ErrorCollector, check_keys, list};
+use crate::parse::names::{Case, ident_text};
+use crate::parse::schema::{SchemaAttribute, default_function_name};
 
-/// A struct or an enum with what reads it, writes it, and tells its schema.
-pub(crate) fn expand(inside: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
+/// Expands `#[data]` on a struct or enum.
+pub(crate) fn expand_data(inside: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
     let mut item: DeriveInput = syn::parse2(item)?;
-    let mut mistakes = Mistakes::default();
-    let mut krate = facade();
+    let mut mistakes = ErrorCollector::default();
+    let mut krate = default_facade();
     let mut case = None;
-    let keys = mistakes.of(list.parse2(inside)).unwrap_or_default();
-    for key in checked(keys, &["crate", "rename_all"], "data", &mut mistakes) {
+    let keys = mistakes.collect(list.parse2(inside)).unwrap_or_default();
+    for key in check_keys(keys, &["crate", "rename_all"], "data", &mut mistakes) {
         if key.name == "crate" {
-            krate = mistakes.of(key.path()).unwrap_or(krate);
+            krate = mistakes.collect(key.path()).unwrap_or(krate);
         } else {
-            case = mistakes.of(key.text().and_then(|text| Case::of(&text)));
+            case = mistakes.collect(key.text().and_then(|text| Case::parse(&text)));
         }
     }
     let mut makers = TokenStream::new();
-    let owner = text(&item.ident);
+    let owner = ident_text(&item.ident);
     match &mut item.data {
         Data::Struct(data) => makers.extend(fields(&owner, &mut data.fields, &mut mistakes)),
         Data::Enum(data) => {
             for variant in &mut data.variants {
-                let said = Said::take(&mut variant.attrs, &mut mistakes);
-                if let (Some(span), false) = (said.span, said.is_about_names()) {
-                    mistakes.at(
+                let said = SchemaAttribute::parse(&mut variant.attrs, &mut mistakes);
+                if let (Some(span), false) = (said.span, said.has_only_names()) {
+                    mistakes.add_at(
                         span,
                         "a variant has only `rename`, `title` and `description`",
                     );
                 }
                 let rename = said.rename.as_ref().map(syn::LitStr::value);
-                let unused = default_of(&owner, "");
+                let unused = default_function_name(&owner, "");
                 variant
                     .attrs
                     .extend(said.attributes(rename.as_deref(), &unused));
-                let owner = format!("{owner}_{}", text(&variant.ident));
+                let owner = format!("{owner}_{}", ident_text(&variant.ident));
                 makers.extend(fields(&owner, &mut variant.fields, &mut mistakes));
             }
         }
-        Data::Union(data) => mistakes.at(
+        Data::Union(data) => mistakes.add_at(
             data.union_token.span(),
             "a union cannot be sent: make it a struct or an enum",
         ),
@@ -65,23 +65,26 @@ pub(crate) fn expand(inside: TokenStream, item: TokenStream) -> syn::Result<Toke
     })
 }
 
-/// Tells serde and schemars what is said of the fields; gives the functions that make defaults.
-fn fields(owner: &str, fields: &mut Fields, mistakes: &mut Mistakes) -> TokenStream {
+/// Adds attributes of serde and schemars to fields, and returns the functions of their defaults.
+fn fields(owner: &str, fields: &mut Fields, mistakes: &mut ErrorCollector) -> TokenStream {
     let mut makers = TokenStream::new();
     for (at, field) in fields.iter_mut().enumerate() {
-        let said = Said::take(&mut field.attrs, mistakes);
+        let said = SchemaAttribute::parse(&mut field.attrs, mistakes);
         if let Some(complete) = &said.complete {
-            mistakes.at(
+            mistakes.add_at(
                 complete.span(),
                 "`complete` belongs on a parameter of a prompt or a resource",
             );
         }
-        let name = field.ident.as_ref().map_or_else(|| at.to_string(), text);
-        let default = default_of(owner, &name);
+        let name = field
+            .ident
+            .as_ref()
+            .map_or_else(|| at.to_string(), ident_text);
+        let default = default_function_name(owner, &name);
         let rename = said.rename.as_ref().map(syn::LitStr::value);
         let attributes = said.attributes(rename.as_deref(), &default);
         field.attrs.extend(attributes);
-        makers.extend(said.maker(&default, &field.ty));
+        makers.extend(said.default_function(&default, &field.ty));
     }
     makers
 }

@@ -1,19 +1,19 @@
-//! A free function.
+//! Expansion of `#[tool]`, `#[prompt]` and `#[resource]` on a free function.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, ItemFn, Visibility};
 
-use super::handler::Function;
-use super::{facade, shortcut};
+use super::handler::HandlerFunction;
+use super::{callable, default_facade};
 use crate::parse::docs;
-use crate::parse::item::{Item, Kind};
-use crate::parse::keys::Mistakes;
+use crate::parse::item::{ItemAttribute, ItemKind};
+use crate::parse::keys::ErrorCollector;
 
-/// A function becomes a struct of its name, which is the item, and stays callable.
-pub(crate) fn expand(
-    kind: Kind,
+/// Expands a function to a unit struct of its name that converts into the item and can be called.
+pub(crate) fn expand_function(
+    kind: ItemKind,
     inside: TokenStream,
     item: TokenStream,
 ) -> syn::Result<TokenStream> {
@@ -27,9 +27,15 @@ pub(crate) fn expand(
             ),
         ));
     }
-    let mut mistakes = Mistakes::default();
-    let item = Item::read(kind, inside, &function.sig.ident, facade(), &mut mistakes);
-    let read = Function::take(item, &function.attrs, &mut function.sig, &mut mistakes);
+    let mut mistakes = ErrorCollector::default();
+    let item = ItemAttribute::parse(
+        kind,
+        inside,
+        &function.sig.ident,
+        default_facade(),
+        &mut mistakes,
+    );
+    let read = HandlerFunction::parse(item, &function.attrs, &mut function.sig, &mut mistakes);
     mistakes.into_result()?;
 
     let ident = function.sig.ident.clone();
@@ -40,9 +46,9 @@ pub(crate) fn expand(
     let conditions = outside.iter().filter(|attribute| is_condition(attribute));
     let krate = &read.item.krate;
     let made = read.expand(&quote!(#ident));
-    let item = kind.item();
-    let shortcut = shortcut::of(&function.sig);
-    let ways = (kind == Kind::Tool).then(|| quote!(use #krate::__private::ways::*;));
+    let item = kind.builder_type();
+    let shortcut = callable::deref_to_function(&function.sig);
+    let ways = (kind == ItemKind::Tool).then(|| quote!(use #krate::__private::output_kinds::*;));
     Ok(quote_spanned! {ident.span()=>
         #(#outside)*
         #[allow(non_camel_case_types)]
@@ -69,7 +75,7 @@ pub(crate) fn expand(
     })
 }
 
-/// Whether an attribute is for the struct that is seen, and not for the function within.
+/// Returns whether an attribute belongs on the struct instead of the function inside.
 fn belongs_outside(attribute: &Attribute) -> bool {
     docs::is_doc(attribute) || is_condition(attribute) || attribute.path().is_ident("deprecated")
 }

@@ -1,4 +1,4 @@
-//! The closure that is given to the builder.
+//! The closure that is passed to the builder as the handler.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -7,14 +7,14 @@ use syn::{Ident, Signature};
 
 use super::arguments;
 use crate::parse::docs;
-use crate::parse::item::{Item, Kind};
-use crate::parse::keys::Mistakes;
+use crate::parse::item::{ItemAttribute, ItemKind};
+use crate::parse::keys::ErrorCollector;
 use crate::parse::parameters::{Parameter, Parameters};
 use crate::parse::template;
 
-/// A function that was read.
-pub(crate) struct Function {
-    pub(crate) item: Item,
+/// A parsed function or method with its attribute.
+pub(crate) struct HandlerFunction {
+    pub(crate) item: ItemAttribute,
     parameters: Parameters,
     pub(crate) ident: Ident,
     is_async: bool,
@@ -22,40 +22,40 @@ pub(crate) struct Function {
     doc: Option<String>,
 }
 
-impl Function {
-    /// Reads a function's signature, and takes away what is only for this.
-    pub(crate) fn take(
-        item: Item,
+impl HandlerFunction {
+    /// Parses a signature and removes the attributes that only the macro understands.
+    pub(crate) fn parse(
+        item: ItemAttribute,
         attributes: &[syn::Attribute],
         signature: &mut Signature,
-        mistakes: &mut Mistakes,
+        mistakes: &mut ErrorCollector,
     ) -> Self {
-        let parameters = Parameters::take(&mut signature.inputs, item.case, mistakes);
+        let parameters = Parameters::parse(&mut signature.inputs, item.case, mistakes);
         let attribute = item.kind.attribute();
         if let Some(generic) = signature.generics.type_params().next() {
-            mistakes.at(
+            mistakes.add_at(
                 generic.span(),
                 format_args!("a function with `#[{attribute}]` cannot be generic"),
             );
         }
         if let syn::Safety::Unsafe(keyword) = &signature.safety {
-            mistakes.at(
+            mistakes.add_at(
                 keyword.span(),
                 format_args!("a function with `#[{attribute}]` cannot be unsafe"),
             );
         }
         if let (Some(span), true) = (item.blocking, signature.asyncness.is_some()) {
-            mistakes.at(
+            mistakes.add_at(
                 span,
                 "an async function does not run on the blocking pool: take the `async` away",
             );
         }
         if let Some(uri) = &item.uri {
-            template::check(uri, &parameters, mistakes);
+            template::check_template(uri, &parameters, mistakes);
         }
         for argument in parameters.arguments() {
-            if let (Kind::Tool, Some(complete)) = (item.kind, &argument.said.complete) {
-                mistakes.at(
+            if let (ItemKind::Tool, Some(complete)) = (item.kind, &argument.schema.complete) {
+                mistakes.add_at(
                     complete.span(),
                     "only prompts and resource templates complete their arguments",
                 );
@@ -66,16 +66,17 @@ impl Function {
             ident: signature.ident.clone(),
             is_async: signature.asyncness.is_some(),
             has_self: signature.receiver().is_some(),
-            doc: docs::text_of(attributes),
+            doc: docs::doc_text(attributes),
             item,
         }
     }
 
-    /// The expression that makes the item; `call` is the function's path.
+    /// Generates the expression that builds the item. `call` is the path of the function.
     pub(crate) fn expand(&self, call: &TokenStream) -> TokenStream {
-        let Item { krate, kind, .. } = &self.item;
-        let (name, structure) = arguments::of(&self.ident, &self.parameters, krate).unzip();
-        let item = kind.item();
+        let ItemAttribute { krate, kind, .. } = &self.item;
+        let (name, structure) =
+            arguments::arguments_struct(&self.ident, &self.parameters, krate).unzip();
+        let item = kind.builder_type();
         let mut checks = TokenStream::new();
         let mut taken: Vec<TokenStream> = Vec::new();
         taken.extend(name.map(|name| quote!(#krate::Args(__arguments): #krate::Args<#name>)));
@@ -102,7 +103,7 @@ impl Function {
         }
         let closure = self.closure(&taken, &quote!(#call(#(#given),*)));
         let completers = self.parameters.arguments().filter_map(|argument| {
-            let (name, complete) = (&argument.name, argument.said.complete.as_ref()?);
+            let (name, complete) = (&argument.name, argument.schema.complete.as_ref()?);
             Some(quote_spanned!(complete.span()=> .complete(#name, #complete)))
         });
         let builder = self.item.builder(self.doc.as_deref());
@@ -123,9 +124,9 @@ impl Function {
         let wait = self.is_async.then(|| quote!(.await));
         let krate = &self.item.krate;
         let mut body = quote!(#call #wait);
-        if self.item.kind == Kind::Tool {
+        if self.item.kind == ItemKind::Tool {
             let told = quote_spanned! {self.ident.span()=>
-                (&&&#krate::__private::Told::of(&__output)).way().tell(__output)
+                (&&&#krate::__private::OutputProbe::for_value(&__output)).converter().convert(__output)
             };
             body = quote! {{ let __output = #body; #told }};
         }

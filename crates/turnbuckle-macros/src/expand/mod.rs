@@ -1,15 +1,15 @@
-//! What is written in their place: the builder calls that a person would write.
+//! Code generation: each attribute expands to the builder calls that one would write by hand.
 
 mod arguments;
+mod callable;
 pub(crate) mod data;
 pub(crate) mod function;
 mod handler;
 pub(crate) mod server;
-mod shortcut;
 
 use syn::{Path, parse_quote};
 
-/// Where the facade is, if nothing else is said.
-pub(crate) fn facade() -> Path {
+/// Returns the default path of the facade.
+pub(crate) fn default_facade() -> Path {
     parse_quote!(::turnbuckle)
 }

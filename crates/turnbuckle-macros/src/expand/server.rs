@@ -1,4 +1,4 @@
-//! An `impl` block whose methods are the items of a group.
+//! Expansion of `#[server]` on an `impl` block.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -6,34 +6,33 @@ use syn::parse::Parser as _;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl, Meta, Path, ReceiverKind, parse_quote};
 
-use super::facade;
-use super::handler::Function;
-use crate::parse::item::{Item, Kind};
-use crate::parse::keys::{Mistakes, checked, list};
+use super::default_facade;
+use super::handler::HandlerFunction;
+use crate::parse::item::{ItemAttribute, ItemKind};
+use crate::parse::keys::{ErrorCollector, check_keys, list};
 
-/// The value of an `impl` block's type becomes a group of the items that its methods are; they
-/// share it.
-pub(crate) fn expand(inside: TokenStream, block: TokenStream) -> syn::Result<TokenStream> {
+/// Expands an `impl` block: its value becomes a group of the items that its methods define.
+pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> syn::Result<TokenStream> {
     let mut block: ItemImpl = syn::parse2(block)?;
-    let mut mistakes = Mistakes::default();
+    let mut mistakes = ErrorCollector::default();
     if let Some((path, _)) = &block.trait_ {
-        mistakes.at(
+        mistakes.add_at(
             path.span(),
             "`#[server]` belongs on an `impl` block of the type's own methods, not on a trait's",
         );
     }
-    let mut krate = facade();
-    let keys = mistakes.of(list.parse2(inside)).unwrap_or_default();
-    for key in checked(keys, &["crate"], "server", &mut mistakes) {
-        krate = mistakes.of(key.path()).unwrap_or(krate);
+    let mut krate = default_facade();
+    let keys = mistakes.collect(list.parse2(inside)).unwrap_or_default();
+    for key in check_keys(keys, &["crate"], "server", &mut mistakes) {
+        krate = mistakes.collect(key.path()).unwrap_or(krate);
     }
 
-    let mut functions: Vec<(Vec<Attribute>, Function)> = Vec::new();
+    let mut functions: Vec<(Vec<Attribute>, HandlerFunction)> = Vec::new();
     for item in &mut block.items {
         let ImplItem::Fn(method) = item else {
             continue;
         };
-        let Some(function) = function(method, &krate, &mut mistakes) else {
+        let Some(function) = parse_method(method, &krate, &mut mistakes) else {
             continue;
         };
         let conditions = method.attrs.iter();
@@ -66,7 +65,7 @@ pub(crate) fn expand(inside: TokenStream, block: TokenStream) -> syn::Result<Tok
         impl #generics #krate::IntoItem<#krate::Group> for #ty #bounds {
             fn into_item(self) -> #krate::Group {
                 #[allow(unused_imports)]
-                use #krate::__private::ways::*;
+                use #krate::__private::output_kinds::*;
                 let __this = ::std::sync::Arc::new(self);
                 let __group = #krate::Group::new();
                 #(#steps)*
@@ -76,17 +75,23 @@ pub(crate) fn expand(inside: TokenStream, block: TokenStream) -> syn::Result<Tok
     })
 }
 
-/// A method that is an item; its attribute is taken away.
-fn function(method: &mut ImplItemFn, krate: &Path, mistakes: &mut Mistakes) -> Option<Function> {
+/// Parses a method that defines an item and removes its attribute.
+fn parse_method(
+    method: &mut ImplItemFn,
+    krate: &Path,
+    mistakes: &mut ErrorCollector,
+) -> Option<HandlerFunction> {
     let kind_of = |attribute: &Attribute| {
         let name = &attribute.path().segments.last()?.ident;
-        Kind::ALL.into_iter().find(|kind| name == kind.attribute())
+        ItemKind::ALL
+            .into_iter()
+            .find(|kind| name == kind.attribute())
     };
     let at = method.attrs.iter().position(|a| kind_of(a).is_some())?;
     let attribute = method.attrs.remove(at);
     let kind = kind_of(&attribute)?;
     if let Some(other) = method.attrs.iter().find(|a| kind_of(a).is_some()) {
-        mistakes.at(
+        mistakes.add_at(
             other.span(),
             format_args!(
                 "`{}` is a {} already: one function is one item",
@@ -99,14 +104,14 @@ fn function(method: &mut ImplItemFn, krate: &Path, mistakes: &mut Mistakes) -> O
         Meta::Path(_) => TokenStream::new(),
         Meta::List(list) => list.tokens,
         Meta::NameValue(pair) => {
-            mistakes.at(pair.eq_token.span(), "expected parentheses");
+            mistakes.add_at(pair.eq_token.span(), "expected parentheses");
             return None;
         }
     };
     if let Some(receiver) = method.sig.receiver() {
         let is_shared = matches!(receiver.kind, ReceiverKind::Reference(_, _, None));
         if !is_shared {
-            mistakes.at(
+            mistakes.add_at(
                 receiver.span(),
                 "the value is shared by all calls: take `&self`",
             );
@@ -114,8 +119,8 @@ fn function(method: &mut ImplItemFn, krate: &Path, mistakes: &mut Mistakes) -> O
     }
     let allowed = parse_quote!(#[allow(clippy::too_many_arguments)]);
     method.attrs.push(allowed);
-    let item = Item::read(kind, inside, &method.sig.ident, krate.clone(), mistakes);
-    Some(Function::take(
+    let item = ItemAttribute::parse(kind, inside, &method.sig.ident, krate.clone(), mistakes);
+    Some(HandlerFunction::parse(
         item,
         &method.attrs,
         &mut method.sig,
@@ -123,16 +128,16 @@ fn function(method: &mut ImplItemFn, krate: &Path, mistakes: &mut Mistakes) -> O
     ))
 }
 
-fn check_names(functions: &[(Vec<Attribute>, Function)], mistakes: &mut Mistakes) {
-    let mut seen: Vec<(Kind, String)> = Vec::new();
-    // What stands under a condition may be there instead of another.
+fn check_names(functions: &[(Vec<Attribute>, HandlerFunction)], mistakes: &mut ErrorCollector) {
+    let mut seen: Vec<(ItemKind, String)> = Vec::new();
+    // Methods under `#[cfg]` may be alternatives of each other.
     let certain = functions.iter().filter(|(when, _)| when.is_empty());
     for item in certain.map(|(_, function)| &function.item) {
-        let (key, span) = item.key();
+        let (key, span) = item.identity();
         let key = (item.kind, key);
         if seen.contains(&key) {
             let what = item.kind.attribute();
-            mistakes.at(span, format_args!("there is another {what} {:?}", key.1));
+            mistakes.add_at(span, format_args!("there is another {what} {:?}", key.1));
         }
         seen.push(key);
     }

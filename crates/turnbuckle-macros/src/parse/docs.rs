@@ -2,9 +2,9 @@
 
 use syn::{Attribute, Expr, Lit, Meta};
 
-/// What the doc comments say, without their indentation; `None` if nothing.
-pub(crate) fn text_of(attributes: &[Attribute]) -> Option<String> {
-    let written: Vec<String> = attributes.iter().filter_map(written).collect();
+/// Returns the text of the doc comments without their common indentation; `None` if empty.
+pub(crate) fn doc_text(attributes: &[Attribute]) -> Option<String> {
+    let written: Vec<String> = attributes.iter().filter_map(raw_text).collect();
     let lines: Vec<&str> = written.iter().flat_map(|text| text.split('\n')).collect();
     let indentation = lines
         .iter()
@@ -20,12 +20,12 @@ pub(crate) fn text_of(attributes: &[Attribute]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Whether it is a doc comment.
+/// Returns whether an attribute is a doc comment.
 pub(crate) fn is_doc(attribute: &Attribute) -> bool {
     attribute.path().is_ident("doc")
 }
 
-fn written(attribute: &Attribute) -> Option<String> {
+fn raw_text(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(doc) = &attribute.meta else {
         return None;
     };
@@ -41,7 +41,7 @@ fn written(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// A block comment without the stars that its lines begin with, if all of them do.
+/// Removes the leading stars of a block comment if all lines have one.
 fn without_stars(text: &str) -> String {
     let Some((first, rest)) = text.split_once('\n') else {
         return text.to_owned();
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_lose_what_all_of_them_are_indented_by() {
+    fn common_indentation_is_removed() {
         let function: syn::ItemFn = parse_quote! {
             /// Adds.
             ///
@@ -75,13 +75,13 @@ mod tests {
             fn add() {}
         };
         assert_eq!(
-            text_of(&function.attrs).unwrap(),
+            doc_text(&function.attrs).unwrap(),
             "Adds.\n\n- the first\n  of two"
         );
     }
 
     #[test]
-    fn a_block_comment_loses_its_stars() {
+    fn leading_stars_of_block_comments_are_removed() {
         let function: syn::ItemFn = parse_quote! {
             /**
              * Adds
@@ -89,10 +89,10 @@ mod tests {
              */
             fn add() {}
         };
-        assert_eq!(text_of(&function.attrs).unwrap(), "Adds\ntwo numbers.");
+        assert_eq!(doc_text(&function.attrs).unwrap(), "Adds\ntwo numbers.");
         let short: syn::ItemFn = parse_quote! { /** short */ fn add() {} };
-        assert_eq!(text_of(&short.attrs).unwrap(), "short");
+        assert_eq!(doc_text(&short.attrs).unwrap(), "short");
         let none: syn::ItemFn = parse_quote! { /** */ fn add() {} };
-        assert_eq!(text_of(&none.attrs), None);
+        assert_eq!(doc_text(&none.attrs), None);
     }
 }

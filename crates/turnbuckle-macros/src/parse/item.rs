@@ -1,22 +1,22 @@
-//! The inside of `#[tool(…)]`, `#[prompt(…)]` and `#[resource("…", …)]`.
+//! The arguments of `#[tool(…)]`, `#[prompt(…)]` and `#[resource("…", …)]`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::parse::Parser as _;
 use syn::{Ident, LitStr, Path, Token};
 
-use super::keys::{Key, Mistakes, checked, list};
-use super::names::{Case, check_tool_name, text};
+use super::keys::{ErrorCollector, Key, check_keys, list};
+use super::names::{Case, check_tool_name, ident_text};
 
-/// What a function becomes.
+/// The kind of item that a function defines.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ItemKind {
     Tool,
     Prompt,
     Resource,
 }
 
-const COMMON: &[&str] = &[
+const COMMON_KEYS: &[&str] = &[
     "crate",
     "name",
     "title",
@@ -26,10 +26,10 @@ const COMMON: &[&str] = &[
     "meta",
     "rename_all",
     "blocking",
-    "deadline",
+    "timeout",
     "max_concurrent",
 ];
-const OF_TOOLS: &[&str] = &[
+const TOOL_KEYS: &[&str] = &[
     "read_only",
     "destructive",
     "idempotent",
@@ -37,12 +37,12 @@ const OF_TOOLS: &[&str] = &[
     "input_schema",
     "output_schema",
 ];
-const OF_RESOURCES: &[&str] = &["mime", "cache", "size"];
+const RESOURCE_KEYS: &[&str] = &["mime", "cache", "size"];
 
-impl Kind {
+impl ItemKind {
     pub(crate) const ALL: [Self; 3] = [Self::Tool, Self::Prompt, Self::Resource];
 
-    /// The attribute's name.
+    /// Returns the name of the attribute.
     pub(crate) fn attribute(self) -> &'static str {
         match self {
             Self::Tool => "tool",
@@ -51,8 +51,8 @@ impl Kind {
         }
     }
 
-    /// The type that it is at run time.
-    pub(crate) fn item(self) -> Ident {
+    /// Returns the type with the builder.
+    pub(crate) fn builder_type(self) -> Ident {
         let name = match self {
             Self::Tool => "Tool",
             Self::Prompt => "Prompt",
@@ -63,90 +63,92 @@ impl Kind {
 
     fn keys(self) -> Vec<&'static str> {
         let own = match self {
-            Self::Tool => OF_TOOLS,
+            Self::Tool => TOOL_KEYS,
             Self::Prompt => &[],
-            Self::Resource => OF_RESOURCES,
+            Self::Resource => RESOURCE_KEYS,
         };
-        [COMMON, own].concat()
+        [COMMON_KEYS, own].concat()
     }
 }
 
-/// What an attribute says of its function.
-pub(crate) struct Item {
-    pub(crate) kind: Kind,
-    /// Where the facade is.
+/// A parsed attribute.
+pub(crate) struct ItemAttribute {
+    pub(crate) kind: ItemKind,
+    /// The path of the facade.
     pub(crate) krate: Path,
     pub(crate) name: String,
     pub(crate) name_span: Span,
-    /// A resource's URI or template.
+    /// The URI or URI template of a resource.
     pub(crate) uri: Option<LitStr>,
     pub(crate) blocking: Option<Span>,
     pub(crate) case: Option<Case>,
-    /// Whether the doc comment is not the description.
-    described: bool,
+    /// Whether `description` replaces the doc comment.
+    has_description: bool,
     setters: TokenStream,
     annotations: TokenStream,
 }
 
-impl Item {
-    /// Reads an attribute's inside; `krate` is where the facade is, if nothing else is said.
-    pub(crate) fn read(
-        kind: Kind,
+impl ItemAttribute {
+    /// Parses the arguments of an attribute. `krate` is the default path of the facade.
+    pub(crate) fn parse(
+        kind: ItemKind,
         inside: TokenStream,
         function: &Ident,
         krate: Path,
-        mistakes: &mut Mistakes,
+        mistakes: &mut ErrorCollector,
     ) -> Self {
-        let parsed = mistakes.of((|input: syn::parse::ParseStream<'_>| {
-            let mut uri = None;
-            if kind == Kind::Resource {
-                if !input.peek(LitStr) {
-                    return Err(input.error(
-                        "a resource needs its URI, or a template: \
+        let parsed = mistakes.collect(
+            (|input: syn::parse::ParseStream<'_>| {
+                let mut uri = None;
+                if kind == ItemKind::Resource {
+                    if !input.peek(LitStr) {
+                        return Err(input.error(
+                            "a resource needs its URI, or a template: \
                              `#[resource(\"notes://{id}\")]`",
-                    ));
+                        ));
+                    }
+                    uri = Some(input.parse::<LitStr>()?);
+                    input.parse::<Option<Token![,]>>()?;
                 }
-                uri = Some(input.parse::<LitStr>()?);
-                input.parse::<Option<Token![,]>>()?;
-            }
-            Ok((uri, list(input)?))
-        })
-        .parse2(inside));
+                Ok((uri, list(input)?))
+            })
+            .parse2(inside),
+        );
         let (uri, keys) = parsed.unwrap_or_default();
         let mut this = Self {
             kind,
             krate,
-            name: text(function),
+            name: ident_text(function),
             name_span: function.span(),
             uri,
             blocking: None,
             case: None,
-            described: false,
+            has_description: false,
             setters: TokenStream::new(),
             annotations: TokenStream::new(),
         };
-        for key in checked(keys, &kind.keys(), kind.attribute(), mistakes) {
+        for key in check_keys(keys, &kind.keys(), kind.attribute(), mistakes) {
             if key.name == "cache" {
-                this.cache(key, mistakes);
+                this.apply_cache(key, mistakes);
             } else {
-                mistakes.of(this.hear(&key));
+                mistakes.collect(this.apply_key(&key));
             }
         }
-        if kind == Kind::Tool {
-            mistakes.of(check_tool_name(&this.name, this.name_span));
+        if kind == ItemKind::Tool {
+            mistakes.collect(check_tool_name(&this.name, this.name_span));
         }
         this
     }
 
-    /// What there is only one of: a name, or a URI; and where it is said.
-    pub(crate) fn key(&self) -> (String, Span) {
+    /// Returns the value that must be unique among items of the kind, a name or URI, with its span.
+    pub(crate) fn identity(&self) -> (String, Span) {
         match &self.uri {
             Some(uri) => (uri.value(), uri.span()),
             None => (self.name.clone(), self.name_span),
         }
     }
 
-    fn hear(&mut self, key: &Key) -> syn::Result<()> {
+    fn apply_key(&mut self, key: &Key) -> syn::Result<()> {
         let krate = self.krate.clone();
         let setter = key.name.clone();
         match key.name.to_string().as_str() {
@@ -156,14 +158,14 @@ impl Item {
                 self.name = name.value();
                 self.name_span = name.span();
             }
-            "title" | "scope" | "size" | "meta" | "deadline" | "max_concurrent"
-            | "input_schema" | "output_schema" => {
+            "title" | "scope" | "size" | "meta" | "timeout" | "max_concurrent" | "input_schema"
+            | "output_schema" => {
                 let value = key.expression()?;
                 self.setters.extend(quote!(.#setter(#value)));
             }
             "description" => {
                 let value = key.expression()?;
-                self.described = true;
+                self.has_description = true;
                 self.setters.extend(quote!(.description(#value)));
             }
             "icon" => {
@@ -175,7 +177,7 @@ impl Item {
                 let mime = key.expression()?;
                 self.setters.extend(quote!(.mime_type(#mime)));
             }
-            "rename_all" => self.case = Some(Case::of(&key.text()?)?),
+            "rename_all" => self.case = Some(Case::parse(&key.text()?)?),
             "blocking" => self.blocking = key.flag()?.then(|| key.name.span()),
             "read_only" | "destructive" | "idempotent" | "open_world" => {
                 let flag = key.flag()?;
@@ -187,19 +189,19 @@ impl Item {
         Ok(())
     }
 
-    fn cache(&mut self, key: Key, mistakes: &mut Mistakes) {
+    fn apply_cache(&mut self, key: Key, mistakes: &mut ErrorCollector) {
         let span = key.name.span();
         let mut ttl = None;
         let mut public = false;
         for part in key.list(&["ttl", "public", "private"], mistakes) {
             if part.name == "ttl" {
-                ttl = mistakes.of(part.expression().cloned());
-            } else if mistakes.of(part.flag()) == Some(true) {
+                ttl = mistakes.collect(part.expression().cloned());
+            } else if mistakes.collect(part.flag()) == Some(true) {
                 public = part.name == "public";
             }
         }
         let Some(ttl) = ttl else {
-            mistakes.at(
+            mistakes.add_at(
                 span,
                 "`cache` needs how long, in milliseconds: `cache(ttl = 60_000)`",
             );
@@ -212,7 +214,7 @@ impl Item {
             .extend(quote!(.cache(#ttl, #krate::types::CacheScope::#scope)));
     }
 
-    /// The builder with everything that is said, but for the function.
+    /// Generates the builder with all setters, without the handler.
     pub(crate) fn builder(&self, doc: Option<&str>) -> TokenStream {
         let Self {
             krate,
@@ -221,10 +223,10 @@ impl Item {
             annotations,
             ..
         } = self;
-        let item = self.kind.item();
+        let item = self.kind.builder_type();
         let uri = self.uri.iter();
         let description = doc
-            .filter(|_| !self.described)
+            .filter(|_| !self.has_description)
             .map(|doc| quote!(.description(#doc)));
         let annotations = (!annotations.is_empty())
             .then(|| quote!(.annotations(#krate::types::ToolAnnotations::new()#annotations)));

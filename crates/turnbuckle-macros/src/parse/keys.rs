@@ -1,4 +1,4 @@
-//! The inside of an attribute: `read_only, name = "add", cache(ttl = 60, public)`.
+//! The syntax of attribute arguments: `read_only, name = "add", cache(ttl = 60, public)`.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt as _;
@@ -9,11 +9,11 @@ use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, parenthesized};
 
 use super::names::nearest;
 
-/// Mistakes, all of which are told at once.
+/// Collects errors, so that all are reported at once.
 #[derive(Default)]
-pub(crate) struct Mistakes(Option<syn::Error>);
+pub(crate) struct ErrorCollector(Option<syn::Error>);
 
-impl Mistakes {
+impl ErrorCollector {
     pub(crate) fn add(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(all) => all.combine(error),
@@ -21,12 +21,12 @@ impl Mistakes {
         }
     }
 
-    pub(crate) fn at(&mut self, span: Span, message: impl std::fmt::Display) {
+    pub(crate) fn add_at(&mut self, span: Span, message: impl std::fmt::Display) {
         self.add(syn::Error::new(span, message));
     }
 
-    /// What `result` holds; its error is noted.
-    pub(crate) fn of<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+    /// Returns the value of `result`, or records its error.
+    pub(crate) fn collect<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
     }
 
@@ -35,16 +35,16 @@ impl Mistakes {
     }
 }
 
-/// One key with what is said of it.
+/// A key with its value.
 pub(crate) struct Key {
     pub(crate) name: Ident,
     value: Value,
 }
 
 enum Value {
-    Nothing,
-    Is(Expr),
-    Has(Vec<Key>),
+    Flag,
+    Expression(Expr),
+    List(Vec<Key>),
 }
 
 impl Parse for Key {
@@ -52,36 +52,36 @@ impl Parse for Key {
         let name = input.call(Ident::parse_any)?;
         let value = if input.peek(Token![=]) {
             input.parse::<Token![=]>()?;
-            Value::Is(input.parse()?)
+            Value::Expression(input.parse()?)
         } else if input.peek(syn::token::Paren) {
             let inside;
             parenthesized!(inside in input);
-            Value::Has(list(&inside)?)
+            Value::List(list(&inside)?)
         } else {
-            Value::Nothing
+            Value::Flag
         };
         Ok(Self { name, value })
     }
 }
 
 impl Key {
-    /// What it is; a key alone is no value.
+    /// Returns the value as an expression. A key without a value is an error.
     pub(crate) fn expression(&self) -> syn::Result<&Expr> {
         match &self.value {
-            Value::Is(value) => Ok(value),
-            _ => Err(self.wrong(format_args!("`{0}` needs a value: `{0} = …`", self.name))),
+            Value::Expression(value) => Ok(value),
+            _ => Err(self.error(format_args!("`{0}` needs a value: `{0} = …`", self.name))),
         }
     }
 
-    /// What it is, if it is more than the key.
-    pub(crate) fn optional(&self) -> syn::Result<Option<&Expr>> {
+    /// Returns the value, or `None` for a key without one.
+    pub(crate) fn optional_expression(&self) -> syn::Result<Option<&Expr>> {
         match &self.value {
-            Value::Nothing => Ok(None),
+            Value::Flag => Ok(None),
             _ => self.expression().map(Some),
         }
     }
 
-    /// A string literal.
+    /// Returns the value as a string literal.
     pub(crate) fn text(&self) -> syn::Result<LitStr> {
         let expression = self.expression()?;
         match expression {
@@ -96,57 +96,57 @@ impl Key {
         }
     }
 
-    /// A path in a string. It stands where the attribute does, not where the string is: lints on
-    /// what people write are not for what it becomes.
+    /// Returns the path in a string literal. Its span is that of the attribute, so that lints for
+    /// user code do not apply.
     pub(crate) fn path(&self) -> syn::Result<Path> {
         let text = self.text()?;
         syn::parse_str(&text.value()).map_err(|error| syn::Error::new(text.span(), error))
     }
 
-    /// `key` or `key = true` or `key = false`.
+    /// Returns the flag: `key`, `key = true` or `key = false`.
     pub(crate) fn flag(&self) -> syn::Result<bool> {
         match &self.value {
-            Value::Nothing => Ok(true),
-            Value::Is(Expr::Lit(ExprLit {
+            Value::Flag => Ok(true),
+            Value::Expression(Expr::Lit(ExprLit {
                 lit: Lit::Bool(flag),
                 ..
             })) => Ok(flag.value),
-            _ => Err(self.wrong(format_args!(
+            _ => Err(self.error(format_args!(
                 "`{0}` stands alone, or is `{0} = true` or `{0} = false`",
                 self.name
             ))),
         }
     }
 
-    /// What stands in parentheses.
-    pub(crate) fn list(self, known: &[&str], mistakes: &mut Mistakes) -> Vec<Key> {
+    /// Returns the keys in parentheses.
+    pub(crate) fn list(self, known: &[&str], mistakes: &mut ErrorCollector) -> Vec<Key> {
         match self.value {
-            Value::Has(keys) => checked(keys, known, &self.name.to_string(), mistakes),
+            Value::List(keys) => check_keys(keys, known, &self.name.to_string(), mistakes),
             _ => {
-                mistakes.add(self.wrong(format_args!("`{0}` has its parts: `{0}(…)`", self.name)));
+                mistakes.add(self.error(format_args!("`{0}` has its parts: `{0}(…)`", self.name)));
                 Vec::new()
             }
         }
     }
 
-    fn wrong(&self, message: impl std::fmt::Display) -> syn::Error {
+    fn error(&self, message: impl std::fmt::Display) -> syn::Error {
         syn::Error::new(self.name.span(), message)
     }
 }
 
-/// Keys, separated by commas.
+/// Parses keys separated by commas.
 pub(crate) fn list(input: ParseStream<'_>) -> syn::Result<Vec<Key>> {
     let keys = Punctuated::<Key, Token![,]>::parse_terminated(input)?;
     Ok(keys.into_iter().collect())
 }
 
-/// The keys that `place` knows; others are mistakes, and so is one that comes again, but for those
-/// that may.
-pub(crate) fn checked(
+/// Returns the keys that `place` supports. Unknown keys, and repeated ones that may not repeat, are
+/// errors.
+pub(crate) fn check_keys(
     keys: Vec<Key>,
     known: &[&str],
     place: &str,
-    mistakes: &mut Mistakes,
+    mistakes: &mut ErrorCollector,
 ) -> Vec<Key> {
     let mut seen: Vec<String> = Vec::new();
     let mut kept = Vec::new();
@@ -157,14 +157,14 @@ pub(crate) fn checked(
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there are: {}", known.join(", ")),
             };
-            mistakes.at(
+            mistakes.add_at(
                 key.name.span(),
                 format_args!("`{place}` has no `{name}`; {hint}"),
             );
             continue;
         }
-        if seen.contains(&name) && !REPEATED.contains(&name.as_str()) {
-            mistakes.at(key.name.span(), format_args!("`{name}` is said twice"));
+        if seen.contains(&name) && !REPEATABLE_KEYS.contains(&name.as_str()) {
+            mistakes.add_at(key.name.span(), format_args!("`{name}` is given twice"));
             continue;
         }
         seen.push(name);
@@ -173,5 +173,5 @@ pub(crate) fn checked(
     kept
 }
 
-/// What may be said more than once.
-const REPEATED: &[&str] = &["icon", "scope", "example"];
+/// Keys that may be repeated.
+const REPEATABLE_KEYS: &[&str] = &["icon", "scope", "example"];

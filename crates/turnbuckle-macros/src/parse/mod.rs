@@ -1,4 +1,4 @@
-//! What is written at functions, parameters and fields, read and checked.
+//! Parsing and checks of attributes, parameters and fields.
 
 pub(crate) mod docs;
 pub(crate) mod item;

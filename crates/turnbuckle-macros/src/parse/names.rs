@@ -1,15 +1,15 @@
-//! Names: legal ones, the nearest ones, and those of another case.
+//! Names: validity, suggestions, and conversion between cases.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt as _;
 use syn::{Ident, LitStr};
 
-/// An identifier's text: `r#type` is `type`.
-pub(crate) fn text(ident: &Ident) -> String {
+/// Returns the text of an identifier: `r#type` is `type`.
+pub(crate) fn ident_text(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
 
-/// Checks a tool's name.
+/// Checks the name of a tool.
 pub(crate) fn check_tool_name(name: &str, span: Span) -> syn::Result<()> {
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let fault = if name.is_empty() {
@@ -30,7 +30,7 @@ pub(crate) fn check_tool_name(name: &str, span: Span) -> syn::Result<()> {
     ))
 }
 
-/// The one that was probably meant.
+/// Returns the most similar known name, if it is similar enough.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let (distance, near) = known
         .into_iter()
@@ -40,10 +40,10 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     (distance <= most).then_some(near)
 }
 
-/// How words are joined, as serde does it with fields.
+/// A naming convention, as serde's `rename_all` has it.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
-    /// Serde's word for it.
+    /// The name that serde gives it.
     pub(crate) text: &'static str,
     join: fn(&str) -> String,
 }
@@ -71,26 +71,26 @@ const fn case(text: &'static str, join: fn(&str) -> String) -> Case {
 }
 
 impl Case {
-    /// The case that serde calls so.
-    pub(crate) fn of(written: &LitStr) -> syn::Result<Self> {
+    /// Returns the case that serde gives this name.
+    pub(crate) fn parse(written: &LitStr) -> syn::Result<Self> {
         let text = written.value();
         let found = CASES.into_iter().find(|case| case.text == text);
         found.ok_or_else(|| {
             let known: Vec<&str> = CASES.iter().map(|case| case.text).collect();
             syn::Error::new(
                 written.span(),
-                format_args!("{text:?} is no case; there are: {}", known.join(", ")),
+                format_args!("{text:?} is not a case; the cases are {}", known.join(", ")),
             )
         })
     }
 
-    /// A snake_case name in this case.
+    /// Converts a snake_case name to this case.
     pub(crate) fn apply(self, name: &str) -> String {
         (self.join)(name)
     }
 }
 
-/// The name of a type for something of this name: `next_day` gives `NextDay`.
+/// Converts a name to PascalCase: `next_day` gives `NextDay`.
 pub(crate) fn type_name(name: &str) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_is_one_that_can_be_meant() {
+    fn only_similar_names_are_suggested() {
         let known = ["title", "description", "idempotent"];
         assert_eq!(nearest("titel", known), Some("title"));
         assert_eq!(nearest("desciption", known), Some("description"));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_joined_in_every_case() {
+    fn names_are_converted_to_every_case() {
         let joined: Vec<String> = CASES.iter().map(|case| case.apply("next_day")).collect();
         assert_eq!(
             joined,
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_of_the_allowed_characters() {
+    fn names_have_allowed_characters_only() {
         let check = |name: &str| check_tool_name(name, Span::call_site());
         assert!(check("deploy.now-2_x").is_ok());
         assert!(check(&"a".repeat(128)).is_ok());

@@ -1,66 +1,67 @@
-//! A function's parameters: extractors, and arguments.
+//! The parameters of a function: extractors and arguments.
 
 use proc_macro2::Span;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{FnArg, Ident, Pat, PatType, Token, Type};
 
-use super::keys::Mistakes;
-use super::names::{Case, text};
-use super::schema::{Said, last};
+use super::keys::ErrorCollector;
+use super::names::{Case, ident_text};
+use super::schema::{SchemaAttribute, last_segment};
 
-/// The types that are extractors by their name, and whether they have a parameter.
+/// The extractors that are recognized by name, and whether they have a type parameter.
 const EXTRACTORS: &[(&str, bool)] = &[
     ("Args", true),
     ("State", true),
     ("Progress", false),
     ("Log", false),
-    ("Cancel", false),
-    ("Client", false),
+    ("Cancellation", false),
+    ("ClientInfo", false),
     ("Meta", false),
     ("Ask", false),
-    ("Http", false),
-    ("Context", false),
-    ("Reading", false),
-    ("Typing", false),
+    ("HttpRequest", false),
+    ("HandlerContext", false),
+    ("ReadRequest", false),
+    ("CompletionRequest", false),
     ("RawArguments", false),
 ];
 
-/// Those that bring all arguments.
-const WHOLE: &[&str] = &["Args", "Reading", "RawArguments"];
+/// The extractors that take all arguments.
+const ALL_ARGUMENTS_EXTRACTORS: &[&str] = &["Args", "ReadRequest", "RawArguments"];
 
-/// How many extractors a function may have beside its arguments.
-const MOST: usize = 7;
+/// The most extractors that a function can have beside its arguments.
+const MAX_EXTRACTORS: usize = 7;
 
-/// A parameter, in order.
+/// A parameter of a function.
 pub(crate) enum Parameter {
     Extractor(Box<Type>),
     Argument(Box<Argument>),
 }
 
-/// A parameter that a client fills in.
+/// A parameter that the client provides.
 pub(crate) struct Argument {
-    /// The parameter's name.
+    /// The name of the parameter.
     pub(crate) ident: Ident,
-    /// The name that clients know it by.
+    /// The name for clients.
     pub(crate) name: String,
     pub(crate) ty: Type,
-    pub(crate) said: Said,
+    pub(crate) schema: SchemaAttribute,
 }
 
-/// All parameters of a function.
+/// The parameters of a function, in order.
 pub(crate) struct Parameters {
     pub(crate) list: Vec<Parameter>,
-    /// Whether an extractor brings the arguments as a whole.
-    pub(crate) whole: bool,
+    /// Whether an extractor takes all arguments.
+    pub(crate) takes_all_arguments: bool,
 }
 
 impl Parameters {
-    /// Reads a function's parameters but for `self`, and takes away what is only for this.
-    pub(crate) fn take(
+    /// Parses the parameters except `self`, and removes the attributes that only the macro
+    /// understands.
+    pub(crate) fn parse(
         inputs: &mut Punctuated<FnArg, Token![,]>,
         case: Option<Case>,
-        mistakes: &mut Mistakes,
+        mistakes: &mut ErrorCollector,
     ) -> Self {
         let mut list = Vec::new();
         let mut extractors = 0;
@@ -69,7 +70,7 @@ impl Parameters {
             let FnArg::Typed(parameter) = input else {
                 continue;
             };
-            let mut said = Said::take(&mut parameter.attrs, mistakes);
+            let mut said = SchemaAttribute::parse(&mut parameter.attrs, mistakes);
             said.take_docs(&mut parameter.attrs);
             let marked = parameter.attrs.len();
             parameter
@@ -78,33 +79,35 @@ impl Parameters {
             let is_marked = marked > parameter.attrs.len();
             if is_marked || is_extractor(&parameter.ty) {
                 extractors += 1;
-                if extractors > MOST {
-                    mistakes.at(
+                if extractors > MAX_EXTRACTORS {
+                    mistakes.add_at(
                         parameter.ty.span(),
                         format_args!(
-                            "a function has {MOST} extractors at most: combine several into one \
-                             type that implements `Extract`; a `Context` replaces `Progress`, \
-                             `Log`, `Cancel`, `Client` and `Meta`"
+                            "a function has {MAX_EXTRACTORS} extractors at most: combine several into one \
+                             type that implements `Extract`; a `HandlerContext` replaces \
+                             `Progress`, `Log`, `Cancellation`, `ClientInfo` and `Meta`"
                         ),
                     );
                 }
                 if let Some(span) = said.span {
-                    mistakes.at(
+                    mistakes.add_at(
                         span,
                         "`#[schema]` is for arguments, and this parameter is an extractor",
                     );
                 }
                 let brings_all =
-                    |name: &&str| last(&parameter.ty).is_some_and(|s| s.ident == **name);
-                whole = whole.or(WHOLE.iter().find(|name| brings_all(name)));
+                    |name: &&str| last_segment(&parameter.ty).is_some_and(|s| s.ident == **name);
+                whole = whole.or(ALL_ARGUMENTS_EXTRACTORS
+                    .iter()
+                    .find(|name| brings_all(name)));
                 list.push(Parameter::Extractor(parameter.ty.clone()));
-            } else if let Some(argument) = mistakes.of(argument(parameter, said, case)) {
+            } else if let Some(argument) = mistakes.collect(parse_argument(parameter, said, case)) {
                 list.push(Parameter::Argument(Box::new(argument)));
             }
         }
         let this = Self {
             list,
-            whole: whole.is_some(),
+            takes_all_arguments: whole.is_some(),
         };
         this.check(whole.copied(), mistakes);
         this
@@ -117,18 +120,18 @@ impl Parameters {
         })
     }
 
-    fn check(&self, whole: Option<&str>, mistakes: &mut Mistakes) {
+    fn check(&self, whole: Option<&str>, mistakes: &mut ErrorCollector) {
         let mut seen: Vec<&str> = Vec::new();
         for argument in self.arguments() {
             if seen.contains(&argument.name.as_str()) {
-                mistakes.at(
+                mistakes.add_at(
                     argument.name_span(),
                     format_args!("two arguments are named {:?}", argument.name),
                 );
             }
             seen.push(&argument.name);
             if let (Some(whole @ ("Args" | "RawArguments")), 1) = (whole, seen.len()) {
-                mistakes.at(
+                mistakes.add_at(
                     argument.ident.span(),
                     format_args!(
                         "`{whole}` brings all arguments, so `{}` cannot be one more: make it a \
@@ -142,15 +145,15 @@ impl Parameters {
 }
 
 impl Argument {
-    /// Where its name is said.
+    /// Returns the span of the name for clients.
     pub(crate) fn name_span(&self) -> Span {
-        let renamed = self.said.rename.as_ref().map(syn::LitStr::span);
+        let renamed = self.schema.rename.as_ref().map(syn::LitStr::span);
         renamed.unwrap_or_else(|| self.ident.span())
     }
 
-    /// The name, where it is not the parameter's.
-    pub(crate) fn renamed(&self) -> Option<&str> {
-        (self.name != text(&self.ident)).then_some(self.name.as_str())
+    /// Returns the name for clients if it differs from the parameter.
+    pub(crate) fn name_override(&self) -> Option<&str> {
+        (self.name != ident_text(&self.ident)).then_some(self.name.as_str())
     }
 }
 
@@ -158,7 +161,7 @@ fn is_extractor(ty: &Type) -> bool {
     if matches!(ty, Type::Tuple(tuple) if tuple.elems.is_empty()) {
         return true;
     }
-    last(ty).is_some_and(|segment| {
+    last_segment(ty).is_some_and(|segment| {
         let has_parameter = !segment.arguments.is_none();
         EXTRACTORS
             .iter()
@@ -166,7 +169,11 @@ fn is_extractor(ty: &Type) -> bool {
     })
 }
 
-fn argument(parameter: &PatType, said: Said, case: Option<Case>) -> syn::Result<Argument> {
+fn parse_argument(
+    parameter: &PatType,
+    said: SchemaAttribute,
+    case: Option<Case>,
+) -> syn::Result<Argument> {
     let ident = match &*parameter.pat {
         Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => name.ident.clone(),
         other => {
@@ -194,7 +201,7 @@ fn argument(parameter: &PatType, said: Said, case: Option<Case>) -> syn::Result<
             format_args!("an argument cannot be borrowed: take {owned}"),
         ));
     }
-    let plain = text(&ident);
+    let plain = ident_text(&ident);
     let name = match (&said.rename, case) {
         (Some(name), _) => name.value(),
         (None, Some(case)) => case.apply(&plain),
@@ -204,6 +211,6 @@ fn argument(parameter: &PatType, said: Said, case: Option<Case>) -> syn::Result<
         ident,
         name,
         ty: (*parameter.ty).clone(),
-        said,
+        schema: said,
     })
 }

@@ -1,4 +1,4 @@
-//! `#[schema(…)]` and the doc comments of one parameter or field.
+//! The `#[schema(…)]` attribute and the doc comments of a parameter or field.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
@@ -7,9 +7,9 @@ use syn::{
 };
 
 use super::docs;
-use super::keys::{Key, Mistakes, checked, list};
+use super::keys::{ErrorCollector, Key, check_keys, list};
 
-const KEYS: &[&str] = &[
+const SCHEMA_KEYS: &[&str] = &[
     "default",
     "min",
     "max",
@@ -28,35 +28,35 @@ const KEYS: &[&str] = &[
     "complete",
 ];
 
-/// What is said of one value beside its type.
+/// The parsed `#[schema(…)]` of a parameter or field.
 #[derive(Default)]
-pub(crate) struct Said {
+pub(crate) struct SchemaAttribute {
     pub(crate) rename: Option<LitStr>,
-    /// The function that completes it.
+    /// The completion function.
     pub(crate) complete: Option<Expr>,
-    /// Where `#[schema]` stands, if it does.
+    /// The span of the attribute, if there is one.
     pub(crate) span: Option<Span>,
     default: Option<Option<Expr>>,
-    /// Members of the schema beside those of its type.
+    /// Schema members beside those of the type.
     members: Vec<(&'static str, TokenStream)>,
-    shortest: Option<Expr>,
-    longest: Option<Expr>,
+    min_len: Option<Expr>,
+    max_len: Option<Expr>,
     title: Option<Expr>,
     description: Option<TokenStream>,
     examples: Vec<Expr>,
 }
 
-impl Said {
-    /// Reads the attributes that are for this, and takes them away.
-    pub(crate) fn take(attributes: &mut Vec<Attribute>, mistakes: &mut Mistakes) -> Self {
+impl SchemaAttribute {
+    /// Parses and removes the `#[schema]` attributes.
+    pub(crate) fn parse(attributes: &mut Vec<Attribute>, mistakes: &mut ErrorCollector) -> Self {
         let mut said = Self::default();
         attributes.retain(|attribute| {
             let is_ours = attribute.path().is_ident("schema");
             if is_ours {
                 said.span = Some(attribute.pound_token.spans[0]);
-                let keys = mistakes.of(attribute.parse_args_with(list));
-                for key in checked(keys.unwrap_or_default(), KEYS, "schema", mistakes) {
-                    mistakes.of(said.hear(&key));
+                let keys = mistakes.collect(attribute.parse_args_with(list));
+                for key in check_keys(keys.unwrap_or_default(), SCHEMA_KEYS, "schema", mistakes) {
+                    mistakes.collect(said.apply_key(&key));
                 }
             }
             !is_ours
@@ -64,38 +64,37 @@ impl Said {
         said
     }
 
-    /// Takes the doc comments away, which parameters cannot have: they are the description, if
-    /// nothing else is.
+    /// Removes the doc comments, which parameters cannot have. They are the default description.
     pub(crate) fn take_docs(&mut self, attributes: &mut Vec<Attribute>) {
         if self.description.is_none() {
-            self.description = docs::text_of(attributes).map(|text| quote!(#text));
+            self.description = docs::doc_text(attributes).map(|text| quote!(#text));
         }
         attributes.retain(|attribute| !docs::is_doc(attribute));
     }
 
-    /// Whether nothing is said but names and descriptions.
-    pub(crate) fn is_about_names(&self) -> bool {
+    /// Returns whether only names and descriptions are given.
+    pub(crate) fn has_only_names(&self) -> bool {
         self.default.is_none()
             && self.complete.is_none()
             && self.members.is_empty()
-            && self.shortest.is_none()
-            && self.longest.is_none()
+            && self.min_len.is_none()
+            && self.max_len.is_none()
             && self.examples.is_empty()
     }
 
-    fn hear(&mut self, key: &Key) -> syn::Result<()> {
+    fn apply_key(&mut self, key: &Key) -> syn::Result<()> {
         let name = key.name.to_string();
         match name.as_str() {
-            "default" => self.default = Some(key.optional()?.cloned()),
+            "default" => self.default = Some(key.optional_expression()?.cloned()),
             "min" => self.member("minimum", key.expression()?),
             "max" => self.member("maximum", key.expression()?),
             "exclusive_min" => self.member("exclusiveMinimum", key.expression()?),
             "exclusive_max" => self.member("exclusiveMaximum", key.expression()?),
             "multiple_of" => self.member("multipleOf", key.expression()?),
-            "min_len" => self.shortest = Some(key.expression()?.clone()),
-            "max_len" => self.longest = Some(key.expression()?.clone()),
-            "pattern" => self.members.push(("pattern", text(&key.text()?))),
-            "format" => self.members.push(("format", text(&key.text()?))),
+            "min_len" => self.min_len = Some(key.expression()?.clone()),
+            "max_len" => self.max_len = Some(key.expression()?.clone()),
+            "pattern" => self.members.push(("pattern", literal(&key.text()?))),
+            "format" => self.members.push(("format", literal(&key.text()?))),
             "title" => self.title = Some(key.expression()?.clone()),
             "description" => {
                 let description = key.expression()?;
@@ -105,7 +104,7 @@ impl Said {
             "rename" => self.rename = Some(key.text()?),
             "header" => self
                 .members
-                .push(("x-mcp-header", text(&header(&key.text()?)?))),
+                .push(("x-mcp-header", literal(&check_header_name(&key.text()?)?))),
             "complete" => self.complete = Some(key.expression()?.clone()),
             _ => {}
         }
@@ -116,8 +115,8 @@ impl Said {
         self.members.push((keyword, quote!(#value)));
     }
 
-    /// The attributes that tell serde and schemars, under the name that clients know; `default` is
-    /// the function that makes the default.
+    /// Generates the attributes of serde and schemars. `name` is the name for clients, `default`
+    /// the function of the default.
     pub(crate) fn attributes(&self, name: Option<&str>, default: &Ident) -> Vec<Attribute> {
         let mut for_serde: Vec<TokenStream> = Vec::new();
         for_serde.extend(name.map(|name| quote!(rename = #name)));
@@ -133,12 +132,12 @@ impl Said {
         let description = self.description.iter();
         for_schemars.extend(description.map(|text| quote!(description = #text)));
         for_schemars.extend(self.examples.iter().map(|example| match example {
-            // As it stands, schemars would have to guess whether it names a function.
+            // Without the reference, schemars takes a string literal for the name of a function.
             Expr::Lit(text) => quote!(example = &#text),
             example => quote!(example = #example),
         }));
-        let shortest = self.shortest.iter().map(|least| quote!(min = #least));
-        let longest = self.longest.iter().map(|most| quote!(max = #most));
+        let shortest = self.min_len.iter().map(|least| quote!(min = #least));
+        let longest = self.max_len.iter().map(|most| quote!(max = #most));
         let length: Vec<TokenStream> = shortest.chain(longest).collect();
         if !length.is_empty() {
             for_schemars.push(quote!(length(#(#length),*)));
@@ -155,10 +154,10 @@ impl Said {
         attributes
     }
 
-    /// The function that makes the default.
-    pub(crate) fn maker(&self, default: &Ident, ty: &Type) -> Option<TokenStream> {
+    /// Generates the function that returns the default.
+    pub(crate) fn default_function(&self, default: &Ident, ty: &Type) -> Option<TokenStream> {
         let value = self.default.as_ref()?.as_ref()?;
-        let fitted = fitted(value, ty);
+        let fitted = coerce_default(value, ty);
         Some(quote! {
             #[doc(hidden)]
             #[allow(non_snake_case)]
@@ -167,31 +166,31 @@ impl Said {
     }
 }
 
-/// The name of the function that makes the default of a field.
-pub(crate) fn default_of(owner: &str, field: &str) -> Ident {
+/// Returns the name of the function that returns the default of a field.
+pub(crate) fn default_function_name(owner: &str, field: &str) -> Ident {
     format_ident!("__{owner}_{field}_default")
 }
 
-fn text(text: &LitStr) -> TokenStream {
+fn literal(text: &LitStr) -> TokenStream {
     quote!(#text)
 }
 
-/// The name of a header has the characters that RFC 9110 gives it.
-fn header(name: &LitStr) -> syn::Result<LitStr> {
+/// Checks that a header name consists of the token characters of RFC 9110.
+fn check_header_name(name: &LitStr) -> syn::Result<LitStr> {
     let text = name.value();
     let legal = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if text.is_empty() || !text.chars().all(legal) {
         return Err(syn::Error::new(
             name.span(),
-            format_args!("{text:?} cannot be part of a header's name"),
+            format_args!("{text:?} is not a valid header name"),
         ));
     }
     Ok(name.clone())
 }
 
-/// A default as a value of this type, where it is a literal of another.
-fn fitted(value: &Expr, ty: &Type) -> TokenStream {
-    if let Some(inner) = argument_of(ty, "Option") {
+/// Converts a literal default to the type of the field.
+fn coerce_default(value: &Expr, ty: &Type) -> TokenStream {
+    if let Some(inner) = type_argument(ty, "Option") {
         if matches!(value, Expr::Path(path) if path.path.is_ident("None")) {
             return quote!(::core::option::Option::None);
         }
@@ -199,10 +198,10 @@ fn fitted(value: &Expr, ty: &Type) -> TokenStream {
         {
             return quote!(#value);
         }
-        let inner = fitted(value, inner);
+        let inner = coerce_default(value, inner);
         return quote!(::core::option::Option::Some(#inner));
     }
-    let is = |name: &str| last(ty).is_some_and(|segment| segment.ident == name);
+    let is = |name: &str| last_segment(ty).is_some_and(|segment| segment.ident == name);
     match value {
         Expr::Lit(ExprLit {
             lit: Lit::Str(_), ..
@@ -214,9 +213,9 @@ fn fitted(value: &Expr, ty: &Type) -> TokenStream {
     }
 }
 
-/// The `T` of `Name<T>`.
-fn argument_of<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
-    let segment = last(ty).filter(|segment| segment.ident == name)?;
+/// Returns the `T` of `Name<T>`.
+fn type_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
+    let segment = last_segment(ty).filter(|segment| segment.ident == name)?;
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
         return None;
     };
@@ -226,8 +225,8 @@ fn argument_of<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     })
 }
 
-/// The last segment of a type's path.
-pub(crate) fn last(ty: &Type) -> Option<&syn::PathSegment> {
+/// Returns the last segment of a type's path.
+pub(crate) fn last_segment(ty: &Type) -> Option<&syn::PathSegment> {
     match ty {
         Type::Path(path) => path.path.segments.last(),
         _ => None,

@@ -1,17 +1,17 @@
-//! The variables of a URI template (RFC 6570), and whether the function has them.
+//! URI templates (RFC 6570): their variables must match the parameters of the function.
 
 use syn::LitStr;
 
-use super::keys::Mistakes;
+use super::keys::ErrorCollector;
 use super::names::nearest;
 use super::parameters::Parameters;
 
-/// Checks a resource's URI against its function's parameters.
-pub(crate) fn check(uri: &LitStr, parameters: &Parameters, mistakes: &mut Mistakes) {
+/// Checks the URI or template of a resource against the parameters.
+pub(crate) fn check_template(uri: &LitStr, parameters: &Parameters, mistakes: &mut ErrorCollector) {
     let text = uri.value();
     let variables = match variables(&text) {
         Ok(variables) => variables,
-        Err(fault) => return mistakes.at(uri.span(), fault),
+        Err(fault) => return mistakes.add_at(uri.span(), fault),
     };
     let names: Vec<&str> = parameters
         .arguments()
@@ -25,42 +25,42 @@ pub(crate) fn check(uri: &LitStr, parameters: &Parameters, mistakes: &mut Mistak
         let left = variables.iter().copied().filter(|v| !names.contains(v));
         let hint = match nearest(name, left) {
             Some(near) => format!("did you mean `{near}`?"),
-            None if variables.is_empty() => "it has none".to_owned(),
-            None => format!("it has {}", listed(&variables)),
+            None if variables.is_empty() => "the template has none".to_owned(),
+            None => format!("the variables are {}", join_names(&variables)),
         };
-        mistakes.at(
+        mistakes.add_at(
             argument.name_span(),
-            format_args!("`{name}` is no variable of the template {text:?}; {hint}"),
+            format_args!("`{name}` is not a variable of the template {text:?}; {hint}"),
         );
     }
-    if parameters.whole {
+    if parameters.takes_all_arguments {
         return;
     }
     for variable in &variables {
         if !names.contains(variable) {
-            mistakes.at(
+            mistakes.add_at(
                 uri.span(),
                 format_args!(
-                    "the template's variable `{variable}` is no parameter of the function; add \
-                     `{variable}: String`, or take a `Reading`"
+                    "the template's variable `{variable}` is not a parameter of the function; add \
+                     `{variable}: String`, or take a `ReadRequest`"
                 ),
             );
         }
     }
 }
 
-fn listed(names: &[&str]) -> String {
+fn join_names(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }
 
-/// The variables of a template, each once.
+/// Returns the variables of a template without repetitions.
 fn variables(text: &str) -> Result<Vec<&str>, String> {
     let mut variables = Vec::new();
     let mut rest = text;
     while let Some((literal, after)) = rest.split_once('{') {
         if literal.contains('}') {
-            return Err(unopened(text));
+            return Err(unopened_brace(text));
         }
         let (inside, after) = after
             .split_once('}')
@@ -73,16 +73,17 @@ fn variables(text: &str) -> Result<Vec<&str>, String> {
         rest = after;
     }
     if rest.contains('}') {
-        return Err(unopened(text));
+        return Err(unopened_brace(text));
     }
     Ok(variables)
 }
 
-fn unopened(text: &str) -> String {
+fn unopened_brace(text: &str) -> String {
     format!("a `}}` of the template {text:?} has no `{{`")
 }
 
-/// The variables of one expression: an operator, and names with modifiers.
+/// Returns the variables of one expression, which has an optional operator, and names with
+/// modifiers.
 fn expression(inside: &str) -> Result<Vec<&str>, String> {
     if inside.starts_with(['=', ',', '!', '@', '|']) {
         return Err(format!("`{{{inside}}}` has an operator that is reserved"));
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operators_and_modifiers_are_no_part_of_a_name() {
+    fn operators_and_modifiers_are_not_part_of_names() {
         assert_eq!(
             variables("x://{a}/{+b}{#c:3}{.d,e}{/f*}{;g}{?h,a}{&i}").unwrap(),
             ["a", "b", "c", "d", "e", "f", "g", "h", "i"]
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template_is_told() {
+    fn invalid_templates_are_reported() {
         for (text, fault) in [
             ("x://{a", "not closed"),
             ("x://a}", "has no `{`"),

@@ -15,7 +15,7 @@ pub(crate) async fn said(
 
 async fn told(server: turnbuckle::ServerBuilder, tool: &str, arguments: &Value) -> Result<String> {
     let client = testing::connect(server).await?;
-    let result = client.call(tool, arguments).await?;
+    let result = client.call_tool(tool, arguments).await?;
     let content = serde_json::to_value(&result.content)?;
     let texts = content.as_array().into_iter().flatten();
     Ok(texts.filter_map(|block| block["text"].as_str()).collect())
@@ -52,7 +52,7 @@ fn forecast(
 }
 
 #[tokio::test]
-async fn each_is_decoded_by_its_name_and_may_be_left_out_where_it_says_so() {
+async fn arguments_are_decoded_by_name_and_may_be_optional() {
     let least = json!({"city": "Lund", "nextDays": 2});
     let told = said(server().tool(forecast), "forecast", least).await;
     assert_eq!(told, "Lund 2 None sea imperial None");
@@ -63,7 +63,7 @@ async fn each_is_decoded_by_its_name_and_may_be_left_out_where_it_says_so() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_fit_is_told_by_its_name() {
+async fn an_invalid_argument_is_named() {
     let told = said(server().tool(forecast), "forecast", json!({"city": "Lund"})).await;
     assert!(told.contains("nextDays"), "{told}");
 }
@@ -77,7 +77,7 @@ fn choose(
 }
 
 #[tokio::test]
-async fn what_the_schema_says_is_enforced() {
+async fn constraints_are_enforced() {
     let fits = json!({"count": 3, "names": ["a", "b"]});
     assert_eq!(said(server().tool(choose), "choose", fits).await, "3 2");
     for (argument, wrong) in [
@@ -97,7 +97,10 @@ fn note(user: String, path: Vec<String>, full: Option<String>) -> Result<String>
 #[tokio::test]
 async fn the_variables_of_a_template_are_arguments() {
     let client = testing::connect(server().resource(note)).await.unwrap();
-    let read = client.read("notes://me/a/b?full=yes").await.unwrap();
+    let read = client
+        .read_resource("notes://me/a/b?full=yes")
+        .await
+        .unwrap();
     let read = serde_json::to_value(&read).unwrap();
     assert_eq!(read["contents"][0]["text"], "me a+b Some(\"yes\")");
 }

@@ -34,7 +34,7 @@ enum Kind {
 struct Wrapped<T>(T);
 
 #[test]
-fn a_type_is_read_written_and_described() {
+fn a_data_type_is_deserialized_serialized_and_described() {
     let place: Place = serde_json::from_value(json!({
         "cityName": "Lund", "lat": 55.7, "kind": {"Village": {}}
     }))

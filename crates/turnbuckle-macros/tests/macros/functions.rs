@@ -3,11 +3,11 @@
 use std::fmt;
 
 use serde_json::json;
-use turnbuckle::prelude::Client;
+use turnbuckle::prelude::ClientInfo;
 use turnbuckle::types::{ContentBlock, Meta};
 use turnbuckle::{
-    Args, Cancel, Context, Extract, Failure, Incoming, IntoItem as _, Log, Progress, RawArguments,
-    Result, Server, State, Tool, data, testing, tool,
+    Args, Cancellation, Extract, Failure, HandlerContext, IntoItem as _, Invocation, Log, Progress,
+    RawArguments, Result, Server, State, Tool, data, testing, tool,
 };
 
 use crate::arguments::said;
@@ -19,7 +19,7 @@ fn server() -> turnbuckle::ServerBuilder {
 struct User(String);
 
 impl Extract for User {
-    fn extract(_: &Incoming<'_>) -> Result<Self> {
+    fn extract(_: &Invocation<'_>) -> Result<Self> {
         Ok(Self("ada".to_owned()))
     }
 }
@@ -31,7 +31,7 @@ async fn everywhere(
     State(words): State<Vec<String>>,
     mut b: u8,
     #[extract] User(user): User,
-    cancel: Cancel,
+    cancel: Cancellation,
     _log: Log,
     (): (),
     meta: Meta,
@@ -43,7 +43,7 @@ async fn everywhere(
 }
 
 #[tool]
-fn whole(Args(Pair { a, b }): Args<Pair>, client: Client, context: Context) -> String {
+fn whole(Args(Pair { a, b }): Args<Pair>, client: ClientInfo, context: HandlerContext) -> String {
     let _ = (client, context);
     format!("{a}{b}")
 }
@@ -62,7 +62,7 @@ struct Pair {
 }
 
 #[tokio::test]
-async fn extractors_stand_anywhere() {
+async fn extractors_can_be_in_any_position() {
     let server = || {
         server()
             .state(vec![String::new()])
@@ -142,7 +142,7 @@ impl Iterator for Numbers {
 }
 
 #[tokio::test]
-async fn data_is_structured_and_errors_are_told() {
+async fn data_is_structured_content_and_errors_are_text() {
     let tools = || {
         let server = server()
             .tool(data_of)
@@ -152,14 +152,14 @@ async fn data_is_structured_and_errors_are_told() {
         server.tool(several).tool(maybe).tool(opaque)
     };
     let client = testing::connect(tools()).await.unwrap();
-    let pair = client.call("data_of", &json!({"a": 1})).await.unwrap();
+    let pair = client.call_tool("data_of", &json!({"a": 1})).await.unwrap();
     assert_eq!(
         serde_json::to_value(&pair.structured_content).unwrap(),
         json!({"a": 1, "b": 0})
     );
-    let pair = client.call("either", &json!({"a": 1})).await.unwrap();
+    let pair = client.call_tool("either", &json!({"a": 1})).await.unwrap();
     assert!(pair.structured_content.is_some());
-    let listed = client.list_tools().all().await.unwrap();
+    let listed = client.list_tools().fetch_all().await.unwrap();
     let has_schema = |name: &str| {
         let tool = listed.iter().find(|tool| tool.name == name).unwrap();
         tool.output_schema.is_some()
@@ -197,7 +197,7 @@ fn factorial(n: u32) -> u64 {
 }
 
 #[tokio::test]
-async fn a_function_is_still_called_by_its_name() {
+async fn a_function_can_still_be_called() {
     assert_eq!(factorial(5), 120);
     assert_eq!(either(1).unwrap(), Pair { a: 1, b: 0 });
     assert_eq!(text_or("7".to_owned()).await.unwrap(), "7");
@@ -238,6 +238,6 @@ fn with_attributes() -> String {
 }
 
 #[test]
-fn other_attributes_stay() {
+fn other_attributes_are_kept() {
     let _ = with_attributes();
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::json;
-use turnbuckle::{Progress, Result, Server, Typing, data, server, testing};
+use turnbuckle::{CompletionRequest, Progress, Result, Server, data, server, testing};
 
 use crate::arguments::said;
 
@@ -61,7 +61,7 @@ impl Counter {
     }
 }
 
-fn words(_: Typing) -> Vec<String> {
+fn words(_: CompletionRequest) -> Vec<String> {
     vec!["counter".to_owned()]
 }
 
@@ -72,18 +72,21 @@ fn server() -> turnbuckle::ServerBuilder {
 #[tokio::test]
 async fn methods_share_their_value() {
     let client = testing::connect(server()).await.unwrap();
-    client.call("add", &json!({"step": 4})).await.unwrap();
-    client.call("add", &json!({})).await.unwrap();
-    let doubled = client.call("double", &json!({})).await.unwrap();
+    client.call_tool("add", &json!({"step": 4})).await.unwrap();
+    client.call_tool("add", &json!({})).await.unwrap();
+    let doubled = client.call_tool("double", &json!({})).await.unwrap();
     let doubled = serde_json::to_value(&doubled.structured_content).unwrap();
     assert_eq!(doubled, json!({"now": 10}));
-    let read = client.read("count://all").await.unwrap();
+    let read = client.read_resource("count://all").await.unwrap();
     let read = serde_json::to_value(&read).unwrap();
     assert_eq!(read["contents"][0]["text"], "all: 10");
-    let prompt = client.prompt("explain", [("word", "it")]).await.unwrap();
+    let prompt = client
+        .get_prompt("explain", [("word", "it")])
+        .await
+        .unwrap();
     let prompt = serde_json::to_value(&prompt).unwrap();
     assert_eq!(prompt["messages"][0]["content"]["text"], "Explain it 10");
-    let tools = client.list_tools().all().await.unwrap();
+    let tools = client.list_tools().fetch_all().await.unwrap();
     let mut tools: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     tools.sort_unstable();
     assert_eq!(tools, ["add", "double", "version"]);
@@ -104,7 +107,7 @@ where
 }
 
 #[tokio::test]
-async fn a_generic_value_is_a_group_too() {
+async fn a_generic_type_can_be_a_group() {
     let server = Server::new("echo", "1.0.0").group(Echo(5));
     assert_eq!(said(server, "echo", json!({"times": 3})).await, "555");
 }

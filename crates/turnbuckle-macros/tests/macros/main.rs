@@ -8,6 +8,6 @@ mod same;
 
 /// What is refused, and what is said then.
 #[test]
-fn mistakes_are_told_with_their_cure() {
+fn compile_errors_match_the_expected_output() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use turnbuckle::types::{CacheScope, Icon, ToolAnnotations};
 use turnbuckle::{
-    Args, Group, Prompt, Resource, Result, Server, State, Structured, Tool, Typing, prompt,
-    resource, testing, tool,
+    Args, CompletionRequest, Group, Prompt, Resource, Result, Server, State, Structured, Tool,
+    prompt, resource, testing, tool,
 };
 
 /// What is drawn.
@@ -150,7 +150,7 @@ fn review(
     language + &code.unwrap_or_default()
 }
 
-fn languages(typing: Typing) -> Vec<String> {
+fn languages(typing: CompletionRequest) -> Vec<String> {
     vec![typing.value + "ust"]
 }
 
@@ -173,7 +173,7 @@ fn note(user: String, #[schema(complete = ids)] id: String) -> String {
     format!("{id} of {user}")
 }
 
-async fn ids(_: Typing) -> Vec<&'static str> {
+async fn ids(_: CompletionRequest) -> Vec<&'static str> {
     vec!["7"]
 }
 
@@ -226,7 +226,7 @@ fn server(group: Group) -> turnbuckle::ServerBuilder {
 }
 
 #[tokio::test]
-async fn what_clients_see_is_the_same() {
+async fn clients_see_the_same() {
     let by_attribute = testing::surface(server(by_attribute())).await.unwrap();
     let by_hand = testing::surface(server(by_hand())).await.unwrap();
     assert!(
@@ -237,12 +237,14 @@ async fn what_clients_see_is_the_same() {
 }
 
 #[tokio::test]
-async fn what_clients_get_is_the_same() {
+async fn clients_get_the_same() {
     let mut told = Vec::new();
     for group in [by_attribute(), by_hand()] {
         let client = testing::connect(server(group)).await.unwrap();
-        let read = client.read("notes://me/7").await.unwrap();
-        let prompt = client.prompt("code-review", [("language", "rust")]).await;
+        let read = client.read_resource("notes://me/7").await.unwrap();
+        let prompt = client
+            .get_prompt("code-review", [("language", "rust")])
+            .await;
         told.push((
             serde_json::to_value(&read).unwrap(),
             serde_json::to_value(prompt.unwrap()).unwrap(),

@@ -2,16 +2,16 @@ use serde_json::json;
 
 use super::*;
 
-fn check(schema: Value) -> Result<Checked, SchemaFault> {
-    check_schema(&Schema::of(&schema).unwrap(), SchemaLimits::default())
+fn check(schema: Value) -> Result<CheckedSchema, SchemaError> {
+    check_schema(&Schema::encode(&schema).unwrap(), SchemaLimits::default())
 }
 
-fn refused(schema: Value) -> SchemaFault {
+fn refused(schema: Value) -> SchemaError {
     check(schema).unwrap_err()
 }
 
 #[test]
-fn both_dialects_are_known_and_the_default_is_the_newer() {
+fn both_dialects_are_supported_and_the_default_is_the_newer() {
     let dialect = |schema| check(schema).unwrap().dialect;
     assert_eq!(dialect(json!({})), Dialect::Draft202012);
     let uri = "https://json-schema.org/draft/2020-12/schema";
@@ -21,28 +21,28 @@ fn both_dialects_are_known_and_the_default_is_the_newer() {
 }
 
 #[test]
-fn another_dialect_is_named() {
+fn an_unsupported_dialect_is_named() {
     for uri in [
         "http://json-schema.org/draft-04/schema#",
         "https://example.com/mine",
         "",
     ] {
         let error = refused(json!({ "$schema": uri }));
-        assert_eq!(error, SchemaFault::UnsupportedDialect(uri.to_owned()));
+        assert_eq!(error, SchemaError::UnsupportedDialect(uri.to_owned()));
     }
     assert_eq!(
         refused(json!({ "$schema": 7 })),
-        SchemaFault::UnsupportedDialect("7".to_owned())
+        SchemaError::UnsupportedDialect("7".to_owned())
     );
     let nested = json!({ "not": { "$schema": "http://json-schema.org/draft-07/schema#" } });
     assert!(matches!(
         refused(nested),
-        SchemaFault::UnsupportedDialect(_)
+        SchemaError::UnsupportedDialect(_)
     ));
 }
 
 #[test]
-fn references_stay_inside() {
+fn references_to_other_documents_are_refused() {
     for reference in [
         "https://example.com/a.json",
         "a.json",
@@ -51,27 +51,27 @@ fn references_stay_inside() {
     ] {
         for keyword in ["$ref", "$dynamicRef"] {
             let error = refused(json!({ "properties": { "a": { keyword: reference } } }));
-            assert_eq!(error, SchemaFault::NonLocalReference(reference.to_owned()));
+            assert_eq!(error, SchemaError::NonLocalReference(reference.to_owned()));
         }
     }
     let error = refused(json!({ "$ref": "#/$defs/none" }));
     assert_eq!(
         error,
-        SchemaFault::DanglingReference("#/$defs/none".to_owned())
+        SchemaError::DanglingReference("#/$defs/none".to_owned())
     );
     let hidden = json!({ "$ref": "#/x/y", "x": { "y": { "$ref": "https://example.com" } } });
-    assert!(matches!(refused(hidden), SchemaFault::NonLocalReference(_)));
+    assert!(matches!(refused(hidden), SchemaError::NonLocalReference(_)));
     let embedded = json!({ "$id": "a:b", "$defs": { "a": { "$id": "a:c" } } });
     assert_eq!(
         refused(embedded),
-        SchemaFault::EmbeddedDocument("a:c".to_owned())
+        SchemaError::EmbeddedDocument("a:c".to_owned())
     );
     assert!(check(json!({ "properties": { "$ref": { "const": "https://a" } } })).is_ok());
     assert!(check(json!({ "const": { "$ref": "https://a" } })).is_ok());
 }
 
 #[test]
-fn what_recurs_must_make_a_step() {
+fn a_recursion_must_descend_into_the_value() {
     assert!(check(json!({ "$ref": "#/$defs/a", "$defs": { "a": {} } })).is_ok());
     assert!(check(json!({ "properties": { "left": { "$ref": "#" } } })).is_ok());
     for endless in [
@@ -87,7 +87,7 @@ fn what_recurs_must_make_a_step() {
     ] {
         let error = refused(endless.clone());
         assert!(
-            matches!(error, SchemaFault::EndlessReference(_)),
+            matches!(error, SchemaError::EndlessReference(_)),
             "{endless} {error}"
         );
     }
@@ -97,11 +97,11 @@ fn what_recurs_must_make_a_step() {
 fn depth_and_number_are_bounded() {
     let nested = |n| (0..n).fold(json!({}), |inner, _| json!({ "not": inner }));
     assert!(check(nested(60)).is_ok());
-    assert_eq!(refused(nested(65)), SchemaFault::TooDeep);
-    assert_eq!(refused(nested(100)), SchemaFault::TooDeep);
+    assert_eq!(refused(nested(65)), SchemaError::TooDeep);
+    assert_eq!(refused(nested(100)), SchemaError::TooDeep);
     let wide = |n| json!({ "anyOf": vec![json!({}); n] });
     assert!(check(wide(2_000 - 1)).is_ok());
-    assert_eq!(refused(wide(2_000)), SchemaFault::TooLarge);
+    assert_eq!(refused(wide(2_000)), SchemaError::TooLarge);
     let doubling: Map<String, Value> = (0..40)
         .map(|n| {
             let next = json!({ "$ref": format!("#/$defs/{}", n + 1) });
@@ -111,7 +111,7 @@ fn depth_and_number_are_bounded() {
         .collect();
     assert!(matches!(
         refused(json!({ "$defs": doubling })),
-        SchemaFault::TooLarge | SchemaFault::TooDeep
+        SchemaError::TooLarge | SchemaError::TooDeep
     ));
 }
 
@@ -119,11 +119,11 @@ fn depth_and_number_are_bounded() {
 fn true_and_false_are_subschemas() {
     let wide = |n| json!({ "prefixItems": vec![true; n] });
     assert!(check(wide(2_000 - 1)).is_ok());
-    assert_eq!(refused(wide(2_000)), SchemaFault::TooLarge);
+    assert_eq!(refused(wide(2_000)), SchemaError::TooLarge);
 }
 
 #[test]
-fn anchors_are_looked_for_once() {
+fn anchors_are_collected_once() {
     // Keywords are walked by their names: the references come first, then what makes the schema too
     // large, and last what they mean.
     let schema = json!({
@@ -131,7 +131,7 @@ fn anchors_are_looked_for_once() {
         "anyOf": vec![json!({}); 500_000],
         "not": { "$anchor": "a" },
     });
-    assert_eq!(refused(schema), SchemaFault::TooLarge);
+    assert_eq!(refused(schema), SchemaError::TooLarge);
 }
 
 #[test]
@@ -142,15 +142,18 @@ fn the_number_of_patterns_is_bounded() {
         json!({ "patternProperties": members, "items": { "pattern": "a" } })
     };
     assert_eq!(check(spread(100)).unwrap().patterns, 100);
-    assert_eq!(refused(spread(100 + 1)), SchemaFault::TooManyPatterns);
-    let message = SchemaFault::TooManyPatterns.to_string();
-    assert!(message.contains("(SchemaLimits::patterns)"), "{message}");
+    assert_eq!(refused(spread(100 + 1)), SchemaError::TooManyPatterns);
+    let message = SchemaError::TooManyPatterns.to_string();
+    assert!(
+        message.contains("(SchemaLimits::max_patterns)"),
+        "{message}"
+    );
     let referred = json!({ "items": { "$ref": "#/x" }, "contains": { "$ref": "#/x" }, "x": { "pattern": "a" } });
     assert_eq!(check(referred).unwrap().patterns, 1);
 }
 
 #[test]
-fn a_chain_of_references_is_as_deep_as_it_is_long() {
+fn the_depth_of_a_reference_chain_is_its_length() {
     let chain = |length: usize| -> Value {
         let links = (0..length).map(|n| {
             // Met in the order of their names, so that every target was met before.
@@ -163,8 +166,8 @@ fn a_chain_of_references_is_as_deep_as_it_is_long() {
         json!({ "$defs": links.collect::<Map<_, _>>() })
     };
     assert!(check(chain(60)).is_ok());
-    assert_eq!(refused(chain(70)), SchemaFault::TooDeep);
-    assert_eq!(refused(chain(1500)), SchemaFault::TooDeep);
+    assert_eq!(refused(chain(70)), SchemaError::TooDeep);
+    assert_eq!(refused(chain(1500)), SchemaError::TooDeep);
 }
 
 /// A schema whose definitions each lead far into the one before, and back to themselves on the way:
@@ -179,7 +182,7 @@ fn long_way(definitions: usize) -> Schema {
         (format!("d{n:02}"), definition)
     };
     let last = definitions - 1;
-    Schema::of(&json!({
+    Schema::encode(&json!({
         "type": "object",
         "$defs": (0..definitions).map(definition).collect::<Map<_, _>>(),
         "properties": { "a": { "$ref": format!("#/$defs/d{last:02}/properties/q") } },
@@ -188,24 +191,24 @@ fn long_way(definitions: usize) -> Schema {
 }
 
 #[test]
-fn references_that_lead_back_do_not_hide_how_deep_a_schema_is() {
+fn recursive_references_do_not_hide_the_depth() {
     let long = long_way(30);
     assert!(check_schema(&long, SchemaLimits::default()).is_ok());
-    let too_deep = Some(SchemaFault::TooDeep);
-    assert_eq!(crate::Shape::compile(&long).err(), too_deep);
+    let too_deep = Some(SchemaError::TooDeep);
+    assert_eq!(crate::FastValidator::compile(&long).err(), too_deep);
     assert_eq!(crate::Validator::compile(&long).err(), too_deep);
     assert_eq!(crate::Profile::Portable.apply(&long).err(), too_deep);
     let _ = crate::lint(&long);
 
     let short = long_way(2);
-    assert_eq!(crate::Shape::compile(&short).err(), too_deep);
-    let wider = SchemaLimits::new().depth(256);
-    assert!(crate::Shape::compile_within(&short, &wider).is_ok());
+    assert_eq!(crate::FastValidator::compile(&short).err(), too_deep);
+    let wider = SchemaLimits::new().max_depth(256);
+    assert!(crate::FastValidator::compile_within(&short, &wider).is_ok());
     assert!(crate::Validator::compile_within(&short, &wider).is_ok());
 }
 
 #[test]
-fn a_text_that_is_deeper_than_any_parser_goes_is_too_deep() {
+fn text_deeper_than_the_parser_limit_is_too_deep() {
     let text = format!(
         "{}{}",
         r#"{"not":"#.repeat(500),
@@ -214,7 +217,7 @@ fn a_text_that_is_deeper_than_any_parser_goes_is_too_deep() {
     let schema: Schema = text.parse().unwrap();
     assert_eq!(
         check_schema(&schema, SchemaLimits::default()).unwrap_err(),
-        SchemaFault::TooDeep
+        SchemaError::TooDeep
     );
 }
 
@@ -241,53 +244,53 @@ fn the_newer_keywords_and_anchors_are_accepted() {
 }
 
 #[test]
-fn a_number_that_no_parser_takes_is_named() {
+fn a_number_out_of_range_is_named() {
     let schema: Schema = r#"{"maximum":1e999}"#.parse().unwrap();
     let error = check_schema(&schema, SchemaLimits::default()).unwrap_err();
-    assert!(matches!(error, SchemaFault::Invalid { .. }), "{error}");
+    assert!(matches!(error, SchemaError::Invalid { .. }), "{error}");
 }
 
 #[test]
-fn every_bound_is_settable_and_named() {
+fn every_limit_is_settable_and_named() {
     let standard = SchemaLimits::default();
     let pattern = |n: usize| format!("^{}$", "a".repeat(n));
     let rows: [(&str, Value, SchemaLimits, SchemaLimits); 5] = [
         (
-            "SchemaLimits::depth",
+            "SchemaLimits::max_depth",
             json!({ "not": { "not": { "not": {} } } }),
-            standard.depth(3),
-            standard.depth(2),
+            standard.max_depth(3),
+            standard.max_depth(2),
         ),
         (
-            "SchemaLimits::subschemas",
+            "SchemaLimits::max_subschemas",
             json!({ "anyOf": [{}, {}, {}] }),
-            standard.subschemas(4),
-            standard.subschemas(3),
+            standard.max_subschemas(4),
+            standard.max_subschemas(3),
         ),
         (
-            "SchemaLimits::expanded",
+            "SchemaLimits::max_expanded_subschemas",
             json!({
                 "allOf": [{ "$ref": "#/$defs/a" }, { "$ref": "#/$defs/a" }],
                 "$defs": { "a": { "type": "string" } },
             }),
-            standard.expanded(6),
-            standard.expanded(5),
+            standard.max_expanded_subschemas(6),
+            standard.max_expanded_subschemas(5),
         ),
         (
-            "SchemaLimits::patterns",
+            "SchemaLimits::max_patterns",
             json!({ "patternProperties": { pattern(1): {}, pattern(2): {} } }),
-            standard.patterns(2),
-            standard.patterns(1),
+            standard.max_patterns(2),
+            standard.max_patterns(1),
         ),
         (
-            "SchemaLimits::pattern_bytes",
+            "SchemaLimits::max_pattern_bytes",
             json!({ "pattern": "a".repeat(9), "patternProperties": { "a".repeat(9): {} } }),
-            standard.pattern_bytes(9),
-            standard.pattern_bytes(8),
+            standard.max_pattern_bytes(9),
+            standard.max_pattern_bytes(8),
         ),
     ];
     for (setting, schema, at, over) in rows {
-        let schema = Schema::of(&schema).unwrap();
+        let schema = Schema::encode(&schema).unwrap();
         assert!(check_schema(&schema, at).is_ok(), "{setting}");
         let fault = check_schema(&schema, over).unwrap_err().to_string();
         assert!(fault.contains(setting), "{setting}: {fault}");

@@ -1,17 +1,17 @@
-//! What there is in a schema that somebody objects to.
+//! Detection of the schema features that clients object to.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
 use crate::check::address;
-use crate::keywords::{Document, children, references};
-use crate::limits::DEEPEST;
-use crate::violation::join;
+use crate::keywords::{Document, references, subschemas};
+use crate::limits::MAX_DEPTH;
+use crate::violation::pointer_join;
 
-/// Something that a schema may have.
+/// A feature that some client objects to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trait {
+pub(super) enum SchemaFeature {
     RootAlternatives,
     Alternatives,
     BesideAnyOf,
@@ -31,33 +31,33 @@ pub(super) enum Trait {
     AdditionalProperties,
 }
 
-/// Each trait that a schema has, with the first place of it.
-pub(super) fn find(root: &Value) -> Vec<(Trait, String)> {
+/// Returns each feature of the schema with its first location.
+pub(super) fn find_features(root: &Value) -> Vec<(SchemaFeature, String)> {
     let mut found = Vec::new();
     visit(root, "", true, &mut found);
     found
 }
 
-/// The first reference of a schema that leads back to where it stands.
-pub(super) fn recursion(root: &Value) -> Option<&str> {
+/// Returns the first reference that leads back to an enclosing schema.
+pub(super) fn find_recursion(root: &Value) -> Option<&str> {
     let mut inside = Vec::new();
-    recurring(&Document::new(root), root, &mut inside, &mut HashSet::new())
+    find_recursion_below(&Document::new(root), root, &mut inside, &mut HashSet::new())
 }
 
-fn recurring<'a>(
+fn find_recursion_below<'a>(
     document: &Document<'a>,
     schema: &'a Value,
     inside: &mut Vec<usize>,
     done: &mut HashSet<usize>,
 ) -> Option<&'a str> {
     let keywords = schema.as_object()?;
-    // No stack is endless, and references that lead back make longer ways than nesting does.
-    if inside.len() > DEEPEST || !done.insert(address(schema)) {
+    // Bounds the stack: recursive references make longer paths than nesting does.
+    if inside.len() > MAX_DEPTH || !done.insert(address(schema)) {
         return None;
     }
     inside.push(address(schema));
-    for child in children(keywords) {
-        if let Some(found) = recurring(document, child.schema, inside, done) {
+    for child in subschemas(keywords) {
+        if let Some(found) = find_recursion_below(document, child.schema, inside, done) {
             return Some(found);
         }
     }
@@ -66,7 +66,7 @@ fn recurring<'a>(
         if inside.contains(&address(target)) {
             return Some(reference);
         }
-        if let Some(found) = recurring(document, target, inside, done) {
+        if let Some(found) = find_recursion_below(document, target, inside, done) {
             return Some(found);
         }
     }
@@ -74,31 +74,42 @@ fn recurring<'a>(
     None
 }
 
-/// `typed` is whether the schema is of a member or an item, which should have a type.
-fn visit(schema: &Value, path: &str, typed: bool, found: &mut Vec<(Trait, String)>) {
+/// Collects the features of a schema and its subschemas. `typed` says that the schema describes a
+/// member or an item, which should have a type.
+fn visit(schema: &Value, path: &str, typed: bool, found: &mut Vec<(SchemaFeature, String)>) {
     let Value::Object(keywords) = schema else {
         if typed && *schema == Value::Bool(true) {
-            add(found, Trait::NoType, path);
+            add_once(found, SchemaFeature::NoType, path);
         }
         return;
     };
-    for one in traits(keywords, path.is_empty(), typed) {
-        add(found, one, path);
+    for one in features_of(keywords, path.is_empty(), typed) {
+        add_once(found, one, path);
     }
     for (keyword, value) in keywords {
-        let inside = join(path, keyword);
+        let inside = pointer_join(path, keyword);
         match (keyword.as_str(), value) {
             (
                 "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
                 Value::Object(members),
             ) => {
                 for (name, member) in members {
-                    visit(member, &join(&inside, name), keyword == "properties", found);
+                    visit(
+                        member,
+                        &pointer_join(&inside, name),
+                        keyword == "properties",
+                        found,
+                    );
                 }
             }
             ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Value::Array(schemas)) => {
                 for (index, one) in schemas.iter().enumerate() {
-                    visit(one, &join(&inside, &index.to_string()), false, found);
+                    visit(
+                        one,
+                        &pointer_join(&inside, &index.to_string()),
+                        false,
+                        found,
+                    );
                 }
             }
             ("items", _) => visit(value, &inside, !keywords.contains_key("prefixItems"), found),
@@ -119,13 +130,13 @@ fn visit(schema: &Value, path: &str, typed: bool, found: &mut Vec<(Trait, String
     }
 }
 
-fn add(found: &mut Vec<(Trait, String)>, one: Trait, path: &str) {
+fn add_once(found: &mut Vec<(SchemaFeature, String)>, one: SchemaFeature, path: &str) {
     if !found.iter().any(|(known, _)| *known == one) {
         found.push((one, path.to_owned()));
     }
 }
 
-fn traits(schema: &Map<String, Value>, is_root: bool, typed: bool) -> Vec<Trait> {
+fn features_of(schema: &Map<String, Value>, is_root: bool, typed: bool) -> Vec<SchemaFeature> {
     let has = |name: &str| schema.contains_key(name);
     let alternatives = has("anyOf") || has("oneOf") || has("allOf");
     let kind = schema.get("type").and_then(Value::as_str);
@@ -140,40 +151,46 @@ fn traits(schema: &Map<String, Value>, is_root: bool, typed: bool) -> Vec<Trait>
         .any(|name| has(name));
     let is_text = !matches!(kind, Some("integer" | "number"));
     [
-        (Trait::RootAlternatives, is_root && alternatives),
-        (Trait::Alternatives, alternatives),
-        (Trait::BesideAnyOf, has("anyOf") && beside),
-        (Trait::Dialect, has("$schema")),
+        (SchemaFeature::RootAlternatives, is_root && alternatives),
+        (SchemaFeature::Alternatives, alternatives),
+        (SchemaFeature::BesideAnyOf, has("anyOf") && beside),
+        (SchemaFeature::Dialect, has("$schema")),
         (
-            Trait::OtherDialect,
+            SchemaFeature::OtherDialect,
             dialect.is_some_and(|dialect| !dialect.contains("2020-12")),
         ),
         (
-            Trait::OldTuple,
+            SchemaFeature::OldTuple,
             schema.get("items").is_some_and(Value::is_array),
         ),
-        (Trait::Reference, has("$ref")),
-        (Trait::DynamicReference, has("$dynamicRef")),
+        (SchemaFeature::Reference, has("$ref")),
+        (SchemaFeature::DynamicReference, has("$dynamicRef")),
         (
-            Trait::TypeUnion,
+            SchemaFeature::TypeUnion,
             schema.get("type").is_some_and(Value::is_array),
         ),
-        (Trait::Constant, has("const")),
+        (SchemaFeature::Constant, has("const")),
         (
-            Trait::EnumNotOfText,
+            SchemaFeature::EnumNotOfText,
             options.is_some_and(|options| !options.iter().all(Value::is_string)),
         ),
         (
-            Trait::Format,
+            SchemaFeature::Format,
             is_text && format.is_some_and(|format| format != "date-time"),
         ),
-        (Trait::NoType, typed && untyped),
-        (Trait::NoItems, kind == Some("array") && !has("items")),
+        (SchemaFeature::NoType, typed && untyped),
         (
-            Trait::NoProperties,
+            SchemaFeature::NoItems,
+            kind == Some("array") && !has("items"),
+        ),
+        (
+            SchemaFeature::NoProperties,
             kind == Some("object") && !has("properties"),
         ),
-        (Trait::AdditionalProperties, has("additionalProperties")),
+        (
+            SchemaFeature::AdditionalProperties,
+            has("additionalProperties"),
+        ),
     ]
     .into_iter()
     .filter_map(|(one, is_there)| is_there.then_some(one))

@@ -1,119 +1,128 @@
-//! The table of objections. The documentation of `lint` has the same rows, with where each was
-//! seen.
+//! The table of objections. The documentation of `lint` has the same rows with their sources.
 
-use super::find::Trait;
+use super::find::SchemaFeature;
 
+/// One objection of one client.
 pub(super) struct Row {
     pub(super) client: &'static str,
-    pub(super) to: Trait,
+    pub(super) feature: SchemaFeature,
     pub(super) reason: &'static str,
 }
 
-const fn row(client: &'static str, to: Trait, reason: &'static str) -> Row {
-    Row { client, to, reason }
+const fn row(client: &'static str, to: SchemaFeature, reason: &'static str) -> Row {
+    Row {
+        client,
+        feature: to,
+        reason,
+    }
 }
 
+/// The known objections.
 pub(super) const TABLE: &[Row] = &[
     row(
         "all",
-        Trait::Recursion,
+        SchemaFeature::Recursion,
         "see one level of what recurs: `Portable` and `OpenAiStrict` cut it there",
     ),
     row(
         "Claude",
-        Trait::RootAlternatives,
+        SchemaFeature::RootAlternatives,
         "refuses the request for `anyOf`, `oneOf` or `allOf` at the root",
     ),
     row(
         "Claude",
-        Trait::OtherDialect,
+        SchemaFeature::OtherDialect,
         "refuses a `$schema` of another dialect than 2020-12",
     ),
     row(
         "Claude",
-        Trait::OldTuple,
+        SchemaFeature::OldTuple,
         "refuses the request for an array as `items`",
     ),
     row(
         "Claude",
-        Trait::Reference,
+        SchemaFeature::Reference,
         "may send text that holds JSON for what is behind a `$ref`",
     ),
     row(
         "Copilot CLI",
-        Trait::Reference,
+        SchemaFeature::Reference,
         "does not see what is behind a `$ref`",
     ),
     row(
         "Cursor",
-        Trait::TypeUnion,
+        SchemaFeature::TypeUnion,
         "refuses arguments of a member with several types",
     ),
     row(
         "Cursor",
-        Trait::Alternatives,
+        SchemaFeature::Alternatives,
         "may refuse the request for `anyOf`, `oneOf` or `allOf`",
     ),
     row(
         "Gemini",
-        Trait::TypeUnion,
+        SchemaFeature::TypeUnion,
         "refuses the request for an array of types",
     ),
-    row("Gemini", Trait::Reference, "does not resolve a `$ref`"),
-    row("Gemini", Trait::Constant, "refuses `const`"),
     row(
         "Gemini",
-        Trait::EnumNotOfText,
+        SchemaFeature::Reference,
+        "does not resolve a `$ref`",
+    ),
+    row("Gemini", SchemaFeature::Constant, "refuses `const`"),
+    row(
+        "Gemini",
+        SchemaFeature::EnumNotOfText,
         "refuses an `enum` of anything but text",
     ),
     row(
         "Gemini",
-        Trait::Format,
+        SchemaFeature::Format,
         "refuses a `format` of text other than `date-time`",
     ),
     row(
         "Gemini",
-        Trait::BesideAnyOf,
+        SchemaFeature::BesideAnyOf,
         "refuses keywords beside `anyOf`",
     ),
     row(
         "Gemini",
-        Trait::NoType,
+        SchemaFeature::NoType,
         "refuses or leaves out a member without a type",
     ),
     row(
         "Gemini",
-        Trait::NoItems,
+        SchemaFeature::NoItems,
         "refuses the request for an array without `items`",
     ),
     row(
         "Gemini",
-        Trait::Dialect,
+        SchemaFeature::Dialect,
         "refuses `$schema`, on the way of older clients",
     ),
     row(
         "Gemini",
-        Trait::AdditionalProperties,
+        SchemaFeature::AdditionalProperties,
         "refuses `additionalProperties`, on the way of older clients",
     ),
     row(
         "OpenAI",
-        Trait::NoProperties,
+        SchemaFeature::NoProperties,
         "refuses the request for an object without `properties`",
     ),
     row(
         "OpenAI",
-        Trait::RootAlternatives,
+        SchemaFeature::RootAlternatives,
         "refuses the request for `anyOf`, `oneOf` or `allOf` at the root",
     ),
     row(
         "VS Code",
-        Trait::NoItems,
+        SchemaFeature::NoItems,
         "refuses a tool with an array without `items`",
     ),
     row(
         "VS Code",
-        Trait::DynamicReference,
+        SchemaFeature::DynamicReference,
         "does not know `$dynamicRef`",
     ),
 ];

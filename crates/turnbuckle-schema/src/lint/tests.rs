@@ -1,113 +1,116 @@
 use serde_json::{Value, json};
 
-use super::find::Trait;
+use super::find::SchemaFeature;
 use super::*;
 use crate::Profile;
 
 fn objections(schema: &Value) -> Vec<String> {
-    let schema = Schema::of(schema).unwrap();
+    let schema = Schema::encode(schema).unwrap();
     lint(&schema).iter().map(ToString::to_string).collect()
 }
 
 #[test]
-fn each_trait_has_an_example_and_somebody_who_objects() {
+fn each_feature_has_an_example_and_an_objection() {
     let member = |schema: Value| json!({ "type": "object", "properties": { "a": schema } });
     let examples = [
         (
-            Trait::RootAlternatives,
+            SchemaFeature::RootAlternatives,
             json!({ "type": "object", "properties": {}, "oneOf": [{}] }),
             "",
         ),
         (
-            Trait::Alternatives,
+            SchemaFeature::Alternatives,
             member(json!({ "oneOf": [{}, {}] })),
             "/properties/a",
         ),
         (
-            Trait::BesideAnyOf,
+            SchemaFeature::BesideAnyOf,
             member(json!({ "anyOf": [{}], "type": "string" })),
             "/properties/a",
         ),
         (
-            Trait::Dialect,
+            SchemaFeature::Dialect,
             json!({ "$schema": "https://json-schema.org/draft/2020-12/schema" }),
             "",
         ),
         (
-            Trait::OtherDialect,
+            SchemaFeature::OtherDialect,
             json!({ "$schema": "http://json-schema.org/draft-07/schema#" }),
             "",
         ),
         (
-            Trait::OldTuple,
+            SchemaFeature::OldTuple,
             member(json!({ "type": "array", "items": [{}] })),
             "/properties/a",
         ),
         (
-            Trait::Reference,
+            SchemaFeature::Reference,
             member(json!({ "$ref": "#" })),
             "/properties/a",
         ),
         (
-            Trait::DynamicReference,
+            SchemaFeature::DynamicReference,
             member(json!({ "$dynamicRef": "#a", "type": "null" })),
             "/properties/a",
         ),
         (
-            Trait::TypeUnion,
+            SchemaFeature::TypeUnion,
             member(json!({ "type": ["string", "null"] })),
             "/properties/a",
         ),
         (
-            Trait::Constant,
+            SchemaFeature::Constant,
             member(json!({ "const": "a" })),
             "/properties/a",
         ),
         (
-            Trait::EnumNotOfText,
+            SchemaFeature::EnumNotOfText,
             member(json!({ "type": "integer", "enum": [1] })),
             "/properties/a",
         ),
         (
-            Trait::Format,
+            SchemaFeature::Format,
             member(json!({ "type": "string", "format": "uri" })),
             "/properties/a",
         ),
-        (Trait::NoType, member(json!(true)), "/properties/a"),
+        (SchemaFeature::NoType, member(json!(true)), "/properties/a"),
         (
-            Trait::NoType,
+            SchemaFeature::NoType,
             member(json!({ "description": "Any." })),
             "/properties/a",
         ),
         (
-            Trait::NoItems,
+            SchemaFeature::NoItems,
             member(json!({ "type": "array" })),
             "/properties/a",
         ),
         (
-            Trait::NoProperties,
+            SchemaFeature::NoProperties,
             member(json!({ "type": "object" })),
             "/properties/a",
         ),
         (
-            Trait::AdditionalProperties,
+            SchemaFeature::AdditionalProperties,
             json!({ "additionalProperties": false }),
             "",
         ),
     ];
     for (one, schema, path) in &examples {
-        let found = find(schema);
+        let found = find_features(schema);
         assert!(
             found.contains(&(*one, (*path).to_owned())),
             "{one:?} in {schema}: {found:?}"
         );
-        assert!(TABLE.iter().any(|row| row.to == *one), "{one:?}");
+        assert!(TABLE.iter().any(|row| row.feature == *one), "{one:?}");
     }
-    for row in TABLE.iter().filter(|row| row.to != Trait::Recursion) {
+    for row in TABLE
+        .iter()
+        .filter(|row| row.feature != SchemaFeature::Recursion)
+    {
         assert!(
-            examples.iter().any(|(one, ..)| *one == row.to),
+            examples.iter().any(|(one, ..)| *one == row.feature),
             "{:?}",
-            row.to
+            row.feature
         );
     }
 }
@@ -126,7 +129,7 @@ fn a_plain_schema_has_no_objections() {
 }
 
 #[test]
-fn an_objection_names_who_what_and_the_first_place() {
+fn an_objection_names_the_client_the_reason_and_the_first_location() {
     let schema = json!({ "type": "object", "properties": {
         "a": { "type": ["string", "null"] },
         "b": { "type": ["string", "null"] },
@@ -141,22 +144,22 @@ fn an_objection_names_who_what_and_the_first_place() {
 }
 
 #[test]
-fn the_documentation_has_a_row_for_each_row() {
+fn the_documentation_has_every_row_of_the_table() {
     let text = include_str!("../lint.rs");
     let rows = text.lines().filter(|line| line.starts_with("/// | "));
-    let mut told: Vec<&str> = rows
+    let mut documented: Vec<&str> = rows
         .filter_map(|row| row.split('|').nth(1).map(str::trim))
-        .filter(|who| !matches!(*who, "who"))
+        .filter(|client| !matches!(*client, "client"))
         .collect();
-    told.sort_unstable();
+    documented.sort_unstable();
     let mut known: Vec<&str> = TABLE.iter().map(|row| row.client).collect();
     known.sort_unstable();
-    assert_eq!(told, known);
+    assert_eq!(documented, known);
 }
 
 #[test]
-fn what_is_portable_has_fewer_objections() {
-    let schema = Schema::of(&json!({
+fn a_portable_schema_has_fewer_objections() {
+    let schema = Schema::encode(&json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$defs": { "p": { "type": "object", "properties": { "x": { "const": 1.5 } } } },
         "type": "object",
@@ -173,7 +176,7 @@ fn what_is_portable_has_fewer_objections() {
 }
 
 #[test]
-fn what_recurs_is_found_however_it_does() {
+fn recursion_is_found_in_every_form() {
     let node = json!({ "type": "object", "properties": { "next": { "$ref": "#/$defs/b" } } });
     let schema = json!({
         "type": "object",

@@ -1,12 +1,12 @@
-//! Alternatives that are, after all, one list of values; and those that exclude each other.
+//! Conversion of constant alternatives to `enum`, and the test whether alternatives are disjoint.
 
 use serde_json::{Map, Value, json};
 
-use super::words::note;
+use super::description::note;
 
 type Keywords = Map<String, Value>;
 
-/// The type of all these values, if they have one.
+/// Returns the type that all values share.
 pub(super) fn type_of(values: &[Value]) -> Option<&'static str> {
     let name = |value: &Value| match value {
         Value::Null => "null",
@@ -24,9 +24,9 @@ pub(super) fn type_of(values: &[Value]) -> Option<&'static str> {
         .then_some(first)
 }
 
-/// Turns alternatives that are nothing but constants into an `enum`, with what they say of
-/// themselves in its description.
-pub(super) fn fold(schema: &mut Keywords, keyword: &str) {
+/// Replaces alternatives that are only constants by an `enum` whose description has their
+/// descriptions.
+pub(super) fn fold_constants(schema: &mut Keywords, keyword: &str) {
     if schema.contains_key("enum") {
         return;
     }
@@ -42,17 +42,17 @@ pub(super) fn fold(schema: &mut Keywords, keyword: &str) {
         if mine.iter().any(|value| options.contains(value)) {
             return;
         }
-        let said = ["description", "title"]
+        let description = ["description", "title"]
             .iter()
             .find_map(|name| branch.get(*name)?.as_str());
-        if let (Some(said), [value]) = (said, &mine[..]) {
-            lines.push(format!("- `{}`: {said}", plain(value)));
+        if let (Some(description), [value]) = (description, &mine[..]) {
+            lines.push(format!("- `{}`: {description}", enum_text(value)));
         }
         options.extend(mine.iter().cloned());
     }
     let kind = type_of(&options);
     match (schema.get("type").and_then(Value::as_str), kind) {
-        (Some(said), Some(kind)) if said != kind => return,
+        (Some(declared), Some(kind)) if declared != kind => return,
         (Some(_), None) => return,
         (None, Some(kind)) => {
             schema.insert("type".to_owned(), kind.into());
@@ -66,7 +66,7 @@ pub(super) fn fold(schema: &mut Keywords, keyword: &str) {
     }
 }
 
-/// The values of a schema that says nothing else.
+/// Returns the values of a schema that is only an `enum`.
 fn constants(schema: &Value) -> Option<&Vec<Value>> {
     let schema = schema.as_object()?;
     let options = schema.get("enum")?.as_array()?;
@@ -79,21 +79,22 @@ fn constants(schema: &Value) -> Option<&Vec<Value>> {
     fits.then_some(options)
 }
 
-fn plain(value: &Value) -> String {
+fn enum_text(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Whether no value fits two of the branches, as far as their types and tags tell.
-pub(super) fn exclude_each_other(branches: &[Value]) -> bool {
+/// Returns whether no value can match two of the branches, judged by types, required members and
+/// tags.
+pub(super) fn are_disjoint(branches: &[Value]) -> bool {
     branches.iter().enumerate().all(|(index, one)| {
         let others = &branches[index + 1..];
-        others.iter().all(|other| differ(one, other))
+        others.iter().all(|other| is_disjoint_from(one, other))
     })
 }
 
-fn differ(one: &Value, other: &Value) -> bool {
+fn is_disjoint_from(one: &Value, other: &Value) -> bool {
     let types = (one.get("type"), other.get("type"));
     if let (Some(Value::String(one)), Some(Value::String(other))) = types {
         let numeric = |name: &str| matches!(name, "integer" | "number");
@@ -101,7 +102,7 @@ fn differ(one: &Value, other: &Value) -> bool {
             return true;
         }
     }
-    if let (Some(mine), Some(theirs)) = (strings(one), strings(other))
+    if let (Some(mine), Some(theirs)) = (string_options(one), string_options(other))
         && !mine.iter().any(|value| theirs.contains(value))
     {
         return true;
@@ -114,7 +115,7 @@ fn differ(one: &Value, other: &Value) -> bool {
         let names = schema.get("required").and_then(Value::as_array);
         names.is_some_and(|names| names.iter().any(|one| one.as_str() == Some(name)))
     };
-    // One demands a member that the other, being closed, does not take.
+    // One branch requires a member that the other, which is closed, does not allow.
     let takes = |schema: &Value, name: &Value| {
         let members = schema.get("properties").and_then(Value::as_object);
         let named = name.as_str().zip(members);
@@ -136,15 +137,15 @@ fn differ(one: &Value, other: &Value) -> bool {
         let theirs = other
             .get("properties")
             .and_then(|members| members.get(name));
-        let tags = (strings(mine), theirs.and_then(strings));
+        let tags = (string_options(mine), theirs.and_then(string_options));
         let apart =
             matches!(tags, (Some(mine), Some(theirs)) if !mine.iter().any(|v| theirs.contains(v)));
         apart && required(one, name) && required(other, name)
     })
 }
 
-/// The values of an `enum` of texts.
-fn strings(schema: &Value) -> Option<&Vec<Value>> {
+/// Returns the values of an `enum` of strings.
+fn string_options(schema: &Value) -> Option<&Vec<Value>> {
     let options = schema.get("enum")?.as_array()?;
     options.iter().all(Value::is_string).then_some(options)
 }

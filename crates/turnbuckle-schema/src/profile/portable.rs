@@ -1,12 +1,12 @@
-//! The portable schema: one walk from the root, bottom up.
+//! The conversion to the portable profile: one walk from the root, bottom up.
 
 use serde_json::{Map, Value, json};
 
-use super::conjoin::conjoin;
-use super::enums::{exclude_each_other, fold, type_of};
-use super::words::{name_of, note};
-use crate::check::{Checked, Dialect, Levels, address};
-use crate::fault::SchemaFault;
+use super::description::{name_of, note};
+use super::enums::{are_disjoint, fold_constants, type_of};
+use super::intersect::conjoin;
+use crate::check::{CheckedSchema, DepthGuard, Dialect, address};
+use crate::error::SchemaError;
 use crate::keywords::Document;
 use crate::shorten::shorten;
 
@@ -15,10 +15,10 @@ const MOST: usize = 20_000;
 
 type Keywords = Map<String, Value>;
 
-/// A schema that was made portable.
+/// A converted schema.
 struct Made {
     schema: Value,
-    /// Whether it admitted `null` besides other values.
+    /// Whether `null` is allowed beside other values.
     nullable: bool,
 }
 
@@ -31,13 +31,13 @@ pub(super) struct Portable<'a> {
     /// The targets of the references that the walk is inside of, by address.
     inside: Vec<usize>,
     written: usize,
-    levels: Levels,
+    levels: DepthGuard,
     /// Whether it matters somewhere which keywords saw an item.
     counts_items: bool,
 }
 
 impl<'a> Portable<'a> {
-    pub(super) fn new(checked: &'a Checked, strict: bool) -> Self {
+    pub(super) fn new(checked: &'a CheckedSchema, strict: bool) -> Self {
         Self {
             root: &checked.schema,
             document: Document::new(&checked.schema),
@@ -45,19 +45,19 @@ impl<'a> Portable<'a> {
             strict,
             inside: vec![address(&checked.schema)],
             written: 0,
-            levels: Levels::of(&checked.limits),
+            levels: DepthGuard::new(&checked.limits),
             counts_items: checked.schema.to_string().contains("unevaluatedItems"),
         }
     }
 
-    pub(super) fn root(mut self) -> Result<Value, SchemaFault> {
+    pub(super) fn root(mut self) -> Result<Value, SchemaError> {
         Ok(self.make(self.root)?.schema)
     }
 
-    fn make(&mut self, schema: &'a Value) -> Result<Made, SchemaFault> {
+    fn make(&mut self, schema: &'a Value) -> Result<Made, SchemaError> {
         self.written += 1;
         if self.written > MOST {
-            return Err(SchemaFault::TooLarge);
+            return Err(SchemaError::TooLarge);
         }
         self.levels.enter()?;
         let made = self.made(schema)?;
@@ -65,7 +65,7 @@ impl<'a> Portable<'a> {
         Ok(made)
     }
 
-    fn made(&mut self, schema: &'a Value) -> Result<Made, SchemaFault> {
+    fn made(&mut self, schema: &'a Value) -> Result<Made, SchemaError> {
         let Value::Object(keywords) = schema else {
             // An empty schema means the same as `true`, and is known to more readers.
             let anything = *schema == Value::Bool(true);
@@ -106,7 +106,7 @@ impl<'a> Portable<'a> {
             all.push(json!({ "enum": [constant] }));
         }
         for keyword in ["anyOf", "oneOf"] {
-            fold(&mut made, keyword);
+            fold_constants(&mut made, keyword);
             if let Some(Value::Array(branches)) = made.get_mut(keyword)
                 && branches.len() == 1
             {
@@ -116,7 +116,7 @@ impl<'a> Portable<'a> {
         }
         if let Some(Value::Array(branches)) = made.get("oneOf")
             && !made.contains_key("anyOf")
-            && exclude_each_other(branches)
+            && are_disjoint(branches)
             && let Some(branches) = made.remove("oneOf")
         {
             made.insert("anyOf".to_owned(), branches);
@@ -128,11 +128,11 @@ impl<'a> Portable<'a> {
         })
     }
 
-    fn target(&mut self, reference: &'a str) -> Result<Made, SchemaFault> {
+    fn target(&mut self, reference: &'a str) -> Result<Made, SchemaError> {
         let target = self
             .document
             .resolve(reference)
-            .ok_or_else(|| SchemaFault::DanglingReference(shorten(reference)))?;
+            .ok_or_else(|| SchemaError::DanglingReference(shorten(reference)))?;
         if self.inside.contains(&address(target)) {
             return Ok(Made {
                 schema: self.cut(target, reference),
@@ -165,7 +165,7 @@ impl<'a> Portable<'a> {
     }
 
     /// A schema for a place where leaving it out does not mean null.
-    fn firm(&mut self, schema: &'a Value) -> Result<Value, SchemaFault> {
+    fn firm(&mut self, schema: &'a Value) -> Result<Value, SchemaError> {
         let made = self.make(schema)?;
         Ok(self.admit_null(made))
     }
@@ -194,7 +194,7 @@ impl<'a> Portable<'a> {
         value: &'a Value,
         made: &mut Keywords,
         nullable: &mut bool,
-    ) -> Result<(), SchemaFault> {
+    ) -> Result<(), SchemaError> {
         let mut name = name;
         let value = match (name, value) {
             (
@@ -229,7 +229,7 @@ impl<'a> Portable<'a> {
                 let members = members
                     .iter()
                     .map(|(name, schema)| Ok((name.clone(), self.firm(schema)?)))
-                    .collect::<Result<Keywords, SchemaFault>>()?;
+                    .collect::<Result<Keywords, SchemaError>>()?;
                 members.into()
             }
             ("prefixItems", Value::Array(schemas)) => self.each(schemas)?.into(),
@@ -266,7 +266,7 @@ impl<'a> Portable<'a> {
         &mut self,
         members: &'a Keywords,
         made: &mut Keywords,
-    ) -> Result<(), SchemaFault> {
+    ) -> Result<(), SchemaError> {
         let (mut names, mut schemas) = (Keywords::new(), Keywords::new());
         for (name, value) in members {
             if value.is_array() {
@@ -283,11 +283,11 @@ impl<'a> Portable<'a> {
         Ok(())
     }
 
-    fn each(&mut self, schemas: &'a [Value]) -> Result<Vec<Value>, SchemaFault> {
+    fn each(&mut self, schemas: &'a [Value]) -> Result<Vec<Value>, SchemaError> {
         schemas.iter().map(|schema| self.firm(schema)).collect()
     }
 
-    fn every(&mut self, schemas: &'a [Value]) -> Result<Vec<Made>, SchemaFault> {
+    fn every(&mut self, schemas: &'a [Value]) -> Result<Vec<Made>, SchemaError> {
         schemas.iter().map(|schema| self.make(schema)).collect()
     }
 }

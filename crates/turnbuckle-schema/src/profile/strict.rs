@@ -1,9 +1,9 @@
-//! From a portable schema to the subset of OpenAI's strict mode.
+//! The conversion to OpenAI's strict mode.
 
 use serde_json::{Map, Value, json};
 
-use super::conjoin::conjoin;
-use super::words::note;
+use super::description::note;
+use super::intersect::conjoin;
 use crate::shorten::shorten_to;
 
 type Keywords = Map<String, Value>;
@@ -37,12 +37,12 @@ fn is_known(name: &str) -> bool {
     KNOWN.contains(&name) || is_extension(name)
 }
 
-/// Keywords that are for clients, such as `x-mcp-header`: they must reach them.
+/// Returns whether a keyword is for clients, such as `x-mcp-header`. These are kept.
 fn is_extension(name: &str) -> bool {
     name.starts_with("x-")
 }
 
-/// The root, which is an object whatever it says.
+/// Converts the root, which is always an object.
 pub(super) fn root(schema: Value) -> Value {
     let Value::Object(mut keywords) = schema else {
         return json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
@@ -51,7 +51,7 @@ pub(super) fn root(schema: Value) -> Value {
     object(keywords).into()
 }
 
-/// A closed object, or one closed object for each alternative.
+/// Returns a closed object, or one closed object for each alternative.
 fn object(mut keywords: Keywords) -> Keywords {
     let Some(Value::Array(branches)) = ["anyOf", "oneOf"]
         .iter()
@@ -105,7 +105,7 @@ fn strict(schema: Value) -> Value {
     if nullable { or_null(made) } else { made }
 }
 
-/// Whether an object is a map, or nothing is known of it.
+/// Returns whether an object is a map or has no declared members.
 fn is_open(keywords: &Keywords) -> bool {
     let named = keywords.get("properties").and_then(Value::as_object);
     let alternatives = ["anyOf", "oneOf"];
@@ -144,7 +144,7 @@ fn anything(keywords: Keywords) -> Value {
     made.into()
 }
 
-/// A closed object that requires all its members.
+/// Returns a closed object that requires all its members.
 fn closed(mut keywords: Keywords) -> Keywords {
     let required = match keywords.remove("required") {
         Some(Value::Array(names)) => names,
@@ -181,7 +181,7 @@ fn closed(mut keywords: Keywords) -> Keywords {
     made
 }
 
-/// Keeps what the mode knows and tells the rest.
+/// Keeps the keywords that the mode supports and moves the others to the description.
 fn known(keywords: Keywords) -> Keywords {
     let mut made = Keywords::new();
     let mut told = Keywords::new();
@@ -199,7 +199,7 @@ fn known(keywords: Keywords) -> Keywords {
             ("items", value) if is_array => {
                 made.insert(name, strict(value));
             }
-            // Of closed objects, which put them back.
+            // `closed` adds these to objects.
             ("items" | "properties" | "required" | "additionalProperties", value) => {
                 told.insert(name, value);
             }
@@ -216,7 +216,7 @@ fn known(keywords: Keywords) -> Keywords {
     made
 }
 
-/// Says in the description what was taken out. What no value depends on is left out.
+/// Adds removed keywords to the description. Keywords without influence on values are dropped.
 fn tell(schema: &mut Keywords, told: Keywords) {
     let idle = [
         "deprecated",
@@ -235,7 +235,7 @@ fn tell(schema: &mut Keywords, told: Keywords) {
     }
 }
 
-/// The schema, or null.
+/// Returns the schema extended by `null`.
 fn or_null(schema: Value) -> Value {
     let Value::Object(mut keywords) = schema else {
         return schema;

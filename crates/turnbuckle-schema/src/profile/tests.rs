@@ -7,8 +7,8 @@ use serde_json::json;
 use turnbuckle_types::{Json, RawJson};
 
 use super::*;
-use crate::shape::tests::agreement;
-use crate::{Shape, lint};
+use crate::fast::tests::agreement;
+use crate::{FastValidator, lint};
 
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is of interest")]
@@ -146,13 +146,13 @@ fn of<T: JsonSchema>() -> Value {
 }
 
 fn apply(profile: Profile, schema: &Value) -> Value {
-    let shown = profile.apply(&Schema::of(schema).unwrap()).unwrap();
+    let shown = profile.apply(&Schema::encode(schema).unwrap()).unwrap();
     serde_json::from_str(shown.as_str()).unwrap()
 }
 
 /// What typical types become. `TURNBUCKLE_BLESS=1` writes the files anew.
 #[test]
-fn typical_schemas_become_what_the_files_say() {
+fn typical_schemas_match_the_golden_files() {
     for (name, schema) in [
         ("options", of::<Options>()),
         ("enums", of::<Enums>()),
@@ -233,7 +233,7 @@ fn strict_all_through(schema: &Value) {
 }
 
 #[test]
-fn alternatives_at_the_root_are_told_in_words() {
+fn alternatives_at_the_root_are_described() {
     let shown = apply(Profile::Portable, &of::<Area>());
     assert_eq!(
         shown,
@@ -253,11 +253,11 @@ fn alternatives_at_the_root_are_told_in_words() {
                 - `kind` = \"nowhere\"",
         })
     );
-    assert_eq!(lint(&Schema::of(&shown).unwrap()), []);
+    assert_eq!(lint(&Schema::encode(&shown).unwrap()), []);
 }
 
 #[test]
-fn what_is_for_clients_reaches_them() {
+fn extension_keywords_are_kept() {
     let member = json!({ "type": ["string", "null"], "format": "uri", "x-mcp-header": "Region" });
     let map = json!({ "type": "object", "x-mcp-header": "Map" });
     let any = json!({ "x-mcp-header": "Any" });
@@ -271,7 +271,7 @@ fn what_is_for_clients_reaches_them() {
 }
 
 #[test]
-fn a_schema_that_is_portable_is_left_as_it_was_written() {
+fn a_portable_schema_is_returned_unchanged() {
     let schema: Schema =
         r#"{ "type" : "object", "properties": { "b": { "type": "string" }, "a": {} } }"#
             .parse()
@@ -283,7 +283,7 @@ fn a_schema_that_is_portable_is_left_as_it_was_written() {
 }
 
 #[test]
-fn what_cannot_be_inlined_in_bounds_is_refused() {
+fn a_schema_too_large_to_inline_is_refused() {
     let wide: serde_json::Map<String, Value> = (0..9)
         .map(|n| {
             let all: Vec<Value> = (0..9)
@@ -296,23 +296,23 @@ fn what_cannot_be_inlined_in_bounds_is_refused() {
         })
         .collect();
     let schema = json!({ "type": "object", "$defs": wide, "items": { "$ref": "#/$defs/0" } });
-    let schema = Schema::of(&schema).unwrap();
-    assert_eq!(Profile::Portable.apply(&schema), Err(SchemaFault::TooLarge));
+    let schema = Schema::encode(&schema).unwrap();
+    assert_eq!(Profile::Portable.apply(&schema), Err(SchemaError::TooLarge));
     assert_eq!(Profile::Spec.apply(&schema).unwrap(), schema);
-    let outside = Schema::of(&json!({ "$ref": "https://example.com" })).unwrap();
+    let outside = Schema::encode(&json!({ "$ref": "https://example.com" })).unwrap();
     assert!(Profile::OpenAiStrict.apply(&outside).is_err());
 }
 
 #[test]
-fn what_the_strict_mode_makes_of_arguments_is_read_back() {
+fn arguments_of_the_strict_mode_are_repaired() {
     let schema = of::<Collections>();
-    let shape = Shape::compile(&Schema::of(&schema).unwrap()).unwrap();
+    let shape = FastValidator::compile(&Schema::encode(&schema).unwrap()).unwrap();
     let sent = r#"{"map":"{\"a\":1}","by_number":"{\"1\":{\"x\":1,\"y\":2}}","points":[{"x":1,"y":2}],
         "pair":[1,"a"],"same":[1,2],"any":"x","letter":"a"}"#;
     let sent: RawJson<'_> = serde_json::from_str(sent).unwrap();
-    assert!(shape.check(sent).is_err());
+    assert!(shape.validate(sent).is_err());
     let mended = shape.repair(sent).unwrap();
-    assert_eq!(shape.check((&mended).into()), Ok(()));
+    assert_eq!(shape.validate((&mended).into()), Ok(()));
 }
 
 fn has_no_null(value: &Value) -> bool {
@@ -353,13 +353,13 @@ proptest! {
         prop_assert!(!has_unions(&shown), "{}", shown);
         let (before, after) = (agreement::shape_of(&schema), agreement::shape_of(&shown));
         for value in values.iter().filter(|value| has_no_null(value)) {
-            let raw = Json::of(value).unwrap();
-            prop_assert_eq!(before.check((&raw).into()).is_ok(), after.check((&raw).into()).is_ok(), "{} of {}", value, shown);
+            let raw = Json::encode(value).unwrap();
+            prop_assert_eq!(before.validate((&raw).into()).is_ok(), after.validate((&raw).into()).is_ok(), "{} of {}", value, shown);
         }
     }
 
     #[test]
-    fn what_recurs_is_cut_and_accepts_no_less(
+    fn a_recursive_schema_is_cut_and_accepts_no_less(
         schema in agreement::schema(),
         values in proptest::collection::vec(agreement::value(), 1..8),
     ) {
@@ -369,20 +369,20 @@ proptest! {
         prop_assert!(!has_unions(&shown), "{}", shown);
         let (before, after) = (agreement::shape_of(&schema), agreement::shape_of(&shown));
         for value in values.iter().filter(|value| has_no_null(value)) {
-            let raw = Json::of(value).unwrap();
-            prop_assert!(before.check((&raw).into()).is_err() || after.check((&raw).into()).is_ok(), "{} of {}", value, shown);
+            let raw = Json::encode(value).unwrap();
+            prop_assert!(before.validate((&raw).into()).is_err() || after.validate((&raw).into()).is_ok(), "{} of {}", value, shown);
         }
         let again = apply(Profile::Portable, &shown);
         prop_assert_eq!(again, shown);
     }
 
     #[test]
-    fn the_strict_profile_is_strict_whatever_it_is_made_of(schema in agreement::schema()) {
+    fn the_strict_profile_is_strict_for_any_schema(schema in agreement::schema()) {
         let mut schema = schema;
         schema["type"] = "object".into();
         let shown = apply(Profile::OpenAiStrict, &schema);
         strict_all_through(&shown);
-        let shown = Schema::of(&shown).unwrap();
+        let shown = Schema::encode(&shown).unwrap();
         let objections = lint(&shown);
         prop_assert!(objections.iter().all(|one| !one.reason().contains("without `properties`")));
     }

@@ -1,52 +1,57 @@
-//! The arguments of a call.
+//! Extractors of a call's arguments.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use turnbuckle_types::{Json, RawJson};
 
-use super::{Extract, Incoming, Needs, Subject, derived};
-use crate::failure::{Failure, Result};
-use crate::schema::fields_of;
+use super::requirements::derive_input_schema;
+use super::{Extract, HandlerRequirements, Invocation, RequestPayload};
+use crate::error::failure::{Failure, Result};
+use crate::schema::field_names;
 
-/// The arguments, as a struct: of a tool, of a prompt, or the variables of a resource template.
+/// The arguments of a tool or a prompt, or the variables of a resource template, as a struct.
 ///
-/// The struct derives `serde::Deserialize` and `schemars::JsonSchema`; the schema is what clients
-/// see, doc comments included. What does not fit is refused before the handler runs, and told to
-/// whoever sent it.
+/// The struct derives `serde::Deserialize` and `schemars::JsonSchema`. Clients see its schema, doc
+/// comments included. Arguments that do not match are refused before the handler runs, with an
+/// error for the sender.
 ///
-/// Specification: server/tools, "Calling Tools" (2026-07-28).
+/// Specification: server/tools, "ForwardedCall Tools" (2026-07-28).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Args<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Args<T> {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        match incoming.subject {
-            Subject::Arguments(arguments) => incoming.intake.read(arguments),
-            Subject::Reading(reading) => incoming.intake.read(Some((&reading.arguments()?).into())),
-            Subject::Typing(_) => return Err(Failure::new("a completer has no arguments")),
+    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        match invocation.payload {
+            RequestPayload::Arguments(arguments) => invocation.reader.read(arguments),
+            RequestPayload::Read(reading) => {
+                invocation.reader.read(Some((&reading.arguments()?).into()))
+            }
+            RequestPayload::Completion(_) => {
+                return Err(Failure::new("a completer has no arguments"));
+            }
         }
         .map(Self)
     }
 
-    fn needs(needs: &mut Needs) {
-        needs.arguments(derived::<T>);
-        let fields = fields_of::<T>();
-        needs.unsure |= fields.is_none();
-        needs.order = fields.unwrap_or_default();
+    fn add_requirements(requirements: &mut HandlerRequirements) {
+        requirements.arguments(derive_input_schema::<T>);
+        let fields = field_names::<T>();
+        requirements.object_unproven |= fields.is_none();
+        requirements.order = fields.unwrap_or_default();
     }
 }
 
-/// Arguments as they came, for tools with a schema that is written by hand.
+/// Arguments as received, for tools with a schema written by hand.
 ///
-/// Specification: server/tools, "Calling Tools" (2026-07-28).
+/// Specification: server/tools, "ForwardedCall Tools" (2026-07-28).
 #[derive(Debug, Clone)]
 pub struct RawArguments(pub Json);
 
 impl Extract for RawArguments {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        match incoming.subject {
-            Subject::Arguments(arguments) => {
-                let meant = incoming.intake.checked(arguments)?;
+    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        match invocation.payload {
+            RequestPayload::Arguments(arguments) => {
+                let meant = invocation.reader.check(arguments)?;
                 let came = || arguments.map_or_else(Json::empty_object, RawJson::to_json);
                 Ok(Self(meant.unwrap_or_else(came)))
             }
@@ -54,7 +59,7 @@ impl Extract for RawArguments {
         }
     }
 
-    fn needs(needs: &mut Needs) {
-        needs.arguments(|| Ok(turnbuckle_types::Schema::object()));
+    fn add_requirements(requirements: &mut HandlerRequirements) {
+        requirements.arguments(|| Ok(turnbuckle_types::Schema::object()));
     }
 }

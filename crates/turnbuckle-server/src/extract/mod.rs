@@ -1,40 +1,41 @@
-//! What a handler's parameters are made from.
+//! Extractors: the types that a handler's parameters can have.
 //!
 //! A handler is a function of extractors, in any order. Each takes what it needs from the request:
-//! its arguments, who asks, the way back, the server's state.
+//! its arguments, the client, a way to send messages, the server's state.
 
 mod args;
 mod parts;
+mod requirements;
 mod state;
+mod states;
 
-use std::any::TypeId;
+use turnbuckle_types::RawJson;
 
-use turnbuckle_types::{RawJson, Schema};
-
-use crate::completion::Typing;
-use crate::context::Context;
-use crate::error::BuildError;
-use crate::failure::{Failure, Result};
-use crate::resource::Reading;
-use crate::schema::{Intake, input_schema_of};
+use crate::error::failure::{Failure, Result};
+use crate::handler::context::HandlerContext;
+use crate::item::completion_request::CompletionRequest;
+use crate::resource::read_request::ReadRequest;
+use crate::schema::ArgumentReader;
 
 pub use args::{Args, RawArguments};
-pub use parts::{Cancel, Client, Http, Log, Progress};
+pub use parts::{Cancellation, ClientInfo, HttpRequest, Log, Progress};
+pub(crate) use requirements::AddRequirements;
+pub use requirements::HandlerRequirements;
 pub use state::State;
-pub(crate) use state::States;
+pub(crate) use states::States;
 
-/// Makes a handler's parameter from its request.
+/// A type that a handler can have as a parameter, made from the request.
 ///
-/// Implement it for a type of your own to hand it to handlers:
+/// Implement it for your own types:
 ///
 /// ```
-/// use turnbuckle_server::{Context, Extract, Failure, Incoming, Server, Tool};
+/// use turnbuckle_server::{Extract, Failure, Invocation, Server, Tool};
 ///
 /// struct User(String);
 ///
 /// impl Extract for User {
-///     fn extract(incoming: &Incoming<'_>) -> Result<Self, Failure> {
-///         let principal = incoming.context().principal();
+///     fn extract(invocation: &Invocation<'_>) -> Result<Self, Failure> {
+///         let principal = invocation.context().principal();
 ///         let principal = principal.ok_or_else(|| Failure::new("sign in first"))?;
 ///         Ok(Self(principal.subject.clone()))
 ///     }
@@ -52,130 +53,84 @@ pub(crate) use state::States;
     note = "or implement `turnbuckle::Extract` for it"
 )]
 pub trait Extract: Sized + Send + 'static {
-    /// Makes it.
+    /// Makes the parameter.
     ///
     /// # Errors
-    /// When the request has not what it needs: the handler is not run then, and the failure is
-    /// answered as if the handler had returned it.
-    fn extract(incoming: &Incoming<'_>) -> Result<Self>;
+    /// When the request lacks what the parameter needs. The handler is not run then, and the
+    /// failure is answered as if the handler had returned it.
+    fn extract(invocation: &Invocation<'_>) -> Result<Self>;
 
-    /// Says what has to be there before the first request comes. One that is made of others says
-    /// what they need.
-    fn needs(needs: &mut Needs) {
-        let _ = needs;
+    /// Adds to `requirements` what the server must have before it can call the handler.
+    ///
+    /// An extractor that is made of other extractors adds the requirements of each.
+    fn add_requirements(requirements: &mut HandlerRequirements) {
+        let _ = requirements;
     }
 }
 
-/// A request that a handler is about to be run for.
+/// One call of a handler, from which its parameters are extracted.
 #[derive(Debug)]
-pub struct Incoming<'a> {
-    pub(crate) context: &'a Context,
-    pub(crate) subject: Subject<'a>,
-    pub(crate) intake: &'a Intake,
+pub struct Invocation<'a> {
+    pub(crate) context: &'a HandlerContext,
+    pub(crate) payload: RequestPayload<'a>,
+    pub(crate) reader: &'a ArgumentReader,
+    /// The types of state that the handler takes.
     pub(crate) states: &'a States,
 }
 
-/// What a request brings for its handler.
+/// The part of a request that is meant for the handler.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Subject<'a> {
+pub(crate) enum RequestPayload<'a> {
     /// The arguments of a tool or a prompt.
     Arguments(Option<RawJson<'a>>),
-    /// The URI of a resource, and what a template's variables are in it.
-    Reading(&'a Reading),
-    /// What is being typed.
-    Typing(&'a Typing),
+    /// The URI of a resource, with the variables of its template.
+    Read(&'a ReadRequest),
+    /// The argument to complete.
+    Completion(&'a CompletionRequest),
 }
 
-impl Incoming<'_> {
-    /// Everything that is known of the request.
+impl Invocation<'_> {
+    /// Returns the context of the request.
     #[must_use]
-    pub fn context(&self) -> &Context {
+    pub fn context(&self) -> &HandlerContext {
         self.context
     }
 }
 
-/// Makes the schema of a type.
-pub(crate) type MakeSchema = fn() -> Result<Schema, BuildError>;
-
-/// Says what a handler needs.
-pub(crate) type Declare = fn(&mut Needs);
-
-/// What handlers need when their server is built.
-#[derive(Debug, Default)]
-pub struct Needs {
-    pub(crate) arguments: Option<MakeSchema>,
-    /// The names of the arguments as they were declared.
-    pub(crate) order: &'static [&'static str],
-    /// Whether only the schema tells that the arguments are an object.
-    pub(crate) unsure: bool,
-    pub(crate) states: Vec<(TypeId, &'static str)>,
-    pub(crate) asks: bool,
-    pub(crate) http: bool,
-    /// Two parameters want the arguments.
-    torn: bool,
-}
-
-impl Needs {
-    pub(crate) fn of(declare: Declare) -> Self {
-        let mut needs = Self::default();
-        declare(&mut needs);
-        needs
-    }
-
-    pub(crate) fn arguments(&mut self, schema: MakeSchema) {
-        self.torn |= self.arguments.replace(schema).is_some();
-    }
-
-    /// What makes the schema of the arguments that the handler takes.
-    pub(crate) fn source(&self) -> Result<MakeSchema, BuildError> {
-        if self.torn {
-            return Err(BuildError::new(
-                "two parameters of the handler take its arguments: put them into one struct",
-            ));
-        }
-        Ok(self.arguments.unwrap_or(derived::<()>))
-    }
-
-    /// The schema of the arguments that the handler takes.
-    pub(crate) fn schema(&self) -> Result<Schema, BuildError> {
-        self.source()?()
+/// Extracts the whole context of the request, which has neither arguments nor state.
+impl Extract for HandlerContext {
+    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        Ok(invocation.context.clone())
     }
 }
 
-fn derived<T: schemars::JsonSchema>() -> Result<Schema, BuildError> {
-    input_schema_of::<T>().map_err(|error| BuildError::new(error.to_string()))
-}
-
-/// The request: who asks, its progress, its log, its end, its `_meta`; neither arguments nor state.
-impl Extract for Context {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        Ok(incoming.context.clone())
-    }
-}
-
-/// Nothing.
+/// Extracts nothing.
 impl Extract for () {
-    fn extract(_: &Incoming<'_>) -> Result<Self> {
+    fn extract(_: &Invocation<'_>) -> Result<Self> {
         Ok(())
     }
 }
 
-/// What is read, in a resource's handler.
-impl Extract for Reading {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        match incoming.subject {
-            Subject::Reading(reading) => Ok(reading.clone()),
-            _ => Err(Failure::new("only what reads a resource has a Reading")),
+/// Extracts the URI and the template's variables, in the handler of a resource.
+impl Extract for ReadRequest {
+    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        match invocation.payload {
+            RequestPayload::Read(reading) => Ok(reading.clone()),
+            _ => Err(Failure::new(
+                "only the handler of a resource can take a ReadRequest",
+            )),
         }
     }
 }
 
-/// What is being typed, in a completer.
-impl Extract for Typing {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        match incoming.subject {
-            Subject::Typing(typing) => Ok(typing.clone()),
-            _ => Err(Failure::new("only a completer has a Typing")),
+/// Extracts the argument to complete, in a completer.
+impl Extract for CompletionRequest {
+    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        match invocation.payload {
+            RequestPayload::Completion(typing) => Ok(typing.clone()),
+            _ => Err(Failure::new(
+                "only a completer can take a CompletionRequest",
+            )),
         }
     }
 }

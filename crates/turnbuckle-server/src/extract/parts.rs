@@ -1,39 +1,38 @@
-//! Parts of a request's context, each for itself: a handler says by its parameters what it uses.
+//! Extractors of single parts of the context, so that a handler's parameters show what it uses.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
 use turnbuckle_session::HttpHead;
-use turnbuckle_types::{ClientCapabilities, Implementation, LogLevel, Meta, Number, Principal};
+use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel, Meta, Number, Principal};
 use turnbuckle_wire::revision::Revision;
 
-use super::{Extract, Incoming, Needs};
-use crate::context::Context;
-use crate::failure::Result;
+use super::{Extract, HandlerRequirements, Invocation};
+use crate::error::failure::Result;
+use crate::handler::context::HandlerContext;
 
-/// Reports how far a request has come, to a client that wants to know; for all others it does
-/// nothing. Cheap to clone.
+/// Sends progress notifications to the client, if it asked for them. Cheap to clone.
 ///
 /// Specification: basic/patterns/progress (2026-07-28).
 #[derive(Debug, Clone)]
-pub struct Progress(Context);
+pub struct Progress(HandlerContext);
 
 impl Progress {
-    /// So much is done, of a total that is not known. What does not increase is not sent.
+    /// Reports progress without a known total. Values that do not increase are not sent.
     ///
-    /// Waits while the client is too far behind to take more.
+    /// Waits while the client is too slow to receive more.
     pub async fn report(&self, done: impl Into<Number>) {
         self.0.progress(done, None).await;
     }
 
-    /// So much is done of a total.
-    pub async fn report_of(&self, done: impl Into<Number>, total: impl Into<Number>) {
+    /// Reports progress out of a total.
+    pub async fn report_with_total(&self, done: impl Into<Number>, total: impl Into<Number>) {
         self.0.progress(done, Some(total.into())).await;
     }
 
-    /// So much is done of a total, and what is being done, for people.
-    pub async fn describe(
+    /// Reports progress out of a total, with a message for people.
+    pub async fn report_with_message(
         &self,
         done: impl Into<Number>,
         total: impl Into<Number>,
@@ -44,174 +43,183 @@ impl Progress {
     }
 }
 
-/// Sends log messages to the client, those that it wants, from a server that declared
+/// Sends log messages to the client, if their level is high enough for it and the server declared
 /// [`logging`](crate::ServerBuilder::logging). Cheap to clone.
 ///
-/// The revision 2026-07-28 deprecates logging over the protocol (SEP-2577): what is for the
-/// server's operator is better written to stderr or sent by OpenTelemetry.
+/// The revision 2026-07-28 deprecates logging over the protocol (SEP-2577): write messages for the
+/// operator of the server to stderr, or send them with OpenTelemetry.
 ///
 /// Specification: server/utilities/logging (2026-07-28).
 #[derive(Debug, Clone)]
-pub struct Log(Context);
+pub struct Log(HandlerContext);
 
 impl Log {
-    /// Sends a message of that level: any data, not only text.
-    pub async fn send<T: Serialize + ?Sized>(&self, level: LogLevel, data: &T) {
+    /// Sends a message: any data, not only text.
+    pub async fn send<T: Serialize + ?Sized>(&self, level: LoggingLevel, data: &T) {
         self.0.log(level, None, data).await;
     }
 
-    /// Sends a message under a logger's name.
-    pub async fn send_as<T: Serialize + ?Sized>(&self, logger: &str, level: LogLevel, data: &T) {
+    /// Sends a message with the name of a logger.
+    pub async fn send_from<T: Serialize + ?Sized>(
+        &self,
+        logger: &str,
+        level: LoggingLevel,
+        data: &T,
+    ) {
         self.0.log(level, Some(logger), data).await;
     }
 
-    /// A message that is text before anything waits, whatever it was made of.
-    async fn say(&self, level: LogLevel, message: String) {
+    /// Sends a text, which was formatted before the first await.
+    async fn send_text(&self, level: LoggingLevel, message: String) {
         self.send(level, &message).await;
     }
 
-    /// Something for whoever looks for a fault.
+    /// Sends a message of level `debug`.
     pub fn debug(&self, message: impl fmt::Display) -> impl Future<Output = ()> + Send + '_ {
-        self.say(LogLevel::Debug, message.to_string())
+        self.send_text(LoggingLevel::Debug, message.to_string())
     }
 
-    /// What is going on.
+    /// Sends a message of level `info`.
     pub fn info(&self, message: impl fmt::Display) -> impl Future<Output = ()> + Send + '_ {
-        self.say(LogLevel::Info, message.to_string())
+        self.send_text(LoggingLevel::Info, message.to_string())
     }
 
-    /// Something may be wrong.
+    /// Sends a message of level `warning`.
     pub fn warning(&self, message: impl fmt::Display) -> impl Future<Output = ()> + Send + '_ {
-        self.say(LogLevel::Warning, message.to_string())
+        self.send_text(LoggingLevel::Warning, message.to_string())
     }
 
-    /// Something went wrong.
+    /// Sends a message of level `error`.
     pub fn error(&self, message: impl fmt::Display) -> impl Future<Output = ()> + Send + '_ {
-        self.say(LogLevel::Error, message.to_string())
+        self.send_text(LoggingLevel::Error, message.to_string())
     }
 }
 
-/// Tells when the client gave up on the request. Cheap to clone.
+/// Signals that the client cancelled the request. Cheap to clone.
 ///
 /// Specification: basic/patterns/cancellation (2026-07-28).
 #[derive(Debug, Clone)]
-pub struct Cancel(Context);
+pub struct Cancellation(HandlerContext);
 
-impl Cancel {
-    /// Whether it did. Nothing is sent for the request any more.
+impl Cancellation {
+    /// Returns whether the request was cancelled. Nothing is sent for a cancelled request any more.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled()
     }
 
-    /// Resolves when it does. The handler then has a short grace to finish before its future is
-    /// dropped.
+    /// Waits until the request is cancelled.
+    ///
+    /// The handler then has a short grace period before its future is dropped.
     pub async fn cancelled(&self) {
         self.0.cancelled().await;
     }
 }
 
-/// Who asks. What a client says of itself is for display and logs only: it may say anything, and
-/// what it can do is seen to by what asks it. Cheap to clone.
+/// The client that sent the request: its name, capabilities, revision and principal. Cheap to
+/// clone.
+///
+/// Name and version are for display and logs only, since a client can claim anything. Questions to
+/// the client check its capabilities themselves.
 ///
 /// Specification: basic/index, "_meta" (2026-07-28).
 #[derive(Debug, Clone)]
-pub struct Client(Context);
+pub struct ClientInfo(HandlerContext);
 
-impl Client {
-    /// Its name and version, as it says.
+impl ClientInfo {
+    /// Returns the name and version that the client claims.
     #[must_use]
-    pub fn info(&self) -> Option<Implementation> {
+    pub fn implementation(&self) -> Option<Implementation> {
         self.0.client_info()
     }
 
-    /// What it declared that it can do.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn capabilities(&self) -> &ClientCapabilities {
         self.0.client_capabilities()
     }
 
-    /// The revision of the protocol that it speaks.
+    /// Returns the revision of the protocol that the client speaks.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.0.features().revision
     }
 
-    /// On whose behalf it asks, where the transport established it.
+    /// Returns the principal on whose behalf the request was sent, if the transport authenticated
+    /// it.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.0.principal()
     }
 }
 
-/// The HTTP request that this one came in, where it came in one: a handler runs on every transport.
-/// Cheap to clone.
+/// The head of the HTTP request, empty on other transports. Cheap to clone.
 ///
-/// What carries credentials is not shown: whom they name is the request's
-/// [principal](Client::principal).
+/// Headers with credentials are left out; the identity that they prove is the request's
+/// [principal](ClientInfo::principal).
 #[derive(Clone)]
-pub struct Http(Option<Arc<dyn HttpHead>>);
+pub struct HttpRequest(Option<Arc<dyn HttpHead>>);
 
-impl Http {
-    /// Whether it came over HTTP.
+impl HttpRequest {
+    /// Returns whether the request came over HTTP.
     #[must_use]
-    pub fn is_there(&self) -> bool {
+    pub fn is_present(&self) -> bool {
         self.0.is_some()
     }
 
-    /// A header, by its name in any case, if it is there and is text.
+    /// Returns the value of a header if it is present and is text. Names are case-insensitive.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.0.as_ref()?.header(name)
     }
 
-    /// The path and query that were asked for.
+    /// Returns the path and query of the request.
     #[must_use]
     pub fn target(&self) -> Option<&str> {
         Some(self.0.as_ref()?.target())
     }
 
-    /// The method.
+    /// Returns the HTTP method.
     #[must_use]
     pub fn method(&self) -> Option<&str> {
         Some(self.0.as_ref()?.method())
     }
 }
 
-impl fmt::Debug for Http {
+impl fmt::Debug for HttpRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Http")
+        f.debug_struct("HttpRequest")
             .field("method", &self.method())
             .field("target", &self.target())
             .finish_non_exhaustive()
     }
 }
 
-impl Extract for Http {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        Ok(Self(incoming.context().http().cloned()))
+impl Extract for HttpRequest {
+    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        Ok(Self(invocation.context().http().cloned()))
     }
 
-    fn needs(needs: &mut Needs) {
-        needs.http = true;
+    fn add_requirements(requirements: &mut HandlerRequirements) {
+        requirements.http = true;
     }
 }
 
 macro_rules! parts_of_the_context {
     ($($Part:ident),*) => {$(
         impl Extract for $Part {
-            fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-                Ok(Self(incoming.context().clone()))
+            fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+                Ok(Self(invocation.context().clone()))
             }
         }
     )*};
 }
 
-parts_of_the_context!(Progress, Log, Cancel, Client);
+parts_of_the_context!(Progress, Log, Cancellation, ClientInfo);
 
-/// The request's `_meta`, as it came; empty if there is none.
+/// Extracts the request's `_meta` as received; empty if the request has none.
 impl Extract for Meta {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        Ok(incoming.context().meta().unwrap_or_default())
+    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        Ok(invocation.context().meta().unwrap_or_default())
     }
 }

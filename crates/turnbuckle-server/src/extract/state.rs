@@ -1,17 +1,15 @@
-//! What handlers share.
+//! State that handlers share.
 
-use std::any::{Any, TypeId};
-use std::collections::HashMap;
-use std::fmt;
+use std::any::TypeId;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::{Extract, Incoming, Needs};
-use crate::failure::{Failure, Result};
+use super::{Extract, HandlerRequirements, Invocation};
+use crate::error::failure::{Failure, Result};
 
-/// What the server's builder was given as state of this type. Cheap to clone.
+/// State of type `T` that the server's builder or a group was given. Cheap to clone.
 ///
-/// A server that has a handler with such a parameter, and no state for it, is not built.
+/// Building a server returns an error if a handler takes state that the server does not have.
 #[derive(Debug)]
 pub struct State<T>(pub Arc<T>);
 
@@ -30,51 +28,14 @@ impl<T> Deref for State<T> {
 }
 
 impl<T: Send + Sync + 'static> Extract for State<T> {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        let found = incoming.states.get::<T>().map(Self);
+    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        let found = invocation.states.get::<T>().map(Self);
         found.ok_or_else(|| Failure::new("the server has no such state"))
     }
 
-    fn needs(needs: &mut Needs) {
-        needs
+    fn add_requirements(requirements: &mut HandlerRequirements) {
+        requirements
             .states
             .push((TypeId::of::<T>(), std::any::type_name::<T>()));
-    }
-}
-
-/// State by its type.
-#[derive(Clone, Default)]
-pub(crate) struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
-
-impl States {
-    /// Adds state; `false` if there is some of the same type.
-    pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, state: T) -> bool {
-        self.0.insert(TypeId::of::<T>(), Arc::new(state)).is_none()
-    }
-
-    /// These, and of types that are not among them those from further out.
-    pub(crate) fn inside(mut self, outer: &Self) -> Self {
-        for (id, state) in &outer.0 {
-            self.0.entry(*id).or_insert_with(|| state.clone());
-        }
-        self
-    }
-
-    fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.0.get(&TypeId::of::<T>())?.clone().downcast().ok()
-    }
-
-    /// The type of state that is needed and not there.
-    pub(crate) fn missing(&self, needs: &Needs) -> Option<&'static str> {
-        let absent = needs.states.iter().find(|(id, _)| !self.0.contains_key(id));
-        absent.map(|(_, name)| *name)
-    }
-}
-
-impl fmt::Debug for States {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("States")
-            .field("types", &self.0.len())
-            .finish_non_exhaustive()
     }
 }

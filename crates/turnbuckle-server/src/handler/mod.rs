@@ -1,8 +1,11 @@
-//! Functions as handlers: of extractors in any order, sync or async.
+//! Handlers: sync or async functions whose parameters are extractors, in any order.
 
+pub(crate) mod concurrency_limit;
+pub(crate) mod context;
+mod erased;
+pub(crate) mod policy;
 mod request;
 mod rounds;
-mod typed;
 
 use std::future::Ready;
 
@@ -10,139 +13,142 @@ use turnbuckle_types::{CallToolResult, Error};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
-use crate::extract::{Extract, Incoming, Needs};
-use crate::failure::{self, Failure, Result};
-use crate::resource::Reading;
+use crate::error::failure::{self, Failure, Result};
+use crate::extract::{Extract, HandlerRequirements, Invocation};
+use crate::item::item_kind::ItemKind;
+use crate::resource::read_request::ReadRequest;
 
-pub(crate) use request::{Kept, Request};
-pub(crate) use rounds::{Terms, failed};
-pub(crate) use typed::{Callable, Maker, blocking_maker, maker};
+pub(crate) use erased::{HandlerFactory, blocking_handler_factory, handler_factory};
+pub(crate) use request::{DetachedRequest, ErasedHandler, HandlerRequest};
+pub(crate) use rounds::{FailureMapping, failure_reply};
 
-/// What a handler belongs to: a tool, a prompt, a resource or a completer.
-pub trait Kind: Sized + 'static {
-    /// What its replies need beside what its handler returned.
-    type Frame: Send + Sync + 'static;
+/// The kind of item that a handler belongs to: a tool, a prompt, a resource or a completer.
+pub trait HandlerKind: Sized + 'static {
+    /// The item's settings that its replies depend on.
+    type ReplyOptions: Send + Sync + 'static;
 
-    /// The method that runs it: its rounds are bound to that, and to what the request names.
+    /// The method that calls the handler.
     const METHOD: Method;
 
-    /// Whether its failures are told to a model, inside a result.
-    const TELLS: bool;
+    /// True if failures become an error result for the model, instead of a protocol error.
+    const ERRORS_IN_RESULT: bool;
 
-    /// The attribute that makes one of a function, if there is one.
-    const ATTRIBUTE: Option<&'static str>;
+    /// The kind of item; `None` for completers, which are no items of their own.
+    const ITEM_KIND: Option<ItemKind>;
 
-    /// What is read, when a request is looked at again.
-    fn reading(_: &Self::Frame, _uri: &str) -> Option<Reading> {
+    /// Recreates the [`ReadRequest`] when a request is run again.
+    fn read_request(_: &Self::ReplyOptions, _uri: &str) -> Option<ReadRequest> {
         None
     }
 }
 
-/// What a failure outside of a handler comes to that is about no request in particular.
-pub(crate) fn told(failure: Failure, tells: bool) -> Reply {
+/// Returns the reply for a failure of a wrapper around a handler: a limit, a timeout or a layer.
+pub(crate) fn wrapper_failure_reply(failure: Failure, errors_in_result: bool) -> Reply {
     match failure.into_kind() {
-        failure::Kind::Told(message) if tells => Reply::complete(CallToolResult::error(message)),
-        failure::Kind::Told(message) => Error::internal(message).into(),
-        failure::Kind::Protocol(error) => error.into(),
+        failure::FailureKind::Message(message) if errors_in_result => {
+            Reply::complete(CallToolResult::error(message))
+        }
+        failure::FailureKind::Message(message) => Error::internal(message).into(),
+        failure::FailureKind::Protocol(error) => error.into(),
         _ => Error::internal("only a handler can ask its client").into(),
     }
 }
 
-/// What a handler of that kind may return.
-pub trait Returns<K: Kind>: Send + 'static {
-    /// The reply; `reading` is what is read, if something is.
+/// A type that a handler of kind `K` can return.
+pub trait HandlerOutput<K: HandlerKind>: Send + 'static {
+    /// Converts the output into a reply; `uri` is the URI that is read, if any.
     ///
     /// # Errors
-    /// When it is a failure, or cannot be told.
-    fn reply(self, frame: &K::Frame, uri: Option<&str>) -> Result<Reply>;
+    /// When the output is a failure, or cannot be encoded.
+    fn into_handler_reply(
+        self,
+        reply_options: &K::ReplyOptions,
+        uri: Option<&str>,
+    ) -> Result<Reply>;
 }
 
-/// A function of up to eight extractors, sync or async. How one is run is the server's business.
+/// A function that handles calls: sync or async, with up to eight extractors as parameters.
 ///
-/// An async function is polled in place for as long as it is ready, and moves to a task of its own
-/// the first time that it waits. A sync one runs in place, whatever it does: one that takes long
-/// belongs on the blocking pool ([`ToolBuilder::blocking`](crate::ToolBuilder::blocking)).
+/// An async function is polled in place while it is ready, and moves to a task of its own the first
+/// time that it waits. A sync function runs in place; one that takes long belongs on the blocking
+/// pool ([`ToolBuilder::blocking`](crate::ToolBuilder::blocking)).
 ///
-/// A handler that captures something and awaits is a closure that returns a future,
-/// `move |…| async move { … }`: an async closure that captures is not `Fn`.
+/// A handler that captures variables and awaits is a closure that returns a future, `move |…| async
+/// move { … }`: an async closure that captures is not `Fn`.
 #[diagnostic::on_unimplemented(
     message = "this function cannot be the handler of a {K}",
     label = "not a handler",
-    note = "each of its parameters must be an extractor: `Args<T>` for the arguments, `State<T>`, `Progress`, `Ask`, `Context`, … or a type of yours that implements `Extract`; at most eight",
+    note = "each of its parameters must be an extractor: `Args<T>` for the arguments, `State<T>`, `Progress`, `Ask`, `HandlerContext`, … or a type of yours that implements `Extract`; at most eight",
     note = "what it returns, or what the future does that it returns, must be something that a {K} can return (see `ToolOutput`, `PromptOutput`, `ResourceOutput`); other data is wrapped in `Structured`",
     note = "it must be `Fn + Send + Sync + 'static`, and its future `Send`"
 )]
-pub trait Handler<K: Kind, M>: Send + Sync + 'static {
-    /// What it returns.
-    type Output: Returns<K>;
+pub trait Handler<K: HandlerKind, M>: Send + Sync + 'static {
+    /// The type that the function returns, or that its future resolves to.
+    type Output: HandlerOutput<K>;
 
-    /// One run of it.
-    #[doc(hidden)]
+    /// The future of one call.
     type Run: Future<Output = Self::Output> + Send + 'static;
 
-    /// Whether a run is ready at once.
-    #[doc(hidden)]
-    const IN_PLACE: bool;
+    /// True if the future of a call is ready at once.
+    const IS_SYNC: bool;
 
-    /// What has to be there when the server is built.
-    #[doc(hidden)]
-    fn needs(needs: &mut Needs);
+    /// Adds the requirements of all parameters to `requirements`.
+    fn add_requirements(requirements: &mut HandlerRequirements);
 
-    /// Takes what it needs, and begins.
+    /// Extracts the parameters and calls the function.
     ///
     /// # Errors
-    /// When the request has not what a parameter needs.
-    #[doc(hidden)]
-    fn start(&self, incoming: &Incoming<'_>) -> Result<Self::Run>;
+    /// When a parameter cannot be extracted from the request.
+    fn start(&self, invocation: &Invocation<'_>) -> Result<Self::Run>;
 }
 
-/// Marks a handler that returns a future.
+/// Marker of handlers that return a future; `E` are the extractors.
 #[derive(Debug)]
-pub struct Awaited<E>(std::marker::PhantomData<E>);
+pub struct AsyncMarker<E>(std::marker::PhantomData<E>);
 
-/// Marks a handler that returns its result.
+/// Marker of handlers that return their result directly; `E` are the extractors.
 #[derive(Debug)]
-pub struct InPlace<E>(std::marker::PhantomData<E>);
+pub struct SyncMarker<E>(std::marker::PhantomData<E>);
 
 macro_rules! functions_of {
     ($($E:ident)*) => {
-        impl<K, F, Fut, $($E),*> Handler<K, Awaited<($($E,)*)>> for F
+        impl<K, F, Fut, $($E),*> Handler<K, AsyncMarker<($($E,)*)>> for F
         where
-            K: Kind,
+            K: HandlerKind,
             F: Fn($($E),*) -> Fut + Send + Sync + 'static,
-            Fut: Future<Output: Returns<K>> + Send + 'static,
+            Fut: Future<Output: HandlerOutput<K>> + Send + 'static,
             $($E: Extract,)*
         {
             type Output = Fut::Output;
             type Run = Fut;
-            const IN_PLACE: bool = false;
+            const IS_SYNC: bool = false;
 
-            fn needs(_needs: &mut Needs) {
-                $($E::needs(_needs);)*
+            fn add_requirements(_requirements: &mut HandlerRequirements) {
+                $($E::add_requirements(_requirements);)*
             }
 
-            fn start(&self, _incoming: &Incoming<'_>) -> Result<Fut> {
-                Ok(self($($E::extract(_incoming)?),*))
+            fn start(&self, _invocation: &Invocation<'_>) -> Result<Fut> {
+                Ok(self($($E::extract(_invocation)?),*))
             }
         }
 
-        impl<K, F, O, $($E),*> Handler<K, InPlace<($($E,)*)>> for F
+        impl<K, F, O, $($E),*> Handler<K, SyncMarker<($($E,)*)>> for F
         where
-            K: Kind,
+            K: HandlerKind,
             F: Fn($($E),*) -> O + Send + Sync + 'static,
-            O: Returns<K>,
+            O: HandlerOutput<K>,
             $($E: Extract,)*
         {
             type Output = O;
             type Run = Ready<O>;
-            const IN_PLACE: bool = true;
+            const IS_SYNC: bool = true;
 
-            fn needs(_needs: &mut Needs) {
-                $($E::needs(_needs);)*
+            fn add_requirements(_requirements: &mut HandlerRequirements) {
+                $($E::add_requirements(_requirements);)*
             }
 
-            fn start(&self, _incoming: &Incoming<'_>) -> Result<Ready<O>> {
-                Ok(std::future::ready(self($($E::extract(_incoming)?),*)))
+            fn start(&self, _invocation: &Invocation<'_>) -> Result<Ready<O>> {
+                Ok(std::future::ready(self($($E::extract(_invocation)?),*)))
             }
         }
     };

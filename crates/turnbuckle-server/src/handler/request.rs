@@ -1,153 +1,167 @@
-//! A request on its way to the handler of an item.
+//! A request on its way to the handler of an item, and the type-erased handler.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use turnbuckle_session::Handling;
+use turnbuckle_session::HandlerOutcome;
 use turnbuckle_types::RawJson;
-use turnbuckle_wire::revision::Method;
+use turnbuckle_wire::revision::MirroredParam;
 
-use super::{Callable, Kind};
-use crate::completion::Typing;
-use crate::context::Context;
-use crate::extract::Subject;
-use crate::resource::Reading;
+use super::HandlerKind;
+use crate::extract::RequestPayload;
+use crate::handler::context::HandlerContext;
+use crate::item::completion_request::CompletionRequest;
+use crate::resource::read_request::ReadRequest;
 
-/// A request, as it is handed on while its message is at hand.
-pub(crate) struct Request<'a> {
-    pub(super) context: Context,
+/// A handler whose function and extractor types are erased.
+pub(crate) trait ErasedHandler: Send + Sync {
+    /// Handles a request.
+    fn call(self: Arc<Self>, request: HandlerRequest<'_>) -> HandlerOutcome;
+}
+
+/// A request for a handler, while its message is at hand.
+pub(crate) struct HandlerRequest<'a> {
+    pub(super) context: HandlerContext,
     arguments: Option<RawJson<'a>>,
-    brings: Brings,
+    payload: OwnedPayload,
 }
 
-/// A request that waits for something: what its message says is read again later.
+/// A request for a handler that has to wait, without its message: parameters are parsed again
+/// later.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
-    pub(crate) context: Context,
-    brings: Brings,
+pub(crate) struct DetachedRequest {
+    pub(crate) context: HandlerContext,
+    payload: OwnedPayload,
 }
 
+/// The owned part of a request's payload.
 #[derive(Debug, Clone)]
-enum Brings {
+enum OwnedPayload {
     Arguments,
-    Reading(Reading),
-    Typing(Typing),
+    Read(ReadRequest),
+    Completion(CompletionRequest),
 }
 
-impl<'a> Request<'a> {
-    /// A request with arguments.
-    pub(crate) fn new(context: Context, arguments: Option<RawJson<'a>>) -> Self {
+impl<'a> HandlerRequest<'a> {
+    /// Creates a request of a tool or a prompt.
+    pub(crate) fn new(context: HandlerContext, arguments: Option<RawJson<'a>>) -> Self {
         Self {
             context,
             arguments,
-            brings: Brings::Arguments,
+            payload: OwnedPayload::Arguments,
         }
     }
 
-    /// A request to read something.
-    pub(crate) fn of_reading(context: Context, reading: Reading) -> Self {
+    /// Creates a request to read a resource.
+    pub(crate) fn for_read(context: HandlerContext, reading: ReadRequest) -> Self {
         Self {
             context,
             arguments: None,
-            brings: Brings::Reading(reading),
+            payload: OwnedPayload::Read(reading),
         }
     }
 
-    /// A request to complete what is being typed.
-    pub(crate) fn of_typing(context: Context, typing: Typing) -> Self {
+    /// Creates a request to complete an argument.
+    pub(crate) fn for_completion(context: HandlerContext, typing: CompletionRequest) -> Self {
         Self {
             context,
             arguments: None,
-            brings: Brings::Typing(typing),
+            payload: OwnedPayload::Completion(typing),
         }
     }
 
-    pub(crate) fn context(&self) -> &Context {
+    /// Returns the context.
+    pub(crate) fn context(&self) -> &HandlerContext {
         &self.context
     }
 
-    pub(crate) fn keep(self) -> Kept {
-        Kept {
+    /// Drops the borrow of the message.
+    pub(crate) fn detach(self) -> DetachedRequest {
+        DetachedRequest {
             context: self.context,
-            brings: self.brings,
+            payload: self.payload,
         }
     }
 
-    pub(super) fn subject(&self) -> Subject<'_> {
-        self.brings.subject(self.arguments)
+    /// Returns the payload.
+    pub(super) fn payload(&self) -> RequestPayload<'_> {
+        self.payload.payload(self.arguments)
     }
 
-    /// What is read, if something is.
+    /// Returns the URI that is read, if any.
     pub(super) fn uri(&self) -> Option<&str> {
-        match &self.brings {
-            Brings::Reading(reading) => Some(&reading.uri),
+        match &self.payload {
+            OwnedPayload::Read(reading) => Some(&reading.uri),
             _ => None,
         }
     }
 
-    /// The context, and what is read, if something is.
-    pub(super) fn into_parts(self) -> (Context, Option<String>) {
-        match self.brings {
-            Brings::Reading(reading) => (self.context, Some(reading.uri)),
+    /// Returns the context, and the URI that is read, if any.
+    pub(super) fn into_parts(self) -> (HandlerContext, Option<String>) {
+        match self.payload {
+            OwnedPayload::Read(reading) => (self.context, Some(reading.uri)),
             _ => (self.context, None),
         }
     }
 }
 
-impl Brings {
-    fn subject<'a>(&'a self, arguments: Option<RawJson<'a>>) -> Subject<'a> {
+impl OwnedPayload {
+    fn payload<'a>(&'a self, arguments: Option<RawJson<'a>>) -> RequestPayload<'a> {
         match self {
-            Self::Arguments => Subject::Arguments(arguments),
-            Self::Reading(reading) => Subject::Reading(reading),
-            Self::Typing(typing) => Subject::Typing(typing),
+            Self::Arguments => RequestPayload::Arguments(arguments),
+            Self::Read(reading) => RequestPayload::Read(reading),
+            Self::Completion(typing) => RequestPayload::Completion(typing),
         }
     }
 }
 
-impl Kept {
-    /// A request that is looked at again.
-    pub(super) fn again<K: Kind>(context: Context, frame: &K::Frame) -> Self {
-        let uri = match K::METHOD {
-            Method::ReadResource => context
+impl DetachedRequest {
+    /// Recreates a request for another run of its handler.
+    pub(super) fn for_rerun<K: HandlerKind>(
+        context: HandlerContext,
+        reply_options: &K::ReplyOptions,
+    ) -> Self {
+        let uri = match K::METHOD.mirrored_param() {
+            Some(MirroredParam::Uri) => context
                 .params()
                 .uri
                 .and_then(RawJson::text)
                 .map(Cow::into_owned),
             _ => None,
         };
-        let reading = uri.and_then(|uri| K::reading(frame, &uri));
-        let brings = reading.map_or(Brings::Arguments, Brings::Reading);
-        Self { context, brings }
+        let reading = uri.and_then(|uri| K::read_request(reply_options, &uri));
+        let payload = reading.map_or(OwnedPayload::Arguments, OwnedPayload::Read);
+        Self { context, payload }
     }
 
-    /// The URI that is read, if one is.
+    /// Returns the URI that is read, if any.
     pub(crate) fn uri(&self) -> Option<&str> {
-        match &self.brings {
-            Brings::Reading(reading) => Some(&reading.uri),
+        match &self.payload {
+            OwnedPayload::Read(reading) => Some(&reading.uri),
             _ => None,
         }
     }
 
-    /// Looks at what the handler is run for.
-    pub(super) fn with_subject<T>(&self, look: impl FnOnce(Subject<'_>) -> T) -> T {
-        let arguments = match self.brings {
-            Brings::Arguments => self.context.params().arguments,
+    /// Passes the payload to a function.
+    pub(super) fn with_payload<T>(&self, look: impl FnOnce(RequestPayload<'_>) -> T) -> T {
+        let arguments = match self.payload {
+            OwnedPayload::Arguments => self.context.params().arguments,
             _ => None,
         };
-        look(self.brings.subject(arguments))
+        look(self.payload.payload(arguments))
     }
 
-    /// Hands it on.
-    pub(crate) fn call(self, target: Arc<dyn Callable>) -> Handling {
+    /// Passes the request on to a handler.
+    pub(crate) fn call(self, target: Arc<dyn ErasedHandler>) -> HandlerOutcome {
         let context = self.context.clone();
-        let arguments = match self.brings {
-            Brings::Arguments => context.params().arguments,
+        let arguments = match self.payload {
+            OwnedPayload::Arguments => context.params().arguments,
             _ => None,
         };
-        target.call(Request {
+        target.call(HandlerRequest {
             context: self.context,
             arguments,
-            brings: self.brings,
+            payload: self.payload,
         })
     }
 }

@@ -1,144 +1,153 @@
-//! Runs a handler of any kind through its rounds.
+//! Running a handler through its rounds of input, until there is a reply.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{self, Poll};
 
-use turnbuckle_session::{Handling, caught};
-use turnbuckle_types::{CallToolResult, ElicitParams, Error, ErrorKind, RawJson};
-use turnbuckle_wire::era::{Projected, Reply};
+use turnbuckle_session::{HandlerOutcome, catch_panic};
+use turnbuckle_types::{CallToolResult, ElicitRequestParams, Error, ErrorKind, RawJson};
+use turnbuckle_wire::era::{ProjectedResult, Reply};
 use turnbuckle_wire::revision::Method;
 
-use crate::context::Context;
-use crate::failure::{Failure, Kind, Result};
-use crate::input::{self, NeedsInput, Round, Target};
+use crate::error::failure::{Failure, FailureKind, Result};
+use crate::handler::context::HandlerContext;
+use crate::input::{self, BoundRequest, InputRound, NeedsInput};
 use crate::schema::ArgumentError;
 
-/// One run of a handler.
-pub(crate) type Run = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
+/// The future of one run of a handler.
+pub(crate) type HandlerRun = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
 
-/// A handler that can be run again when the answers to its questions are there.
-pub(crate) trait Again: Send + Sync + 'static {
-    /// Runs it with the parameters that the request came with.
-    fn again(self: Arc<Self>, context: Context) -> Run;
+/// A handler that can run again once its questions are answered.
+pub(crate) trait RerunHandler: Send + Sync + 'static {
+    /// Runs the handler again with the parameters of the original request.
+    fn rerun(self: Arc<Self>, context: HandlerContext) -> HandlerRun;
 
-    /// What its failures come to.
-    fn terms(&self) -> Terms;
+    /// Returns the mapping from failures to replies.
+    fn failure_mapping(&self) -> FailureMapping;
 }
 
-/// What failures come to that answer requests of one kind.
+/// The mapping from failures to replies for requests of one kind.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Terms {
-    /// The method: rounds are bound to that, and to what the request names.
+pub(crate) struct FailureMapping {
+    /// The method, which sealed request state is bound to.
     method: Method,
-    /// Whether failures are told to a model, inside a result.
-    tells: bool,
+    /// True if failures become an error result for the model.
+    errors_in_result: bool,
 }
 
-impl Terms {
-    pub(crate) fn of<K: super::Kind>() -> Self {
+impl FailureMapping {
+    /// Returns the mapping for a kind of handler.
+    pub(crate) fn for_kind<K: super::HandlerKind>() -> Self {
         Self {
             method: K::METHOD,
-            tells: K::TELLS,
+            errors_in_result: K::ERRORS_IN_RESULT,
         }
     }
 
-    /// Whether the client can be asked for input first.
+    /// Returns whether the client can be asked for input in such a request.
     ///
     /// Specification: basic/patterns/mrtr, "Supported Requests" (2026-07-28).
-    fn may_ask(self) -> bool {
-        matches!(
-            self.method,
-            Method::CallTool | Method::GetPrompt | Method::ReadResource
-        )
+    fn can_ask(self) -> bool {
+        self.method.can_require_input()
     }
 
-    /// Why the client is not asked.
-    fn cannot_ask(self) -> Reply {
-        Reply::Error(Error::internal(match self.may_ask() {
+    /// Returns the error for a request in which the client cannot be asked.
+    fn cannot_ask_reply(self) -> Reply {
+        Reply::Error(Error::internal(match self.can_ask() {
             true => "only a handler can ask its client",
             false => "a completion cannot ask for input",
         }))
     }
 }
 
-/// A first run under way becomes the answer to its request: `finish` makes its reply of what it came
-/// to. The two come apart so that the run is held once, and not in another that waits for it.
-pub(crate) fn handling<F>(
-    handler: Arc<dyn Again>,
-    context: Context,
+/// Turns the first run of a handler into the outcome of its request; `finish` converts the run's
+/// output into a reply.
+///
+/// `first` and `finish` are separate so that the future of the run is stored once, not nested in
+/// another one.
+pub(crate) fn run_handler<F>(
+    handler: Arc<dyn RerunHandler>,
+    context: HandlerContext,
     first: F,
     finish: impl FnOnce(F::Output) -> Result<Reply> + Send + 'static,
-) -> Handling
+) -> HandlerOutcome
 where
     F: Future + Send + 'static,
 {
-    // What does not ask is not watched, and pays nothing for it.
+    // A handler without an `Ask` is not watched, which saves the cost.
     if context.asking_round().is_none() {
-        return Handling::Pending(Box::pin(async move {
-            let tells = handler.terms().tells;
+        return HandlerOutcome::Pending(Box::pin(async move {
+            let errors_in_result = handler.failure_mapping().errors_in_result;
             let mut first = pin!(first);
-            let output = poll_fn(|cx| poll_caught(first.as_mut(), cx)).await;
-            let reply = output.and_then(|output| caught(|| finish(output)));
-            match reply.unwrap_or_else(|error| Err(panicked(tells, error))) {
-                Ok(reply) => admitted(reply, &context),
-                Err(failure) => Box::pin(settle(handler, context, failure)).await,
+            let output = poll_fn(|cx| poll_catching_panic(first.as_mut(), cx)).await;
+            let reply = output.and_then(|output| catch_panic(|| finish(output)));
+            match reply.unwrap_or_else(|error| Err(panic_failure(errors_in_result, error))) {
+                Ok(reply) => check_extension_result(reply, &context),
+                Err(failure) => Box::pin(resolve_failure(handler, context, failure)).await,
             }
         }));
     }
-    Handling::Pending(Box::pin(async move {
+    HandlerOutcome::Pending(Box::pin(async move {
         let first = async move { finish(first.await) };
-        match watched(&context, told_of(handler.terms().tells, first)).await {
-            Ok(reply) => admitted(reply, &context),
-            Err(failure) => Box::pin(settle(handler, context, failure)).await,
+        match run_watched(
+            &context,
+            run_catching_panic(handler.failure_mapping().errors_in_result, first),
+        )
+        .await
+        {
+            Ok(reply) => check_extension_result(reply, &context),
+            Err(failure) => Box::pin(resolve_failure(handler, context, failure)).await,
         }
     }))
 }
 
-/// A run whose panic is a failure like any other: a model that called a tool reads that it failed,
-/// and nothing of what the panic said.
-async fn told_of<F>(tells: bool, run: F) -> Result<Reply>
+/// Runs a handler and turns a panic into a failure without the panic's message.
+async fn run_catching_panic<F>(errors_in_result: bool, run: F) -> Result<Reply>
 where
     F: Future<Output = Result<Reply>>,
 {
     let mut run = pin!(run);
-    let output = poll_fn(|cx| poll_caught(run.as_mut(), cx)).await;
-    output.unwrap_or_else(|error| Err(panicked(tells, error)))
+    let output = poll_fn(|cx| poll_catching_panic(run.as_mut(), cx)).await;
+    output.unwrap_or_else(|error| Err(panic_failure(errors_in_result, error)))
 }
 
-/// Polls such a run.
-fn poll_caught<F: Future>(
+/// Polls a run and catches a panic.
+fn poll_catching_panic<F: Future>(
     run: Pin<&mut F>,
     cx: &mut task::Context<'_>,
 ) -> Poll<Result<F::Output, Error>> {
-    match caught(|| run.poll(cx)) {
+    match catch_panic(|| run.poll(cx)) {
         Ok(polled) => polled.map(Ok),
         Err(error) => Poll::Ready(Err(error)),
     }
 }
 
-/// What a handler that panicked fails with.
-pub(super) fn panicked(tells: bool, error: Error) -> Failure {
-    if tells {
+/// Returns the failure of a handler that panicked.
+pub(super) fn panic_failure(errors_in_result: bool, error: Error) -> Failure {
+    if errors_in_result {
         Failure::new(error.message())
     } else {
         error.into()
     }
 }
 
-/// A run that ends when all that it waits for are answers of a modern client.
-async fn watched(context: &Context, run: impl Future<Output = Result<Reply>>) -> Result<Reply> {
+/// Runs a handler until it is ready, or until it waits only for answers of a modern client.
+async fn run_watched(
+    context: &HandlerContext,
+    run: impl Future<Output = Result<Reply>>,
+) -> Result<Reply> {
     match context.asking_round() {
-        Some(round) => input::attend(round, run).await,
+        Some(round) => input::run_until_input_required(round, run).await,
         None => run.await,
     }
 }
 
-/// A result of an extension's type goes only to clients that declared the extension.
-pub(super) fn admitted(reply: Reply, context: &Context) -> Reply {
+/// Replaces a result of an extension's type with an error if the client did not declare the
+/// extension.
+pub(super) fn check_extension_result(reply: Reply, context: &HandlerContext) -> Reply {
     match reply {
-        Reply::Extension(kind, _) if !context.server().0.extensions.admits(kind, context) => {
+        Reply::Extension(kind, _) if !context.environment().allows_result_type(kind, context) => {
             Reply::Error(Error::internal(format!(
                 "the handler answered with a {kind:?}, which this client did not declare"
             )))
@@ -147,18 +156,22 @@ pub(super) fn admitted(reply: Reply, context: &Context) -> Reply {
     }
 }
 
-/// What a failure comes to: an error, an error result, or another round.
-async fn settle(handler: Arc<dyn Again>, mut context: Context, mut failure: Failure) -> Reply {
-    let most = context.server().rounds().max;
-    let terms = handler.terms();
+/// Turns a failure into a reply: an error, an error result, or the reply of another round.
+async fn resolve_failure(
+    handler: Arc<dyn RerunHandler>,
+    mut context: HandlerContext,
+    mut failure: Failure,
+) -> Reply {
+    let most = context.environment().input_rounds().max;
+    let mapping = handler.failure_mapping();
     for asked in 0.. {
         let mut needs = match failure.into_kind() {
-            Kind::Input(needs) if terms.may_ask() => *needs,
-            kind => return failed(kind, terms, &context),
+            FailureKind::NeedsInput(needs) if mapping.can_ask() => *needs,
+            kind => return failure_reply(kind, mapping, &context),
         };
-        if let Some(error) = needs.take_unable() {
+        if let Some(error) = needs.take_unsupported() {
             return if context.is_legacy() {
-                unable(terms, error)
+                unsupported_reply(mapping, error)
             } else {
                 Reply::Error(error)
             };
@@ -167,63 +180,83 @@ async fn settle(handler: Arc<dyn Again>, mut context: Context, mut failure: Fail
             return Reply::Error(error);
         }
         if !context.is_legacy() {
-            return ask_modern(terms, &context, needs);
+            return ask_modern(mapping, &context, needs);
         }
         if asked == most {
             break;
         }
         let answers = match input::ask_legacy(context.call(), &needs.requests).await {
             Ok(answers) => answers,
-            Err(input::NoAnswer::Unable(error)) => return unable(terms, error),
-            Err(input::NoAnswer::Failed(error)) => return told(terms, error.to_string()),
+            Err(input::LegacyInputError::Unsupported(error)) => {
+                return unsupported_reply(mapping, error);
+            }
+            Err(input::LegacyInputError::Failed(error)) => {
+                return message_reply(mapping, error.to_string());
+            }
         };
         let round = match context.round() {
-            Some(round) => round.next(answers, needs.state),
-            None => Round::default().next(answers, needs.state),
+            Some(round) => round.next_legacy_round(answers, needs.state),
+            None => InputRound::default().next_legacy_round(answers, needs.state),
         };
-        context = context.in_round(round);
-        let run = told_of(terms.tells, handler.clone().again(context.clone()));
-        failure = match watched(&context, run).await {
-            Ok(reply) => return admitted(reply, &context),
+        context = context.with_round(round);
+        let run = run_catching_panic(
+            mapping.errors_in_result,
+            handler.clone().rerun(context.clone()),
+        );
+        failure = match run_watched(&context, run).await {
+            Ok(reply) => return check_extension_result(reply, &context),
             Err(failure) => failure,
         };
     }
-    told(
-        terms,
-        format!("the request asked its client more than {most} times (ServerBuilder::max_rounds)"),
+    message_reply(
+        mapping,
+        format!(
+            "the request asked its client more than {most} times (ServerBuilder::max_input_rounds)"
+        ),
     )
 }
 
-/// What a failure comes to that nobody can be asked for, of a handler or of a layer around it.
-pub(crate) fn failed(failure: Kind, terms: Terms, context: &Context) -> Reply {
+/// Returns the reply for a failure of a handler, or of a layer around it, that asks for no input.
+pub(crate) fn failure_reply(
+    failure: FailureKind,
+    mapping: FailureMapping,
+    context: &HandlerContext,
+) -> Reply {
     match failure {
-        Kind::Told(message) => told(terms, message),
-        Kind::Arguments(error) => misused(terms, context, &error),
-        Kind::Protocol(error) => refused(terms, context, error),
-        Kind::Input(_) => terms.cannot_ask(),
+        FailureKind::Message(message) => message_reply(mapping, message),
+        FailureKind::Arguments(error) => argument_error_reply(mapping, context, &error),
+        FailureKind::Protocol(error) => protocol_error_reply(mapping, context, error),
+        FailureKind::NeedsInput(_) => mapping.cannot_ask_reply(),
     }
 }
 
-fn ask_modern(terms: Terms, context: &Context, needs: NeedsInput) -> Reply {
-    let rounds = context.server().rounds();
-    let target = Target::of(terms.method, &context.params());
+/// Returns an `input_required` result with sealed request state.
+fn ask_modern(mapping: FailureMapping, context: &HandlerContext, needs: NeedsInput) -> Reply {
+    let rounds = context.environment().input_rounds();
+    let target = BoundRequest::new(mapping.method, &context.params());
     match rounds.seal(needs, context.round(), &target, context.call()) {
-        Ok(required) => Reply::NeedsInput(Box::new(Projected(required))),
+        Ok(required) => Reply::InputRequired(Box::new(ProjectedResult(required))),
         Err(error) => Reply::Error(error),
     }
 }
 
-fn told(terms: Terms, message: String) -> Reply {
-    if terms.tells {
+/// Returns an error result with a message, or an internal error.
+fn message_reply(mapping: FailureMapping, message: String) -> Reply {
+    if mapping.errors_in_result {
         Reply::complete(CallToolResult::error(message))
     } else {
         Reply::Error(Error::internal(message))
     }
 }
 
-/// Bad arguments are told to the model, so that it can do better; elsewhere they are an error.
-fn misused(terms: Terms, context: &Context, error: &ArgumentError) -> Reply {
-    if !terms.tells {
+/// Returns the reply for arguments that do not match: an error result, so that the model can
+/// correct them, or an invalid-params error.
+fn argument_error_reply(
+    mapping: FailureMapping,
+    context: &HandlerContext,
+    error: &ArgumentError,
+) -> Reply {
+    if !mapping.errors_in_result {
         return Reply::Error(Error::invalid_params(error.to_string()));
     }
     let name = context
@@ -235,45 +268,51 @@ fn misused(terms: Terms, context: &Context, error: &ArgumentError) -> Reply {
     Reply::complete(CallToolResult::error(message))
 }
 
-/// A legacy client cannot be asked that: a model may find another way, a user has to be told.
-fn unable(terms: Terms, error: Error) -> Reply {
+/// Returns the reply if a legacy client cannot be asked: an error result, since a model may find
+/// another way, or an error.
+fn unsupported_reply(mapping: FailureMapping, error: Error) -> Reply {
     if *error.kind() == ErrorKind::Internal {
-        // The handler's own fault, whatever the client can do.
+        // A mistake of the handler, independent of the client.
         Reply::Error(error)
-    } else if terms.tells {
+    } else if mapping.errors_in_result {
         Reply::complete(CallToolResult::error(error.message()))
     } else {
         Reply::Error(Error::invalid_params(error.message()))
     }
 }
 
-/// An error of the protocol. One that wants URLs to be visited first is an error where the revision
-/// has one, questions in the modern era, something to be told elsewhere.
-fn refused(terms: Terms, context: &Context, error: Error) -> Reply {
+/// Returns the reply for a protocol error of the handler.
+///
+/// An error that requires URLs to be visited first is sent as such if the revision has it, as
+/// questions in the modern era, and as a message otherwise.
+fn protocol_error_reply(mapping: FailureMapping, context: &HandlerContext, error: Error) -> Reply {
     let ErrorKind::UrlElicitationRequired(urls) = error.kind() else {
         return Reply::Error(error);
     };
-    if !terms.may_ask() {
-        return terms.cannot_ask();
+    if !mapping.can_ask() {
+        return mapping.cannot_ask_reply();
     }
     if context.features().url_required_error {
         if !context.client_capabilities().supports_elicitation_url() {
-            return unable(terms, error);
+            return unsupported_reply(mapping, error);
         }
-        return match input::name_urls(urls.clone()) {
+        return match input::assign_elicitation_ids(urls.clone()) {
             Ok(urls) => Reply::Error(Error::url_elicitation_required(urls, error.message())),
             Err(reason) => Reply::Error(reason),
         };
     }
     if context.is_legacy() {
         let links: Vec<&str> = urls.iter().map(|url| url.url.as_str()).collect();
-        return told(terms, format!("{}: {}", error.message(), links.join(" ")));
+        return message_reply(mapping, format!("{}: {}", error.message(), links.join(" ")));
     }
     let needs = urls
         .iter()
         .enumerate()
         .fold(NeedsInput::new(), |needs, (at, url)| {
-            needs.ask(&format!("url{}", at + 1), ElicitParams::Url(url.clone()))
+            needs.ask(
+                &format!("url{}", at + 1),
+                ElicitRequestParams::Url(url.clone()),
+            )
         });
-    ask_modern(terms, context, needs)
+    ask_modern(mapping, context, needs)
 }

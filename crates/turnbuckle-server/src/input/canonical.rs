@@ -5,26 +5,28 @@ use std::ops::Range;
 
 use turnbuckle_types::RawJson;
 
-/// The deepest nesting of what has a canonical form: serde_json's own limit.
+/// The deepest nesting that has a canonical form: the limit of serde_json.
 const MAX_DEPTH: usize = 128;
 
-/// JSON nested deeper than anything that a handler could decode.
+/// An error: JSON is nested deeper than any handler can decode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooDeep;
 
-/// The canonical form of a call's `arguments`; absent ones count as `{}`.
+/// Returns the canonical form of a call's `arguments`; absent ones count as `{}`.
 ///
-/// `_meta` stands beside the arguments, not among them, so a retry may bring another one.
+/// `_meta` is not part of the arguments, so a retry may have another one.
 ///
 /// # Errors
 /// If the arguments are nested more than 128 levels deep.
-pub(crate) fn of_arguments(arguments: Option<RawJson<'_>>) -> Result<String, TooDeep> {
+pub(crate) fn canonical_arguments(arguments: Option<RawJson<'_>>) -> Result<String, TooDeep> {
     canonical(arguments.map_or("{}", RawJson::as_str))
 }
 
-/// Canonical JSON: no spaces, members sorted by key, strings escaped in one way, numbers as they
-/// were written. `json` must be valid; on anything else the result means nothing, but nothing
-/// panics.
+/// Returns canonical JSON: no spaces, members sorted by key, strings escaped in one way, numbers as
+/// written.
+///
+/// `json` must be valid. For anything else the result is meaningless, but the function does not
+/// panic.
 pub(crate) fn canonical(json: &str) -> Result<String, TooDeep> {
     let mut writer = Writer {
         json,
@@ -103,7 +105,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Passes a comma, and the closing bracket (or the end) if it is next.
+    /// Skips a comma, and the closing bracket (or the end) if it is next.
     fn closes(&mut self, bracket: u8) -> bool {
         if self.peek() == Some(b',') {
             self.at += 1;
@@ -117,7 +119,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The next byte that is not white space.
+    /// Returns the next byte that is not white space.
     fn peek(&mut self) -> Option<u8> {
         let rest = &self.json.as_bytes()[self.at..];
         let space = rest
@@ -128,7 +130,7 @@ impl<'a> Writer<'a> {
         rest.get(space).copied()
     }
 
-    /// The string at the cursor, unescaped; one with a lone surrogate as its own text.
+    /// Returns the string at the cursor, unescaped; one with a lone surrogate as written.
     fn string(&mut self) -> Cow<'a, str> {
         self.peek();
         let rest = &self.json.as_bytes()[self.at..];
@@ -152,7 +154,7 @@ impl<'a> Writer<'a> {
     fn scalar(&mut self) -> &'a str {
         let rest = &self.json.as_bytes()[self.at..];
         let ends = |byte: &u8| byte.is_ascii_whitespace() || b",]}\":".contains(byte);
-        // One byte at least, so that every step moves on.
+        // At least one byte, so that every step makes progress.
         let length = rest.iter().position(ends).unwrap_or(rest.len()).max(1);
         let end = self.json.len().min(self.at + length);
         let text = self.json.get(self.at..end).unwrap_or_default();
@@ -179,18 +181,18 @@ mod tests {
     use serde_json::Value;
 
     fn form(json: &str) -> String {
-        of_arguments(Some(serde_json::from_str(json).unwrap())).unwrap()
+        canonical_arguments(Some(serde_json::from_str(json).unwrap())).unwrap()
     }
 
     #[test]
-    fn spacing_order_and_escapes_do_not_count() {
+    fn spacing_order_and_escapes_do_not_matter() {
         let one = r#"{"a":1,"b":[true,{"x":"é","y":null}]}"#;
         let other = "{ \"b\" : [ true , {\"y\":null, \"x\" : \"\\u00e9\"} ] ,\n\"\\u0061\":1 }";
         assert_eq!(form(one), form(other));
     }
 
     #[test]
-    fn anything_else_counts() {
+    fn any_other_difference_matters() {
         let texts = [
             "{}",
             "[]",
@@ -221,7 +223,7 @@ mod tests {
 
     #[test]
     fn absent_arguments_are_empty_ones() {
-        assert_eq!(of_arguments(None), Ok(form("{}")));
+        assert_eq!(canonical_arguments(None), Ok(form("{}")));
     }
 
     #[test]
@@ -231,19 +233,19 @@ mod tests {
         assert_eq!(canonical(&nested(100_000)), Err(TooDeep));
     }
 
-    fn shuffled(value: &Value, salt: usize) -> String {
+    fn shuffle(value: &Value, salt: usize) -> String {
         match value {
             Value::Object(members) => {
                 let mut parts: Vec<String> = members
                     .iter()
-                    .map(|(k, v)| format!(" {} :\t{}", Value::from(k.as_str()), shuffled(v, salt)))
+                    .map(|(k, v)| format!(" {} :\t{}", Value::from(k.as_str()), shuffle(v, salt)))
                     .collect();
                 let by = salt % parts.len().max(1);
                 parts.rotate_left(by);
                 format!("{{{}}}", parts.join(" ,"))
             }
             Value::Array(items) => {
-                let parts: Vec<String> = items.iter().map(|v| shuffled(v, salt)).collect();
+                let parts: Vec<String> = items.iter().map(|v| shuffle(v, salt)).collect();
                 format!("[ {}\n]", parts.join(","))
             }
             scalar => scalar.to_string(),
@@ -269,7 +271,7 @@ mod tests {
     proptest! {
         #[test]
         fn another_order_has_the_same_form(value in any_json(), salt in 0usize..5) {
-            prop_assert_eq!(form(&value.to_string()), form(&shuffled(&value, salt)));
+            prop_assert_eq!(form(&value.to_string()), form(&shuffle(&value, salt)));
         }
 
         #[test]

@@ -1,62 +1,82 @@
-//! The same questions to a legacy client: real requests, on the stream of the request that needs
-//! them.
+//! Questions to a legacy client: real requests on the stream of the request that needs them.
 //!
-//! The requests of one round go out together and are answered in any order; the first failure
-//! takes the others back.
+//! The requests of one round are sent together and answered in any order. The first failure cancels
+//! the others.
 
 use std::pin::Pin;
 use std::task::Poll;
 
-use turnbuckle_session::{Context as Call, Peer, PeerError};
+use turnbuckle_session::{Peer, PeerError, RequestContext};
 use turnbuckle_types::{
-    ElicitParams, Error, InputRequest, InputRequests, Json, Map, RequestParams,
+    ElicitRequestParams, Error, InputRequest, InputRequests, Json, Map, RequestParams,
 };
 use turnbuckle_wire::era::Project;
 
 use super::rounds::check;
-use super::{NoRandomness, random_id};
+use super::{AskError, RandomnessUnavailable, random_id};
 
-/// Why a legacy client gave no answers.
+/// The reason that a legacy client gave no answers.
 #[derive(Debug)]
-pub(crate) enum NoAnswer {
-    /// It cannot be asked that.
-    Unable(Error),
-    /// It was asked and did not answer.
+pub(crate) enum LegacyInputError {
+    /// The client cannot be asked this.
+    Unsupported(Error),
+    /// The client was asked and did not answer.
     Failed(PeerError),
 }
 
+impl From<LegacyInputError> for AskError {
+    fn from(reason: LegacyInputError) -> Self {
+        match reason {
+            LegacyInputError::Unsupported(error) => Self::before_asking(error),
+            LegacyInputError::Failed(error) => {
+                Self::Failed(crate::error::failure::Failure::new(error.to_string()))
+            }
+        }
+    }
+}
+
 /// Asks a legacy client all questions of a round.
-pub(crate) async fn ask(call: &Call, requests: &InputRequests) -> Result<Map<Json>, NoAnswer> {
-    check(requests, call).map_err(NoAnswer::Unable)?;
+pub(crate) async fn ask(
+    call: &RequestContext,
+    requests: &InputRequests,
+) -> Result<Map<Json>, LegacyInputError> {
+    check(requests, call).map_err(LegacyInputError::Unsupported)?;
     let peer = peer(call)?;
-    let mut asked: Vec<(&str, Pending<'_>)> = Vec::with_capacity(requests.len());
+    let mut asked: Vec<(&str, LegacyAnswer<'_>)> = Vec::with_capacity(requests.len());
     for (key, request) in requests.iter() {
-        let request = told(call, request.clone())?;
+        let request = project_request(call, request.clone())?;
         asked.push((key, Box::pin(send(&peer, request))));
     }
-    all(asked).await.map_err(NoAnswer::Failed)
+    join_answers(asked).await.map_err(LegacyInputError::Failed)
 }
 
-/// Asks a legacy client one question that was checked.
-pub(crate) async fn ask_one(call: &Call, request: InputRequest) -> Result<Json, NoAnswer> {
-    let (peer, request) = (peer(call)?, told(call, request)?);
-    send(&peer, request).await.map_err(NoAnswer::Failed)
+/// Asks a legacy client one question, which was checked before.
+pub(crate) async fn ask_one(
+    call: &RequestContext,
+    request: InputRequest,
+) -> Result<Json, LegacyInputError> {
+    let (peer, request) = (peer(call)?, project_request(call, request)?);
+    send(&peer, request).await.map_err(LegacyInputError::Failed)
 }
 
-fn peer(call: &Call) -> Result<Peer, NoAnswer> {
+/// Returns the client's session.
+fn peer(call: &RequestContext) -> Result<Peer, LegacyInputError> {
     call.peer().ok_or_else(|| {
-        NoAnswer::Unable(Error::internal("there is no session to ask the client in"))
+        LegacyInputError::Unsupported(Error::internal("there is no session to ask the client in"))
     })
 }
 
-/// A question in the words of the client's revision.
-fn told(call: &Call, mut request: InputRequest) -> Result<InputRequest, NoAnswer> {
+/// Rewrites a question for the client's revision.
+fn project_request(
+    call: &RequestContext,
+    mut request: InputRequest,
+) -> Result<InputRequest, LegacyInputError> {
     request
-        .expressible(call.features())
-        .map_err(NoAnswer::Unable)?;
+        .check_expressible(call.features())
+        .map_err(LegacyInputError::Unsupported)?;
     if call.features().elicitation_id {
-        name_url(&mut request)
-            .map_err(|error| NoAnswer::Unable(Error::internal(error.to_string())))?;
+        assign_elicitation_id(&mut request)
+            .map_err(|error| LegacyInputError::Unsupported(Error::internal(error.to_string())))?;
     }
     if !request.fits(call.features()) {
         request.project(call.features());
@@ -64,8 +84,10 @@ fn told(call: &Call, mut request: InputRequest) -> Result<InputRequest, NoAnswer
     Ok(request)
 }
 
-type Pending<'a> = Pin<Box<dyn Future<Output = Result<Json, PeerError>> + Send + 'a>>;
+/// The future of an answer.
+type LegacyAnswer<'a> = Pin<Box<dyn Future<Output = Result<Json, PeerError>> + Send + 'a>>;
 
+/// Sends a question as a request and returns the answer.
 async fn send(peer: &Peer, request: InputRequest) -> Result<Json, PeerError> {
     let method = request.method().to_owned();
     match &request {
@@ -79,9 +101,9 @@ async fn send(peer: &Peer, request: InputRequest) -> Result<Json, PeerError> {
     }
 }
 
-/// A URL elicitation needs an id where its end can be announced.
-fn name_url(request: &mut InputRequest) -> Result<(), NoRandomness> {
-    if let InputRequest::Elicit(ElicitParams::Url(params)) = request
+/// Gives a URL elicitation an id, by which its completion can be announced.
+fn assign_elicitation_id(request: &mut InputRequest) -> Result<(), RandomnessUnavailable> {
+    if let InputRequest::Elicit(ElicitRequestParams::Url(params)) = request
         && params.elicitation_id.is_none()
     {
         params.elicitation_id = Some(random_id()?);
@@ -89,8 +111,8 @@ fn name_url(request: &mut InputRequest) -> Result<(), NoRandomness> {
     Ok(())
 }
 
-/// Waits for all, or for the first that fails; dropping the others takes them back.
-async fn all(mut waiting: Vec<(&str, Pending<'_>)>) -> Result<Map<Json>, PeerError> {
+/// Waits for all answers, or for the first failure. Dropping the other requests cancels them.
+async fn join_answers(mut waiting: Vec<(&str, LegacyAnswer<'_>)>) -> Result<Map<Json>, PeerError> {
     let mut answers = Map::new();
     std::future::poll_fn(move |cx| {
         let mut at = 0;

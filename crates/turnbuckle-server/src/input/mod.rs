@@ -1,40 +1,43 @@
-//! Questions to the client in the middle of a request: a handler is written once, in the form of
-//! the newest revision, and asked again when the answers are there.
+//! Input from the client in the middle of a request.
+//!
+//! A handler is written once, in the way of the newest revision: a request for input ends its run,
+//! and it runs again when the answers have come.
 //!
 //! Specification: basic/patterns/mrtr (2026-07-28).
 
+mod answer_log;
 mod ask;
-mod attend;
 mod canonical;
-mod journal;
 mod legacy;
+mod request_state;
 mod rounds;
-mod state;
+mod watch;
 
 use std::fmt;
 
 use serde::Serialize;
 use turnbuckle_types::{
-    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
-    ElicitUrlParams, Error, ErrorKind, InputRequest, InputRequests, Json, ListRootsResult,
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitRequestParams,
+    ElicitRequestUrlParams, ElicitResult, Error, ErrorKind, InputRequest, InputRequests, Json,
+    ListRootsResult,
 };
 
-use crate::name::check_url;
-use crate::schema::misfit;
+use crate::item::name_rules::check_url;
+use crate::schema::describe_mismatch;
 
-pub use ask::{Ask, AskError, Asked, IntoSample};
-pub(crate) use attend::attend;
-pub(crate) use legacy::{NoAnswer, ask as ask_legacy};
-pub(crate) use rounds::{Round, Rounds, Target};
-pub(crate) use state::{DEFAULT_LIFETIME, tag};
-pub use state::{Key, KeyRing, NoRandomness};
+pub use ask::{AnswerFuture, Ask, AskError, IntoSamplingRequest};
+pub(crate) use legacy::{LegacyInputError, ask as ask_legacy};
+pub(crate) use request_state::{DEFAULT_STATE_TTL_SECS, tag};
+pub use request_state::{RandomnessUnavailable, StateKey, StateKeyRing};
+pub(crate) use rounds::{BoundRequest, InputRound, InputRounds};
+pub(crate) use watch::run_until_input_required;
 
-/// What a handler needs from the client before it can go on: questions, each under a key of the
-/// handler's choice, and state to find again when it is asked the next time.
+/// Questions that the client has to answer before a handler can go on, each under a key of the
+/// handler's choice, and state to keep until then.
 ///
-/// Return it as an error (`?`), or let [`Context::ask`](crate::Context::ask) make it. The client
-/// never sees the state's content and cannot change it; but it may send the same state twice, until
-/// the state expires: what must happen once has to be guarded by the handler itself.
+/// Return it as an error (`?`), or let [`HandlerContext::ask`](crate::HandlerContext::ask) create
+/// it. The client can neither read nor change the state, but it may send the same state twice until
+/// the state expires: guard yourself what must happen only once.
 ///
 /// Specification: basic/patterns/mrtr (2026-07-28).
 #[derive(Clone, Default)]
@@ -42,68 +45,70 @@ pub use state::{Key, KeyRing, NoRandomness};
 pub struct NeedsInput {
     pub(crate) requests: InputRequests,
     pub(crate) state: Option<Json>,
-    /// A key under which two questions were asked.
-    repeated: Option<String>,
-    /// Why the client cannot be asked what is needed.
-    unable: Option<Box<(ErrorKind, String)>>,
+    /// A key that was used for two questions.
+    duplicate_key: Option<String>,
+    /// The reason that the client cannot be asked.
+    unsupported: Option<Box<(ErrorKind, String)>>,
 }
 
 impl NeedsInput {
-    /// Needs nothing yet.
+    /// Creates an empty value, without questions and state.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a question. Each needs a key of its own: two under one are an internal error.
+    /// Adds a question. Each question needs a key of its own; a key that is used twice is an
+    /// internal error.
     pub fn ask(mut self, key: &str, question: impl Into<InputRequest>) -> Self {
         if self.requests.insert(key, question).is_some() {
-            self.repeated = Some(key.to_owned());
+            self.duplicate_key = Some(key.to_owned());
         }
         self
     }
 
-    /// Keeps something for the next round; see [`Context::state`](crate::Context::state).
+    /// Keeps state for the next run; see
+    /// [`HandlerContext::request_state`](crate::HandlerContext::request_state).
     ///
     /// # Errors
-    /// When it has no JSON form.
-    pub fn state<T: Serialize + ?Sized>(mut self, state: &T) -> Result<Self, Error> {
-        let json = Json::of(state)
+    /// When the state cannot be encoded as JSON.
+    pub fn request_state<T: Serialize + ?Sized>(mut self, state: &T) -> Result<Self, Error> {
+        let json = Json::encode(state)
             .map_err(|error| Error::internal(format!("the state has no JSON form: {error}")))?;
         self.state = Some(json);
         Ok(self)
     }
 
-    /// Needs what the client cannot be asked for.
-    pub(crate) fn unable(error: Error) -> Self {
+    /// Creates a value for a question that the client cannot be asked.
+    pub(crate) fn for_unsupported(error: Error) -> Self {
         Self {
-            unable: Some(Box::new((error.kind().clone(), error.message().to_owned()))),
+            unsupported: Some(Box::new((error.kind().clone(), error.message().to_owned()))),
             ..Self::default()
         }
     }
 
-    /// Why the client cannot be asked.
-    pub(crate) fn take_unable(&mut self) -> Option<Error> {
-        let (kind, message) = *self.unable.take()?;
+    /// Takes the reason that the client cannot be asked.
+    pub(crate) fn take_unsupported(&mut self) -> Option<Error> {
+        let (kind, message) = *self.unsupported.take()?;
         Some(Error::new(kind, message))
     }
 
-    /// Whether a client can do something with it, and can tell the answers apart.
+    /// Checks that something is asked or kept, and that each question has a key of its own.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if let Some(key) = &self.repeated {
+        if let Some(key) = &self.duplicate_key {
             return Err(Error::internal(format!(
                 "the handler asked two questions under the key {key:?}"
             )));
         }
         if self.requests.is_empty() && self.state.is_none() {
             return Err(Error::internal(
-                "the handler needs input but asked for nothing",
+                "the handler returned a NeedsInput without a question or state",
             ));
         }
         Ok(())
     }
 }
 
-/// Says nothing of what is asked and kept.
+/// Shows neither questions nor state, since they may be confidential.
 impl fmt::Debug for NeedsInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys: Vec<&str> = self.requests.iter().map(|(key, _)| key).collect();
@@ -122,31 +127,31 @@ impl fmt::Display for NeedsInput {
 
 impl std::error::Error for NeedsInput {}
 
-/// A question with the form of its answer.
+/// A question to the client, which knows the type of its answer.
 ///
 /// Specification: basic/patterns/mrtr (2026-07-28).
 pub trait Question: Into<InputRequest> {
-    /// What the client answers.
+    /// The type of the answer.
     type Answer;
 
-    /// Reads an answer.
+    /// Parses an answer.
     ///
     /// # Errors
-    /// When it does not have the form that was asked for.
-    fn read(&self, answer: &Json) -> Result<Self::Answer, Error>;
+    /// When the answer does not have the requested form.
+    fn parse_answer(&self, answer: &Json) -> Result<Self::Answer, Error>;
 }
 
 fn decode<T: serde::de::DeserializeOwned>(answer: &Json) -> Result<T, Error> {
     answer.decode().map_err(|error| {
-        let reason = misfit(answer.as_str(), &error);
+        let reason = describe_mismatch(answer.as_str(), &error);
         Error::invalid_params(format!("an input response is malformed: {reason}"))
     })
 }
 
-impl Question for ElicitFormParams {
+impl Question for ElicitRequestFormParams {
     type Answer = ElicitResult;
 
-    fn read(&self, answer: &Json) -> Result<ElicitResult, Error> {
+    fn parse_answer(&self, answer: &Json) -> Result<ElicitResult, Error> {
         let result: ElicitResult = decode(answer)?;
         result.validate(&self.requested_schema).map_err(|problem| {
             Error::invalid_params(format!("the answer does not fit what was asked: {problem}"))
@@ -155,34 +160,34 @@ impl Question for ElicitFormParams {
     }
 }
 
-impl Question for ElicitUrlParams {
+impl Question for ElicitRequestUrlParams {
     type Answer = ElicitResult;
 
-    fn read(&self, answer: &Json) -> Result<ElicitResult, Error> {
+    fn parse_answer(&self, answer: &Json) -> Result<ElicitResult, Error> {
         decode(answer)
     }
 }
 
-impl Question for ElicitParams {
+impl Question for ElicitRequestParams {
     type Answer = ElicitResult;
 
-    fn read(&self, answer: &Json) -> Result<ElicitResult, Error> {
+    fn parse_answer(&self, answer: &Json) -> Result<ElicitResult, Error> {
         match self {
-            Self::Form(form) => form.read(answer),
+            Self::Form(form) => form.parse_answer(answer),
             _ => decode(answer),
         }
     }
 }
 
-impl Question for CreateMessageParams {
+impl Question for CreateMessageRequestParams {
     type Answer = CreateMessageResult;
 
-    fn read(&self, answer: &Json) -> Result<CreateMessageResult, Error> {
+    fn parse_answer(&self, answer: &Json) -> Result<CreateMessageResult, Error> {
         decode(answer)
     }
 }
 
-/// Asks the client for its roots.
+/// The question for the client's roots.
 ///
 /// Specification: client/roots (2026-07-28).
 #[derive(Debug, Clone, Copy, Default)]
@@ -197,28 +202,34 @@ impl From<Roots> for InputRequest {
 impl Question for Roots {
     type Answer = ListRootsResult;
 
-    fn read(&self, answer: &Json) -> Result<ListRootsResult, Error> {
-        let result: ListRootsResult = decode(answer)?;
-        for root in &result.roots {
-            root.check()
-                .map_err(|error| Error::invalid_params(error.to_string()))?;
-        }
+    fn parse_answer(&self, answer: &Json) -> Result<ListRootsResult, Error> {
+        let mut result: ListRootsResult = decode(answer)?;
+        result.roots.retain(|root| {
+            let checked = root.check();
+            if let Err(error) = &checked {
+                tracing::warn!(uri = ?root.uri, %error, "a root of the client is left out");
+            }
+            checked.is_ok()
+        });
         Ok(result)
     }
 }
 
-/// An id that nobody can guess.
-pub(crate) fn random_id() -> Result<String, NoRandomness> {
+/// Returns a random id that cannot be guessed.
+pub(crate) fn random_id() -> Result<String, RandomnessUnavailable> {
     use base64::Engine as _;
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
+    getrandom::fill(&mut bytes).map_err(|_| RandomnessUnavailable)?;
     Ok(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Gives an id to every URL that has none: by it its end can be announced.
-pub(crate) fn name_urls(mut urls: Vec<ElicitUrlParams>) -> Result<Vec<ElicitUrlParams>, Error> {
+/// Checks URL elicitations and gives an id to each without one, by which its completion can be
+/// announced.
+pub(crate) fn assign_elicitation_ids(
+    mut urls: Vec<ElicitRequestUrlParams>,
+) -> Result<Vec<ElicitRequestUrlParams>, Error> {
     for url in &mut urls {
-        check_target(url)?;
+        check_elicitation_url(url)?;
         if url.elicitation_id.is_none() {
             let id = random_id().map_err(|error| Error::internal(error.to_string()))?;
             url.elicitation_id = Some(id);
@@ -227,8 +238,8 @@ pub(crate) fn name_urls(mut urls: Vec<ElicitUrlParams>) -> Result<Vec<ElicitUrlP
     Ok(urls)
 }
 
-/// Whether a user can be sent there.
-pub(crate) fn check_target(params: &ElicitUrlParams) -> Result<(), Error> {
+/// Checks that a user can be sent to the URL of an elicitation.
+pub(crate) fn check_elicitation_url(params: &ElicitRequestUrlParams) -> Result<(), Error> {
     check_url(&params.url)
         .map_err(|error| Error::internal(format!("the URL to send the user to: {error}")))
 }

@@ -1,72 +1,74 @@
-//! The rounds of a modern request: what a retry brings back, and what a round that needs more
-//! sends out.
+//! Rounds of input in the modern era: the answers and state that a retry brings back, and the
+//! questions and state that a run sends out.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use turnbuckle_session::Context as Call;
+use turnbuckle_session::RequestContext;
 use turnbuckle_types::{
-    ClientCapabilities, ElicitParams, ElicitationCapability, Error, IncludeContext, InputRequest,
-    InputRequests, InputRequired, Json, Map, RawJson, RootsCapability, SamplingCapability,
-    Settings, check_tool_use_pairing,
+    ClientCapabilities, ElicitRequestParams, ElicitationCapability, Error, IncludeContext,
+    InputRequest, InputRequests, InputRequiredResult, Json, Map, RawJson, RootsCapability,
+    SamplingCapability, Settings, check_tool_use_pairing,
 };
 use turnbuckle_wire::era::{Params, headers::mirrored_name};
 use turnbuckle_wire::revision::{Features, Method};
 
+use super::answer_log::{AnswerLog, SealedAnswerLog};
 use super::canonical;
-use super::journal::{Journal, KeptJournal};
-use super::state::{Binding, KeyRing, SealError, StateError};
-use super::{NeedsInput, check_target};
+use super::request_state::{SealError, StateBinding, StateError, StateKeyRing};
+use super::{NeedsInput, check_elicitation_url};
 
-/// The most input responses that one request may bring.
+/// The most input responses in one request.
 const MAX_RESPONSES: usize = 1024;
 
-/// What one round of a request knows.
+/// The answers and state of one round of a request.
 #[derive(Default)]
-pub(crate) struct Round {
+pub(crate) struct InputRound {
     answers: Map<Json>,
     state: Option<Json>,
-    /// The answers that the handler looked at: those it will look at again.
-    used: Mutex<Map<Json>>,
-    /// What was asked by an [`Ask`](super::Ask).
-    journal: Journal,
-    /// Whether the handler has one.
-    asks: bool,
-    /// Whether it came with answers alone, without what an earlier round sealed.
-    unsealed: bool,
+    /// The answers that the handler has read, which it will read again in the next run.
+    used_answers: Mutex<Map<Json>>,
+    /// The log of questions asked with an [`Ask`](super::Ask).
+    answer_log: AnswerLog,
+    /// True if the handler takes an [`Ask`](super::Ask).
+    has_ask: bool,
+    /// True if the request has answers but no sealed state.
+    without_state: bool,
 }
 
-impl Round {
-    /// Whether a request brings nothing back from an earlier round.
-    pub(crate) fn is_first(params: &Params<'_>) -> bool {
+impl InputRound {
+    /// Returns whether a request brings back nothing from an earlier round.
+    pub(crate) fn is_first_round(params: &Params<'_>) -> bool {
         params.input_responses.is_none() && params.request_state.is_none()
     }
 
-    /// The same round for one run of a handler that may ask in the middle: with a journal of its
-    /// own, since a layer may repeat the call.
-    pub(crate) fn asking(&self, legacy: bool) -> Self {
+    /// Returns the same round for one run of a handler that takes an [`Ask`](super::Ask). Each run
+    /// has its own answer log, since a layer may repeat the call.
+    pub(crate) fn with_answer_log(&self, legacy: bool) -> Self {
         Self {
             answers: self.answers.clone(),
             state: self.state.clone(),
-            used: Mutex::default(),
-            journal: self.journal.again(legacy),
-            asks: true,
-            unsealed: self.unsealed,
+            used_answers: Mutex::default(),
+            answer_log: self.answer_log.for_repeat(legacy),
+            has_ask: true,
+            without_state: self.without_state,
         }
     }
 
-    pub(crate) fn asks(&self) -> bool {
-        self.asks
+    /// Returns whether the handler takes an [`Ask`](super::Ask).
+    pub(crate) fn has_ask(&self) -> bool {
+        self.has_ask
     }
 
-    pub(crate) fn journal(&self) -> &Journal {
-        &self.journal
+    /// Returns the log of asked questions.
+    pub(crate) fn answer_log(&self) -> &AnswerLog {
+        &self.answer_log
     }
 
-    /// The round that follows this one on a legacy session, which keeps everything itself.
-    pub(crate) fn next(&self, answers: Map<Json>, state: Option<Json>) -> Self {
+    /// Returns the round that follows this one in a legacy session, where nothing has to be sealed.
+    pub(crate) fn next_legacy_round(&self, answers: Map<Json>, state: Option<Json>) -> Self {
         let mut known = self.answers.clone();
         for (key, answer) in answers.iter() {
             known.insert(key, answer.clone());
@@ -74,45 +76,47 @@ impl Round {
         Self {
             answers: known,
             state,
-            used: Mutex::default(),
-            journal: self.journal.next(),
-            asks: self.asks,
-            unsealed: false,
+            used_answers: Mutex::default(),
+            answer_log: self.answer_log.for_next_run(),
+            has_ask: self.has_ask,
+            without_state: false,
         }
     }
 
+    /// Returns the answer with this key, and marks it as used.
     pub(crate) fn answer(&self, key: &str) -> Option<&Json> {
         let answer = self.answers.get(key)?;
-        self.used
+        self.used_answers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(key, answer.clone());
         Some(answer)
     }
 
-    /// The answer to a question that was not asked yet: a client that knows its key may bring it
-    /// along with the request.
-    pub(crate) fn brought(&self, key: &str) -> Option<&Json> {
-        self.answers.get(key).filter(|_| self.unsealed)
+    /// Returns the answer to a question that was not asked yet: a client that knows the key of a
+    /// question can send its answer with the first request.
+    pub(crate) fn unsolicited_answer(&self, key: &str) -> Option<&Json> {
+        self.answers.get(key).filter(|_| self.without_state)
     }
 
+    /// Returns the state kept by the last run.
     pub(crate) fn state(&self) -> Option<&Json> {
         self.state.as_ref()
     }
 }
 
-/// Says nothing of what was answered and kept.
-impl fmt::Debug for Round {
+/// Shows neither answers nor state, since they may be confidential.
+impl fmt::Debug for InputRound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Round")
+        f.debug_struct("InputRound")
             .field("answers", &self.answers.len())
             .field("has_state", &self.state.is_some())
-            .field("journal", &self.journal)
+            .field("answer_log", &self.answer_log)
             .finish_non_exhaustive()
     }
 }
 
-/// What a sealed state holds.
+/// The content of a sealed state.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Sealed {
     #[serde(rename = "a", default)]
@@ -120,17 +124,17 @@ struct Sealed {
     #[serde(rename = "s", default)]
     state: Option<Json>,
     #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
-    journal: Option<KeptJournal>,
+    answer_log: Option<SealedAnswerLog>,
 }
 
 impl Sealed {
-    /// What takes the most room.
+    /// Returns the largest part, for an error message.
     fn largest(&self) -> Option<(&str, &str, usize)> {
         let answers = self.answers.iter();
         let answers = answers.map(|(key, it)| ("the answer to", key, it.as_str().len()));
         let state = self.state.as_ref();
         let state = state.map(|it| ("the handler's", "state", it.as_str().len()));
-        let kept = self.journal.iter().flat_map(KeptJournal::parts);
+        let kept = self.answer_log.iter().flat_map(SealedAnswerLog::part_sizes);
         answers
             .chain(state)
             .chain(kept)
@@ -138,17 +142,17 @@ impl Sealed {
     }
 }
 
-/// The request that a state is bound to.
+/// The method, name and arguments of the request that a state is bound to.
 #[derive(Debug)]
-pub(crate) struct Target<'a> {
+pub(crate) struct BoundRequest<'a> {
     method: &'static str,
     name: Cow<'a, str>,
     arguments: Option<RawJson<'a>>,
 }
 
-impl<'a> Target<'a> {
-    pub(crate) fn of(method: Method, params: &Params<'a>) -> Self {
-        // Other members may be there too, and say anything.
+impl<'a> BoundRequest<'a> {
+    pub(crate) fn new(method: Method, params: &Params<'a>) -> Self {
+        // Other members of the params may have names, too; the method's table decides which one counts.
         let named = mirrored_name(method, params).flatten();
         let named = named.and_then(RawJson::text);
         Self {
@@ -159,30 +163,30 @@ impl<'a> Target<'a> {
     }
 }
 
-/// How rounds are kept together.
+/// Opens and seals request state, with the settings for rounds of input.
 #[derive(Debug)]
-pub(crate) struct Rounds {
-    pub(crate) keys: KeyRing,
-    /// How long a client may take for its answers, in seconds.
-    pub(crate) lifetime: u64,
-    /// How often a handler may ask in one request.
+pub(crate) struct InputRounds {
+    pub(crate) keys: StateKeyRing,
+    /// The time that a sealed state is accepted, in seconds.
+    pub(crate) ttl_secs: u64,
+    /// The most rounds of one request of a legacy client.
     pub(crate) max: usize,
 }
 
-impl Rounds {
-    /// What a request brings back from an earlier round, if anything.
+impl InputRounds {
+    /// Returns the answers and state that a request brings back from an earlier round, if any.
     pub(crate) fn open(
         &self,
         params: &Params<'_>,
-        target: &Target<'_>,
-        call: &Call,
-    ) -> Result<Option<Round>, Error> {
-        if Round::is_first(params) {
+        target: &BoundRequest<'_>,
+        call: &RequestContext,
+    ) -> Result<Option<InputRound>, Error> {
+        if InputRound::is_first_round(params) {
             return Ok(None);
         }
-        let mut round = Round {
-            unsealed: params.request_state.is_none(),
-            ..Round::default()
+        let mut round = InputRound {
+            without_state: params.request_state.is_none(),
+            ..InputRound::default()
         };
         let mut kept = None;
         if let Some(raw) = params.request_state {
@@ -198,7 +202,7 @@ impl Rounds {
                 .map_err(|_| Error::invalid_params(StateError::NotOurs.to_string()))?;
             round.answers = sealed.answers;
             round.state = sealed.state;
-            kept = sealed.journal;
+            kept = sealed.answer_log;
         }
         if let Some(raw) = params.input_responses {
             let responses: Map<Json> = raw
@@ -219,50 +223,57 @@ impl Rounds {
             }
         }
         if let Some(kept) = kept {
-            round.journal = kept
-                .resumed(&round.answers)
+            round.answer_log = kept
+                .resume(&round.answers)
                 .ok_or_else(|| Error::invalid_params(StateError::NotOurs.to_string()))?;
         }
         Ok(Some(round))
     }
 
-    /// What a round that needs more sends to a modern client.
+    /// Builds the `input_required` result of a run that needs more input.
     pub(crate) fn seal(
         &self,
         needs: NeedsInput,
-        round: Option<&Round>,
-        target: &Target<'_>,
-        call: &Call,
-    ) -> Result<InputRequired, Error> {
+        round: Option<&InputRound>,
+        target: &BoundRequest<'_>,
+        call: &RequestContext,
+    ) -> Result<InputRequiredResult, Error> {
         check(&needs.requests, call)?;
         let answers = round.map_or_else(Map::new, |round| {
             round
-                .used
+                .used_answers
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone()
         });
-        let journal = match round {
-            Some(round) => round.journal.kept(&needs.requests, round.asks)?,
+        let answer_log = match round {
+            Some(round) => round.answer_log.seal(&needs.requests, round.has_ask)?,
             None => None,
         };
-        let mut required = InputRequired::new();
-        if needs.state.is_some() || !answers.is_empty() || journal.is_some() {
+        let mut required = InputRequiredResult::new();
+        if needs.state.is_some() || !answers.is_empty() || answer_log.is_some() {
             let sealed = Sealed {
                 answers,
                 state: needs.state,
-                journal,
+                answer_log,
             };
-            required.request_state = Some(self.sealed(&sealed, target, call)?);
+            required.request_state = Some(self.encode_and_seal(&sealed, target, call)?);
         }
         required.input_requests = needs.requests;
         Ok(required)
     }
 
-    fn sealed(&self, sealed: &Sealed, target: &Target<'_>, call: &Call) -> Result<String, Error> {
-        let payload = serde_json::to_vec(sealed)
-            .map_err(|error| Error::internal(format!("the state has no form: {error}")))?;
-        let expires = now().saturating_add(self.lifetime);
+    /// Encodes and seals a state.
+    fn encode_and_seal(
+        &self,
+        sealed: &Sealed,
+        target: &BoundRequest<'_>,
+        call: &RequestContext,
+    ) -> Result<String, Error> {
+        let payload = serde_json::to_vec(sealed).map_err(|error| {
+            Error::internal(format!("the request state cannot be encoded: {error}"))
+        })?;
+        let expires = now().saturating_add(self.ttl_secs);
         self.bind(target, call, |binding| {
             self.keys.seal(binding, expires, &payload)
         })?
@@ -274,17 +285,18 @@ impl Rounds {
         })
     }
 
+    /// Calls `with` with the binding of a request.
     fn bind<T>(
         &self,
-        target: &Target<'_>,
-        call: &Call,
-        with: impl FnOnce(&Binding<'_>) -> T,
+        target: &BoundRequest<'_>,
+        call: &RequestContext,
+        with: impl FnOnce(&StateBinding<'_>) -> T,
     ) -> Result<T, Error> {
-        let arguments = canonical::of_arguments(target.arguments)
+        let arguments = canonical::canonical_arguments(target.arguments)
             .map_err(|_| Error::invalid_params("the arguments are nested too deep"))?;
         let principal = call.principal();
-        let Target { method, name, .. } = target;
-        Ok(with(&Binding {
+        let BoundRequest { method, name, .. } = target;
+        Ok(with(&StateBinding {
             method,
             target: name,
             arguments: &arguments,
@@ -299,8 +311,9 @@ fn now() -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
-/// Whether the client declared what it would need to answer. What it did not is never asked.
-pub(crate) fn check(requests: &InputRequests, call: &Call) -> Result<(), Error> {
+/// Checks that the client declared the capabilities that answering requires, and that the questions
+/// are valid.
+pub(crate) fn check(requests: &InputRequests, call: &RequestContext) -> Result<(), Error> {
     let mut needed = ClientCapabilities::new();
     for request in requests.values() {
         need(&mut needed, request, call.features());
@@ -309,15 +322,15 @@ pub(crate) fn check(requests: &InputRequests, call: &Call) -> Result<(), Error> 
     requests.values().try_for_each(check_content)
 }
 
-/// The same for one question.
-pub(crate) fn check_one(request: &InputRequest, call: &Call) -> Result<(), Error> {
+/// Checks one question in the same way.
+pub(crate) fn check_one(request: &InputRequest, call: &RequestContext) -> Result<(), Error> {
     let mut needed = ClientCapabilities::new();
     need(&mut needed, request, call.features());
     check_declared(&needed, call)?;
     check_content(request)
 }
 
-fn check_declared(needed: &ClientCapabilities, call: &Call) -> Result<(), Error> {
+fn check_declared(needed: &ClientCapabilities, call: &RequestContext) -> Result<(), Error> {
     let Some(missing) = call.client_capabilities().missing(needed) else {
         return Ok(());
     };
@@ -325,7 +338,7 @@ fn check_declared(needed: &ClientCapabilities, call: &Call) -> Result<(), Error>
         .ok()
         .and_then(|json| String::from_utf8(json).ok())
         .unwrap_or_default();
-    Err(Error::missing_capability(
+    Err(Error::missing_required_client_capability(
         missing,
         format!("the client did not declare what this needs: {names}"),
     ))
@@ -335,11 +348,12 @@ fn check_content(request: &InputRequest) -> Result<(), Error> {
     match request {
         InputRequest::CreateMessage(params) => check_tool_use_pairing(&params.messages)
             .map_err(|error| Error::internal(error.to_string())),
-        InputRequest::Elicit(ElicitParams::Url(params)) => check_target(params),
+        InputRequest::Elicit(ElicitRequestParams::Url(params)) => check_elicitation_url(params),
         _ => Ok(()),
     }
 }
 
+/// Adds the capabilities that a question requires.
 fn need(needed: &mut ClientCapabilities, request: &InputRequest, features: &Features) {
     match request {
         InputRequest::Elicit(params) => {
@@ -347,7 +361,7 @@ fn need(needed: &mut ClientCapabilities, request: &InputRequest, features: &Feat
                 .elicitation
                 .get_or_insert_with(ElicitationCapability::new);
             match params {
-                ElicitParams::Url(_) => elicitation.url = Some(Settings::new()),
+                ElicitRequestParams::Url(_) => elicitation.url = Some(Settings::new()),
                 _ => elicitation.form = Some(Settings::new()),
             }
         }
@@ -356,7 +370,7 @@ fn need(needed: &mut ClientCapabilities, request: &InputRequest, features: &Feat
             if params.tools.is_some() || params.tool_choice.is_some() {
                 sampling.tools = Some(Settings::new());
             }
-            // Before tools came, context was a part of sampling as such.
+            // Revisions without tools in sampling have no capability for context either.
             let context = params.include_context.as_ref();
             let context = context.filter(|_| features.sampling_tools);
             if context.is_some_and(|context| *context != IncludeContext::None) {
@@ -375,17 +389,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_answered_and_kept_is_not_in_a_log() {
+    fn debug_output_has_no_answers_and_no_state() {
         let json = |text: &str| serde_json::from_str::<Json>(text).unwrap();
         let mut answers = Map::new();
         answers.insert(
             "name",
             json(r#"{"action":"accept","content":{"name":"Ada"}}"#),
         );
-        let round = Round::default().next(answers, Some(json(r#""a secret""#)));
+        let round = InputRound::default().next_legacy_round(answers, Some(json(r#""a secret""#)));
         assert!(round.answer("name").is_some());
         let needs = NeedsInput::new().ask("name", super::super::Roots);
-        let needs = needs.state("a secret").unwrap();
+        let needs = needs.request_state("a secret").unwrap();
         let shown = format!("{round:?} {round:#?} {needs:?} {needs:#?}");
         assert!(
             !shown.contains("Ada") && !shown.contains("secret"),

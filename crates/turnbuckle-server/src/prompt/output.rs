@@ -1,21 +1,21 @@
-//! What a prompt may return.
+//! Messages that a prompt's handler can return.
 
 use turnbuckle_types::{GetPromptResult, PromptMessage};
 
-use crate::failure::{Failure, Result};
+use crate::error::failure::{Failure, Result};
 
-/// What a prompt may return.
+/// A type that the handler of a prompt can return.
 ///
 /// Specification: server/prompts, "PromptMessage" (2026-07-28).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is nothing that a prompt can return",
+    message = "`{Self}` cannot be returned by a prompt",
     note = "text, a `PromptMessage`, several in a `Vec`, a `GetPromptResult`, or a `Result` of one with an error that can be displayed"
 )]
 pub trait PromptOutput: Send + 'static {
-    /// The result.
+    /// Converts into the result.
     ///
     /// # Errors
-    /// When it is a failure.
+    /// When the output is a failure.
     fn into_result(self) -> Result<GetPromptResult>;
 }
 

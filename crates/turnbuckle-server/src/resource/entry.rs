@@ -1,34 +1,36 @@
-//! A registered resource: how it is found and read.
+//! Registered resources and resource templates.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use turnbuckle_session::Handling;
+use turnbuckle_session::HandlerOutcome;
 use turnbuckle_types::{CacheScope, Number, ReadResourceResult};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
-use super::{Reading, Resource, ResourceOutput, Said};
-use crate::access::Access;
-use crate::cache::Cache;
-use crate::catalog::Item;
-use crate::completion::CompleterEntries;
-use crate::context::Context;
-use crate::failure::Result;
-use crate::handler::{Callable, Kind, Request, Returns};
-use crate::item::{About, told};
-use crate::uri_template::{UriTemplate, Variables};
+use super::{ReadRequest, Resource, ResourceFields, ResourceOutput};
+use crate::catalog::CatalogItem;
+use crate::error::failure::Result;
+use crate::handler::context::HandlerContext;
+use crate::handler::{ErasedHandler, HandlerKind, HandlerOutput, HandlerRequest};
+use crate::item::access::AccessRules;
+use crate::item::cache_hint::CacheHint;
+use crate::item::completion::CompleterEntries;
+use crate::item::item_kind::ItemKind;
+use crate::item::{ItemInfo, with_item_info};
+use crate::uri_template::{TemplateVariables, UriTemplate};
 
-/// What the replies of a resource need.
+/// The settings of a resource that its replies depend on.
 #[derive(Debug)]
-pub struct Frame {
+pub struct ReadReplyOptions {
     pub(super) mime_type: Option<Cow<'static, str>>,
-    pub(super) cache: Cache,
+    pub(super) cache: CacheHint,
     pub(super) restricted: bool,
     pub(super) template: Option<Arc<UriTemplate>>,
 }
 
-impl Frame {
+impl ReadReplyOptions {
+    /// Adds the cache hints that the result does not have.
     fn with_cache(&self, mut result: ReadResourceResult) -> ReadResourceResult {
         result.ttl_ms.get_or_insert(self.cache.ttl_ms);
         let scope = result.cache_scope.take();
@@ -41,117 +43,125 @@ impl Frame {
     }
 }
 
-impl Kind for Resource {
-    type Frame = Frame;
+impl HandlerKind for Resource {
+    type ReplyOptions = ReadReplyOptions;
 
     const METHOD: Method = Method::ReadResource;
-    const TELLS: bool = false;
-    const ATTRIBUTE: Option<&'static str> = Some("resource");
+    const ERRORS_IN_RESULT: bool = false;
+    const ITEM_KIND: Option<ItemKind> = Some(ItemKind::Resource);
 
-    fn reading(frame: &Frame, uri: &str) -> Option<Reading> {
-        let template = frame.template.as_ref();
+    fn read_request(reply_options: &ReadReplyOptions, uri: &str) -> Option<ReadRequest> {
+        let template = reply_options.template.as_ref();
         let matched = template.and_then(|template| template.matches(uri));
-        Some(Reading::new(uri.to_owned(), matched.unwrap_or_default()))
+        Some(ReadRequest::new(
+            uri.to_owned(),
+            matched.unwrap_or_default(),
+        ))
     }
 }
 
-impl<T: ResourceOutput> Returns<Resource> for T {
-    fn reply(self, frame: &Frame, uri: Option<&str>) -> Result<Reply> {
-        let result = self.into_result(uri.unwrap_or_default(), frame.mime_type.as_deref())?;
-        Ok(Reply::complete(frame.with_cache(result)))
+impl<T: ResourceOutput> HandlerOutput<Resource> for T {
+    fn into_handler_reply(
+        self,
+        reply_options: &ReadReplyOptions,
+        uri: Option<&str>,
+    ) -> Result<Reply> {
+        let result =
+            self.into_result(uri.unwrap_or_default(), reply_options.mime_type.as_deref())?;
+        Ok(Reply::complete(reply_options.with_cache(result)))
     }
 }
 
-/// What a resource became.
-pub(crate) enum Registered {
-    One(ResourceEntry),
-    Family(TemplateEntry),
+/// A registered resource or template.
+pub(crate) enum RegisteredResource {
+    Resource(ResourceEntry),
+    Template(TemplateEntry),
 }
 
 /// A registered resource.
 pub(crate) struct ResourceEntry {
-    pub(super) said: Said,
-    pub(super) about: About,
-    pub(super) access: Access,
-    pub(super) call: Arc<dyn Callable>,
+    pub(super) fields: ResourceFields,
+    pub(super) info: ItemInfo,
+    pub(super) access: AccessRules,
+    pub(super) call: Arc<dyn ErasedHandler>,
 }
 
-impl Item for ResourceEntry {
+impl CatalogItem for ResourceEntry {
     fn key(&self) -> &str {
-        &self.said.uri
+        &self.fields.uri
     }
 
-    fn access(&self) -> &Access {
+    fn access(&self) -> &AccessRules {
         &self.access
     }
 }
 
-/// A registered template.
+/// A registered resource template.
 pub(crate) struct TemplateEntry {
-    pub(super) said: Said,
-    pub(super) about: About,
+    pub(super) fields: ResourceFields,
+    pub(super) info: ItemInfo,
     pub(crate) template: Arc<UriTemplate>,
     pub(crate) completers: CompleterEntries,
-    pub(super) access: Access,
-    pub(super) call: Arc<dyn Callable>,
+    pub(super) access: AccessRules,
+    pub(super) call: Arc<dyn ErasedHandler>,
 }
 
-impl Item for TemplateEntry {
+impl CatalogItem for TemplateEntry {
     fn key(&self) -> &str {
-        &self.said.uri
+        &self.fields.uri
     }
 
-    fn access(&self) -> &Access {
+    fn access(&self) -> &AccessRules {
         &self.access
     }
 }
 
 impl ResourceEntry {
-    /// Its definition as clients are told it.
-    pub(crate) fn told(&self) -> turnbuckle_types::Resource {
-        let Said {
+    /// Returns the definition for `resources/list`.
+    pub(crate) fn definition(&self) -> turnbuckle_types::Resource {
+        let ResourceFields {
             uri,
             name,
             mime_type,
             annotations,
             size,
-        } = &self.said;
+        } = &self.fields;
         let definition = turnbuckle_types::Resource::new(&**uri, &**name);
-        let mut definition = told!(definition, self.about);
+        let mut definition = with_item_info!(definition, self.info);
         definition.mime_type = mime_type.as_deref().map(str::to_owned);
         definition.annotations.clone_from(annotations);
         definition.size = size.map(Number::from);
         definition
     }
 
-    pub(crate) fn read(&self, uri: String, context: Context) -> Handling {
-        let reading = Reading::new(uri, Variables::new());
+    pub(crate) fn read(&self, uri: String, context: HandlerContext) -> HandlerOutcome {
+        let reading = ReadRequest::new(uri, TemplateVariables::new());
         self.call
             .clone()
-            .call(Request::of_reading(context, reading))
+            .call(HandlerRequest::for_read(context, reading))
     }
 }
 
 impl TemplateEntry {
-    /// Its definition as clients are told it.
-    pub(crate) fn told(&self) -> turnbuckle_types::ResourceTemplate {
-        let Said {
+    /// Returns the definition for `resources/templates/list`.
+    pub(crate) fn definition(&self) -> turnbuckle_types::ResourceTemplate {
+        let ResourceFields {
             uri,
             name,
             mime_type,
             annotations,
             size: _,
-        } = &self.said;
+        } = &self.fields;
         let definition = turnbuckle_types::ResourceTemplate::new(&**uri, &**name);
-        let mut definition = told!(definition, self.about);
+        let mut definition = with_item_info!(definition, self.info);
         definition.mime_type = mime_type.as_deref().map(str::to_owned);
         definition.annotations.clone_from(annotations);
         definition
     }
 
-    pub(crate) fn read(&self, reading: Reading, context: Context) -> Handling {
+    pub(crate) fn read(&self, reading: ReadRequest, context: HandlerContext) -> HandlerOutcome {
         self.call
             .clone()
-            .call(Request::of_reading(context, reading))
+            .call(HandlerRequest::for_read(context, reading))
     }
 }

@@ -1,61 +1,40 @@
-//! Resources and resource templates: what a client may read.
+//! Resources and resource templates: data that a client can read.
 //!
 //! Specification: server/resources (2026-07-28).
 
 mod entry;
 mod output;
+pub(crate) mod read_request;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_types::{Annotations, CacheScope, Error, Json};
+use turnbuckle_types::{Annotations, CacheScope};
 
-use crate::access::Access;
-use crate::cache::Cache;
-use crate::completion::{Completer, Completers};
 use crate::error::BuildError;
-use crate::extract::{Declare, Needs};
-use crate::failure::Result;
-use crate::handler::{Handler, InPlace, Maker, blocking_maker, maker};
-use crate::item::{About, item_setters};
-use crate::name::{check_media_type, check_template_scheme, check_uri};
-use crate::policy::Policy;
-use crate::schema::{Held, Intake};
-use crate::scope::Scope;
-use crate::uri_template::{UriTemplate, Variables};
+use crate::extract::{AddRequirements, HandlerRequirements};
+use crate::handler::policy::CallPolicy;
+use crate::handler::{
+    Handler, HandlerFactory, SyncMarker, blocking_handler_factory, handler_factory,
+};
+use crate::item::access::AccessRules;
+use crate::item::cache_hint::CacheHint;
+use crate::item::completion::{Completer, Completers};
+use crate::item::name_rules::{check_media_type, check_template_scheme, check_uri};
+use crate::item::registration::Registration;
+use crate::item::{ItemInfo, item_setters};
+use crate::schema::{ArgumentReader, EnforcedSchema};
+use crate::uri_template::UriTemplate;
 
-use entry::Frame;
-pub(crate) use entry::{Registered, ResourceEntry, TemplateEntry};
+use entry::ReadReplyOptions;
+pub(crate) use entry::{RegisteredResource, ResourceEntry, TemplateEntry};
 pub use output::ResourceOutput;
+pub use read_request::ReadRequest;
 
-/// What is to be read.
-///
-/// Specification: server/resources, "Reading Resources" (2026-07-28).
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Reading {
-    /// The URI that was asked for.
-    pub uri: String,
-    /// What a template's variables are in it.
-    pub variables: Variables,
-}
-
-impl Reading {
-    pub(crate) fn new(uri: String, variables: Variables) -> Self {
-        Self { uri, variables }
-    }
-
-    /// The variables as arguments.
-    pub(crate) fn arguments(&self) -> Result<Json> {
-        let variables = self.variables.to_json();
-        Json::of(&variables).map_err(|error| Error::internal(error.to_string()).into())
-    }
-}
-
-/// What a client may read: one resource under a URI, or those of a URI template (RFC 6570), and the
-/// function that reads them.
+/// A resource under a URI, or the resources of a URI template (RFC 6570), with the function that
+/// reads them.
 ///
 /// ```
 /// use turnbuckle_server::{Reading, Resource};
@@ -68,33 +47,33 @@ impl Reading {
 /// Specification: server/resources (2026-07-28).
 #[must_use]
 pub struct Resource {
-    pub(crate) draft: Box<Draft>,
-    make: Maker<Self>,
-    needs: Declare,
+    pub(crate) draft: Box<ResourceDraft>,
+    make: HandlerFactory<Self>,
+    needs: AddRequirements,
 }
 
-/// A resource that has no function yet; see [`Resource::builder`].
+/// A resource that has no handler yet; see [`Resource::builder`].
 ///
 /// Specification: server/resources (2026-07-28).
 #[must_use]
 pub struct ResourceBuilder {
-    /// Apart, so that a resource is handed on cheaply.
-    draft: Box<Draft>,
+    /// Boxed, so that passing a builder from setter to setter moves one pointer.
+    draft: Box<ResourceDraft>,
 }
 
-/// What is said of a resource.
-pub(crate) struct Draft {
-    pub(crate) said: Said,
-    pub(crate) about: About,
-    pub(crate) access: Access,
-    pub(crate) policy: Policy,
+/// The definition of a resource before its registration.
+pub(crate) struct ResourceDraft {
+    pub(crate) fields: ResourceFields,
+    pub(crate) info: ItemInfo,
+    pub(crate) access: AccessRules,
+    pub(crate) policy: CallPolicy,
     pub(crate) completers: Completers,
-    cache: Option<Cache>,
+    cache: Option<CacheHint>,
 }
 
-/// What is said of a resource alone; its URI may be a template.
+/// The fields that only resources have. The URI may be a template.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct ResourceFields {
     uri: Cow<'static, str>,
     name: Cow<'static, str>,
     mime_type: Option<Cow<'static, str>>,
@@ -102,39 +81,39 @@ pub(crate) struct Said {
     size: Option<u64>,
 }
 
-/// Whether this names a family of resources: no URI has a brace.
+/// Returns whether this is a URI template: URIs have no braces.
 pub(crate) fn is_template(uri: &str) -> bool {
     uri.contains('{')
 }
 
 macro_rules! resource_setters {
     () => {
-        /// Its media type, also of contents that name none.
+        /// Sets the media type, also for contents that have none.
         pub fn mime_type(mut self, mime_type: impl Into<Cow<'static, str>>) -> Self {
-            self.draft.said.mime_type = Some(mime_type.into());
+            self.draft.fields.mime_type = Some(mime_type.into());
             self
         }
 
-        /// Hints at whom it is for, and how much it matters.
+        /// Sets hints about audience and priority.
         pub fn annotations(mut self, annotations: Annotations) -> Self {
-            self.draft.said.annotations = Some(annotations);
+            self.draft.fields.annotations = Some(annotations);
             self
         }
 
-        /// Its size in bytes. A template has none.
+        /// Sets the size in bytes. Templates have no size.
         pub fn size(mut self, bytes: u64) -> Self {
-            self.draft.said.size = Some(bytes);
+            self.draft.fields.size = Some(bytes);
             self
         }
 
-        /// For how long a client may keep what it read, in whole milliseconds, and whether it may
-        /// be shared between users. By default it is not to be kept.
+        /// Sets for how long clients may cache what they read, in whole milliseconds, and whether
+        /// caches may share it. Default: not cached.
         pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
-            self.draft.cache = Some(Cache::new(ttl, scope));
+            self.draft.cache = Some(CacheHint::new(ttl, scope));
             self
         }
 
-        /// Suggests values for one of its template's variables while the user types.
+        /// Sets a completer for one of the template's variables.
         pub fn complete<H, M>(mut self, variable: impl Into<String>, completer: H) -> Self
         where
             H: Handler<Completer, M>,
@@ -151,10 +130,11 @@ macro_rules! resource_setters {
 impl ResourceBuilder {
     resource_setters!();
 
-    /// The function that reads it: of extractors, sync or async; see [`Handler`].
+    /// Sets the function that reads the resource: sync or async, with extractors as parameters; see
+    /// [`Handler`].
     ///
-    /// What is read is a [`Reading`]; a template's variables come as an
-    /// [`Args<T>`](crate::Args) too.
+    /// The URI and the template's variables are a [`ReadRequest`]; the variables can also be taken
+    /// as an [`Args<T>`](crate::Args).
     pub fn handler<H, M>(self, handler: H) -> Resource
     where
         H: Handler<Resource, M>,
@@ -162,48 +142,49 @@ impl ResourceBuilder {
     {
         Resource {
             draft: self.draft,
-            make: maker(handler),
-            needs: H::needs,
+            make: handler_factory(handler),
+            needs: H::add_requirements,
         }
     }
 
-    /// A sync function that holds its thread, instead of a [`handler`](Self::handler): it reads
-    /// files, computes, or calls what blocks. It runs on a pool of the server's, up to
-    /// [`max_blocking`](crate::ServerBuilder::max_blocking) of them at once; further calls wait.
+    /// Sets a sync function that holds its thread, because it reads files, computes or calls
+    /// blocking code.
     ///
-    /// Nothing can stop it in the middle: one that takes long looks at [`Cancel`](crate::Cancel)
-    /// now and then.
+    /// It runs on the runtime's blocking pool, up to
+    /// [`max_blocking`](crate::ServerBuilder::max_blocking) at once; further calls wait. A running
+    /// function cannot be stopped: one that takes long should look at
+    /// [`Cancellation`](crate::Cancellation) now and then.
     pub fn blocking<H, E>(self, handler: H) -> Resource
     where
-        H: Handler<Resource, InPlace<E>>,
+        H: Handler<Resource, SyncMarker<E>>,
         E: 'static,
     {
         Resource {
             draft: self.draft,
-            make: blocking_maker(handler),
-            needs: H::needs,
+            make: blocking_handler_factory(handler),
+            needs: H::add_requirements,
         }
     }
 }
 
 impl Resource {
-    /// Begins a resource at this URI, or the resources whose URIs match this RFC 6570 template.
+    /// Starts a resource at this URI, or the resources whose URIs match this RFC 6570 template.
     pub fn builder(
         uri: impl Into<Cow<'static, str>>,
         name: impl Into<Cow<'static, str>>,
     ) -> ResourceBuilder {
         ResourceBuilder {
-            draft: Box::new(Draft {
-                said: Said {
+            draft: Box::new(ResourceDraft {
+                fields: ResourceFields {
                     uri: uri.into(),
                     name: name.into(),
                     mime_type: None,
                     annotations: None,
                     size: None,
                 },
-                about: About::default(),
-                access: Access::default(),
-                policy: Policy::default(),
+                info: ItemInfo::default(),
+                access: AccessRules::default(),
+                policy: CallPolicy::default(),
                 completers: Completers::default(),
                 cache: None,
             }),
@@ -212,74 +193,79 @@ impl Resource {
 
     resource_setters!();
 
-    pub(crate) fn register(self, scope: &Scope) -> Result<Registered, BuildError> {
-        let uri = self.draft.said.uri.clone();
+    pub(crate) fn register(
+        self,
+        registration: &Registration,
+    ) -> Result<RegisteredResource, BuildError> {
+        let uri = self.draft.fields.uri.clone();
         let kind = match is_template(&uri) {
             true => "resource template",
             false => "resource",
         };
-        self.finish(scope)
+        self.finish(registration)
             .map_err(|error| BuildError::new(format!("{kind} {uri:?}: {error}")))
     }
 
-    fn finish(self, scope: &Scope) -> Result<Registered, BuildError> {
+    fn finish(self, registration: &Registration) -> Result<RegisteredResource, BuildError> {
         let failed = |error: &dyn fmt::Display| BuildError::new(error.to_string());
-        let Draft {
-            said,
-            about,
+        let ResourceDraft {
+            fields,
+            info,
             access,
             policy,
             completers,
             cache,
         } = *self.draft;
-        if let Some(media_type) = said.mime_type.as_deref() {
+        if let Some(media_type) = fields.mime_type.as_deref() {
             check_media_type(media_type).map_err(|error| failed(&error))?;
         }
-        let template = if is_template(&said.uri) {
-            let template = UriTemplate::parse(&said.uri).map_err(|error| failed(&error))?;
-            check_template_scheme(&said.uri).map_err(|error| failed(&error))?;
+        let template = if is_template(&fields.uri) {
+            let template = UriTemplate::parse(&fields.uri).map_err(|error| failed(&error))?;
+            check_template_scheme(&fields.uri).map_err(|error| failed(&error))?;
             Some(Arc::new(template))
         } else {
-            check_uri(&said.uri).map_err(|error| failed(&error))?;
+            check_uri(&fields.uri).map_err(|error| failed(&error))?;
             None
         };
         let variables = template.as_deref().map(UriTemplate::variables);
         let known = |name: &str| variables.iter().flatten().any(|known| *known == name);
-        if let Some(unknown) = completers.other_than(known) {
+        if let Some(unknown) = completers.first_unknown(known) {
             return Err(BuildError::new(format!(
-                "it completes {unknown:?}, which is no variable of it"
+                "it has a completer for {unknown:?}, but no variable of that name"
             )));
         }
-        let needs = Needs::of(self.needs);
-        scope.provide(&needs)?;
-        let access = scope.access(access);
-        let completers = completers.register(scope)?;
-        let frame = Frame {
-            mime_type: said.mime_type.clone(),
+        let needs = HandlerRequirements::collect(self.needs);
+        registration.check_requirements(&needs)?;
+        let access = registration.access(access);
+        let completers = completers.register(registration)?;
+        let reply_options = ReadReplyOptions {
+            mime_type: fields.mime_type.clone(),
             cache: cache.unwrap_or_default(),
             restricted: access.is_restricted(),
             template: template.clone(),
         };
-        let intake = match needs.arguments {
-            Some(_) => Intake::new(Held::derived(needs.schema()?), true, false),
-            None => Intake::of_nothing(),
+        let reader = match needs.arguments {
+            Some(_) => {
+                ArgumentReader::new(EnforcedSchema::from_derived(needs.schema()?), true, false)
+            }
+            None => ArgumentReader::without_arguments(),
         };
-        let call = (self.make)(frame, intake, scope, needs.asks);
-        let call = scope.guard::<Self>(call, &said.uri, &policy);
+        let call = (self.make)(reply_options, reader, registration, needs.asks);
+        let call = registration.wrap_handler::<Self>(call, &fields.uri, &policy);
         let Some(template) = template else {
-            return Ok(Registered::One(ResourceEntry {
-                said,
-                about,
+            return Ok(RegisteredResource::Resource(ResourceEntry {
+                fields,
+                info,
                 access,
                 call,
             }));
         };
-        if said.size.is_some() {
+        if fields.size.is_some() {
             return Err(BuildError::new("a template has no size"));
         }
-        Ok(Registered::Family(TemplateEntry {
-            said,
-            about,
+        Ok(RegisteredResource::Template(TemplateEntry {
+            fields,
+            info,
             access,
             call,
             template,
@@ -288,11 +274,11 @@ impl Resource {
     }
 }
 
-impl fmt::Debug for Draft {
+impl fmt::Debug for ResourceDraft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Draft")
-            .field("said", &self.said)
-            .field("about", &self.about)
+        f.debug_struct("ResourceDraft")
+            .field("fields", &self.fields)
+            .field("info", &self.info)
             .finish_non_exhaustive()
     }
 }

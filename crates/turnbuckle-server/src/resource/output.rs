@@ -1,23 +1,23 @@
-//! What a resource may be read as.
+//! Contents that a resource's handler can return.
 
 use turnbuckle_types::{
     BlobResourceContents, ReadResourceResult, ResourceContents, TextResourceContents,
 };
 
-use crate::failure::{Failure, Result};
+use crate::error::failure::{Failure, Result};
 
-/// What a resource may be read as.
+/// A type that the handler of a resource can return.
 ///
 /// Specification: server/resources, "Resource Contents" (2026-07-28).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is nothing that a resource can be read as",
+    message = "`{Self}` cannot be the contents of a resource",
     note = "text, bytes in a `Vec<u8>`, `Vec<ResourceContents>`, a `ReadResourceResult`, or a `Result` of one with an error that can be displayed"
 )]
 pub trait ResourceOutput: Send + 'static {
-    /// The result; contents without a media type get `mime_type`.
+    /// Converts into the result; contents without a media type get `mime_type`.
     ///
     /// # Errors
-    /// When it is a failure.
+    /// When the output is a failure.
     fn into_result(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult>;
 }
 
@@ -57,7 +57,7 @@ impl ResourceOutput for &'static str {
     }
 }
 
-/// Bytes are sent as Base64.
+/// Sends bytes as Base64.
 impl ResourceOutput for Vec<u8> {
     fn into_result(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult> {
         use base64::Engine as _;

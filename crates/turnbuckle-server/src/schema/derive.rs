@@ -1,49 +1,49 @@
-//! Schemas of Rust types.
+//! Schemas derived from Rust types.
 
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema as Derived};
+use schemars::{JsonSchema, Schema as DerivedSchema};
 use serde_json::{Value, json};
-use turnbuckle_schema::SchemaFault;
+use turnbuckle_schema::SchemaError;
 use turnbuckle_types::Schema;
 
-/// The schema of arguments that are decoded as `T`.
+/// Returns the schema of arguments that are decoded as `T`.
 ///
-/// What the derive says is kept; only `"type": "object"`, which the protocol demands, is added
-/// where it is implied. `()` stands for "no arguments" and accepts an empty object only.
+/// The derived schema is kept; only `"type": "object"`, which the protocol requires, is added if it
+/// is implied. `()` means "no arguments" and accepts only an empty object.
 ///
 /// # Errors
 /// If the arguments would not be an object.
-pub(crate) fn input_schema_of<T: JsonSchema>() -> Result<Schema, SchemaFault> {
+pub(crate) fn input_schema_of<T: JsonSchema>() -> Result<Schema, SchemaError> {
     let derived = SchemaSettings::draft2020_12()
         .for_deserialize()
         .into_generator();
     let mut schema = derived.into_root_schema_for::<T>();
     if schema.get("type") == Some(&json!("null")) {
-        return written(&json!({ "type": "object", "additionalProperties": false }));
+        return to_schema(&json!({ "type": "object", "additionalProperties": false }));
     }
     if schema.get("type").is_none() && admits_objects_only_or_anything(&schema) {
         schema.insert("type".to_owned(), json!("object"));
     }
     if schema.get("type") != Some(&json!("object")) {
-        return Err(SchemaFault::RootNotObject);
+        return Err(SchemaError::RootNotObject);
     }
-    written(&schema)
+    to_schema(&schema)
 }
 
-/// The schema of a result that is encoded from `T`.
+/// Returns the schema of results that are encoded from `T`.
 ///
 /// # Errors
-/// If the derive made a schema that is not an object (`true` or `false`).
-pub(crate) fn output_schema_of<T: JsonSchema>() -> Result<Schema, SchemaFault> {
+/// If the derived schema is not an object but `true` or `false`.
+pub(crate) fn output_schema_of<T: JsonSchema>() -> Result<Schema, SchemaError> {
     let derived = SchemaSettings::draft2020_12()
         .for_serialize()
         .into_generator();
-    written(&derived.into_root_schema_for::<T>())
+    to_schema(&derived.into_root_schema_for::<T>())
 }
 
-/// Whether a schema without `type` means objects (an enum all of whose variants are objects), or
-/// says nothing about the type at all.
-fn admits_objects_only_or_anything(schema: &Derived) -> bool {
+/// Returns whether a schema without `type` allows only objects (an enum whose variants are all
+/// objects), or does not restrict the type.
+fn admits_objects_only_or_anything(schema: &DerivedSchema) -> bool {
     let is_object = |branch: &Value| branch.get("type") == Some(&json!("object"));
     match schema.get("oneOf").or_else(|| schema.get("anyOf")) {
         Some(Value::Array(branches)) => branches.iter().all(is_object),
@@ -53,8 +53,8 @@ fn admits_objects_only_or_anything(schema: &Derived) -> bool {
     }
 }
 
-fn written<T: serde::Serialize>(schema: &T) -> Result<Schema, SchemaFault> {
-    Schema::of(schema).map_err(|_| SchemaFault::NotAnObject)
+fn to_schema<T: serde::Serialize>(schema: &T) -> Result<Schema, SchemaError> {
+    Schema::encode(schema).map_err(|_| SchemaError::NotAnObject)
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "only its schema is of interest")]
     struct Forecast {
-        /// Where.
+        /// The city.
         city: String,
         #[serde(default = "days")]
         days: u8,
@@ -106,7 +106,7 @@ mod tests {
         );
         assert_eq!(schema["type"], "object");
         assert_eq!(schema["required"], json!(["city"]));
-        assert_eq!(schema["properties"]["city"]["description"], "Where.");
+        assert_eq!(schema["properties"]["city"]["description"], "The city.");
         assert_eq!(schema["properties"]["days"]["default"], 3);
         assert_eq!(
             schema["properties"]["units"]["anyOf"][0]["$ref"],
@@ -119,12 +119,12 @@ mod tests {
     }
 
     #[test]
-    fn the_text_is_the_same_each_time() {
+    fn the_schema_is_deterministic() {
         assert_eq!(input_schema_of::<Forecast>(), input_schema_of::<Forecast>());
     }
 
     #[test]
-    fn no_arguments_are_what_the_page_recommends() {
+    fn the_schema_of_no_arguments_is_the_recommended_one() {
         let schema = input_schema_of::<()>().unwrap();
         assert_eq!(
             schema.as_str(),
@@ -145,16 +145,16 @@ mod tests {
 
     #[test]
     fn arguments_that_are_not_an_object_are_refused() {
-        assert_eq!(input_schema_of::<String>(), Err(SchemaFault::RootNotObject));
+        assert_eq!(input_schema_of::<String>(), Err(SchemaError::RootNotObject));
         assert_eq!(
             input_schema_of::<Vec<u8>>(),
-            Err(SchemaFault::RootNotObject)
+            Err(SchemaError::RootNotObject)
         );
         assert_eq!(
             input_schema_of::<Option<Forecast>>(),
-            Err(SchemaFault::RootNotObject)
+            Err(SchemaError::RootNotObject)
         );
-        assert_eq!(input_schema_of::<Units>(), Err(SchemaFault::RootNotObject));
+        assert_eq!(input_schema_of::<Units>(), Err(SchemaError::RootNotObject));
     }
 
     #[test]

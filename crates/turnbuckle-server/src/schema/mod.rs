@@ -1,17 +1,18 @@
-//! Schemas of arguments and results: made from types, checked when registered, and enforced.
-//! Which schemas are supported, and how values are validated, is turnbuckle-schema's part.
+//! Schemas of arguments and results: derived from types, checked when registered, and enforced.
+//!
+//! The turnbuckle-schema crate decides which schemas are supported, and validates values.
 //!
 //! Specification: basic/index, JSON Schema Usage; server/tools, Data Types (2026-07-28).
 
-mod arguments;
+mod argument_error;
+mod argument_reader;
 mod derive;
-mod held;
-mod intake;
-mod order;
-mod place;
+mod enforced;
+mod field_order;
+mod json_path;
 
-pub(crate) use arguments::{ArgumentError, misfit};
+pub(crate) use argument_error::{ArgumentError, describe_mismatch};
+pub(crate) use argument_reader::ArgumentReader;
 pub(crate) use derive::{input_schema_of, output_schema_of};
-pub(crate) use held::{Held, compile, invalid};
-pub(crate) use intake::Intake;
-pub(crate) use order::{fields_of, in_order};
+pub(crate) use enforced::{EnforcedSchema, SchemaFactory, compile, invalid};
+pub(crate) use field_order::{field_names, reorder_properties};

@@ -1,98 +1,100 @@
-//! How a call goes through the layers around an item: outside in, each passing it on.
+//! The way of a call through the layers around an item, from the outermost to the innermost.
 
 use std::pin::Pin;
 use std::sync::Arc;
 
-use turnbuckle_session::Handling;
+use turnbuckle_session::HandlerOutcome;
 use turnbuckle_wire::era::Reply;
 
-use super::{Answer, AroundCalls, Call, ItemKind};
-use crate::failure::Failure;
-use crate::handler::{Callable, Request, Terms, told};
+use super::{CallRequest, CallResponse, ItemKind, Middleware};
+use crate::error::failure::Failure;
+use crate::handler::{ErasedHandler, FailureMapping, HandlerRequest, wrapper_failure_reply};
 
-/// A call that was passed on.
-pub(super) enum Calling {
-    /// It is answered; taken when that is told.
+/// A call that was passed on to the next layer or to the handler.
+pub(super) enum ForwardedCall {
+    /// Answered; the reply is taken when it is returned.
     Ready(Option<Reply>),
-    /// It is under way.
+    /// Still running.
     Pending(Pin<Box<dyn Future<Output = Reply> + Send>>),
 }
 
-impl Call {
-    /// Goes to the next layer, or to what is called.
-    pub(super) fn pass_on(mut self) -> Calling {
+impl CallRequest {
+    /// Passes the call on to the next layer, or to the handler.
+    pub(super) fn pass_on(mut self) -> ForwardedCall {
         let next = self.target.layers.get(self.passed).cloned();
         match next {
             Some(layer) => {
                 self.passed += 1;
-                let terms = self.target.terms;
+                let mapping = self.target.mapping;
                 let context = self.kept.context.clone();
                 let answer = layer.call(self);
-                let reply = async move { answer.await.into_reply(terms, &context) };
-                Calling::Pending(Box::pin(reply))
+                let reply = async move { answer.await.into_reply(mapping, &context) };
+                ForwardedCall::Pending(Box::pin(reply))
             }
             None => match self.kept.call(self.target.inner.clone()) {
-                Handling::Ready(reply) => Calling::Ready(Some(reply)),
-                Handling::Pending(running) => Calling::Pending(running),
+                HandlerOutcome::Ready(reply) => ForwardedCall::Ready(Some(reply)),
+                HandlerOutcome::Pending(running) => ForwardedCall::Pending(running),
             },
         }
     }
 }
 
-/// A layer, with the service in it that passes calls on.
-pub(crate) trait Around: Send + Sync {
-    fn call(&self, call: Call) -> Pin<Box<dyn Future<Output = Answer> + Send>>;
+/// A layer's service, type-erased.
+pub(crate) trait DynMiddleware: Send + Sync {
+    fn call(&self, call: CallRequest) -> Pin<Box<dyn Future<Output = CallResponse> + Send>>;
 }
 
-pub(crate) fn around(service: impl AroundCalls) -> Arc<dyn Around> {
-    struct Standing<S>(S);
-    impl<S: AroundCalls> Around for Standing<S> {
-        fn call(&self, call: Call) -> Pin<Box<dyn Future<Output = Answer> + Send>> {
-            Box::pin(self.0.clone().answer(call))
+/// Erases the type of a layer's service.
+pub(crate) fn boxed_middleware(service: impl Middleware) -> Arc<dyn DynMiddleware> {
+    struct Boxed<S>(S);
+    impl<S: Middleware> DynMiddleware for Boxed<S> {
+        fn call(&self, call: CallRequest) -> Pin<Box<dyn Future<Output = CallResponse> + Send>> {
+            Box::pin(self.0.clone().respond(call))
         }
     }
-    Arc::new(Standing(service))
+    Arc::new(Boxed(service))
 }
 
-/// Something with layers around it.
-pub(crate) struct Layered {
-    inner: Arc<dyn Callable>,
+/// A handler with layers around it.
+pub(crate) struct LayeredHandler {
+    inner: Arc<dyn ErasedHandler>,
     pub(super) kind: ItemKind,
     pub(super) name: Box<str>,
-    layers: Vec<Arc<dyn Around>>,
-    terms: Terms,
+    layers: Vec<Arc<dyn DynMiddleware>>,
+    mapping: FailureMapping,
 }
 
-impl Layered {
+impl LayeredHandler {
     pub(crate) fn new(
-        inner: Arc<dyn Callable>,
+        inner: Arc<dyn ErasedHandler>,
         kind: ItemKind,
         name: &str,
-        layers: Vec<Arc<dyn Around>>,
-        terms: Terms,
+        layers: Vec<Arc<dyn DynMiddleware>>,
+        mapping: FailureMapping,
     ) -> Self {
         Self {
             inner,
             kind,
             name: name.into(),
             layers,
-            terms,
+            mapping,
         }
     }
 }
 
-impl Callable for Layered {
-    fn call(self: Arc<Self>, request: Request<'_>) -> Handling {
-        let call = Call {
+impl ErasedHandler for LayeredHandler {
+    fn call(self: Arc<Self>, request: HandlerRequest<'_>) -> HandlerOutcome {
+        let call = CallRequest {
             target: self,
             passed: 0,
-            kept: request.keep(),
+            kept: request.detach(),
         };
         match call.pass_on() {
-            Calling::Pending(running) => Handling::Pending(running),
-            Calling::Ready(reply) => match reply {
+            ForwardedCall::Pending(running) => HandlerOutcome::Pending(running),
+            ForwardedCall::Ready(reply) => match reply {
                 Some(reply) => reply.into(),
-                None => told(Failure::new("there is no answer"), false).into(),
+                None => wrapper_failure_reply(Failure::new("a layer returned no response"), false)
+                    .into(),
             },
         }
     }

@@ -1,209 +1,233 @@
-//! A registered tool, and what its types make of it when that is first needed.
+//! A registered tool, whose schemas are made when they are first needed.
 
 use std::sync::{Arc, OnceLock};
 
-use turnbuckle_schema::{Profile, SchemaFault};
-use turnbuckle_session::Handling;
+use turnbuckle_schema::{Profile, SchemaError};
+use turnbuckle_session::HandlerOutcome;
 use turnbuckle_types::{RawJson, Schema, Tool};
 use turnbuckle_wire::era::{ParamHeader, Reply, param_headers};
 
-use super::Draft;
-use crate::access::Access;
-use crate::catalog::Item;
-use crate::context::Context;
+use super::ToolDraft;
+use crate::catalog::CatalogItem;
 use crate::error::BuildError;
-use crate::extract::MakeSchema;
-use crate::failure::Result;
-use crate::handler::{Callable, Request};
-use crate::item::told;
-use crate::output::OutputCheck;
-use crate::schema::{Held, compile, in_order, invalid};
+use crate::error::failure::Result;
+use crate::handler::context::HandlerContext;
+use crate::handler::{ErasedHandler, HandlerRequest};
+use crate::item::access::AccessRules;
+use crate::item::with_item_info;
+use crate::schema::{EnforcedSchema, SchemaFactory, compile, invalid, reorder_properties};
+use crate::tool::output::OutputValidator;
 
-/// Makes the schema of a result, if it has one.
-pub(super) type MakeOutput = fn() -> Result<Option<Schema>, BuildError>;
+/// Makes the output schema of a type, if it has one.
+pub(super) type OutputSchemaFactory = fn() -> Result<Option<Schema>, BuildError>;
 
 /// A registered tool.
 ///
-/// A server begins with what is known of its tools without a schema. Those that types make are made
-/// when a tool is first listed or called: a thousand tools that nobody asks for cost next to nothing.
+/// Its schemas are made when the tool is first listed or called, so that a thousand tools that
+/// nobody uses cost next to nothing.
 pub(crate) struct ToolEntry {
-    /// What its author said.
-    draft: Box<Draft>,
-    call: Arc<dyn Callable>,
-    recipe: Recipe,
-    made: OnceLock<Result<Made, BuildError>>,
+    /// The definition as the author gave it.
+    draft: Box<ToolDraft>,
+    call: Arc<dyn ErasedHandler>,
+    factories: SchemaFactories,
+    schemas: OnceLock<Result<ToolSchemas, BuildError>>,
 }
 
-/// How its schemas are made.
+/// The sources of the schemas of a tool.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Recipe {
-    /// Where the schema of the arguments was not written by hand.
-    pub(super) input: Option<MakeSchema>,
-    /// Where the schema of the result was not written by hand.
-    pub(super) output: Option<MakeOutput>,
-    /// The names of the arguments as they were declared.
+pub(super) struct SchemaFactories {
+    /// Set if the input schema was not written by hand.
+    pub(super) input: Option<SchemaFactory>,
+    /// Set if the output schema was not written by hand.
+    pub(super) output: Option<OutputSchemaFactory>,
+    /// The names of the arguments in the order of their declaration.
     pub(super) order: &'static [&'static str],
-    /// How clients are told what a type made.
+    /// The dialect in which clients see schemas of types.
     pub(super) profile: Profile,
 }
 
-/// The schemas that types made, where none was written by hand.
-struct Derived {
+/// The schemas of types, where none was written by hand.
+struct DerivedSchemas {
     input: Option<Schema>,
     output: Option<Schema>,
 }
 
-/// What clients are told.
+/// The schemas and headers that clients see.
 #[derive(Debug)]
-struct Made {
+struct ToolSchemas {
     input: Schema,
     output: Option<Schema>,
     headers: Arc<[ParamHeader]>,
 }
 
-impl Recipe {
-    fn derived(&self) -> Result<Derived, BuildError> {
-        Ok(Derived {
+impl SchemaFactories {
+    fn derive(&self) -> Result<DerivedSchemas, BuildError> {
+        Ok(DerivedSchemas {
             input: self.input.map(|make| make()).transpose()?,
             output: self.output.map_or(Ok(None), |make| make())?,
         })
     }
 
-    fn make(&self, derived: &Derived, draft: &Draft) -> Result<Made, BuildError> {
+    fn make(&self, derived: &DerivedSchemas, draft: &ToolDraft) -> Result<ToolSchemas, BuildError> {
         let input = match &derived.input {
-            Some(derived) => in_order(self.told(derived)?, self.order),
+            Some(derived) => reorder_properties(self.for_clients(derived)?, self.order),
             None => draft.input.clone().unwrap_or_else(Schema::object),
         };
         let headers = param_headers(&input).map_err(|error| BuildError::new(error.to_string()))?;
-        Ok(Made {
+        Ok(ToolSchemas {
             input,
             output: derived.output.clone().or_else(|| draft.output.clone()),
             headers: headers.into(),
         })
     }
 
-    /// What clients are told instead of a schema that a type made. One that would become too large
-    /// is told as it is.
-    fn told(&self, derived: &Schema) -> Result<Schema, BuildError> {
+    /// Returns a derived schema in the profile's dialect; unchanged if it would become too large.
+    fn for_clients(&self, derived: &Schema) -> Result<Schema, BuildError> {
         match self.profile.apply(derived) {
-            Ok(told) => Ok(told),
-            Err(SchemaFault::TooLarge) => Ok(derived.clone()),
+            Ok(schema) => Ok(schema),
+            Err(SchemaError::TooLarge) => Ok(derived.clone()),
             Err(fault) => Err(BuildError::new(fault.to_string())),
         }
     }
 }
 
 impl ToolEntry {
-    pub(super) fn new(draft: Box<Draft>, call: Arc<dyn Callable>, recipe: Recipe) -> Self {
+    pub(super) fn new(
+        draft: Box<ToolDraft>,
+        call: Arc<dyn ErasedHandler>,
+        factories: SchemaFactories,
+    ) -> Self {
         Self {
             draft,
             call,
-            recipe,
-            made: OnceLock::new(),
+            factories,
+            schemas: OnceLock::new(),
         }
     }
 
-    /// Makes now what is made when it is first needed.
+    /// Makes the schemas that are otherwise made when they are first needed.
     ///
     /// # Errors
-    /// When a schema of its types is none that a tool can have.
-    pub(crate) fn finish(&self) -> Result<(), BuildError> {
-        let made = self.made.get_or_init(|| self.make()).as_ref();
-        made.map(drop).map_err(|error| self.draft.named(error))
+    /// If a schema is not valid for a tool.
+    pub(crate) fn make_schemas_now(&self) -> Result<(), BuildError> {
+        let schemas = self.schemas.get_or_init(|| self.make()).as_ref();
+        schemas
+            .map(drop)
+            .map_err(|error| self.draft.with_tool_name(error))
     }
 
-    /// The same, and whether values can be held against its schemas: of each, what is kept and what
-    /// is looked at are made at once.
+    /// Makes the schemas and checks that values can be validated against them. Each type's schema
+    /// is made once for both.
     pub(crate) fn check(&self) -> Result<(), BuildError> {
         let sound = || {
-            let derived = self.recipe.derived()?;
-            let make = || self.recipe.make(&derived, &self.draft);
-            self.made.get_or_init(make).as_ref().map_err(Clone::clone)?;
-            let Derived { input, output } = &derived;
+            let derived = self.factories.derive()?;
+            let make = || self.factories.make(&derived, &self.draft);
+            self.schemas
+                .get_or_init(make)
+                .as_ref()
+                .map_err(Clone::clone)?;
+            let DerivedSchemas { input, output } = &derived;
             let mut schemas = input.iter().chain(output);
             schemas.try_for_each(|schema| compile(schema).map(drop))
         };
-        sound().map_err(|error| self.draft.named(&error))
+        sound().map_err(|error| self.draft.with_tool_name(&error))
     }
 
-    fn make(&self) -> Result<Made, BuildError> {
-        self.recipe.make(&self.recipe.derived()?, &self.draft)
+    fn make(&self) -> Result<ToolSchemas, BuildError> {
+        self.factories.make(&self.factories.derive()?, &self.draft)
     }
 
-    fn made(&self) -> Result<&Made, &BuildError> {
+    /// Returns the schemas; makes them the first time, and logs an error if they are not valid.
+    fn schemas(&self) -> Result<&ToolSchemas, &BuildError> {
         let make = || {
-            let made = self.make();
-            if let Err(error) = &made {
+            let schemas = self.make();
+            if let Err(error) = &schemas {
                 let tool = &*self.draft.name;
-                tracing::error!(tool, "the tool is not offered: {error}");
+                tracing::error!(
+                    tool,
+                    "the tool is not listed, since its schema is not valid: {error}"
+                );
             }
-            made
+            schemas
         };
-        self.made.get_or_init(make).as_ref()
+        self.schemas.get_or_init(make).as_ref()
     }
 
-    /// Its definition as clients are told it; none if its types do not make one.
-    pub(crate) fn told(&self) -> Option<Tool> {
-        let made = self.made().ok()?;
-        let definition = Tool::new(&*self.draft.name, made.input.clone());
-        let mut definition = told!(definition, self.draft.about);
-        definition.output_schema.clone_from(&made.output);
+    /// Returns the definition for `tools/list`; `None` if the schemas are not valid.
+    pub(crate) fn definition(&self) -> Option<Tool> {
+        let schemas = self.schemas().ok()?;
+        let definition = Tool::new(&*self.draft.name, schemas.input.clone());
+        let mut definition = with_item_info!(definition, self.draft.info);
+        definition.output_schema.clone_from(&schemas.output);
         definition.annotations = self.draft.annotations.as_deref().cloned();
         Some(definition)
     }
 
-    /// Which of its arguments are mirrored in headers.
+    /// Returns the arguments that HTTP headers mirror.
     pub(crate) fn headers(&self) -> Arc<[ParamHeader]> {
-        let made = self.made().ok();
-        made.map(|made| made.headers.clone()).unwrap_or_default()
+        let schemas = self.schemas().ok();
+        schemas
+            .map(|schemas| schemas.headers.clone())
+            .unwrap_or_default()
     }
 
-    /// Calls it, in its first or a later round.
-    pub(crate) fn call(&self, arguments: Option<RawJson<'_>>, context: Context) -> Handling {
-        match self.made() {
-            Ok(_) => self.call.clone().call(Request::new(context, arguments)),
+    /// Calls the tool, in its first or in a later round.
+    pub(crate) fn call(
+        &self,
+        arguments: Option<RawJson<'_>>,
+        context: HandlerContext,
+    ) -> HandlerOutcome {
+        match self.schemas() {
+            Ok(_) => self
+                .call
+                .clone()
+                .call(HandlerRequest::new(context, arguments)),
             Err(error) => Reply::Error(invalid(error)).into(),
         }
     }
 }
 
-impl Item for ToolEntry {
+impl CatalogItem for ToolEntry {
     fn key(&self) -> &str {
         &self.draft.name
     }
 
-    fn access(&self) -> &Access {
+    fn access(&self) -> &AccessRules {
         &self.draft.access
     }
 }
 
-/// What structured output is held against, where its type does not vouch for that.
-pub struct Outgoing {
-    make: MakeOutput,
-    check: OnceLock<Result<Option<OutputCheck>, BuildError>>,
+/// The validator of structured output, for types that do not guarantee their schema.
+pub struct OutputSchemaCheck {
+    make: OutputSchemaFactory,
+    check: OnceLock<Result<Option<OutputValidator>, BuildError>>,
 }
 
-impl Outgoing {
-    /// A schema that was written by hand.
-    pub(super) fn written(schema: Held) -> Self {
+impl OutputSchemaCheck {
+    /// Creates a check with a schema written by hand.
+    pub(super) fn written(schema: EnforcedSchema) -> Self {
         Self {
             make: || Ok(None),
-            check: OnceLock::from(Ok(Some(OutputCheck(schema)))),
+            check: OnceLock::from(Ok(Some(OutputValidator(schema)))),
         }
     }
 
-    /// The schema that a type makes when it is first needed.
-    pub(super) fn of_type(make: MakeOutput) -> Self {
+    /// Creates a check with the schema of a type, which is made when it is first needed.
+    pub(super) fn of_type(make: OutputSchemaFactory) -> Self {
         Self {
             make,
             check: OnceLock::new(),
         }
     }
 
+    /// Returns the validator, if the output needs one.
+    ///
     /// # Errors
-    /// If a type made a schema that is not good.
-    pub(super) fn check(&self) -> Result<Option<&OutputCheck>> {
-        let make = || Ok((self.make)()?.map(|schema| OutputCheck(Held::derived(schema))));
+    /// If the schema of a type is not valid.
+    pub(super) fn check(&self) -> Result<Option<&OutputValidator>> {
+        let make = || {
+            Ok((self.make)()?.map(|schema| OutputValidator(EnforcedSchema::from_derived(schema))))
+        };
         let check = self.check.get_or_init(make).as_ref();
         Ok(check.map_err(invalid)?.as_ref())
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::Tool;
 use crate::{Args, Server, ServerBuilder, Structured};
 
-/// Arguments and results that count how often their schema is made.
+/// Defines a type for arguments and results that counts how often its schema is made.
 macro_rules! counted {
     ($name:ident, $made:ident, $schema:tt) => {
         static $made: AtomicUsize = AtomicUsize::new(0);
@@ -47,20 +47,20 @@ fn a_schema_is_made_when_its_tool_is_first_listed() {
     assert_eq!(MADE.load(Ordering::Relaxed), 0);
 
     let tool = server.0.tools.get("t7", None).unwrap();
-    let told = tool.told().unwrap();
+    let told = tool.definition().unwrap();
     assert!(told.input_schema.as_str().contains("integer"));
     assert!(told.output_schema.is_some());
-    tool.told().unwrap();
+    tool.definition().unwrap();
     tool.headers();
     assert_eq!(MADE.load(Ordering::Relaxed), 2);
 
-    // What is looked at is what is kept: nothing is made twice for it.
+    // The check keeps the schemas that it made.
     server.check().unwrap();
     assert_eq!(MADE.load(Ordering::Relaxed), 2 + 2_000);
 }
 
 #[test]
-fn a_schema_that_cannot_be_does_not_pass() {
+fn an_invalid_schema_is_an_error() {
     counted!(Header, HEADERS, { "type": "object", "properties": {
         "a": { "type": "number", "x-mcp-header": "A" },
     } });
@@ -73,11 +73,11 @@ fn a_schema_that_cannot_be_does_not_pass() {
         server().build().unwrap_err().to_string(),
         "tool \"bad\": x-mcp-header at #/properties/a needs the type integer, string or boolean"
     );
-    // Where nobody looked at it before, no client is told of it.
+    // Without that check, the tool is not listed.
     let server = server().assemble().unwrap();
     assert!(server.check().is_err());
     let tool = server.0.tools.get("bad", None).unwrap();
-    assert!(tool.told().is_none());
+    assert!(tool.definition().is_none());
     assert!(tool.headers().is_empty());
     assert_eq!(HEADERS.load(Ordering::Relaxed), 2);
 
@@ -95,7 +95,7 @@ fn a_schema_that_cannot_be_does_not_pass() {
 }
 
 #[test]
-fn what_is_no_struct_is_looked_at_at_once() {
+fn schemas_of_types_that_are_no_structs_are_made_at_once() {
     counted!(Other, MADE, { "type": "object" });
     let other = Tool::builder("t").handler(|_: Args<Box<Other>>| "done");
     Server::new("s", "1").tool(other).assemble().unwrap();

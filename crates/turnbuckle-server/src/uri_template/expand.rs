@@ -1,18 +1,19 @@
-//! Variables to a URI: RFC 6570, section 3.2.
+//! Expansion of a template to a URI: RFC 6570, section 3.2.
 
-use super::glyph::{escaped_byte, is_reserved, is_unreserved, push_encoded};
-use super::{Expression, Modifier, Operator, Part, TemplateValue, Variable, Variables};
+use super::parts::{Expression, Modifier, Operator, Part, Variable};
+use super::uri_char::{escaped_byte, is_reserved, is_unreserved, push_encoded};
+use super::variables::{TemplateValue, TemplateVariables};
 
-pub(super) fn expand(parts: &[Part], variables: &Variables) -> String {
+pub(super) fn expand(parts: &[Part], variables: &TemplateVariables) -> String {
     let mut out = String::new();
     for part in parts {
         match part {
-            Part::Literal(glyphs) => {
-                for glyph in glyphs {
-                    if glyph.encoded {
-                        push_encoded(&mut out, glyph.character);
+            Part::Literal(uri_chars) => {
+                for uri_char in uri_chars {
+                    if uri_char.encoded {
+                        push_encoded(&mut out, uri_char.character);
                     } else {
-                        out.push(glyph.character);
+                        out.push(uri_char.character);
                     }
                 }
             }
@@ -22,7 +23,7 @@ pub(super) fn expand(parts: &[Part], variables: &Variables) -> String {
     out
 }
 
-fn expand_expression(out: &mut String, expression: &Expression, variables: &Variables) {
+fn expand_expression(out: &mut String, expression: &Expression, variables: &TemplateVariables) {
     let operator = expression.operator;
     let mut begun = false;
     for variable in &expression.variables {
@@ -43,7 +44,7 @@ fn expand_expression(out: &mut String, expression: &Expression, variables: &Vari
     }
 }
 
-/// The whole value as one item, its members separated by commas.
+/// Writes the whole value as one item, with its members separated by commas.
 fn push_joined(out: &mut String, operator: Operator, variable: &Variable, value: &TemplateValue) {
     match value {
         TemplateValue::Text(text) => {
@@ -69,7 +70,7 @@ fn push_joined(out: &mut String, operator: Operator, variable: &Variable, value:
     }
 }
 
-/// Every member as an item of its own.
+/// Writes every member as an item of its own.
 fn push_exploded(out: &mut String, operator: Operator, variable: &Variable, value: &TemplateValue) {
     let separator = operator.separator();
     match value {
@@ -89,7 +90,7 @@ fn push_exploded(out: &mut String, operator: Operator, variable: &Variable, valu
 }
 
 fn push_name(out: &mut String, operator: Operator, name: &str, is_empty: bool) {
-    if operator.named() {
+    if operator.is_named() {
         out.push_str(name);
         if !(operator == Operator::Parameter && is_empty) {
             out.push('=');
@@ -124,7 +125,7 @@ fn push_text(out: &mut String, operator: Operator, text: &str) {
     }
 }
 
-/// The first `length` characters.
+/// Returns the first `length` characters.
 fn prefix(text: &str, length: usize) -> &str {
     text.char_indices()
         .nth(length)
@@ -140,11 +141,11 @@ mod tests {
         TemplateValue::List(items.iter().map(|&item| item.to_owned()).collect())
     }
 
-    /// The variables of RFC 6570, section 3.2.
-    fn variables() -> Variables {
+    /// Returns the variables of RFC 6570, section 3.2.
+    fn variables() -> TemplateVariables {
         let keys = [("semi", ";"), ("dot", "."), ("comma", ",")];
         let keys = keys.map(|(name, text)| (name.to_owned(), text.to_owned()));
-        Variables::new()
+        TemplateVariables::new()
             .with("count", list(&["one", "two", "three"]))
             .with("dom", list(&["example", "com"]))
             .with("dub", "me/too")
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn escapes_in_a_value_pass_only_where_reserved_characters_do() {
-        let variables = Variables::new().with("x", "%41%zé");
+        let variables = TemplateVariables::new().with("x", "%41%zé");
         let expand = |text: &str| UriTemplate::parse(text).unwrap().expand(&variables);
         assert_eq!(expand("{+x}"), "%41%25z%C3%A9");
         assert_eq!(expand("{x}"), "%2541%25z%C3%A9");
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_prefix_counts_characters() {
-        let variables = Variables::new().with("x", "éàü");
+        let variables = TemplateVariables::new().with("x", "éàü");
         assert_eq!(
             UriTemplate::parse("{x:2}").unwrap().expand(&variables),
             "%C3%A9%C3%A0"
@@ -275,6 +276,6 @@ mod tests {
     #[test]
     fn literals_are_written_as_a_uri() {
         let template = UriTemplate::parse("a:é%7e%2f/").unwrap();
-        assert_eq!(template.expand(&Variables::new()), "a:%C3%A9~%2F/");
+        assert_eq!(template.expand(&TemplateVariables::new()), "a:%C3%A9~%2F/");
     }
 }

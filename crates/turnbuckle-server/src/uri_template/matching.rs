@@ -1,62 +1,57 @@
-//! A URI to variables.
+//! Matching of a URI against a template.
 //!
-//! From the last part of the template to the first, a table is filled: where a part that begins at
-//! a glyph of the URI ends, if the rest of the template matches from there. Which of several ends
-//! is taken is thereby decided without going back. What a `name=value` item at a glyph would be is
-//! found beforehand, in one pass from the end. So the work is bounded by template times URI, where an
-//! expression with names counts as long as the items that it may take.
+//! From the last part of the template to the first, a table is filled: for each position of the
+//! URI, where a part that begins there ends, if the rest of the template matches from there. That
+//! decides among several possible ends without backtracking. The `name=value` item that would begin
+//! at each position is found beforehand, in one pass from the end. So the work is bounded by
+//! template times URI, where an expression with names counts as long as the items that it may take.
 
 use std::ops::Range;
 
-use super::glyph::{Glyph, is_unreserved};
-use super::{Expression, Modifier, Operator, Part, TemplateValue, Variable, Variables};
+use super::parts::{Expression, Modifier, Operator, Part, Variable};
+use super::uri_char::{UriChar, is_unreserved};
+use super::variables::{TemplateValue, TemplateVariables};
 
 /// The most items that one named expression takes from a URI.
 const MAX_ITEMS: usize = 128;
 
-pub(super) fn matches(parts: &[Part], uri: &[Glyph]) -> Option<Variables> {
-    // Spares the table for most URIs that belong to another template.
+pub(super) fn matches(parts: &[Part], uri: &[UriChar]) -> Option<TemplateVariables> {
+    // Skip the table for most URIs of other templates.
     if let Some(Part::Literal(literal)) = parts.first()
         && !uri.starts_with(literal)
     {
         return None;
     }
-    [Reading::Strict, Reading::Lenient]
+    [MatchMode::Strict, MatchMode::Lenient]
         .into_iter()
-        .find_map(|reading| {
-            Matcher {
-                parts,
-                uri,
-                reading,
-            }
-            .run()
-        })
+        .find_map(|mode| Matcher { parts, uri, mode }.run())
 }
 
-/// Which characters a value may have.
+/// The characters that a value may have.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    /// Those that expansion writes.
+enum MatchMode {
+    /// The characters that expansion writes.
     Strict,
-    /// All that do not end it.
+    /// All characters that do not end the value.
     Lenient,
 }
 
+/// The state of one match.
 struct Matcher<'a> {
     parts: &'a [Part],
-    uri: &'a [Glyph],
-    reading: Reading,
+    uri: &'a [UriChar],
+    mode: MatchMode,
 }
 
 impl Matcher<'_> {
-    fn run(&self) -> Option<Variables> {
+    fn run(&self) -> Option<TemplateVariables> {
         let mut table: Vec<Vec<Option<usize>>> = Vec::with_capacity(self.parts.len());
         let mut rest: Vec<bool> = vec![false; self.uri.len() + 1];
         rest[self.uri.len()] = true;
         for (index, part) in self.parts.iter().enumerate().rev() {
             let ends = match part {
                 Part::Literal(literal) => self.literal_ends(literal, &rest),
-                Part::Expression(expression) if expression.operator.named() => {
+                Part::Expression(expression) if expression.operator.is_named() => {
                     self.named_ends(expression, &rest)
                 }
                 Part::Expression(expression) => {
@@ -81,43 +76,44 @@ impl Matcher<'_> {
             at = end;
         }
         (at == self.uri.len()).then_some(())?;
-        together(found)
+        merge_variables(found)
     }
 
-    fn literal_ends(&self, literal: &[Glyph], rest: &[bool]) -> Vec<Option<usize>> {
+    fn literal_ends(&self, literal: &[UriChar], rest: &[bool]) -> Vec<Option<usize>> {
         let ends = |at: usize| {
-            step(literal.len());
+            count_step(literal.len());
             let end = at + literal.len();
             (self.uri[at..].starts_with(literal) && rest[end]).then_some(end)
         };
         (0..rest.len()).map(ends).collect()
     }
 
-    /// The ends of an expression whose values stand without names: the furthest that will do.
+    /// Returns the ends of an expression whose values have no names: the furthest that lets the
+    /// rest match.
     fn unnamed_ends(
         &self,
         expression: &Expression,
         later: &[Part],
         rest: &[bool],
     ) -> Vec<Option<usize>> {
-        let shape = Shape::of(expression, later);
+        let span = UnnamedSpan::new(expression, later);
         let mut runs = vec![0; rest.len()];
         let mut separators = Vec::new();
         let mut run = self.uri.len();
         for at in (0..rest.len()).rev() {
-            step(1);
-            if let Some(&glyph) = self.uri.get(at) {
-                if shape.splits && glyph.is(expression.operator.separator()) {
+            count_step(1);
+            if let Some(&uri_char) = self.uri.get(at) {
+                if span.splits && uri_char.is(expression.operator.separator()) {
                     separators.push(at);
-                } else if !self.belongs(glyph, &shape) {
+                } else if !self.belongs(uri_char, &span) {
                     run = at;
                 }
             }
-            let beyond = separators.len().checked_sub(shape.segments);
+            let beyond = separators.len().checked_sub(span.segments);
             let limit = beyond.and_then(|index| separators.get(index)).copied();
             runs[at] = run
                 .min(limit.unwrap_or(run))
-                .min(at.saturating_add(shape.length));
+                .min(at.saturating_add(span.length));
         }
 
         let mut last = None;
@@ -138,14 +134,15 @@ impl Matcher<'_> {
                 Some(first) => self
                     .uri
                     .get(at)
-                    .filter(|glyph| glyph.is(first))
+                    .filter(|uri_char| uri_char.is(first))
                     .and_then(|_| end_of(at + 1, 0))
                     .or(rest[at].then_some(at)),
             })
             .collect()
     }
 
-    /// The ends of an expression of `name=value` items: as many items as are its own, or none.
+    /// Returns the ends of an expression of `name=value` items: as many items as belong to it, or
+    /// none.
     fn named_ends(&self, expression: &Expression, rest: &[bool]) -> Vec<Option<usize>> {
         let items = self.items(expression);
         let end_of = |at: usize| {
@@ -156,53 +153,53 @@ impl Matcher<'_> {
         (0..rest.len()).map(end_of).collect()
     }
 
-    /// The item of a named expression that begins at each glyph, if one does.
-    fn items(&self, expression: &Expression) -> Vec<Option<Item>> {
+    /// Returns the item of a named expression that begins at each position, if any.
+    fn items(&self, expression: &Expression) -> Vec<Option<NamedItem>> {
         let first = expression.operator.first();
         let separator = expression.operator.separator();
         let mut items = vec![None; self.uri.len()];
-        // Of an item that began before this glyph: the ends of its name and of its value.
+        // The ends of the name and of the value of an item that begins before this position.
         let (mut name_end, mut value_end) = (self.uri.len(), self.uri.len());
         let mut value = name_end..value_end;
-        for (at, &glyph) in self.uri.iter().enumerate().rev() {
-            step(1);
-            if glyph.is(separator) || first.is_some_and(|first| glyph.is(first)) {
+        for (at, &uri_char) in self.uri.iter().enumerate().rev() {
+            count_step(1);
+            if uri_char.is(separator) || first.is_some_and(|first| uri_char.is(first)) {
                 let name = at + 1..name_end;
-                items[at] = owner(expression, &self.uri[name.clone()]).map(|owner| Item {
+                items[at] = owner(expression, &self.uri[name.clone()]).map(|owner| NamedItem {
                     owner,
                     name,
                     value: value.clone(),
                 });
             }
-            let ends = ends_item(glyph, separator);
+            let ends = ends_item(uri_char, separator);
             if ends {
                 (name_end, value) = (at, at..at);
-            } else if glyph.is('=') {
+            } else if uri_char.is('=') {
                 (name_end, value) = (at, at + 1..value_end);
             }
-            if ends || self.reading == Reading::Strict && !written_plain(glyph) {
+            if ends || self.mode == MatchMode::Strict && !written_plain(uri_char) {
                 value_end = at;
             }
         }
         items
     }
 
-    /// The items that a named expression takes from `at` on.
+    /// Returns the items that a named expression takes from `at` on.
     fn items_from<'i>(
         &'i self,
         expression: &'i Expression,
-        items: &'i [Option<Item>],
+        items: &'i [Option<NamedItem>],
         mut at: usize,
-    ) -> impl Iterator<Item = &'i Item> {
+    ) -> impl Iterator<Item = &'i NamedItem> {
         let mut opener = expression.operator.first();
-        // A bit for each variable that has a value.
+        // One bit for each variable that has a value.
         let mut taken = 0_u64;
         let next = move || {
-            step(1);
-            let glyph = self.uri.get(at)?;
+            count_step(1);
+            let uri_char = self.uri.get(at)?;
             let item = items[at]
                 .as_ref()
-                .filter(|_| opener.is_some_and(|c| glyph.is(c)))?;
+                .filter(|_| opener.is_some_and(|c| uri_char.is(c)))?;
             let own = 1 << item.owner;
             let once = expression.variables[item.owner].modifier != Modifier::Explode;
             if once && taken & own != 0 {
@@ -216,33 +213,33 @@ impl Matcher<'_> {
         std::iter::from_fn(next).take(MAX_ITEMS)
     }
 
-    /// Whether a glyph can be part of a value, separators aside.
-    fn belongs(&self, glyph: Glyph, shape: &Shape) -> bool {
-        if shape.operator.keeps_reserved() {
-            return !(shape.before_query && glyph.is('?')
-                || shape.before_fragment && glyph.is('#'));
+    /// Returns whether a character can be part of a value, apart from separators.
+    fn belongs(&self, uri_char: UriChar, span: &UnnamedSpan) -> bool {
+        if span.operator.keeps_reserved() {
+            return !(span.before_query && uri_char.is('?')
+                || span.before_fragment && uri_char.is('#'));
         }
-        match self.reading {
-            Reading::Strict => written_plain(glyph),
-            Reading::Lenient => !['/', '?', '#'].into_iter().any(|end| glyph.is(end)),
+        match self.mode {
+            MatchMode::Strict => written_plain(uri_char),
+            MatchMode::Lenient => !['/', '?', '#'].into_iter().any(|end| uri_char.is(end)),
         }
     }
 
     fn text(&self, range: Range<usize>) -> String {
         self.uri[range]
             .iter()
-            .map(|glyph| glyph.character)
+            .map(|uri_char| uri_char.character)
             .collect()
     }
 
-    /// Adds the variables that an expression has in its part of the URI.
+    /// Adds the values of an expression's variables from its part of the URI.
     fn read<'e>(
         &self,
         expression: &'e Expression,
         range: Range<usize>,
         found: &mut Vec<(&'e Variable, TemplateValue)>,
     ) {
-        if expression.operator.named() {
+        if expression.operator.is_named() {
             self.read_named(expression, range, found);
         } else {
             self.read_unnamed(expression, range, found);
@@ -265,11 +262,11 @@ impl Matcher<'_> {
         }
         let separator = expression.operator.separator();
         let mut segments = self.uri[start..range.end]
-            .split(|glyph| glyph.is(separator))
+            .split(|uri_char| uri_char.is(separator))
             .map(|segment| {
                 segment
                     .iter()
-                    .map(|glyph| glyph.character)
+                    .map(|uri_char| uri_char.character)
                     .collect::<String>()
             });
         let mut left = segments.clone().count();
@@ -327,30 +324,30 @@ impl Matcher<'_> {
     }
 }
 
-/// One `name=value` of a URI.
+/// A `name=value` item of a URI.
 #[derive(Clone)]
-struct Item {
-    /// The index of the variable that it belongs to.
+struct NamedItem {
+    /// The index of the variable that the item belongs to.
     owner: usize,
     name: Range<usize>,
     value: Range<usize>,
 }
 
-/// How far an expression without names can reach.
-struct Shape {
+/// The extent of an expression without names.
+struct UnnamedSpan {
     operator: Operator,
-    /// Whether a separator separates, rather than being part of the one value.
+    /// True if the separator separates values, instead of being part of a single one.
     splits: bool,
     /// The most segments.
     segments: usize,
-    /// The most glyphs.
+    /// The most characters.
     length: usize,
     before_query: bool,
     before_fragment: bool,
 }
 
-impl Shape {
-    fn of(expression: &Expression, later: &[Part]) -> Self {
+impl UnnamedSpan {
+    fn new(expression: &Expression, later: &[Part]) -> Self {
         let explodes = expression
             .variables
             .iter()
@@ -384,12 +381,12 @@ impl Shape {
     }
 }
 
-/// The index of the variable that an item of this name belongs to: the one so called, else an
-/// exploded one, whose map may have any names.
-fn owner(expression: &Expression, name: &[Glyph]) -> Option<usize> {
+/// Returns the index of the variable that an item with this name belongs to: the variable with this
+/// name, or an exploded one, whose map may have any names.
+fn owner(expression: &Expression, name: &[UriChar]) -> Option<usize> {
     let so_called = |variable: &Variable| {
-        step(1 + variable.name.len().min(name.len()));
-        let name = name.iter().map(|glyph| glyph.character);
+        count_step(1 + variable.name.len().min(name.len()));
+        let name = name.iter().map(|uri_char| uri_char.character);
         variable.name.chars().eq(name)
     };
     let mut variables = expression.variables.iter();
@@ -399,26 +396,26 @@ fn owner(expression: &Expression, name: &[Glyph]) -> Option<usize> {
     })
 }
 
-fn written_plain(glyph: Glyph) -> bool {
-    glyph.encoded || is_unreserved(glyph.character)
+fn written_plain(uri_char: UriChar) -> bool {
+    uri_char.encoded || is_unreserved(uri_char.character)
 }
 
-/// Whether a glyph ends a `name=value` item.
-fn ends_item(glyph: Glyph, separator: char) -> bool {
+/// Returns whether a character ends a `name=value` item.
+fn ends_item(uri_char: UriChar, separator: char) -> bool {
     let others: &[char] = if separator == ';' {
         &['/', '?', '#']
     } else {
         &['#']
     };
-    glyph.is(separator) || others.iter().any(|&end| glyph.is(end))
+    uri_char.is(separator) || others.iter().any(|&end| uri_char.is(end))
 }
 
-/// The variables of all expressions; `None` if one is mentioned twice with different values.
-fn together(found: Vec<(&Variable, TemplateValue)>) -> Option<Variables> {
+/// Merges the variables of all expressions; `None` if a variable has two different values.
+fn merge_variables(found: Vec<(&Variable, TemplateValue)>) -> Option<TemplateVariables> {
     let (prefixes, whole): (Vec<_>, Vec<_>) = found
         .into_iter()
         .partition(|(variable, _)| matches!(variable.modifier, Modifier::Prefix(_)));
-    let mut variables = Variables::new();
+    let mut variables = TemplateVariables::new();
     for (variable, value) in whole {
         if variables
             .get(&variable.name)
@@ -449,10 +446,10 @@ fn together(found: Vec<(&Variable, TemplateValue)>) -> Option<Variables> {
 }
 
 #[cfg(not(test))]
-fn step(_: usize) {}
+fn count_step(_: usize) {}
 
 #[cfg(test)]
-use tests::step;
+use tests::count_step;
 
 #[cfg(test)]
 mod tests;

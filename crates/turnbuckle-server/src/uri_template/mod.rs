@@ -1,33 +1,32 @@
-//! URI templates of RFC 6570: parsed once, expanded to a URI, and matched against one.
+//! URI templates (RFC 6570): parsed once, expanded to a URI, and matched against a URI.
 //!
-//! RFC 6570 defines expansion only; a server needs the way back as well, to find the template that
-//! a `resources/read` is for. What a match means is said at [`UriTemplate::matches`].
+//! RFC 6570 defines only expansion, and the crates for it expand. A server also needs the opposite:
+//! to find the template that a `resources/read` belongs to, and the values of its variables. This
+//! module has what matching needs and a router's or a regular expression's syntax lacks:
+//!
+//! - all four levels and every operator and modifier of the RFC;
+//! - percent-decoding that keeps `%2F` apart from `/`;
+//! - a defined choice where several matches are possible, see [`UriTemplate::matches`];
+//! - work that is bounded by the lengths of template and URI, since URIs come from clients.
 //!
 //! Specification: server/resources, Resource Templates (2026-07-28).
 
 mod expand;
-mod glyph;
 mod matching;
 mod parse;
+mod parts;
+mod uri_char;
 mod variables;
 
 use std::fmt;
 use std::str::FromStr;
 
-use glyph::{Glyph, glyphs};
 pub use parse::TemplateError;
-pub use variables::{TemplateValue, Variables};
+use parts::{Expression, Part};
+use uri_char::{UriChar, uri_chars};
+pub use variables::{TemplateValue, TemplateVariables};
 
-/// The longest template, in bytes.
-const MAX_TEMPLATE: usize = 2048;
-
-/// The most expressions that a template can have.
-const MAX_EXPRESSIONS: usize = 32;
-
-/// The most variables that a template can have, counting each mention: as many as a `u64` has bits.
-const MAX_VARIABLES: usize = 64;
-
-/// The longest URI that any template matches, in bytes.
+/// The longest URI that a template matches, in bytes.
 const MAX_MATCHED_URI: usize = 8 * 1024;
 
 /// A parsed URI template, of any of the four levels of RFC 6570.
@@ -48,104 +47,24 @@ pub struct UriTemplate {
     parts: Vec<Part>,
 }
 
-/// A URI that templates can be held against.
-pub(crate) struct DecodedUri(Vec<Glyph>);
+/// A URI, decoded to be matched against several templates.
+pub(crate) struct DecodedUri(Vec<UriChar>);
 
 impl DecodedUri {
-    /// `None` if no template matches it.
-    pub(crate) fn of(uri: &str) -> Option<Self> {
+    /// Decodes a URI; `None` if no template can match it.
+    pub(crate) fn decode(uri: &str) -> Option<Self> {
         (uri.len() <= MAX_MATCHED_URI)
-            .then(|| glyphs(uri).map(Self))
+            .then(|| uri_chars(uri).map(Self))
             .flatten()
     }
 }
 
-#[derive(Clone)]
-enum Part {
-    Literal(Vec<Glyph>),
-    Expression(Expression),
-}
-
-#[derive(Clone)]
-struct Expression {
-    operator: Operator,
-    variables: Vec<Variable>,
-}
-
-#[derive(Clone)]
-struct Variable {
-    name: Box<str>,
-    modifier: Modifier,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Modifier {
-    None,
-    /// `:n`, the first `n` characters.
-    Prefix(usize),
-    /// `*`, an item each.
-    Explode,
-}
-
-/// The character after the opening brace, which decides how an expression is written out.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Operator {
-    /// `{x}`
-    Simple,
-    /// `{+x}`
-    Reserved,
-    /// `{#x}`
-    Fragment,
-    /// `{.x}`
-    Label,
-    /// `{/x}`
-    Path,
-    /// `{;x}`
-    Parameter,
-    /// `{?x}`
-    Query,
-    /// `{&x}`
-    Continuation,
-}
-
-impl Operator {
-    /// What an expression with a value begins with.
-    fn first(self) -> Option<char> {
-        match self {
-            Self::Simple | Self::Reserved => None,
-            Self::Fragment => Some('#'),
-            Self::Label => Some('.'),
-            Self::Path => Some('/'),
-            Self::Parameter => Some(';'),
-            Self::Query => Some('?'),
-            Self::Continuation => Some('&'),
-        }
-    }
-
-    /// What stands between two values.
-    fn separator(self) -> char {
-        match self {
-            Self::Simple | Self::Reserved | Self::Fragment => ',',
-            Self::Label => '.',
-            Self::Path => '/',
-            Self::Parameter => ';',
-            Self::Query | Self::Continuation => '&',
-        }
-    }
-
-    /// Whether values are written as `name=value`.
-    fn named(self) -> bool {
-        matches!(self, Self::Parameter | Self::Query | Self::Continuation)
-    }
-
-    /// Whether reserved characters are written as they are.
-    fn keeps_reserved(self) -> bool {
-        matches!(self, Self::Reserved | Self::Fragment)
-    }
-}
-
+/// A part of a template.
 impl UriTemplate {
     /// Parses a template.
+    ///
+    /// # Errors
+    /// If the text is not a template of RFC 6570, or exceeds the limits of this module.
     ///
     /// # Errors
     /// If it is not a template of RFC 6570, or larger than the limits of this module.
@@ -156,13 +75,13 @@ impl UriTemplate {
         })
     }
 
-    /// The template as it was written.
+    /// Returns the template as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The names of the variables, each once, in the order of their first mention.
+    /// Returns the names of the variables, each once, in the order of their first mention.
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {
         let mut names = Vec::new();
@@ -177,40 +96,44 @@ impl UriTemplate {
         names
     }
 
-    /// The URI that the template makes of these variables. Undefined ones are left out.
+    /// Expands the template to a URI. Undefined variables are left out.
     #[must_use]
-    pub fn expand(&self, variables: &Variables) -> String {
+    pub fn expand(&self, variables: &TemplateVariables) -> String {
         expand::expand(&self.parts, variables)
     }
 
-    /// The variables with which the template makes this URI, percent-decoded; `None` if it cannot.
+    /// Returns the variables with which the template expands to this URI, percent-decoded; `None`
+    /// if there are none.
     ///
     /// `{x}` matches at least one character and never a `/`; `{+x}` matches those too. The other
-    /// expressions may be absent. `{?a,b}` takes its parameters in any order and no others;
-    /// `{?a,m*}` takes any others as the map `m`.
+    /// expressions may be absent. `{?a,b}` accepts its parameters in any order and no others;
+    /// `{?a,m*}` accepts any others as the map `m`.
     ///
-    /// Two readings are tried. First the strict one, in which a value has just the characters that
-    /// expansion writes. If that fails, a lenient one for URIs written by hand, in which a value
-    /// also has any character that does not end it: not `/ ? #` for `{x}`, not `& #` for `{?x}`.
+    /// Matching is tried twice: first strictly, so that a value has only characters that expansion
+    /// writes; then leniently, for URIs written by hand, so that a value has any character that
+    /// does not end the value: all but `/ ? #` for `{x}`, all but `& #` for `{?x}`.
     ///
-    /// Where a template can be read in several ways, the earlier expression takes as much as leaves
-    /// a match for the rest, but `{+x}` leaves a query to a later `{?y}` and a fragment to a later
-    /// `{#y}`. So what was expanded is found again if a literal or an operator that cannot be part
-    /// of a value follows it; no undefined variable stands before a defined one in the same
-    /// expression; lists are exploded; maps are exploded in `{;m*}`, `{?m*}` or `{&m*}`; values of
-    /// `{x}` and `{+x}` are not empty; values of `{+x}` and `{#x}` hold no `%`.
+    /// If a URI can be split in several ways, the earlier expression takes as much as leaves a
+    /// match for the rest, but `{+x}` leaves a query to a later `{?y}` and a fragment to a later
+    /// `{#y}`. So matching an expanded URI returns the same variables if a literal or an operator
+    /// that cannot be part of a value follows each value; no undefined variable stands before a
+    /// defined one in the same expression; lists are exploded; maps are exploded in `{;m*}`,
+    /// `{?m*}` or `{&m*}`; values of `{x}` and `{+x}` are not empty; values of `{+x}` and `{#x}`
+    /// contain no `%`.
     ///
-    /// A value is text from a stranger: it may hold `..`, or a `/` that was percent-encoded. Check
-    /// it before it becomes a part of a path. A URI of more than 8 KiB matches nothing, and of
-    /// parameters an expression takes 128 at most. The work is bounded by the length of the URI
-    /// times that of the template, where an expression with parameters counts 128 more.
+    /// Values are untrusted: they may contain `..`, or a `/` that was percent-encoded. Check them
+    /// before they become part of a path.
+    ///
+    /// A URI of more than 8 KiB matches nothing, and an expression accepts at most 128 parameters.
+    /// The work is bounded by the length of the URI times that of the template, where an expression
+    /// with parameters counts 128 more.
     #[must_use]
-    pub fn matches(&self, uri: &str) -> Option<Variables> {
-        self.matches_decoded(&DecodedUri::of(uri)?)
+    pub fn matches(&self, uri: &str) -> Option<TemplateVariables> {
+        self.matches_decoded(&DecodedUri::decode(uri)?)
     }
 
-    /// The same for a URI that is held against many templates.
-    pub(crate) fn matches_decoded(&self, uri: &DecodedUri) -> Option<Variables> {
+    /// Matches a URI that was decoded before.
+    pub(crate) fn matches_decoded(&self, uri: &DecodedUri) -> Option<TemplateVariables> {
         matching::matches(&self.parts, &uri.0)
     }
 

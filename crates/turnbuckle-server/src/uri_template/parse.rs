@@ -1,26 +1,26 @@
-//! Template text to parts.
+//! Parsing of templates.
 
 use std::fmt;
 
-use super::glyph::{escaped_byte, glyphs};
-use super::{
+use super::parts::{
     Expression, MAX_EXPRESSIONS, MAX_TEMPLATE, MAX_VARIABLES, Modifier, Operator, Part, Variable,
 };
+use super::uri_char::{escaped_byte, uri_chars};
 
-/// Why a text is not a URI template, or not one that is accepted.
+/// The reason that a text is not an accepted URI template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TemplateError {
-    /// It is longer than 2,048 bytes.
+    /// The template is longer than 2,048 bytes.
     TooLong,
-    /// It has more than 32 expressions, or mentions more than 64 variables.
+    /// The template has more than 32 expressions, or mentions more than 64 variables.
     TooMany,
-    /// A character that no literal may have, or a broken escape, at this byte.
+    /// A character that is not allowed in a literal, or an invalid escape, at this byte.
     Literal {
         /// The byte offset.
         at: usize,
     },
-    /// The expression that begins at this byte is not closed.
+    /// An expression that begins at this byte is not closed.
     Unclosed {
         /// The byte offset of the opening brace.
         at: usize,
@@ -30,11 +30,11 @@ pub enum TemplateError {
         /// The byte offset of the opening brace.
         at: usize,
     },
-    /// The expression that begins at this byte has something that is not a variable.
+    /// The expression that begins at this byte contains something that is not a variable.
     Variable {
         /// The byte offset of the opening brace.
         at: usize,
-        /// The text that should have been a variable.
+        /// The text that is not a variable.
         found: Box<str>,
     },
 }
@@ -70,6 +70,7 @@ impl fmt::Display for TemplateError {
 
 impl std::error::Error for TemplateError {}
 
+/// Parses a template into its parts.
 pub(super) fn parts(text: &str) -> Result<Vec<Part>, TemplateError> {
     if text.len() > MAX_TEMPLATE {
         return Err(TemplateError::TooLong);
@@ -109,7 +110,7 @@ fn literal(text: &str, start: usize) -> Result<Part, TemplateError> {
     {
         return Err(TemplateError::Literal { at: start + at });
     }
-    glyphs(text)
+    uri_chars(text)
         .map(Part::Literal)
         .ok_or(TemplateError::Literal { at: start })
 }
@@ -164,7 +165,8 @@ fn variable(text: &str) -> Option<Variable> {
     })
 }
 
-/// Letters, digits, `_` and escapes, with single dots between them.
+/// Returns whether a text is a variable's name: letters, digits, `_` and escapes, with single dots
+/// between them.
 fn is_name(text: &str) -> bool {
     text.split('.').all(|label| {
         let mut rest = label;
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_template_is_refused_with_its_place() {
+    fn invalid_templates_are_refused_with_the_byte_offset() {
         use TemplateError as E;
         let variable = |at, found: &str| E::Variable {
             at,
@@ -262,7 +264,7 @@ mod tests {
         fn any_text_is_parsed_or_refused(text in ".{0,40}|[{}+#./;?&a:*,%0-9é]{0,40}") {
             if let Ok(template) = UriTemplate::parse(&text) {
                 let _ = template.matches(&text);
-                let _ = template.matches(&template.expand(&super::super::Variables::new()));
+                let _ = template.matches(&template.expand(&super::super::TemplateVariables::new()));
             }
         }
     }

@@ -1,15 +1,15 @@
-//! The values that go into a template and come out of a match.
+//! The values of a template's variables.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The value of one variable.
+/// The value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplateValue {
-    /// One text.
+    /// A text.
     Text(String),
-    /// Several texts; an empty list counts as undefined.
+    /// A list of texts; an empty list counts as undefined.
     List(Vec<String>),
     /// Pairs of name and text, in order; an empty map counts as undefined.
     Map(Vec<(String, String)>),
@@ -45,10 +45,10 @@ impl From<Vec<String>> for TemplateValue {
 
 /// The variables of a URI template by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Variables(BTreeMap<String, TemplateValue>);
+pub struct TemplateVariables(BTreeMap<String, TemplateValue>);
 
-impl Variables {
-    /// No variables.
+impl TemplateVariables {
+    /// Creates an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -66,13 +66,13 @@ impl Variables {
         self.0.insert(name.into(), value.into());
     }
 
-    /// The value of a variable, if it is defined.
+    /// Returns the value of a variable, if it is defined.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&TemplateValue> {
         self.0.get(name)
     }
 
-    /// The text of a variable, if it is defined and one text.
+    /// Returns the value of a variable, if it is a text.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.get(name) {
@@ -81,24 +81,24 @@ impl Variables {
         }
     }
 
-    /// Every variable, by name.
+    /// Returns all variables, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &TemplateValue)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// How many variables are defined.
+    /// Returns the number of defined variables.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether no variable is defined.
+    /// Returns whether no variable is defined.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The variables as a JSON object: texts, lists of texts, objects of texts.
+    /// Returns the variables as a JSON object of texts, lists of texts, and objects of texts.
     pub(crate) fn to_json(&self) -> serde_json::Map<String, Value> {
         let texts = |texts: &[String]| texts.iter().map(String::as_str).map(Value::from).collect();
         let value = |value: &TemplateValue| match value {

@@ -1,8 +1,12 @@
-//! The client's end: connections to a server, requests on them, and questions from the server.
+//! The client's end: connectors and links to a server, the session on a link, its requests, and
+//! the server's requests.
 
-pub(crate) mod conversation;
-pub(crate) mod joined;
 pub(crate) mod link;
-pub(crate) mod patience;
-pub(crate) mod pump;
-pub(crate) mod speaks;
+pub(crate) mod link_error;
+pub(crate) mod negotiated_revision;
+pub(crate) mod outbound_message;
+pub(crate) mod session;
+pub(crate) mod tasks;
+pub(crate) mod timeouts;
+pub(crate) mod transport_connector;
+pub(crate) mod transport_link;

@@ -10,16 +10,16 @@ use tokio::sync::futures::Notified;
 use turnbuckle_types::{ErrorKind, RequestId};
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::revision::Method;
-use turnbuckle_wire::rpc::{self, Message, Refusal, RefusalKind};
+use turnbuckle_wire::rpc::{self, DecodeError, DecodeErrorKind, Message};
 
-use crate::server::session::Delivery;
-use crate::shared::route::{Answer, Full, Route};
-use crate::{Received, Session};
+use crate::server::session::InboundFrame;
+use crate::shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};
+use crate::{MessageOutcome, Session};
 
 /// Collects the answers of a batch into one array, sent by the batch's own way back, unless that
 /// takes them one by one.
 struct Collected {
-    outer: Arc<dyn Route>,
+    outer: Arc<dyn ReplySink>,
     state: Mutex<State>,
 }
 
@@ -37,8 +37,8 @@ impl Collected {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, answer: Answer) {
-        match self.outer.part(answer) {
+    fn add(&self, answer: EncodedResponse) {
+        match self.outer.send_batch_response(answer) {
             Ok(()) => self.state().apart = true,
             Err(answer) => self.state().add(&answer),
         }
@@ -46,19 +46,19 @@ impl Collected {
 }
 
 impl State {
-    fn add(&mut self, answer: &Answer) {
+    fn add(&mut self, answer: &EncodedResponse) {
         self.answers
             .push(if self.answers.is_empty() { b'[' } else { b',' });
         self.answers.extend_from_slice(&answer.frame);
         self.answers.extend_from_slice(&answer.tail);
     }
 
-    fn take(&mut self) -> Option<Answer> {
+    fn take(&mut self) -> Option<EncodedResponse> {
         if self.answers.is_empty() {
             return None;
         }
         self.answers.push(b']');
-        Some(Answer {
+        Some(EncodedResponse {
             frame: std::mem::take(&mut self.answers),
             tail: Bytes::new(),
             failure: None,
@@ -66,16 +66,16 @@ impl State {
     }
 }
 
-impl Route for Collected {
-    fn send(&self, frame: Vec<u8>) -> Result<(), Full> {
+impl ReplySink for Collected {
+    fn send(&self, frame: Vec<u8>) -> Result<(), QueueFull> {
         self.outer.send(frame)
     }
 
-    fn space(&self) -> Notified<'_> {
-        self.outer.space()
+    fn wait_for_space(&self) -> Notified<'_> {
+        self.outer.wait_for_space()
     }
 
-    fn done(&self, answer: Option<Answer>) {
+    fn finish(&self, answer: Option<EncodedResponse>) {
         if let Some(answer) = answer {
             self.add(answer);
         }
@@ -84,12 +84,12 @@ impl Route for Collected {
         if state.open == 0 && state.detached {
             let answer = state.take();
             drop(state);
-            self.outer.done(answer);
+            self.outer.finish(answer);
         }
     }
 
-    fn pause(&self) {
-        self.outer.pause();
+    fn close_sse_stream(&self) {
+        self.outer.close_sse_stream();
     }
 }
 
@@ -97,13 +97,13 @@ impl Session {
     /// Takes a batch of messages of the session's own revision.
     pub fn receive_batch(
         self: &Arc<Self>,
-        delivery: Delivery<'_>,
-        route: &Arc<dyn Route>,
+        delivery: InboundFrame<'_>,
+        route: &Arc<dyn ReplySink>,
         cx: &mut task::Context<'_>,
-    ) -> Received {
+    ) -> MessageOutcome {
         let refuse = |message: &'static str| {
-            Received::Answered(self.refuse(&Refusal {
-                kind: RefusalKind::NotAMessage,
+            MessageOutcome::Response(self.encode_refusal(&DecodeError {
+                kind: DecodeErrorKind::InvalidRequest,
                 id: None,
                 message: message.into(),
             }))
@@ -111,10 +111,10 @@ impl Session {
         let Some(limit) = self.batch_limit() else {
             return refuse("several messages at once are no message in this revision");
         };
-        let elements = match rpc::elements(delivery.text, limit) {
+        let elements = match rpc::split_batch(delivery.text, limit) {
             Ok(elements) if elements.is_empty() => return refuse("a batch must not be empty"),
             Ok(elements) => elements,
-            Err(refusal) => return Received::Answered(self.refuse(&refusal)),
+            Err(refusal) => return MessageOutcome::Response(self.encode_refusal(&refusal)),
         };
         let collected = Arc::new(Collected {
             outer: route.clone(),
@@ -126,50 +126,54 @@ impl Session {
                 detached: false,
             }),
         });
-        let route: Arc<dyn Route> = collected.clone();
+        let route: Arc<dyn ReplySink> = collected.clone();
         for text in elements {
             let frame = delivery.frame.slice_ref(text.as_bytes());
-            let delivery = Delivery {
+            let delivery = InboundFrame {
                 frame: &frame,
                 text,
                 ..delivery
             };
             collected.state().open += 1;
             let received = match rpc::decode::<Params<'_>>(text) {
-                Err(refusal) if refusal.kind == RefusalKind::Notification => Received::Accepted,
-                Err(refusal) => Received::Answered(self.refuse(&refusal)),
+                Err(refusal) if refusal.kind == DecodeErrorKind::InvalidNotification => {
+                    MessageOutcome::NoResponse
+                }
+                Err(refusal) => MessageOutcome::Response(self.encode_refusal(&refusal)),
                 Ok(Message::Request(request))
                     if *request.method == *Method::Initialize.as_str() =>
                 {
-                    Received::Answered(self.not_in_a_batch(&request.id))
+                    MessageOutcome::Response(self.not_in_a_batch(&request.id))
                 }
                 Ok(message) => self.receive(message, None, delivery, &route, cx),
             };
             match received {
-                Received::Answered(answer) => collected.done(Some(answer)),
-                Received::Accepted => collected.done(None),
-                Received::Running | Received::Held(_) => {}
+                MessageOutcome::Response(answer) => collected.finish(Some(answer)),
+                MessageOutcome::NoResponse => collected.finish(None),
+                MessageOutcome::Pending | MessageOutcome::Held(_) => {}
             }
         }
         let mut state = collected.state();
         state.open -= 1;
         if state.open > 0 {
             state.detached = true;
-            return Received::Running;
+            return MessageOutcome::Pending;
         }
         if state.apart {
             drop(state);
-            collected.outer.done(None);
-            return Received::Running;
+            collected.outer.finish(None);
+            return MessageOutcome::Pending;
         }
-        state.take().map_or(Received::Accepted, Received::Answered)
+        state
+            .take()
+            .map_or(MessageOutcome::NoResponse, MessageOutcome::Response)
     }
 
-    fn not_in_a_batch(&self, id: &RequestId) -> Answer {
-        Answer {
-            failure: Some(ErrorKind::NotAMessage),
-            ..self.refuse(&Refusal {
-                kind: RefusalKind::NotAMessage,
+    fn not_in_a_batch(&self, id: &RequestId) -> EncodedResponse {
+        EncodedResponse {
+            failure: Some(ErrorKind::InvalidRequest),
+            ..self.encode_refusal(&DecodeError {
+                kind: DecodeErrorKind::InvalidRequest,
                 id: Some(id.clone()),
                 message: "\"initialize\" must not be part of a batch".into(),
             })

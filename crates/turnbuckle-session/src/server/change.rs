@@ -36,7 +36,7 @@ impl Change {
     /// such streams.
     #[doc(hidden)]
     #[must_use]
-    pub fn frame(&self, subscription: Option<&RequestId>) -> Vec<u8> {
+    pub fn to_notification(&self, subscription: Option<&RequestId>) -> Vec<u8> {
         #[derive(Serialize)]
         struct Params<'a> {
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,14 +61,14 @@ impl Change {
             meta: subscription.map(Meta),
         };
         let params = (uri.is_some() || subscription.is_some()).then_some(&params);
-        rpc::notification(method.as_str(), params).unwrap_or_default()
+        rpc::encode_notification(method.as_str(), params).unwrap_or_default()
     }
 }
 
 /// What one subscriber has not heard of yet. Changes coalesce: a flag per list and a set of URIs,
 /// no queue.
 #[derive(Debug, Default)]
-pub struct Feed {
+pub struct ChangeFeed {
     state: Mutex<State>,
 }
 
@@ -80,7 +80,7 @@ struct State {
     reader: Option<Waker>,
 }
 
-impl Feed {
+impl ChangeFeed {
     /// A feed without news.
     #[must_use]
     pub fn new() -> Self {
@@ -92,7 +92,7 @@ impl Feed {
     }
 
     /// Tells the subscriber of a change; what it has not yet heard of counts once.
-    pub fn tell(&self, change: &Change) {
+    pub fn publish(&self, change: &Change) {
         let mut state = self.state();
         if state.closed {
             return;
@@ -111,7 +111,7 @@ impl Feed {
     }
 
     /// Takes back what is unread of a resource.
-    pub fn forget(&self, uri: &str) {
+    pub fn remove_resource(&self, uri: &str) {
         self.state().resources.remove(uri);
     }
 

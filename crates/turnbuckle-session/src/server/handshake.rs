@@ -1,30 +1,30 @@
 //! The opening of a legacy session, and discovery in the modern era: what both say of the server
-//! comes from its [`Identity`].
+//! comes from its [`ServerIdentity`].
 //!
 //! Specification: basic/lifecycle (2025-11-25), server/discover (2026-07-28).
 
 use turnbuckle_types::{
     CacheScope, ClientCapabilities, DiscoverResult, ElicitationCapability, Error, Implementation,
-    InitializeParams, InitializeResult, RootsCapability, SamplingCapability, Settings,
+    InitializeRequestParams, InitializeResult, RootsCapability, SamplingCapability, Settings,
 };
 use turnbuckle_wire::era::params::raw_params;
-use turnbuckle_wire::era::{Project, Reply, offer};
+use turnbuckle_wire::era::{Project, Reply, negotiate_revision};
 use turnbuckle_wire::revision::Revision;
 
-use crate::{Identity, LegacyState};
+use crate::{LegacyState, ServerIdentity};
 
 /// Answers a handshake: the session that it opens, and the result that says so.
 pub(crate) fn open(
-    identity: &Identity,
+    identity: &ServerIdentity,
     text: &str,
     keep: usize,
 ) -> Result<(LegacyState, Reply), Error> {
     let raw =
         raw_params(text).ok_or_else(|| Error::invalid_params("\"initialize\" needs parameters"))?;
-    let mut params: InitializeParams = raw
+    let mut params: InitializeRequestParams = raw
         .decode()
         .map_err(|error| Error::invalid_params(format!("\"initialize\": {error}")))?;
-    let revision = offer(&params.protocol_version);
+    let revision = negotiate_revision(&params.protocol_version);
     if raw.as_str().len() > keep {
         params.client_info = named(&params.client_info);
         params.capabilities = outlined(&params.capabilities, keep);
@@ -92,7 +92,7 @@ fn outlined(declared: &ClientCapabilities, keep: usize) -> ClientCapabilities {
 }
 
 /// Answers a discovery.
-pub(crate) fn discover(identity: &Identity) -> Reply {
+pub(crate) fn discover(identity: &ServerIdentity) -> Reply {
     let supported: Vec<String> = Revision::modern()
         .map(|revision| revision.as_str().to_owned())
         .collect();
@@ -105,7 +105,7 @@ pub(crate) fn discover(identity: &Identity) -> Reply {
         CacheScope::Private
     };
     result.cache_scope = Some(scope);
-    if identity.in_every_result {
+    if identity.include_in_results {
         result.meta.set_server_info(identity.info.clone());
     }
     Reply::complete(result)
@@ -133,11 +133,11 @@ mod tests {
                 "extensions":{{"a.b/long":{settings},"a.b/short":{{"k":1}}}},
                 "experimental":{settings},{noise}}}}}}}"#
         );
-        let identity = Identity {
+        let identity = ServerIdentity {
             info: Implementation::new("s", "1"),
             capabilities: ServerCapabilities::new(),
             instructions: None,
-            in_every_result: false,
+            include_in_results: false,
             ttl_ms: 0,
             public: false,
         };

@@ -14,14 +14,14 @@ use turnbuckle_wire::rpc;
 
 use crate::server::context::send;
 use crate::server::session::Waiting;
-use crate::shared::kernel::{Kernel, Unasked};
-use crate::{Context, LegacyState, Route, Session, Signal};
+use crate::shared::kernel::{Kernel, OutgoingRequestError};
+use crate::{LegacyState, ReplySink, RequestContext, Session, Signal};
 
 /// The other end of a legacy session.
 #[derive(Clone)]
 pub struct Peer {
     session: Arc<Session>,
-    route: Arc<dyn Route>,
+    route: Arc<dyn ReplySink>,
     /// What ends the requests made here: the request that they belong to, or the session.
     signal: Signal,
     /// How long one of them may wait for its answer, if that is not the session's limit.
@@ -39,7 +39,7 @@ pub enum PeerError {
     Unsupported,
     /// Too many requests wait for this peer already.
     TooMany {
-        /// How many may (`Limits::outgoing`).
+        /// How many may (`Limits::max_outgoing_requests`).
         limit: usize,
     },
     /// The connection, the session or the request that this one belonged to has ended.
@@ -48,7 +48,7 @@ pub enum PeerError {
     TimedOut {
         /// How long it was waited for.
         after: Duration,
-        /// Whether that is what the session gives every request (`Limits::answer_timeout`), and
+        /// Whether that is what the session gives every request (`Limits::request_timeout`), and
         /// not a time that this one was given.
         by_limit: bool,
     },
@@ -66,7 +66,7 @@ impl fmt::Display for PeerError {
             Self::TooMany { limit } => {
                 write!(
                     f,
-                    "more than {limit} requests wait for the client (Limits::outgoing)"
+                    "more than {limit} requests wait for the client (Limits::max_outgoing_requests)"
                 )
             }
             Self::Ended => f.write_str("the request or its session has ended"),
@@ -76,7 +76,7 @@ impl fmt::Display for PeerError {
             } => {
                 write!(
                     f,
-                    "the client did not answer within {after:?} (Limits::answer_timeout)"
+                    "the client did not answer within {after:?} (Limits::request_timeout)"
                 )
             }
             Self::TimedOut { after, .. } => {
@@ -90,7 +90,11 @@ impl fmt::Display for PeerError {
 impl std::error::Error for PeerError {}
 
 impl Peer {
-    pub(crate) fn of_request(session: Arc<Session>, route: Arc<dyn Route>, signal: Signal) -> Self {
+    pub(crate) fn of_request(
+        session: Arc<Session>,
+        route: Arc<dyn ReplySink>,
+        signal: Signal,
+    ) -> Self {
         Self {
             patience: None,
             session,
@@ -100,9 +104,9 @@ impl Peer {
     }
 
     /// The same client, asked by requests that may wait that long for their answers
-    /// ([`Limits::answer_timeout`](crate::Limits::answer_timeout) otherwise).
+    /// ([`Limits::request_timeout`](crate::Limits::request_timeout) otherwise).
     #[must_use]
-    pub fn within(mut self, patience: Duration) -> Self {
+    pub fn with_timeout(mut self, patience: Duration) -> Self {
         self.patience = Some(patience);
         self
     }
@@ -110,14 +114,14 @@ impl Peer {
     /// What the session's handshake left behind.
     #[doc(hidden)]
     #[must_use]
-    pub fn state(&self) -> Option<&LegacyState> {
+    pub fn legacy_state(&self) -> Option<&LegacyState> {
         self.session.legacy().map(|state| &**state)
     }
 
     /// What tells the session of changes.
     #[doc(hidden)]
     #[must_use]
-    pub fn feed(&self) -> &Arc<crate::Feed> {
+    pub fn change_feed(&self) -> &Arc<crate::ChangeFeed> {
         self.session.feed()
     }
 
@@ -133,23 +137,26 @@ impl Peer {
         method: &str,
         params: Option<&P>,
     ) -> Result<Json, PeerError> {
-        self.ask(method, params, Kernel::ask).await
+        self.ask(method, params, Kernel::start_request).await
     }
 
     async fn ask<P: Serialize + ?Sized>(
         &self,
         method: &str,
         params: Option<&P>,
-        take_up: fn(&mut Kernel<Context, Waiting>, Waiting) -> Result<RequestId, Unasked>,
+        take_up: fn(
+            &mut Kernel<RequestContext, Waiting>,
+            Waiting,
+        ) -> Result<RequestId, OutgoingRequestError>,
     ) -> Result<Json, PeerError> {
         let by_limit = self.patience.is_none();
         let after = self
             .patience
-            .unwrap_or(self.session.limits().answer_timeout);
+            .unwrap_or(self.session.limits().request_timeout);
         let state = self.session.legacy().ok_or(PeerError::Unsupported)?.clone();
         let core = Method::parse(method);
         let revision = state.features().revision;
-        let unknown = core.is_some_and(|method| !method.reaches(Party::Client, revision));
+        let unknown = core.is_some_and(|method| !method.is_received_by(Party::Client, revision));
         if unknown || !state.is_reachable() {
             return Err(PeerError::Unsupported);
         }
@@ -162,9 +169,9 @@ impl Peer {
         let (answered, answer) = oneshot::channel();
         let taken_up = take_up(&mut self.session.kernel(), answered);
         let id = taken_up.map_err(|unasked| match unasked {
-            Unasked::Ended => PeerError::Ended,
-            Unasked::TooMany => PeerError::TooMany {
-                limit: self.session.limits().outgoing,
+            OutgoingRequestError::Ended => PeerError::Ended,
+            OutgoingRequestError::TooMany => PeerError::TooMany {
+                limit: self.session.limits().max_outgoing_requests,
             },
         })?;
         let mut asked = Asked {
@@ -172,7 +179,7 @@ impl Peer {
             id,
             sent: false,
         };
-        let frame = rpc::request(&asked.id, method, params)
+        let frame = rpc::encode_request(&asked.id, method, params)
             .map_err(|error| PeerError::Unwritable(error.to_string()))?;
         let answered = async {
             asked.sent = send(&*self.route, &self.signal, frame).await;
@@ -190,7 +197,7 @@ impl Peer {
 
     /// Whether somebody is there to hear it.
     pub(crate) fn is_heard(&self) -> bool {
-        self.route.is_heard()
+        self.route.has_reader()
     }
 
     async fn ended(&self) {
@@ -205,7 +212,7 @@ impl Peer {
     /// # Errors
     /// When it does not say so within `timeout`.
     pub async fn ping(&self, timeout: Duration) -> Result<(), PeerError> {
-        let peer = self.clone().within(timeout);
+        let peer = self.clone().with_timeout(timeout);
         peer.request::<()>(Method::Ping.as_str(), None)
             .await
             .map(drop)
@@ -213,10 +220,14 @@ impl Peer {
 
     /// The same, however many requests wait already: for who asks one at a time.
     pub(crate) async fn ping_anyway(&self, timeout: Duration) -> Result<(), PeerError> {
-        let peer = self.clone().within(timeout);
-        peer.ask::<()>(Method::Ping.as_str(), None, Kernel::ask_anyway)
-            .await
-            .map(drop)
+        let peer = self.clone().with_timeout(timeout);
+        peer.ask::<()>(
+            Method::Ping.as_str(),
+            None,
+            Kernel::start_request_over_limit,
+        )
+        .await
+        .map(drop)
     }
 
     /// Sends a notification, once the client has said that the handshake is over. Waits while the
@@ -235,7 +246,7 @@ impl Peer {
         if !params.fits(state.features()) {
             params.project(state.features());
         }
-        match rpc::notification(method, Some(&params)) {
+        match rpc::encode_notification(method, Some(&params)) {
             Ok(frame) => self.send_frame(frame).await,
             Err(error) => tracing::warn!(method, %error, "a notification could not be written"),
         }
@@ -265,7 +276,7 @@ struct Asked<'a> {
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        let unanswered = self.peer.session.kernel().response(Some(&self.id));
+        let unanswered = self.peer.session.kernel().take_waiting(Some(&self.id));
         if unanswered.is_none() || !self.sent {
             return;
         }
@@ -277,7 +288,7 @@ impl Drop for Asked<'_> {
         let params = Params {
             request_id: &self.id,
         };
-        if let Ok(frame) = rpc::notification(Method::Cancelled.as_str(), Some(&params)) {
+        if let Ok(frame) = rpc::encode_notification(Method::Cancelled.as_str(), Some(&params)) {
             // Best effort: a client that is too far behind to be told finds out by itself.
             let _ = self.peer.route.send(frame);
         }

@@ -5,22 +5,24 @@ use std::task;
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot};
-use turnbuckle_types::{CancelledParams, ErrorKind, ErrorObject, Json, RawJson, RequestId};
+use turnbuckle_types::{
+    CancelledNotificationParams, ErrorKind, ErrorObject, Json, RawJson, RequestId,
+};
 use turnbuckle_wire::era::params::raw_params;
-use turnbuckle_wire::era::{Params, Reply, write_refusal};
+use turnbuckle_wire::era::{Params, Reply, write_decode_error};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
-use turnbuckle_wire::rpc::{self, Message, Refusal, RefusalKind};
+use turnbuckle_wire::rpc::{self, DecodeError, DecodeErrorKind, Message};
 
-use crate::server::context::{Sender, Way};
+use crate::server::admission::{Arrival, DispatchHandle, context, method_of};
+use crate::server::context::{ClientDetails, RequestSink};
 use crate::server::handshake;
-use crate::server::request::{Arrival, Home, context, method_of};
 use crate::server::underway::{End, Underway};
 use crate::shared::driver::{self, Started};
-use crate::shared::kernel::{Heard, Kernel, Step};
-use crate::shared::route::{Answer, Route};
+use crate::shared::kernel::{Kernel, NotificationDecision, RequestDecision};
+use crate::shared::reply_sink::{EncodedResponse, ReplySink};
 use crate::{
-    Account, Binding, Call, Context, Feed, LegacyState, Limits, Notice, Peer, Signal,
-    TransportContext,
+    Binding, ChangeFeed, IncomingNotification, IncomingRequest, LegacyState, Limits, Peer,
+    RateAccount, RequestContext, Signal, TransportContext,
 };
 
 /// What waits for an answer of the client: the result as raw JSON, or its error.
@@ -28,15 +30,15 @@ pub(crate) type Waiting = oneshot::Sender<Result<Json, ErrorObject>>;
 
 /// One connection or session, shared by its requests.
 pub struct Session {
-    home: Arc<Home>,
+    home: Arc<DispatchHandle>,
     binding: Binding,
     limits: Arc<Limits>,
-    account: Arc<Account>,
-    kernel: Mutex<Kernel<Context, Waiting>>,
+    account: Arc<RateAccount>,
+    kernel: Mutex<Kernel<RequestContext, Waiting>>,
     legacy: OnceLock<Arc<LegacyState>>,
     /// Where messages go that belong to no request.
-    route: Arc<dyn Route>,
-    feed: Arc<Feed>,
+    route: Arc<dyn ReplySink>,
+    feed: Arc<ChangeFeed>,
     /// How much may be set off by notifications at a time.
     reactions: OnceLock<Arc<Semaphore>>,
     ended: Signal,
@@ -44,20 +46,20 @@ pub struct Session {
 
 /// What became of a message.
 #[derive(Debug)]
-pub enum Received {
+pub enum MessageOutcome {
     /// It is answered.
-    Answered(Answer),
+    Response(EncodedResponse),
     /// It will be answered by its route.
-    Running,
+    Pending,
     /// The same, and its handler is still here: it goes on by itself once this is dropped.
     Held(Underway),
     /// It wants no answer.
-    Accepted,
+    NoResponse,
 }
 
 /// A message with the room it came into.
 #[derive(Clone, Copy)]
-pub struct Delivery<'a> {
+pub struct InboundFrame<'a> {
     /// The frame that it was decoded from.
     pub frame: &'a Bytes,
     /// The frame as text.
@@ -65,10 +67,10 @@ pub struct Delivery<'a> {
     /// What the transport knows beside it.
     pub transport: &'a TransportContext,
     /// Whose it is, if there is no principal: the connection's.
-    pub account: Option<&'a Arc<Account>>,
+    pub account: Option<&'a Arc<RateAccount>>,
 }
 
-impl std::fmt::Debug for Delivery<'_> {
+impl std::fmt::Debug for InboundFrame<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Delivery")
             .field("bytes", &self.frame.len())
@@ -80,23 +82,26 @@ impl Session {
     /// A session on which nothing was said yet. `route` takes what belongs to no request; what is
     /// asked is counted on `account`.
     pub(crate) fn at(
-        home: Arc<Home>,
+        home: Arc<DispatchHandle>,
         binding: Binding,
         limits: impl Into<Arc<Limits>>,
-        route: Arc<dyn Route>,
-        account: Arc<Account>,
+        route: Arc<dyn ReplySink>,
+        account: Arc<RateAccount>,
     ) -> Arc<Self> {
         let limits = limits.into();
         Arc::new(Self {
             home,
             binding,
             account,
-            kernel: Mutex::new(Kernel::new(limits.in_flight, limits.outgoing)),
+            kernel: Mutex::new(Kernel::new(
+                limits.max_in_flight,
+                limits.max_outgoing_requests,
+            )),
             reactions: OnceLock::new(),
             limits,
             legacy: OnceLock::new(),
             route,
-            feed: Arc::new(Feed::new()),
+            feed: Arc::new(ChangeFeed::new()),
             ended: Signal::new(),
         })
     }
@@ -105,11 +110,11 @@ impl Session {
     pub(crate) fn assume(&self, features: &'static Features) {
         let state = LegacyState::unreachable(features);
         if self.legacy.set(Arc::new(state)).is_ok() {
-            self.kernel().opened();
+            self.kernel().handshake_succeeded();
         }
     }
 
-    pub(crate) fn kernel(&self) -> MutexGuard<'_, Kernel<Context, Waiting>> {
+    pub(crate) fn kernel(&self) -> MutexGuard<'_, Kernel<RequestContext, Waiting>> {
         self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -121,7 +126,7 @@ impl Session {
 
     /// What its legacy client has not heard of yet.
     #[must_use]
-    pub fn feed(&self) -> &Arc<Feed> {
+    pub fn feed(&self) -> &Arc<ChangeFeed> {
         &self.feed
     }
 
@@ -133,7 +138,10 @@ impl Session {
 
     /// The turns of what notifications set off.
     fn reactions(&self) -> Arc<Semaphore> {
-        let most = self.limits.reactions.min(Semaphore::MAX_PERMITS);
+        let most = self
+            .limits
+            .max_notification_handlers
+            .min(Semaphore::MAX_PERMITS);
         let turns = || Arc::new(Semaphore::new(most));
         self.reactions.get_or_init(turns).clone()
     }
@@ -158,7 +166,7 @@ impl Session {
 
     /// Asks every request under way to come to its own end.
     pub(crate) fn wind_down(&self) {
-        for context in self.kernel().calls() {
+        for context in self.kernel().running_requests() {
             context.close();
         }
     }
@@ -167,7 +175,7 @@ impl Session {
     pub fn end(&self) {
         self.ended.cancel();
         self.feed.close();
-        self.home.dispatch.closed(&self.feed);
+        self.home.dispatch.session_closed(&self.feed);
         let (calls, waiting) = self.kernel().end();
         for context in calls {
             context.give_up();
@@ -178,19 +186,21 @@ impl Session {
 
     /// The answer to a frame that is no message.
     #[must_use]
-    pub fn refuse(&self, refusal: &Refusal) -> Answer {
+    pub fn encode_refusal(&self, refusal: &DecodeError) -> EncodedResponse {
         let mut frame = Vec::with_capacity(128);
-        write_refusal(
+        write_decode_error(
             &mut frame,
             refusal,
             self.legacy().map(|state| state.features()),
         );
         let kind = match refusal.kind {
-            RefusalKind::Malformed => ErrorKind::Malformed,
-            RefusalKind::NotAMessage => ErrorKind::NotAMessage,
-            RefusalKind::Params | RefusalKind::Notification => ErrorKind::InvalidParams,
+            DecodeErrorKind::ParseError => ErrorKind::ParseError,
+            DecodeErrorKind::InvalidRequest => ErrorKind::InvalidRequest,
+            DecodeErrorKind::InvalidParams | DecodeErrorKind::InvalidNotification => {
+                ErrorKind::InvalidParams
+            }
         };
-        Answer {
+        EncodedResponse {
             frame,
             tail: Bytes::new(),
             failure: Some(kind),
@@ -203,19 +213,19 @@ impl Session {
         self: &Arc<Self>,
         message: Message<'_, Params<'_>>,
         modern: Option<Revision>,
-        delivery: Delivery<'_>,
-        route: &Arc<dyn Route>,
+        delivery: InboundFrame<'_>,
+        route: &Arc<dyn ReplySink>,
         cx: &mut task::Context<'_>,
-    ) -> Received {
+    ) -> MessageOutcome {
         match message {
             Message::Request(request) => self.request(request, modern, delivery, route, cx),
             Message::Notification(notification) => {
                 self.notification(&notification, delivery);
-                Received::Accepted
+                MessageOutcome::NoResponse
             }
             Message::Response(response) => {
                 self.response(response);
-                Received::Accepted
+                MessageOutcome::NoResponse
             }
         }
     }
@@ -224,13 +234,13 @@ impl Session {
         self: &Arc<Self>,
         request: rpc::Request<'_, Params<'_>>,
         modern: Option<Revision>,
-        delivery: Delivery<'_>,
-        route: &Arc<dyn Route>,
+        delivery: InboundFrame<'_>,
+        route: &Arc<dyn ReplySink>,
         cx: &mut task::Context<'_>,
-    ) -> Received {
+    ) -> MessageOutcome {
         let features = self.features(modern);
         let answer = |id: &RequestId, reply: Reply| {
-            Received::Answered(self.home.answer(id, &reply, features))
+            MessageOutcome::Response(self.home.answer(id, &reply, features))
         };
         let method = match method_of(&request.method, Party::Server, features) {
             Ok(method) => method,
@@ -239,21 +249,23 @@ impl Session {
         if let Err(error) = self.account.admit(method) {
             return answer(&request.id, error.into());
         }
-        let step = self.kernel().request(&request.id, method, features.era);
+        let step = self
+            .kernel()
+            .judge_request(&request.id, method, features.era);
         match step {
-            Step::Refuse(error) => answer(&request.id, error.into()),
-            Step::Pong => answer(
+            RequestDecision::Refuse(error) => answer(&request.id, error.into()),
+            RequestDecision::Pong => answer(
                 &request.id,
                 Reply::complete(turnbuckle_types::EmptyResult::new()),
             ),
-            Step::Open => self.open(&request, delivery.text),
-            Step::Serve if method == Some(Method::Discover) => answer(
+            RequestDecision::Open => self.open(&request, delivery.text),
+            RequestDecision::Serve if method == Some(Method::Discover) => answer(
                 &request.id,
                 handshake::discover(self.home.dispatch.identity()),
             ),
-            Step::Serve => {
+            RequestDecision::Serve => {
                 let sender = match (modern, self.legacy.get()) {
-                    (None, Some(state)) => Some(Sender::Legacy {
+                    (None, Some(state)) => Some(ClientDetails::Legacy {
                         session: self.clone(),
                         state: state.clone(),
                     }),
@@ -277,27 +289,31 @@ impl Session {
         }
     }
 
-    fn open(self: &Arc<Self>, request: &rpc::Request<'_, Params<'_>>, text: &str) -> Received {
+    fn open(
+        self: &Arc<Self>,
+        request: &rpc::Request<'_, Params<'_>>,
+        text: &str,
+    ) -> MessageOutcome {
         match handshake::open(
             self.home.dispatch.identity(),
             text,
-            self.limits.handshake_bytes,
+            self.limits.max_handshake_bytes,
         ) {
             Ok((state, reply)) => {
                 let features = state.features();
                 let fresh = self.legacy.set(Arc::new(state)).is_ok();
                 debug_assert!(fresh, "the kernel lets one handshake through");
-                self.kernel().opened();
-                self.home.dispatch.opened(&self.peer());
+                self.kernel().handshake_succeeded();
+                self.home.dispatch.session_opened(&self.peer());
                 if let Some(every) = self.limits.ping_interval {
                     driver::keep_asking(self.clone(), every, self.limits.ping_timeout);
                 }
-                Received::Answered(self.home.answer(&request.id, &reply, features))
+                MessageOutcome::Response(self.home.answer(&request.id, &reply, features))
             }
             Err(error) => {
-                self.kernel().not_opened();
+                self.kernel().handshake_failed();
                 let features = Revision::NEWEST_LEGACY.features();
-                Received::Answered(self.home.answer(&request.id, &error.into(), features))
+                MessageOutcome::Response(self.home.answer(&request.id, &error.into(), features))
             }
         }
     }
@@ -307,40 +323,41 @@ impl Session {
         arrival: &Arrival<'_>,
         method: Option<Method>,
         features: &'static Features,
-        sender: Option<Sender>,
-        route: &Arc<dyn Route>,
+        sender: Option<ClientDetails>,
+        route: &Arc<dyn ReplySink>,
         cx: &mut task::Context<'_>,
-    ) -> Received {
+    ) -> MessageOutcome {
         let id = &arrival.request.id;
-        let answer = |reply: Reply| Received::Answered(self.home.answer(id, &reply, features));
-        let way = Way::Shared(route.clone());
+        let answer =
+            |reply: Reply| MessageOutcome::Response(self.home.answer(id, &reply, features));
+        let way = RequestSink::Shared(route.clone());
         let context = context(arrival, &self.home, features, self.binding, sender, way);
         let context = match context {
             Ok(context) => context,
             Err(error) => return answer(error.into()),
         };
-        if let Err(error) = self.kernel().begin(id.clone(), context.clone()) {
+        if let Err(error) = self.kernel().begin_request(id.clone(), context.clone()) {
             return answer(error.into());
         }
-        let call = Call {
+        let call = IncomingRequest {
             method,
             name: &arrival.request.method,
             params: &arrival.request.params,
             text: arrival.delivery.text,
         };
         match driver::start(&*self.home.dispatch, call, &context, cx) {
-            Started::Ready(reply) => match self.kernel().finish(id) {
+            Started::Ready(reply) => match self.kernel().finish_request(id) {
                 Some(_) => answer(reply),
                 // Cancelled meanwhile: nothing is sent for it any more.
                 None => {
-                    route.done(None);
-                    Received::Running
+                    route.finish(None);
+                    MessageOutcome::Pending
                 }
             },
             Started::Pending(running) => {
                 let deadline = driver::deadline_of(method, &self.limits);
-                let (grace, end) = (self.limits.cancel_grace, End::Session(self.clone()));
-                Received::Held(Underway::new(running, context, deadline, grace, end))
+                let (grace, end) = (self.limits.cancel_timeout, End::Session(self.clone()));
+                MessageOutcome::Held(Underway::new(running, context, deadline, grace, end))
             }
         }
     }
@@ -348,38 +365,38 @@ impl Session {
     /// A handler that was not ready at once has ended: the answer, if that is still wanted.
     pub(crate) fn finish(
         &self,
-        context: &Context,
+        context: &RequestContext,
         reply: Option<Reply>,
         features: &'static Features,
-    ) -> Option<Answer> {
-        self.kernel().finish(context.id())?;
+    ) -> Option<EncodedResponse> {
+        self.kernel().finish_request(context.id())?;
         reply.map(|reply| self.home.answer(context.id(), &reply, features))
     }
 
     fn notification(
         self: &Arc<Self>,
         notification: &rpc::Notification<'_, Params<'_>>,
-        delivery: Delivery<'_>,
+        delivery: InboundFrame<'_>,
     ) {
         let method = Method::parse(&notification.method);
         let named = notification
             .params
             .request_id
             .and_then(|raw| RequestId::from_json(raw.as_str()));
-        let heard = self.kernel().notification(method, named.as_ref());
+        let heard = self.kernel().judge_notification(method, named.as_ref());
         match heard {
-            Heard::Cancel(context) => {
+            NotificationDecision::Cancel(context) => {
                 log_reason(context.id(), delivery.text);
                 context.give_up();
             }
-            Heard::Initialized => {
+            NotificationDecision::Initialized => {
                 if let Some(state) = self.legacy.get() {
                     state.set_initialized();
                 }
             }
-            Heard::Other => {
+            NotificationDecision::Other => {
                 let name = &*notification.method;
-                let notice = Notice {
+                let notice = IncomingNotification {
                     method,
                     name,
                     text: delivery.text,
@@ -387,7 +404,7 @@ impl Session {
                 let Ok(permit) = self.reactions().try_acquire_owned() else {
                     tracing::debug!(
                         name,
-                        "a notification was dropped: too many are being heard (Limits::reactions)"
+                        "a notification was dropped: too many are being heard (Limits::max_notification_handlers)"
                     );
                     return;
                 };
@@ -396,12 +413,12 @@ impl Session {
                     driver::react(reaction, self.ended.clone(), permit);
                 }
             }
-            Heard::Ignored => {}
+            NotificationDecision::Ignored => {}
         }
     }
 
     fn response(&self, response: rpc::Response<'_>) {
-        let waiting = self.kernel().response(response.id.as_ref());
+        let waiting = self.kernel().take_waiting(response.id.as_ref());
         match waiting {
             // Whoever asked may have given up: then nobody hears.
             Some(waiting) => drop(waiting.send(response.outcome.map(RawJson::to_json))),
@@ -413,7 +430,10 @@ impl Session {
     #[must_use]
     pub(crate) fn batch_limit(&self) -> Option<usize> {
         let state = self.legacy.get()?;
-        state.features().batching.then_some(self.limits.batch)
+        state
+            .features()
+            .batching
+            .then_some(self.limits.max_batch_messages)
     }
 
     /// Whether messages of the legacy era are what this session speaks at all.
@@ -429,7 +449,7 @@ impl Session {
 #[cold]
 fn log_reason(id: &RequestId, text: &str) {
     let params = raw_params(text).and_then(|raw| raw.decode().ok());
-    let reason = params.and_then(|params: CancelledParams| params.reason);
+    let reason = params.and_then(|params: CancelledNotificationParams| params.reason);
     let reason: Option<String> = reason.map(|text| text.chars().take(256).collect());
     tracing::debug!(%id, ?reason, "the client gave up on a request");
 }

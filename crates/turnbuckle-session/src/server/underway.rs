@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Features;
 
-use crate::server::request::Home;
-use crate::shared::driver::{self, Running};
+use crate::server::admission::DispatchHandle;
+use crate::shared::driver::{self, HandlerFuture};
 use crate::shared::rate::Run;
-use crate::{Answer, Context, Session};
+use crate::{EncodedResponse, RequestContext, Session};
 
 /// How often a handler is polled before it gets a task of its own: one that waits for a single
 /// thing is done by then, and one that is woken all the time does not wake a connection with it.
@@ -22,8 +22,8 @@ const POLLS: u8 = 4;
 pub struct Underway(Option<Handler>);
 
 pub(crate) struct Handler {
-    pub(crate) running: Running,
-    pub(crate) context: Context,
+    pub(crate) running: HandlerFuture,
+    pub(crate) context: RequestContext,
     /// How long it may take, from when it first waited.
     pub(crate) deadline: Option<Duration>,
     /// When that was, where it is known: it is now otherwise.
@@ -36,7 +36,7 @@ pub(crate) struct Handler {
 /// What becomes of a handler's reply.
 pub(crate) enum End {
     /// It answers an exchange.
-    Exchange { home: Arc<Home>, run: Run },
+    Exchange { home: Arc<DispatchHandle>, run: Run },
     /// It answers a request of a session, if that still wants it.
     Session(Arc<Session>),
 }
@@ -45,8 +45,8 @@ impl Underway {
     /// Takes over a handler that has just been started.
     #[inline]
     pub(crate) fn new(
-        running: Running,
-        context: Context,
+        running: HandlerFuture,
+        context: RequestContext,
         deadline: Option<Duration>,
         grace: Duration,
         end: End,
@@ -70,7 +70,7 @@ impl Underway {
     /// Polls the handler, if it is still here. Ready when it has ended: with its answer, or with
     /// none, because that is not wanted any more. One that ends in a task answers by its route.
     #[inline]
-    pub fn poll(&mut self, cx: &mut Task<'_>) -> Poll<Option<Answer>> {
+    pub fn poll(&mut self, cx: &mut Task<'_>) -> Poll<Option<EncodedResponse>> {
         let Some(handler) = &mut self.0 else {
             return Poll::Pending;
         };
@@ -112,7 +112,11 @@ impl Drop for Underway {
 
 impl End {
     /// What the request is answered with when its handler has ended: with a reply, or given up.
-    pub(crate) fn answer(self, context: &Context, reply: Option<Reply>) -> Option<Answer> {
+    pub(crate) fn answer(
+        self,
+        context: &RequestContext,
+        reply: Option<Reply>,
+    ) -> Option<EncodedResponse> {
         let features: &'static Features = context.features();
         match self {
             Self::Exchange { home, run } => {
@@ -135,15 +139,15 @@ impl std::fmt::Debug for Handler {
 /// An exchange that goes on: its handler, what it says, and its answer. Dropping it gives the
 /// request up.
 #[derive(Debug)]
-pub struct Exchanged {
+pub struct ResponseStream {
     underway: Underway,
-    context: Context,
+    context: RequestContext,
     /// Nothing more is said, and all was heard.
     is_over: bool,
 }
 
-impl Exchanged {
-    pub(crate) fn running(underway: Underway, context: Context) -> Self {
+impl ResponseStream {
+    pub(crate) fn running(underway: Underway, context: RequestContext) -> Self {
         Self {
             underway,
             context,
@@ -152,8 +156,8 @@ impl Exchanged {
     }
 
     /// One whose handler was ready at once, but said something before.
-    pub(crate) fn said(context: Context, answer: Answer) -> Self {
-        context.route().done(Some(answer));
+    pub(crate) fn said(context: RequestContext, answer: EncodedResponse) -> Self {
+        context.route().finish(Some(answer));
         Self {
             underway: Underway(None),
             context,
@@ -162,7 +166,10 @@ impl Exchanged {
     }
 
     /// The next message. The answer comes last; `None` is the end without one, or after it.
-    pub fn poll_next(&mut self, cx: &mut Task<'_>) -> Poll<Option<Result<Vec<u8>, Answer>>> {
+    pub fn poll_next(
+        &mut self,
+        cx: &mut Task<'_>,
+    ) -> Poll<Option<Result<Vec<u8>, EncodedResponse>>> {
         let Some(outbox) = self.context.outbox().filter(|_| !self.is_over) else {
             return Poll::Ready(None);
         };
@@ -179,7 +186,10 @@ impl Exchanged {
 
     /// The next message that is there already. The handler is left alone: it was polled when the
     /// request was opened, and who does that with a waker and comes here with the same is woken by it.
-    pub fn poll_said(&mut self, cx: &mut Task<'_>) -> Poll<Option<Result<Vec<u8>, Answer>>> {
+    pub fn poll_sent(
+        &mut self,
+        cx: &mut Task<'_>,
+    ) -> Poll<Option<Result<Vec<u8>, EncodedResponse>>> {
         match self.context.outbox().filter(|_| !self.is_over) {
             Some(outbox) => outbox.poll_next(cx),
             None => Poll::Ready(None),
@@ -197,7 +207,7 @@ impl Exchanged {
     }
 }
 
-impl Drop for Exchanged {
+impl Drop for ResponseStream {
     fn drop(&mut self) {
         if self.is_over {
             return;

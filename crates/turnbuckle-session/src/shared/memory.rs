@@ -1,4 +1,4 @@
-//! A joined pair of transports in memory: for tests, and for two ends in one process.
+//! A pair of connected transports in memory, for tests and for two ends in one process.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,22 +9,25 @@ use bytes::Bytes;
 
 use crate::{Frame, Transport};
 
-/// Frames that one direction holds before its sender has to wait.
-const CAPACITY: usize = 64;
+/// Frames that one direction holds before its sender waits.
+const MAX_QUEUED_FRAMES: usize = 64;
 
-/// Two transports, each of which receives what the other sends.
+/// Creates two transports, each of which receives what the other sends.
 #[must_use]
-pub fn pair() -> (MemoryTransport, MemoryTransport) {
-    let (there, back) = (Arc::new(Lane::default()), Arc::new(Lane::default()));
+pub fn memory_pair() -> (MemoryTransport, MemoryTransport) {
+    let (first, second) = (
+        Arc::new(FrameChannel::default()),
+        Arc::new(FrameChannel::default()),
+    );
     (
         MemoryTransport {
-            incoming: there.clone(),
-            outgoing: back.clone(),
+            incoming: first.clone(),
+            outgoing: second.clone(),
             unsent: VecDeque::new(),
         },
         MemoryTransport {
-            incoming: back,
-            outgoing: there,
+            incoming: second,
+            outgoing: first,
             unsent: VecDeque::new(),
         },
     )
@@ -32,13 +35,13 @@ pub fn pair() -> (MemoryTransport, MemoryTransport) {
 
 /// One end of a [`pair`]. Dropping it closes both directions.
 pub struct MemoryTransport {
-    incoming: Arc<Lane>,
-    outgoing: Arc<Lane>,
+    incoming: Arc<FrameChannel>,
+    outgoing: Arc<FrameChannel>,
     unsent: VecDeque<Bytes>,
 }
 
 #[derive(Default)]
-struct Lane(Mutex<State>);
+struct FrameChannel(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -48,7 +51,7 @@ struct State {
     writer: Option<Waker>,
 }
 
-impl Lane {
+impl FrameChannel {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -66,7 +69,7 @@ impl Lane {
 }
 
 impl MemoryTransport {
-    /// Says that no more will be sent; the other direction stays open.
+    /// Closes the sending direction. The other direction stays open.
     pub fn close_sending(&mut self) {
         self.outgoing.close();
     }
@@ -92,7 +95,7 @@ impl Transport for MemoryTransport {
         self.unsent.push_back(Bytes::copy_from_slice(frame));
     }
 
-    fn queued(&self) -> usize {
+    fn queued_bytes(&self) -> usize {
         self.unsent.iter().map(Bytes::len).sum()
     }
 
@@ -102,7 +105,7 @@ impl Transport for MemoryTransport {
             if state.closed {
                 return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
             }
-            if state.frames.len() >= CAPACITY {
+            if state.frames.len() >= MAX_QUEUED_FRAMES {
                 state.writer = Some(cx.waker().clone());
                 return Poll::Pending;
             }
@@ -118,7 +121,7 @@ impl Transport for MemoryTransport {
 impl std::fmt::Debug for MemoryTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("MemoryTransport")
-            .field("queued", &self.queued())
+            .field("queued", &self.queued_bytes())
             .finish_non_exhaustive()
     }
 }

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use crate::Transport;
-use crate::shared::route::{Answer, Full, Route};
+use crate::shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};
 
 /// What is to be sent by those who are not the driver.
 pub(crate) struct Outgoing {
@@ -44,7 +44,7 @@ impl Outgoing {
     pub(crate) fn drain_into<T: Transport>(&self, transport: &mut T, cx: &mut task::Context<'_>) {
         let mut moved = false;
         let mut state = self.state();
-        while transport.queued() <= self.cap {
+        while transport.queued_bytes() <= self.cap {
             let Some(frame) = state.frames.pop_front() else {
                 break;
             };
@@ -98,22 +98,22 @@ fn wake(mut state: MutexGuard<'_, Queue>) {
     }
 }
 
-impl Route for Outgoing {
-    fn send(&self, frame: Vec<u8>) -> Result<(), Full> {
+impl ReplySink for Outgoing {
+    fn send(&self, frame: Vec<u8>) -> Result<(), QueueFull> {
         let state = self.state();
         if state.bytes > 0 && state.bytes + frame.len() > self.cap {
-            return Err(Full(frame));
+            return Err(QueueFull(frame));
         }
         push(state, frame);
         Ok(())
     }
 
-    fn space(&self) -> Notified<'_> {
+    fn wait_for_space(&self) -> Notified<'_> {
         self.space.notified()
     }
 
-    fn done(&self, answer: Option<Answer>) {
-        let frame = answer.map(Answer::into_frame);
+    fn finish(&self, answer: Option<EncodedResponse>) {
+        let frame = answer.map(EncodedResponse::into_bytes);
         let mut state = self.state();
         state.done += 1;
         match frame {

@@ -25,8 +25,8 @@ use crate::Limits;
 /// ```
 /// use turnbuckle_session::{Limits, Rate};
 ///
-/// let limits = Limits::new().calls(Rate::per_second(50).burst(200));
-/// assert_eq!(limits.completions, Rate::per_second(100));
+/// let limits = Limits::new().call_rate(Rate::per_second(50).burst(200));
+/// assert_eq!(limits.completion_rate, Rate::per_second(100));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
@@ -79,7 +79,7 @@ const NANOS: u128 = 1_000_000_000;
 
 /// The tokens of one rate.
 #[derive(Debug)]
-pub struct Bucket {
+pub struct TokenBucket {
     rate: Rate,
     /// Below zero for as long as somebody looks what time it is.
     left: AtomicI64,
@@ -87,7 +87,7 @@ pub struct Bucket {
     since: Mutex<Instant>,
 }
 
-impl Bucket {
+impl TokenBucket {
     /// A full one.
     #[must_use]
     pub fn new(rate: Rate) -> Self {
@@ -156,10 +156,10 @@ impl Bucket {
 
 /// What one peer has used of its rates.
 #[derive(Debug)]
-pub struct Account {
-    calls: Bucket,
-    completions: Bucket,
-    logs: Bucket,
+pub struct RateAccount {
+    calls: TokenBucket,
+    completions: TokenBucket,
+    logs: TokenBucket,
     progress: Rate,
     /// Log messages that were left out since one last went through.
     unsaid: AtomicU64,
@@ -170,7 +170,7 @@ pub struct Account {
     shared: bool,
 }
 
-impl Account {
+impl RateAccount {
     /// The account of one peer that has used nothing yet.
     #[must_use]
     pub fn new(limits: &Limits) -> Arc<Self> {
@@ -179,15 +179,15 @@ impl Account {
 
     fn of(limits: &Limits, shared: bool) -> Self {
         let now = Instant::now();
-        let full = |rate| Bucket::full(rate, now);
+        let full = |rate| TokenBucket::full(rate, now);
         Self {
-            calls: full(limits.calls),
-            completions: full(limits.completions),
-            logs: full(limits.logs),
-            progress: limits.progress,
+            calls: full(limits.call_rate),
+            completions: full(limits.completion_rate),
+            logs: full(limits.log_rate),
+            progress: limits.progress_rate,
             unsaid: AtomicU64::new(0),
             running: AtomicUsize::new(0),
-            most_running: limits.in_flight,
+            most_running: limits.max_in_flight,
             shared,
         }
     }
@@ -201,11 +201,11 @@ impl Account {
     pub(crate) fn admit(&self, method: Option<Method>) -> Result<(), Error> {
         let (bucket, what, set_by) = match method {
             Some(Method::Ping | Method::Initialize | Method::Unsubscribe) => return Ok(()),
-            Some(Method::Complete) => (&self.completions, "completions", "Limits::completions"),
-            _ => (&self.calls, "calls", "Limits::calls"),
+            Some(Method::Complete) => (&self.completions, "completions", "Limits::completion_rate"),
+            _ => (&self.calls, "calls", "Limits::call_rate"),
         };
         if self.running.load(Ordering::Relaxed) >= self.most_running && !self.shared {
-            return Err(in_flight(self.most_running, "Limits::in_flight"));
+            return Err(in_flight(self.most_running, "Limits::max_in_flight"));
         }
         bucket.admit(what, set_by)
     }
@@ -235,7 +235,7 @@ impl Account {
     /// An account with the same rates, of which nothing is used.
     pub(crate) fn fresh(&self) -> Arc<Self> {
         let now = Instant::now();
-        let full = |bucket: &Bucket| Bucket::full(bucket.rate, now);
+        let full = |bucket: &TokenBucket| TokenBucket::full(bucket.rate, now);
         Arc::new(Self {
             calls: full(&self.calls),
             completions: full(&self.completions),
@@ -262,7 +262,7 @@ impl Account {
 
 /// A request that is counted for as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Run(Arc<Account>);
+pub(crate) struct Run(Arc<RateAccount>);
 
 impl Drop for Run {
     fn drop(&mut self) {
@@ -273,14 +273,14 @@ impl Drop for Run {
 /// The refusal of a request for which there is no place.
 pub(crate) fn in_flight(most: usize, set_by: &str) -> Error {
     let message = format!("too many requests in flight: the limit is {most} ({set_by})");
-    Error::new(ErrorKind::TooMany { retry_after: None }, message)
+    Error::new(ErrorKind::RateLimited { retry_after: None }, message)
 }
 
 #[cold]
 fn too_many(what: &str, rate: Rate, set_by: &str, wait: Duration) -> Error {
     let Rate { per_second, .. } = rate;
     let message = format!("too many {what}: the limit is {per_second} a second ({set_by})");
-    Error::too_many(message, wait)
+    Error::rate_limited(message, wait)
 }
 
 /// The accounts of those who come to one endpoint.
@@ -290,15 +290,15 @@ pub(crate) struct Accounts {
     known: Mutex<Known>,
     hasher: RandomState,
     /// Of those for whom there was no room.
-    rest: Arc<Account>,
+    rest: Arc<RateAccount>,
     /// Of those of whom nothing is known.
-    strangers: Arc<Account>,
+    strangers: Arc<RateAccount>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
     /// By the hash of a principal's name, under a key that nobody knows.
-    by_name: HashMap<u64, Arc<Account>>,
+    by_name: HashMap<u64, Arc<RateAccount>>,
     /// When it was last looked through for those who are idle.
     swept: Option<Instant>,
 }
@@ -311,8 +311,8 @@ impl Accounts {
         Self {
             known: Mutex::default(),
             hasher: RandomState::new(),
-            rest: Arc::new(Account::of(&limits, true)),
-            strangers: Arc::new(Account::of(&limits, true)),
+            rest: Arc::new(RateAccount::of(&limits, true)),
+            strangers: Arc::new(RateAccount::of(&limits, true)),
             limits,
         }
     }
@@ -326,8 +326,8 @@ impl Accounts {
     pub(crate) fn of<'a>(
         &'a self,
         principal: Option<&Principal>,
-        connection: Option<&'a Arc<Account>>,
-    ) -> Arc<Account> {
+        connection: Option<&'a Arc<RateAccount>>,
+    ) -> Arc<RateAccount> {
         match (principal, connection) {
             (Some(principal), _) => self.of_principal(principal),
             (None, Some(connection)) => connection.clone(),
@@ -335,7 +335,7 @@ impl Accounts {
         }
     }
 
-    fn of_principal(&self, principal: &Principal) -> Arc<Account> {
+    fn of_principal(&self, principal: &Principal) -> Arc<RateAccount> {
         let Principal {
             issuer,
             subject,
@@ -347,13 +347,13 @@ impl Accounts {
         if let Some(account) = known.by_name.get(&name) {
             return account.clone();
         }
-        if known.by_name.len() >= self.limits.principals {
+        if known.by_name.len() >= self.limits.max_principals {
             known.forget_idle(Instant::now());
         }
-        if known.by_name.len() >= self.limits.principals {
+        if known.by_name.len() >= self.limits.max_principals {
             return self.rest.clone();
         }
-        let account = Account::new(&self.limits);
+        let account = RateAccount::new(&self.limits);
         known.by_name.insert(name, account.clone());
         account
     }

@@ -29,7 +29,7 @@ pub trait Transport: Send {
     }
 
     /// How many bytes wait to be sent.
-    fn queued(&self) -> usize;
+    fn queued_bytes(&self) -> usize;
 
     /// Sends what was queued.
     ///

@@ -1,4 +1,4 @@
-//! What to run, and how.
+//! The command that runs a server, and its settings.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -6,20 +6,19 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::words;
-use super::{StderrTo, environment};
+use super::stderr::StderrMode;
+use super::{command_line, environment};
 
-/// A server's command: opens a link by running it, and talks to it on its standard streams.
+/// The command of a server: a connector that runs it and exchanges messages on its standard streams.
 ///
-/// No shell is involved: arguments reach the program as they are. Unless said otherwise the
-/// program sees few variables of this process's environment, runs in its directory, and what it
-/// writes to standard error is kept for the text of errors.
+/// No shell is involved: the program gets the arguments unchanged. By default it inherits few
+/// environment variables, runs in the current directory, and the end of its standard error is part
+/// of error texts.
 ///
-/// On Unix the program leads a process group of its own, and everything in the group ends with
-/// it, however it ends. On other systems only the program itself is ended; what it started is
-/// left alone.
+/// On Unix the program leads a process group of its own, and the whole group is ended with it. On
+/// other systems only the program itself is ended, not what it has started.
 ///
-/// Links are opened inside a tokio runtime that has I/O and time enabled.
+/// Links are opened inside a tokio runtime with I/O and time enabled.
 ///
 /// Specification: basic/transports/stdio (2026-07-28).
 ///
@@ -37,14 +36,14 @@ pub struct Command {
     pub(super) env: BTreeMap<OsString, OsString>,
     pub(super) inherit_env: bool,
     pub(super) current_dir: Option<PathBuf>,
-    pub(super) stderr: StderrTo,
-    pub(super) times: ShutdownTimes,
-    pub(super) max_line: usize,
-    pub(super) max_queue: usize,
+    pub(super) stderr: StderrMode,
+    pub(super) shutdown_timeouts: ShutdownTimeouts,
+    pub(super) max_message_bytes: usize,
+    pub(super) max_queue_bytes: usize,
 }
 
 impl Command {
-    /// Runs `program`: a path, or a name to be looked up in `PATH`.
+    /// Creates a command for `program`: a path, or a name that is looked up in `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -52,10 +51,10 @@ impl Command {
             env: BTreeMap::new(),
             inherit_env: false,
             current_dir: None,
-            stderr: StderrTo::default(),
-            times: ShutdownTimes::default(),
-            max_line: 16 << 20,
-            max_queue: 16 << 20,
+            stderr: StderrMode::default(),
+            shutdown_timeouts: ShutdownTimeouts::default(),
+            max_message_bytes: 16 << 20,
+            max_queue_bytes: 16 << 20,
         }
     }
 
@@ -93,60 +92,59 @@ impl Command {
             .fold(self, |command, (name, value)| command.env(name, value))
     }
 
-    /// Whether the program sees all of this process's environment. By default it sees what finds
-    /// programs, a home and a place for temporary files, and tells the user, the terminal and the
-    /// language: `HOME`, `LANG`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TMPDIR`, `TEMP`,
-    /// `TMP`, `USER`, and on Windows what programs there cannot do without.
+    /// Sets whether the program inherits the whole environment of this process. By default it inherits
+    /// only variables for paths, the user, the terminal and the language: `HOME`, `LANG`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TMPDIR`, `TEMP`,
+    /// `TMP`, `USER`, and on Windows those that programs there need.
     #[must_use]
     pub fn inherit_env(mut self, all: bool) -> Self {
         self.inherit_env = all;
         self
     }
 
-    /// Runs the program in `directory`.
+    /// Sets the directory that the program runs in.
     #[must_use]
     pub fn current_dir(mut self, directory: impl AsRef<Path>) -> Self {
         self.current_dir = Some(directory.as_ref().to_owned());
         self
     }
 
-    /// Where the program's standard error goes. Default: [`StderrTo::Capture`] of 4 KiB.
+    /// Sets the destination of the program's standard error. Default: [`StderrMode::Capture`] of 4 KiB.
     #[must_use]
-    pub fn stderr(mut self, to: StderrTo) -> Self {
+    pub fn stderr(mut self, to: StderrMode) -> Self {
         self.stderr = to;
         self
     }
 
-    /// How long each step of the shutdown may take.
+    /// Sets the time for each step of the shutdown.
     #[must_use]
-    pub fn shutdown(mut self, times: ShutdownTimes) -> Self {
-        self.times = times;
+    pub fn shutdown(mut self, shutdown_timeouts: ShutdownTimeouts) -> Self {
+        self.shutdown_timeouts = shutdown_timeouts;
         self
     }
 
-    /// Bytes that a line of the server may have, without its end. A longer one is skipped and
-    /// reported as such. Default 16 MiB.
+    /// Sets the largest size of one message of the server in bytes, without its newline. A longer one
+    /// is skipped and reported. Default 16 MiB.
     #[must_use]
-    pub fn max_line(mut self, bytes: usize) -> Self {
-        self.max_line = bytes;
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.max_message_bytes = bytes;
         self
     }
 
-    /// Bytes that may wait for a server that reads slowly; who sends more has to wait. Default
-    /// 16 MiB.
+    /// Sets the bytes that may be queued for a server that reads slowly. Over this bound senders wait.
+    /// Default 16 MiB.
     #[must_use]
-    pub fn max_queue(mut self, bytes: usize) -> Self {
-        self.max_queue = bytes;
+    pub fn max_queue_bytes(mut self, bytes: usize) -> Self {
+        self.max_queue_bytes = bytes;
         self
     }
 
-    /// The command as the operating system is given it, apart from the streams.
+    /// Returns the command for the operating system, without its streams.
     pub(super) fn to_std(&self) -> std::process::Command {
         let mut command = std::process::Command::new(&self.program);
         command.args(&self.args);
         if !self.inherit_env {
             command.env_clear();
-            command.envs(std::env::vars_os().filter(environment::is_harmless));
+            command.envs(std::env::vars_os().filter(environment::is_inherited));
         }
         command.envs(&self.env);
         if let Some(directory) = &self.current_dir {
@@ -156,65 +154,65 @@ impl Command {
     }
 }
 
-/// Without the values of variables, and without what looks like a secret among the arguments.
+/// Prints no values of variables, and no arguments that look like secrets.
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Command")
-            .field("line", &words::line(&self.program, &self.args))
+            .field("line", &command_line::display(&self.program, &self.args))
             .field("env", &self.env.keys())
             .field("inherit_env", &self.inherit_env)
             .field("current_dir", &self.current_dir)
             .field("stderr", &self.stderr)
-            .field("times", &self.times)
-            .field("max_line", &self.max_line)
-            .field("max_queue", &self.max_queue)
+            .field("shutdown_timeouts", &self.shutdown_timeouts)
+            .field("max_message_bytes", &self.max_message_bytes)
+            .field("max_queue_bytes", &self.max_queue_bytes)
             .finish()
     }
 }
 
-/// How long a server is waited for at each step of its shutdown.
+/// The time to wait for a server at each step of its shutdown.
 ///
-/// Its input is closed; if it still runs after `after_close`, its process group is asked to end
-/// (SIGTERM); if it still runs after `after_term`, the group is killed. Whatever it leaves behind
-/// in its group is killed as well. Systems without signals go from the first step to the last.
+/// The server's input is closed; if it still runs after `close_timeout`, its process group is asked to end
+/// (SIGTERM); if it still runs after `term_timeout`, the group is killed. What is
+/// left of its group is killed as well. Systems without signals skip the second step.
 ///
 /// Specification: basic/transports/stdio (2026-07-28).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ShutdownTimes {
-    /// From the end of its input on. Default 2 s.
-    pub after_close: Duration,
-    /// From SIGTERM on. Default 2 s.
-    pub after_term: Duration,
+pub struct ShutdownTimeouts {
+    /// The time after the end of its input. Default 2 s.
+    pub close_timeout: Duration,
+    /// The time after SIGTERM. Default 2 s.
+    pub term_timeout: Duration,
 }
 
-impl Default for ShutdownTimes {
+impl Default for ShutdownTimeouts {
     fn default() -> Self {
         Self {
-            after_close: Duration::from_secs(2),
-            after_term: Duration::from_secs(2),
+            close_timeout: Duration::from_secs(2),
+            term_timeout: Duration::from_secs(2),
         }
     }
 }
 
-impl ShutdownTimes {
-    /// The defaults.
+impl ShutdownTimeouts {
+    /// Returns the default timeouts.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets how long the server may run on after the end of its input.
+    /// Sets the time that the server may run after the end of its input.
     #[must_use]
-    pub fn after_close(mut self, time: Duration) -> Self {
-        self.after_close = time;
+    pub fn close_timeout(mut self, time: Duration) -> Self {
+        self.close_timeout = time;
         self
     }
 
-    /// Sets how long the server may run on after SIGTERM.
+    /// Sets the time that the server may run after SIGTERM.
     #[must_use]
-    pub fn after_term(mut self, time: Duration) -> Self {
-        self.after_term = time;
+    pub fn term_timeout(mut self, time: Duration) -> Self {
+        self.term_timeout = time;
         self
     }
 }

@@ -1,9 +1,9 @@
-//! Which variables a server sees without being given them.
+//! The environment variables that a server inherits from its client.
 
 use std::ffi::{OsStr, OsString};
 
 #[cfg(not(windows))]
-const PASSED: &[&str] = &[
+const INHERITED_NAMES: &[&str] = &[
     "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "USER",
 ];
 
@@ -31,20 +31,21 @@ const PASSED: &[&str] = &[
     "WINDIR",
 ];
 
-/// Whether a variable is passed on: a known name, and not a function that a shell exported.
-pub(super) fn is_harmless((name, value): &(OsString, OsString)) -> bool {
-    is_passed(name) && !value.as_encoded_bytes().starts_with(b"()")
+/// Returns whether a variable is inherited: its name is in the list, and its value is not a function
+/// that a shell exported.
+pub(super) fn is_inherited((name, value): &(OsString, OsString)) -> bool {
+    is_inherited_name(name) && !value.as_encoded_bytes().starts_with(b"()")
 }
 
-fn is_passed(name: &OsStr) -> bool {
+fn is_inherited_name(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return false;
     };
-    let is_name = |passed: &&str| match cfg!(windows) {
-        true => passed.eq_ignore_ascii_case(name),
-        false => *passed == name,
+    let is_name = |inherited: &&str| match cfg!(windows) {
+        true => inherited.eq_ignore_ascii_case(name),
+        false => *inherited == name,
     };
-    name.starts_with("LC_") || PASSED.iter().any(is_name)
+    name.starts_with("LC_") || INHERITED_NAMES.iter().any(is_name)
 }
 
 #[cfg(test)]
@@ -52,11 +53,11 @@ mod tests {
     use super::*;
 
     fn passes(name: &str, value: &str) -> bool {
-        is_harmless(&(name.into(), value.into()))
+        is_inherited(&(name.into(), value.into()))
     }
 
     #[test]
-    fn what_a_program_needs_is_passed_and_nothing_else() {
+    fn only_variables_in_the_list_are_inherited() {
         assert!(passes("PATH", "/bin"));
         assert!(passes("LC_ALL", "C"));
         assert!(!passes("AWS_SECRET_ACCESS_KEY", "x"));

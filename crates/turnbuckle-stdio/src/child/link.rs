@@ -1,20 +1,21 @@
-//! A link to a process: frames go through a pump, the process is a keeper's.
+//! The client's link to a child process.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{oneshot, watch};
 use turnbuckle_session::{
-    Carrying, Frame, Inbox, Link, LinkError, LinkKind, Parcel, Pump, Settling, Signal,
+    Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OutboundMessage, SendFuture, Signal,
+    TransportLink,
 };
 use turnbuckle_types::RequestId;
 
-use super::Group;
+use super::system::Group;
 
-/// A link to a running server. Without it the process is killed.
+/// A link to a server in a child process. The process is killed when the link is dropped.
 pub(super) struct ChildLink {
-    pub(super) leash: Arc<Leash>,
-    pub(super) pump: Arc<Pump>,
-    pub(super) fate: watch::Receiver<Option<LinkError>>,
+    pub(super) guard: Arc<ProcessGuard>,
+    pub(super) transport_link: Arc<TransportLink>,
+    pub(super) exit_reason: watch::Receiver<Option<LinkError>>,
 }
 
 impl Link for ChildLink {
@@ -22,83 +23,85 @@ impl Link for ChildLink {
         LinkKind::Duplex
     }
 
-    fn take(&self, parcel: Parcel) -> Result<(), Parcel> {
-        self.pump.take(parcel)
+    fn try_send(&self, message: OutboundMessage) -> Result<(), OutboundMessage> {
+        self.transport_link.try_send(message)
     }
 
-    fn carry(&self, parcel: Parcel) -> Carrying {
-        let carrying = self.pump.carry(parcel);
-        let (mut fate, leash) = (self.fate.clone(), self.leash.signal.clone());
+    fn send(&self, message: OutboundMessage) -> SendFuture {
+        let sent = self.transport_link.send(message);
+        let (mut exit_reason, shutdown) = (self.exit_reason.clone(), self.guard.shutdown.clone());
         Box::pin(async move {
-            let Err(error) = carrying.await else {
+            let Err(error) = sent.await else {
                 return Ok(());
             };
-            // The pump knows that it is over; the keeper will know why, unless that was us.
+            // The transport has ended. The supervisor knows why, unless the link was closed.
             tokio::select! {
                 biased;
-                () = leash.closing() => Err(error),
-                why = fate.wait_for(Option::is_some) => match why.as_deref() {
-                    Ok(Some(why)) => Err(LinkError::Unreachable { reason: why.to_string() }),
+                () = shutdown.closing() => Err(error),
+                reason = exit_reason.wait_for(Option::is_some) => match reason.as_deref() {
+                    Ok(Some(reason)) => Err(LinkError::Unreachable { reason: reason.to_string() }),
                     _ => Err(error),
                 },
             }
         })
     }
 
-    fn close(&self) -> Settling {
-        self.leash.signal.close();
-        let pumped = self.pump.close();
-        let (leash, mut fate) = (self.leash.clone(), self.fate.clone());
+    fn close(&self) -> LinkFuture {
+        self.guard.shutdown.close();
+        let closed = self.transport_link.close();
+        let (guard, mut exit_reason) = (self.guard.clone(), self.exit_reason.clone());
         Box::pin(async move {
-            pumped.await;
-            while fate.changed().await.is_ok() {}
-            drop(leash);
+            closed.await;
+            while exit_reason.changed().await.is_ok() {}
+            drop(guard);
         })
     }
 }
 
-/// What holds a process in life: a link, and whoever waits for its shutdown.
-pub(super) struct Leash {
-    pub(super) signal: Signal,
+/// The guard of a process: dropping the last reference kills the process. The link holds one, and
+/// so does whoever waits for the link to close.
+pub(super) struct ProcessGuard {
+    pub(super) shutdown: Signal,
     pub(super) group: Group,
 }
 
-impl Drop for Leash {
+impl Drop for ProcessGuard {
     fn drop(&mut self) {
-        // Here and now: there may be no runtime left for the keeper to run on.
+        // Killed here: there may be no runtime left for the supervisor to run on.
         self.group.kill();
-        self.signal.cancel();
+        self.shutdown.cancel();
     }
 }
 
-/// Hands on what comes, and leaves it to the keeper to say why nothing more does.
-pub(super) struct Tap {
+/// An inbox that passes frames on to the client's, and the loss of the transport to the supervisor,
+/// which knows why the process ended.
+pub(super) struct SupervisedInbox {
     inbox: Arc<dyn Inbox>,
     lost: Mutex<Option<oneshot::Sender<LinkError>>>,
 }
 
-impl Tap {
+impl SupervisedInbox {
     pub(super) fn new(inbox: Arc<dyn Inbox>) -> (Self, oneshot::Receiver<LinkError>) {
-        let (lost, why) = oneshot::channel();
+        let (lost, error) = oneshot::channel();
         let lost = Mutex::new(Some(lost));
-        (Self { inbox, lost }, why)
+        (Self { inbox, lost }, error)
     }
 }
 
-impl Inbox for Tap {
+impl Inbox for SupervisedInbox {
     fn receive(&self, frame: Frame, exchange: Option<&RequestId>) {
         self.inbox.receive(frame, exchange);
     }
 
-    fn awaits(&self, id: &RequestId) -> bool {
-        self.inbox.awaits(id)
+    fn is_pending(&self, id: &RequestId) -> bool {
+        self.inbox.is_pending(id)
     }
 
-    fn lost(&self, why: LinkError) {
+    fn fail(&self, error: LinkError) {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(keeper) = lost.take() {
-            // A keeper that is gone has said why.
-            let _ = keeper.send(why);
+        if let Some(supervisor) = lost.take() {
+            // A supervisor that has ended has reported the reason already.
+            let _ = supervisor.send(error);
         }
     }
 }

@@ -1,52 +1,54 @@
-//! A client's server as a process of its own.
+//! A server as a child process of its client.
 
 mod command;
+mod command_line;
 mod environment;
-mod keeper;
 mod link;
-mod output;
 mod stderr;
+mod stdout;
+mod supervisor;
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(not(unix), path = "other.rs")]
 mod system;
-mod words;
 
 use std::io;
 use std::process::Stdio;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use turnbuckle_session::{Connector, Inbox, Link, LinkError, LinkKind, Opening, Pump, Signal};
+use turnbuckle_session::{
+    Connector, Inbox, Link, LinkError, LinkKind, OpenFuture, Signal, TransportLink,
+};
 
-use crate::StreamTransport;
-use keeper::Keeper;
-use link::{ChildLink, Leash, Tap};
-use output::Output;
-use stderr::Drain;
-use system::{Group, Process};
+use crate::stream::StreamTransport;
+use link::{ChildLink, ProcessGuard, SupervisedInbox};
+use stderr::StderrReader;
+use stdout::ServerStdout;
+use supervisor::ProcessSupervisor;
+use system::Process;
 
-pub use command::{Command, ShutdownTimes};
-pub use stderr::StderrTo;
+pub use command::{Command, ShutdownTimeouts};
+pub use stderr::StderrMode;
 
-/// Runs the command, once for every link. It is known to be a server only when it answers.
+/// Runs the command once for every link. Whether it is a server is known only when it answers.
 impl Connector for Command {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> Opening<'_> {
+    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
         Box::pin(async move {
             match self.start(inbox) {
                 Ok(link) => Ok(link as Arc<dyn Link>),
                 Err(error) => Err(LinkError::Unreachable {
-                    reason: words::unreachable(self, &error),
+                    reason: command_line::spawn_error(self, &error),
                 }),
             }
         })
     }
 
-    fn binding(&self) -> LinkKind {
+    fn link_kind(&self) -> LinkKind {
         LinkKind::Duplex
     }
 
-    fn describe(&self) -> String {
-        words::line(&self.program, &self.args)
+    fn description(&self) -> String {
+        command_line::display(&self.program, &self.args)
     }
 }
 
@@ -61,35 +63,38 @@ impl Command {
         let mut process = Process::start(&mut command)?;
         let child = &mut process.child;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(io::Error::other("its streams are not connected"));
+            return Err(io::Error::other(
+                "the streams of the new process are not connected",
+            ));
         };
         let stderr = child.stderr.take();
 
-        let (output, inherited) = Output::new(stdout);
-        let transport = StreamTransport::new(output, stdin, self.max_line);
-        let (tap, lost) = Tap::new(inbox.clone());
-        let pump = Pump::start(transport, Arc::new(tap), self.max_queue);
-        let (fate, told) = watch::channel(None);
-        let leash = Leash {
-            signal: Signal::new(),
+        let (output, inherited) = ServerStdout::new(stdout);
+        let transport = StreamTransport::new(output, stdin, self.max_message_bytes);
+        let (supervised, lost) = SupervisedInbox::new(inbox.clone());
+        let transport_link =
+            TransportLink::start(transport, Arc::new(supervised), self.max_queue_bytes);
+        let (exit_sender, exit_reason) = watch::channel(None);
+        let guard = ProcessGuard {
+            shutdown: Signal::new(),
             group: process.group(),
         };
-        let keeper = Keeper {
+        let supervisor = ProcessSupervisor {
             process,
-            times: self.times,
-            stderr: stderr.map(|pipe| Drain::start(pipe, &self.stderr)),
+            shutdown_timeouts: self.shutdown_timeouts,
+            stderr: stderr.map(|pipe| StderrReader::start(pipe, &self.stderr)),
             stdout: inherited,
-            pump: Arc::downgrade(&pump),
+            transport_link: Arc::downgrade(&transport_link),
             lost,
             inbox,
-            leash: leash.signal.clone(),
-            fate,
+            shutdown: guard.shutdown.clone(),
+            exit_reason: exit_sender,
         };
-        tokio::spawn(keeper.run());
+        tokio::spawn(supervisor.run());
         Ok(Arc::new(ChildLink {
-            leash: Arc::new(leash),
-            pump,
-            fate: told,
+            guard: Arc::new(guard),
+            transport_link,
+            exit_reason,
         }))
     }
 }

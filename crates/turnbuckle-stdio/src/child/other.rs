@@ -1,11 +1,11 @@
-//! A process on a system without groups and signals: only the process itself is ended.
+//! A child process on a system without process groups and signals.
 
 use std::io;
 use std::process::ExitStatus;
 
 use tokio::process::{Child, Command};
 
-/// A running process. Dropping it kills it.
+/// A running process. Dropping it kills the process, but not what it has started.
 pub(super) struct Process {
     pub(super) child: Child,
 }
@@ -19,17 +19,17 @@ impl Process {
         Ok(Self { child })
     }
 
-    /// What kills it from elsewhere.
+    /// Returns a handle without effect; see [`Group`].
     pub(super) fn group(&self) -> Group {
         Group
     }
 
-    /// Resolves once the process has ended.
+    /// Waits for the process to end.
     pub(super) async fn ended(&mut self) {
         let _ = self.child.wait().await;
     }
 
-    /// Asks the process to end; whether that can be asked here.
+    /// Returns `false`: the system cannot ask a process to end.
     pub(super) fn terminate(&mut self) -> bool {
         false
     }
@@ -39,17 +39,17 @@ impl Process {
         let _ = self.child.start_kill();
     }
 
-    /// How the process ended, if it has.
+    /// Returns the status of the process if it has ended.
     pub(super) fn reap(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 }
 
-/// No console window is opened for a server of a program that has none (`CREATE_NO_WINDOW`).
+/// The flag `CREATE_NO_WINDOW`: a client without a console opens none for its server.
 #[cfg(windows)]
 const NO_WINDOW: u32 = 0x0800_0000;
 
-/// Nothing: whoever waits for the process kills it.
+/// A handle without effect: the process is killed when its supervisor ends.
 pub(super) struct Group;
 
 impl Group {

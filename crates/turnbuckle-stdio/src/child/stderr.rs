@@ -1,4 +1,4 @@
-//! What a server says on its standard error: always read, never kept without bound.
+//! The standard error of a server: always read, and kept within a bound.
 
 use std::fmt;
 use std::process::Stdio;
@@ -10,37 +10,37 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Bytes that are kept for the text of errors unless a number is given.
-const KEPT: usize = 4 << 10;
+/// The bytes that are kept for error texts unless a number is given.
+const DEFAULT_CAPTURE_BYTES: usize = 4 << 10;
 
-/// Bytes of a line that are handed on in one piece.
-const LONGEST: usize = 16 << 10;
+/// The largest part of a line in bytes that is passed on at once.
+const MAX_LINE_BYTES: usize = 16 << 10;
 
-/// Where a server's standard error goes. What is written there is no sign of an error.
+/// The destination of a server's standard error. Output there does not mean that anything failed.
 ///
 /// Specification: basic/transports/stdio (2026-07-28).
 #[derive(Clone)]
 #[non_exhaustive]
-pub enum StderrTo {
-    /// To this process's own standard error, as it is.
+pub enum StderrMode {
+    /// This process's own standard error, unchanged.
     Inherit,
-    /// Nowhere.
+    /// No destination: the output is discarded.
     Null,
-    /// Nowhere, but its last bytes, as many as this, are part of the error when the server ends.
+    /// A buffer of that many bytes: the last of the output are part of the error when the server ends.
     Capture(usize),
-    /// To a function, line by line without their ends; a line of more than 16 KiB comes in
-    /// pieces, and what is not UTF-8 is replaced. The function must not block, nor panic. The
-    /// last 4 KiB are part of the error when the server ends.
+    /// A function that is called with each line, without its end. A line of more than 16 KiB comes
+    /// in pieces, and bytes that are not UTF-8 are replaced. The function must not block or panic.
+    /// The last 4 KiB are part of the error when the server ends.
     Lines(Arc<dyn Fn(&str) + Send + Sync>),
 }
 
-impl StderrTo {
-    /// Line by line to `sink`: [`StderrTo::Lines`].
+impl StderrMode {
+    /// Creates [`StderrMode::Lines`] with the function `sink`.
     pub fn lines(sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self::Lines(Arc::new(sink))
     }
 
-    /// What the process is given.
+    /// Returns the standard error that the process is started with.
     pub(super) fn stdio(&self) -> Stdio {
         match self {
             Self::Inherit => Stdio::inherit(),
@@ -50,14 +50,14 @@ impl StderrTo {
     }
 }
 
-/// [`StderrTo::Capture`] of 4 KiB.
-impl Default for StderrTo {
+/// The default: [`StderrMode::Capture`] of 4 KiB.
+impl Default for StderrMode {
     fn default() -> Self {
-        Self::Capture(KEPT)
+        Self::Capture(DEFAULT_CAPTURE_BYTES)
     }
 }
 
-impl fmt::Debug for StderrTo {
+impl fmt::Debug for StderrMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Inherit => f.write_str("Inherit"),
@@ -69,92 +69,92 @@ impl fmt::Debug for StderrTo {
 }
 
 /// A task that reads a server's standard error.
-pub(super) struct Drain {
+pub(super) struct StderrReader {
     task: JoinHandle<()>,
-    tail: Arc<Mutex<Tail>>,
+    tail: Arc<Mutex<TailBuffer>>,
 }
 
-impl Drain {
-    pub(super) fn start(pipe: impl AsyncRead + Send + Unpin + 'static, to: &StderrTo) -> Self {
-        let keep = match to {
-            StderrTo::Capture(bytes) => *bytes,
-            _ => KEPT,
+impl StderrReader {
+    pub(super) fn start(pipe: impl AsyncRead + Send + Unpin + 'static, to: &StderrMode) -> Self {
+        let max_bytes = match to {
+            StderrMode::Capture(bytes) => *bytes,
+            _ => DEFAULT_CAPTURE_BYTES,
         };
-        let tail = Arc::new(Mutex::new(Tail::new(keep)));
-        let pieces = match to {
-            StderrTo::Lines(sink) => Some(Pieces::new(sink.clone())),
+        let tail = Arc::new(Mutex::new(TailBuffer::new(max_bytes)));
+        let splitter = match to {
+            StderrMode::Lines(sink) => Some(LineSplitter::new(sink.clone())),
             _ => None,
         };
         Self {
-            task: tokio::spawn(drain(pipe, tail.clone(), pieces)),
+            task: tokio::spawn(read_stderr(pipe, tail.clone(), splitter)),
             tail,
         }
     }
 
-    /// The last that was said. What the pipe still holds is read, but not for longer than
-    /// `patience`: somebody else may hold it open.
-    pub(super) async fn last_words(mut self, patience: Duration) -> String {
-        let _ = timeout(patience, &mut self.task).await;
+    /// Reads the rest of the output and returns its last part. Reading ends after `limit`, since another
+    /// process may hold the pipe open.
+    pub(super) async fn finish(mut self, limit: Duration) -> String {
+        let _ = timeout(limit, &mut self.task).await;
         lock(&self.tail).text()
     }
 }
 
-impl Drop for Drain {
+impl Drop for StderrReader {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn drain(
+async fn read_stderr(
     mut pipe: impl AsyncRead + Unpin,
-    tail: Arc<Mutex<Tail>>,
-    mut pieces: Option<Pieces>,
+    tail: Arc<Mutex<TailBuffer>>,
+    mut splitter: Option<LineSplitter>,
 ) {
     let mut chunk = vec![0; 4 << 10];
     while let Ok(read @ 1..) = pipe.read(&mut chunk).await {
-        let said = chunk.get(..read).unwrap_or_default();
-        lock(&tail).push(said);
-        if let Some(pieces) = &mut pieces {
-            pieces.push(said);
+        let output = chunk.get(..read).unwrap_or_default();
+        lock(&tail).push(output);
+        if let Some(splitter) = &mut splitter {
+            splitter.push(output);
         }
     }
-    if let Some(pieces) = &mut pieces {
-        pieces.end();
+    if let Some(splitter) = &mut splitter {
+        splitter.end();
     }
 }
 
-fn lock(tail: &Mutex<Tail>) -> MutexGuard<'_, Tail> {
+fn lock(tail: &Mutex<TailBuffer>) -> MutexGuard<'_, TailBuffer> {
     tail.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The last bytes of a stream.
-struct Tail {
-    keep: usize,
+/// A buffer of the last bytes of a stream.
+struct TailBuffer {
+    max_bytes: usize,
     bytes: Vec<u8>,
-    cut: bool,
+    is_truncated: bool,
 }
 
-impl Tail {
-    fn new(keep: usize) -> Self {
+impl TailBuffer {
+    fn new(max_bytes: usize) -> Self {
         Self {
-            keep,
+            max_bytes,
             bytes: Vec::new(),
-            cut: false,
+            is_truncated: false,
         }
     }
 
-    fn push(&mut self, said: &[u8]) {
-        self.bytes.extend_from_slice(said);
-        if let Some(over @ 1..) = self.bytes.len().checked_sub(self.keep) {
+    fn push(&mut self, output: &[u8]) {
+        self.bytes.extend_from_slice(output);
+        if let Some(over @ 1..) = self.bytes.len().checked_sub(self.max_bytes) {
             self.bytes.drain(..over);
-            self.cut = true;
+            self.is_truncated = true;
         }
     }
 
-    /// From the beginning of a line, where there is more than one.
+    /// Returns the text. If its beginning was cut off, it starts with a whole line if there is one.
     fn text(&self) -> String {
         let mut bytes = self.bytes.as_slice();
-        if self.cut {
+        if self.is_truncated {
             let line = memchr(b'\n', bytes).and_then(|end| bytes.get(end + 1..));
             bytes = line.filter(|rest| !rest.is_empty()).unwrap_or(bytes);
         }
@@ -162,43 +162,43 @@ impl Tail {
     }
 }
 
-/// Lines on their way to a function.
-struct Pieces {
+/// A splitter of output into lines, each of which is passed to a function.
+struct LineSplitter {
     sink: Arc<dyn Fn(&str) + Send + Sync>,
-    begun: Vec<u8>,
+    partial: Vec<u8>,
 }
 
-impl Pieces {
+impl LineSplitter {
     fn new(sink: Arc<dyn Fn(&str) + Send + Sync>) -> Self {
         Self {
             sink,
-            begun: Vec::new(),
+            partial: Vec::new(),
         }
     }
 
-    fn push(&mut self, mut said: &[u8]) {
-        while let Some(end) = memchr(b'\n', said) {
-            let (line, rest) = said.split_at(end);
-            self.begun.extend_from_slice(line);
-            self.hand_on();
-            said = rest.get(1..).unwrap_or_default();
+    fn push(&mut self, mut output: &[u8]) {
+        while let Some(end) = memchr(b'\n', output) {
+            let (line, rest) = output.split_at(end);
+            self.partial.extend_from_slice(line);
+            self.emit();
+            output = rest.get(1..).unwrap_or_default();
         }
-        self.begun.extend_from_slice(said);
-        if self.begun.len() >= LONGEST {
-            self.hand_on();
+        self.partial.extend_from_slice(output);
+        if self.partial.len() >= MAX_LINE_BYTES {
+            self.emit();
         }
     }
 
     fn end(&mut self) {
-        if !self.begun.is_empty() {
-            self.hand_on();
+        if !self.partial.is_empty() {
+            self.emit();
         }
     }
 
-    fn hand_on(&mut self) {
-        let line = self.begun.strip_suffix(b"\r").unwrap_or(&self.begun);
+    fn emit(&mut self) {
+        let line = self.partial.strip_suffix(b"\r").unwrap_or(&self.partial);
         (self.sink)(&String::from_utf8_lossy(line));
-        self.begun.clear();
+        self.partial.clear();
     }
 }
 
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_tail_is_bounded_and_starts_with_a_line() {
-        let mut tail = Tail::new(10);
+        let mut tail = TailBuffer::new(10);
         tail.push(b"first line\n");
         tail.push(b"then\n");
         tail.push(b"end\n");
@@ -216,27 +216,32 @@ mod tests {
         assert_eq!(tail.text(), "then\nend");
         tail.push(&[b'x'; 100]);
         assert_eq!(tail.text(), "x".repeat(10));
-        let mut nothing = Tail::new(0);
-        nothing.push(b"said");
-        assert_eq!(nothing.text(), "");
+        let mut empty = TailBuffer::new(0);
+        empty.push(b"output");
+        assert_eq!(empty.text(), "");
     }
 
     #[test]
-    fn lines_come_whole_and_long_ones_in_pieces() {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let ears = heard.clone();
-        let mut pieces = Pieces::new(Arc::new(move |line: &str| {
-            ears.lock().unwrap().push(line.to_owned());
+    fn short_lines_are_passed_whole_and_long_ones_in_pieces() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let sink = lines.clone();
+        let mut splitter = LineSplitter::new(Arc::new(move |line: &str| {
+            sink.lock().unwrap().push(line.to_owned());
         }));
-        pieces.push(b"a\r\nb");
-        pieces.push(b"c\n\n\xff");
-        pieces.end();
-        assert_eq!(*heard.lock().unwrap(), ["a", "bc", "", "\u{fffd}"]);
-        heard.lock().unwrap().clear();
+        splitter.push(b"a\r\nb");
+        splitter.push(b"c\n\n\xff");
+        splitter.end();
+        assert_eq!(*lines.lock().unwrap(), ["a", "bc", "", "\u{fffd}"]);
+        lines.lock().unwrap().clear();
         for _ in 0..100 {
-            pieces.push(&[b'x'; 1000]);
+            splitter.push(&[b'x'; 1000]);
         }
-        let heard = heard.lock().unwrap();
-        assert!(heard.len() >= 5 && heard.iter().all(|piece| piece.len() < LONGEST + 1000));
+        let lines = lines.lock().unwrap();
+        assert!(
+            lines.len() >= 5
+                && lines
+                    .iter()
+                    .all(|piece| piece.len() < MAX_LINE_BYTES + 1000)
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! A process that leads a group.
+//! A child process on Unix, which leads a process group of its own.
 
 use std::io;
 use std::process::ExitStatus;
@@ -8,14 +8,14 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{self, SignalKind};
 
-/// A running process. Dropping it kills the group.
+/// A running process. Dropping it kills the process group.
 ///
-/// The group bears its leader's id, which is nobody else's for as long as the leader has not been
-/// waited for. So the group is signalled before that, never after.
+/// The id of the group is that of its leader. The system gives it to another process only after the
+/// leader was waited for, so the group is signalled before that, and never after.
 pub(super) struct Process {
     pub(super) child: Child,
     group: Group,
-    /// Tells that some child of this process has changed.
+    /// SIGCHLD: some child of this process has changed its state.
     changes: unix::Signal,
 }
 
@@ -32,22 +32,23 @@ impl Process {
         })
     }
 
-    /// What kills it from elsewhere.
+    /// Returns a handle that can kill the process group from elsewhere.
     pub(super) fn group(&self) -> Group {
         self.group.clone()
     }
 
-    /// Resolves once the process has ended.
+    /// Waits for the process to end.
     pub(super) async fn ended(&mut self) {
         while !self.has_ended() {
             if self.changes.recv().await.is_none() {
-                // The runtime ends, and this task with it.
+                // The runtime is shutting down, and ends this task.
                 std::future::pending().await
             }
         }
     }
 
-    /// Without waiting for it, which would give its id away.
+    /// Returns whether the process has ended, without waiting for it in the sense of `waitpid`, which
+    /// would free its id.
     #[cfg(not(any(target_os = "openbsd", target_os = "redox", target_os = "cygwin")))]
     fn has_ended(&mut self) -> bool {
         use rustix::io::retry_on_intr;
@@ -59,35 +60,35 @@ impl Process {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match retry_on_intr(|| waitid(WaitId::Pid(leader), look)) {
             Ok(status) => status.is_some(),
-            // Somebody else has waited for it: the id may be anybody's.
+            // Other code has waited for the process: its id may be that of another one now.
             Err(_) => {
-                self.group.let_go();
+                self.group.forget();
                 true
             }
         }
     }
 
-    /// There is no looking without waiting on these systems.
+    /// Returns whether the process has ended. On these systems that means waiting for it.
     #[cfg(any(target_os = "openbsd", target_os = "redox", target_os = "cygwin"))]
     fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Asks the group to end; whether that can be asked here.
+    /// Asks the process group to end. Returns whether the system supports that.
     pub(super) fn terminate(&mut self) -> bool {
         self.group.signal(Signal::TERM);
         true
     }
 
-    /// Kills the group.
+    /// Kills the process group.
     pub(super) fn kill(&mut self) {
         self.group.kill();
     }
 
-    /// Kills what is left of the group, and waits for the leader if it has ended.
+    /// Kills what is left of the group, and returns the status of the leader if it has ended.
     pub(super) fn reap(&mut self) -> Option<ExitStatus> {
         self.group.kill();
-        self.group.let_go();
+        self.group.forget();
         self.child.try_wait().ok().flatten()
     }
 }
@@ -95,25 +96,25 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.group.kill();
-        self.group.let_go();
+        self.group.forget();
     }
 }
 
-/// A process group, until its leader has been waited for.
+/// A process group; `None` once its leader was waited for.
 #[derive(Clone)]
 pub(super) struct Group(Arc<Mutex<Option<Pid>>>);
 
 impl Group {
-    /// Kills all that is in it.
+    /// Kills all processes of the group.
     pub(super) fn kill(&self) {
         self.signal(Signal::KILL);
     }
 
     fn signal(&self, signal: Signal) {
-        // Held meanwhile, so that the id cannot be given away.
+        // The lock is held meanwhile, so that the leader is not waited for.
         let leader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(leader) = *leader {
-            // It fails where only the ended leader is left.
+            // Fails if only the ended leader is left.
             let _ = kill_process_group(leader, signal);
         }
     }
@@ -122,7 +123,7 @@ impl Group {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn let_go(&self) {
+    fn forget(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

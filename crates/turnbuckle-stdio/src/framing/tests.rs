@@ -2,38 +2,38 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use turnbuckle_session::Frame;
 
-use super::{CHUNK, Lines};
+use super::{CHUNK_BYTES, LineDecoder};
 
-/// A line as a reader sees it: its text, or that it was too long.
-fn shown(frame: Frame) -> Result<Vec<u8>, usize> {
+/// Returns the text of a line, or the bound that it exceeds.
+fn text_or_bound(frame: Frame) -> Result<Vec<u8>, usize> {
     match frame {
         Frame::Message(line) => Ok(line.to_vec()),
         Frame::TooLong { limit } => Err(limit),
     }
 }
 
-fn drain(lines: &mut Lines) -> Vec<Result<Vec<u8>, usize>> {
+fn drain(lines: &mut LineDecoder) -> Vec<Result<Vec<u8>, usize>> {
     std::iter::from_fn(|| lines.next_frame())
-        .map(shown)
+        .map(text_or_bound)
         .collect()
 }
 
-fn frames(input: &[u8], cap: usize) -> Vec<Result<Vec<u8>, usize>> {
-    let mut lines = Lines::new(cap);
+fn frames(input: &[u8], max_bytes: usize) -> Vec<Result<Vec<u8>, usize>> {
+    let mut lines = LineDecoder::new(max_bytes);
     lines.push(input);
     lines.end();
     drain(&mut lines)
 }
 
-/// The same by the simplest means.
-fn expected(input: &[u8], cap: usize) -> Vec<Result<Vec<u8>, usize>> {
+/// Splits the whole input in the simplest way.
+fn expected(input: &[u8], max_bytes: usize) -> Vec<Result<Vec<u8>, usize>> {
     input
         .split(|byte| *byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
         .filter(|line| !line.is_empty())
         .map(|line| {
-            if line.len() > cap {
-                Err(cap)
+            if line.len() > max_bytes {
+                Err(max_bytes)
             } else {
                 Ok(line.to_vec())
             }
@@ -53,7 +53,7 @@ fn a_line_ends_with_a_newline_or_with_the_input() {
 }
 
 #[test]
-fn the_cap_does_not_count_the_end_of_a_line() {
+fn the_bound_does_not_count_the_end_of_a_line() {
     let text = |line: &str| Ok(line.as_bytes().to_vec());
     assert_eq!(
         frames(b"1234\r\n12345\r\n1234", 4),
@@ -63,8 +63,8 @@ fn the_cap_does_not_count_the_end_of_a_line() {
 }
 
 #[test]
-fn an_overlong_line_is_told_of_before_its_end_and_only_once() {
-    let mut lines = Lines::new(4);
+fn a_line_that_is_too_long_is_reported_once_and_before_its_end() {
+    let mut lines = LineDecoder::new(4);
     lines.push(b"12345");
     assert!(
         lines.next_frame().is_none(),
@@ -80,7 +80,7 @@ fn an_overlong_line_is_told_of_before_its_end_and_only_once() {
 
 #[test]
 fn lines_of_one_read_share_its_memory() {
-    let mut lines = Lines::new(100);
+    let mut lines = LineDecoder::new(100);
     lines.push(b"first\nsecond\n");
     let (Some(Frame::Message(first)), Some(Frame::Message(second))) =
         (lines.next_frame(), lines.next_frame())
@@ -94,46 +94,46 @@ fn lines_of_one_read_share_its_memory() {
 }
 
 #[test]
-fn the_memory_of_taken_lines_is_used_again() {
-    let mut lines = Lines::new(100);
+fn the_memory_of_dropped_lines_is_reused() {
+    let mut lines = LineDecoder::new(100);
     lines.push(b"warm up\n");
     assert_eq!(drain(&mut lines).len(), 1);
     let before = lines.buffer.as_ptr() as usize;
-    for _ in 0..10 * CHUNK {
+    for _ in 0..10 * CHUNK_BYTES {
         lines.push(b"a short line\n");
         assert_eq!(drain(&mut lines).len(), 1);
     }
     let distance = (lines.buffer.as_ptr() as usize).abs_diff(before);
-    assert!(distance <= CHUNK, "{distance} bytes away");
+    assert!(distance <= CHUNK_BYTES, "{distance} bytes away");
 }
 
 #[test]
-fn a_hostile_line_takes_no_more_than_the_cap_and_a_chunk() {
-    let cap = 100_000;
-    let mut lines = Lines::new(cap);
-    let mut told = 0;
+fn a_hostile_line_takes_no_more_memory_than_the_bound_and_a_chunk() {
+    let max_bytes = 100_000;
+    let mut lines = LineDecoder::new(max_bytes);
+    let mut reported = 0;
     for _ in 0..1_000 {
         lines.push(&[b'x'; 1_000]);
-        told += drain(&mut lines).len();
+        reported += drain(&mut lines).len();
         assert!(
-            lines.buffer.capacity() <= cap + CHUNK,
+            lines.buffer.capacity() <= max_bytes + CHUNK_BYTES,
             "{}",
             lines.buffer.capacity()
         );
-        assert!(lines.buffer.len() <= cap + 1);
+        assert!(lines.buffer.len() <= max_bytes + 1);
     }
-    assert_eq!(told, 1);
+    assert_eq!(reported, 1);
     lines.push(b"\n");
     assert!(drain(&mut lines).is_empty());
     assert!(
-        lines.buffer.capacity() <= CHUNK,
-        "what it took is given back"
+        lines.buffer.capacity() <= CHUNK_BYTES,
+        "its memory is given back"
     );
 }
 
 #[test]
 fn a_long_line_gives_its_memory_back() {
-    let mut lines = Lines::new(1 << 20);
+    let mut lines = LineDecoder::new(1 << 20);
     for _ in 0..100 {
         lines.push(&[b'x'; 10_000]);
         assert!(drain(&mut lines).is_empty());
@@ -142,20 +142,20 @@ fn a_long_line_gives_its_memory_back() {
     assert_eq!(drain(&mut lines).len(), 1);
     lines.push(b"short\n");
     assert_eq!(drain(&mut lines).len(), 1);
-    assert!(lines.allocated <= CHUNK, "{}", lines.allocated);
+    assert!(lines.allocated <= CHUNK_BYTES, "{}", lines.allocated);
 }
 
 proptest! {
     #[test]
-    fn the_pieces_make_no_difference(
+    fn frames_do_not_depend_on_the_pieces(
         input in vec(prop_oneof![4 => Just(b'a'), 1 => Just(b'\r'), 2 => Just(b'\n')], 0..200),
         cuts in vec(0..200_usize, 0..40),
-        cap in 0..12_usize,
+        max_bytes in 0..12_usize,
     ) {
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(input.len())).collect();
         cuts.extend([0, input.len()]);
         cuts.sort_unstable();
-        let mut lines = Lines::new(cap);
+        let mut lines = LineDecoder::new(max_bytes);
         let mut in_pieces = Vec::new();
         for cut in cuts.windows(2) {
             lines.push(&input[cut[0]..cut[1]]);
@@ -163,8 +163,8 @@ proptest! {
         }
         lines.end();
         in_pieces.extend(drain(&mut lines));
-        let expected = expected(&input, cap);
+        let expected = expected(&input, max_bytes);
         prop_assert_eq!(&in_pieces, &expected);
-        prop_assert_eq!(frames(&input, cap), expected);
+        prop_assert_eq!(frames(&input, max_bytes), expected);
     }
 }

@@ -1,9 +1,9 @@
-//! A thread of its own for a server whose streams can be polled.
+//! The thread that runs a server on standard streams that can be polled.
 //!
-//! A client on standard streams mostly asks one thing at a time and waits. The thread that reads
-//! the question also answers it, and nobody else is woken for it: the input, room in the output and
-//! everything that a server waits for otherwise are one call of poll(2). Tasks, timers and handlers
-//! that take longer run on the runtime.
+//! A client on standard streams mostly sends one request at a time and waits for its response. The
+//! thread that reads the request also answers it, so that no other thread has to be woken. It waits
+//! for input, for room in the output and for wake-ups in one call of `poll(2)`. Tasks, timers and
+//! handlers that take longer run on the runtime.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -20,185 +20,187 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use turnbuckle_session::Signal;
 
-/// Bytes that are read at once. More is asked for after a read that was full.
-const USUAL: usize = 8 << 10;
+/// The bytes that are read at once. After a read that filled the buffer more is asked for.
+const READ_BYTES: usize = 8 << 10;
 
-/// Bytes that are read at once where there was more than usual. A pipe holds so many.
-const MOST: usize = 64 << 10;
+/// The bytes that are read at once after a full read: as many as a pipe holds.
+const MAX_READ_BYTES: usize = 64 << 10;
 
-/// A thread that is still to be started.
+/// The thread before it is started: its wake pipe and its streams.
 pub(super) struct Driver {
-    bell: Arc<Bell>,
-    rung: UnixStream,
-    gates: Vec<Arc<Gate>>,
-    /// Whether the process was asked to end, and what is cancelled then.
-    ending: Option<(Arc<AtomicBool>, Signal)>,
+    wake_pipe: Arc<WakePipe>,
+    wake_receiver: UnixStream,
+    streams: Vec<Arc<PollableFd>>,
+    /// Set when the process is asked to end, and what is cancelled then.
+    stop_request: Option<(Arc<AtomicBool>, Signal)>,
 }
 
 impl Driver {
     pub(super) fn new() -> io::Result<Self> {
-        let (rope, rung) = UnixStream::pair()?;
-        rope.set_nonblocking(true)?;
-        rung.set_nonblocking(true)?;
-        let bell = Bell {
+        let (wake_sender, wake_receiver) = UnixStream::pair()?;
+        wake_sender.set_nonblocking(true)?;
+        wake_receiver.set_nonblocking(true)?;
+        let wake_pipe = WakePipe {
             state: AtomicU8::new(AWAKE),
-            given_up: AtomicBool::new(false),
-            rope,
+            is_dropped: AtomicBool::new(false),
+            wake_sender,
         };
         Ok(Self {
-            bell: Arc::new(bell),
-            rung,
-            gates: Vec::with_capacity(2),
-            ending: None,
+            wake_pipe: Arc::new(wake_pipe),
+            wake_receiver,
+            streams: Vec::with_capacity(2),
+            stop_request: None,
         })
     }
 
-    /// What is set, before the rope is pulled, for the thread to cancel `stop`.
-    pub(super) fn stops(&mut self, stop: Signal) -> Arc<AtomicBool> {
-        let (asked, _) = self.ending.insert((Arc::default(), stop));
-        asked.clone()
+    /// Returns a flag. The thread cancels `stop` when it is woken after the flag was set.
+    pub(super) fn stop_flag(&mut self, stop: Signal) -> Arc<AtomicBool> {
+        let (requested, _) = self.stop_request.insert((Arc::default(), stop));
+        requested.clone()
     }
 
-    /// Where a byte rings the bell.
-    pub(super) fn rope(&self) -> io::Result<UnixStream> {
-        self.bell.rope.try_clone()
+    /// Returns another sender of the wake pipe. A byte written to it wakes the thread.
+    pub(super) fn wake_sender(&self) -> io::Result<UnixStream> {
+        self.wake_pipe.wake_sender.try_clone()
     }
 
-    /// `file`, which does not block, to be read by what the thread runs.
-    pub(super) fn input(&mut self, file: File) -> Polled {
+    /// Adds the non-blocking `file`, to be read by the server that the thread runs.
+    pub(super) fn input(&mut self, file: File) -> PolledStream {
         self.stream(file, PollFlags::IN)
     }
 
-    /// `file`, which does not block, to be written by what the thread runs.
-    pub(super) fn output(&mut self, file: File) -> Polled {
+    /// Adds the non-blocking `file`, to be written by the server that the thread runs.
+    pub(super) fn output(&mut self, file: File) -> PolledStream {
         self.stream(file, PollFlags::OUT)
     }
 
-    fn stream(&mut self, file: File, flags: PollFlags) -> Polled {
-        let gate = Arc::new(Gate {
+    fn stream(&mut self, file: File, flags: PollFlags) -> PolledStream {
+        let fd = Arc::new(PollableFd {
             file,
             flags,
-            wanted: AtomicBool::new(false),
+            waited_for: AtomicBool::new(false),
             ready: AtomicBool::new(true),
         });
-        self.gates.push(gate.clone());
-        Polled {
-            gate,
-            room: USUAL,
-            piece: Vec::new(),
+        self.streams.push(fd.clone());
+        PolledStream {
+            fd,
+            read_size: READ_BYTES,
+            chunk: Vec::new(),
         }
     }
 
-    /// Runs `future` on the thread, in the runtime that this is called in.
-    pub(super) fn start<F>(self, future: F) -> io::Result<Running<F::Output>>
+    /// Starts the thread, which runs `future` inside the current runtime.
+    pub(super) fn start<F>(self, future: F) -> io::Result<RunningServer<F::Output>>
     where
         F: Future<Output: Send> + Send + 'static,
     {
         let (done, output) = oneshot::channel();
-        let bell = self.bell.clone();
+        let wake_pipe = self.wake_pipe.clone();
         let runtime = Handle::current();
         Builder::new().name("stdio".into()).spawn(move || {
             let _entered = runtime.enter();
             if let Some(output) = self.drive(future) {
-                // Nobody waits if it was given up.
+                // The receiver is gone if the server was dropped.
                 let _ = done.send(output);
             }
         })?;
-        Ok(Running { output, bell })
+        Ok(RunningServer { output, wake_pipe })
     }
 
+    /// Runs `future` until it is ready or the server was dropped.
     fn drive<F: Future>(self, future: F) -> Option<F::Output> {
-        let waker = Waker::from(self.bell.clone());
+        let waker = Waker::from(self.wake_pipe.clone());
         let mut cx = Context::from_waker(&waker);
-        let mut watched = Vec::with_capacity(1 + self.gates.len());
+        let mut poll_fds = Vec::with_capacity(1 + self.streams.len());
         let mut future = pin!(future);
-        while !self.bell.given_up.load(Ordering::Acquire) {
-            if let Some((asked, stop)) = &self.ending
-                && asked.swap(false, Ordering::AcqRel)
+        while !self.wake_pipe.is_dropped.load(Ordering::Acquire) {
+            if let Some((requested, stop)) = &self.stop_request
+                && requested.swap(false, Ordering::AcqRel)
             {
                 stop.cancel();
             }
             if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
                 return Some(output);
             }
-            if self.bell.may_sleep() {
-                self.look(&mut watched, None);
-            } else if self.gates.iter().any(|gate| gate.is_blocked_output()) {
-                // Input without end must not hide that there is room again.
-                self.look(&mut watched, Some(&Timespec::default()));
+            if self.wake_pipe.may_sleep() {
+                self.poll_streams(&mut poll_fds, None);
+            } else if self.streams.iter().any(|fd| fd.is_blocked_output()) {
+                // A server that is always busy with input must still see room in its output.
+                self.poll_streams(&mut poll_fds, Some(&Timespec::default()));
             }
-            self.bell.awake();
+            self.wake_pipe.set_awake();
         }
         None
     }
 
-    /// Returns when a stream that is wanted is ready, when the bell is rung or the time is over, and
-    /// sometimes early.
-    fn look<'fd>(&'fd self, watched: &mut Vec<PollFd<'fd>>, time: Option<&Timespec>) {
-        watched.clear();
-        watched.push(PollFd::new(&self.rung, PollFlags::IN));
-        let wanted = || self.gates.iter().filter(|gate| gate.is_wanted());
-        watched.extend(wanted().map(|gate| PollFd::new(&gate.file, gate.flags)));
-        if poll(watched, time).is_err() {
+    /// Waits until a stream that is waited for is ready, the thread is woken or the timeout is over.
+    /// May return early.
+    fn poll_streams<'fd>(&'fd self, poll_fds: &mut Vec<PollFd<'fd>>, timeout: Option<&Timespec>) {
+        poll_fds.clear();
+        poll_fds.push(PollFd::new(&self.wake_receiver, PollFlags::IN));
+        let waited_for = || self.streams.iter().filter(|fd| fd.is_waited_for());
+        poll_fds.extend(waited_for().map(|fd| PollFd::new(&fd.file, fd.flags)));
+        if poll(poll_fds, timeout).is_err() {
             return;
         }
-        let mut happened = watched.iter().map(|fd| !fd.revents().is_empty());
-        if happened.next() == Some(true) {
-            // One ring or more: it was heard.
-            let _ = (&self.rung).read(&mut [0; 64]);
+        let mut ready = poll_fds.iter().map(|fd| !fd.revents().is_empty());
+        if ready.next() == Some(true) {
+            // One byte for every wake-up: all of them are handled now.
+            let _ = (&self.wake_receiver).read(&mut [0; 64]);
         }
-        for (gate, _) in wanted().zip(happened).filter(|(_, happened)| *happened) {
-            gate.open();
+        for (fd, _) in waited_for().zip(ready).filter(|(_, is_ready)| *is_ready) {
+            fd.set_ready();
         }
     }
 }
 
-/// What runs on the thread. Dropping it gives that up.
-pub(super) struct Running<T> {
+/// The server that runs on the thread. Dropping it stops the server.
+pub(super) struct RunningServer<T> {
     output: oneshot::Receiver<T>,
-    bell: Arc<Bell>,
+    wake_pipe: Arc<WakePipe>,
 }
 
-impl<T> Running<T> {
-    /// Waits for it to end.
+impl<T> RunningServer<T> {
+    /// Waits for the server to end, and returns its output.
     ///
     /// # Errors
-    /// When it panicked.
+    /// When the server panicked.
     pub(super) async fn ended(&mut self) -> io::Result<T> {
         let output = (&mut self.output).await;
         output.map_err(|_| io::Error::other("the thread of the standard streams panicked"))
     }
 }
 
-impl<T> Drop for Running<T> {
+impl<T> Drop for RunningServer<T> {
     fn drop(&mut self) {
-        self.bell.given_up.store(true, Ordering::Release);
-        self.bell.ring();
+        self.wake_pipe.is_dropped.store(true, Ordering::Release);
+        self.wake_pipe.wake_thread();
     }
 }
 
-/// The thread runs what it has to run; nobody called meanwhile.
+/// The state of a thread that runs the server and was not woken meanwhile.
 const AWAKE: u8 = 0;
-/// It waits, or is about to.
+/// The state of a thread that waits in `poll(2)`, or is about to.
 const ASLEEP: u8 = 1;
-/// Somebody called.
-const CALLED: u8 = 2;
+/// The state of a thread that was woken.
+const NOTIFIED: u8 = 2;
 
-/// Wakes the thread.
-struct Bell {
+/// The waker of the thread: a state, and a pipe that is written to only if the thread sleeps.
+struct WakePipe {
     state: AtomicU8,
-    given_up: AtomicBool,
-    rope: UnixStream,
+    is_dropped: AtomicBool,
+    wake_sender: UnixStream,
 }
 
-impl Bell {
-    fn ring(&self) {
-        if self.state.swap(CALLED, Ordering::AcqRel) == ASLEEP {
-            // It cannot be full of rings that nobody heard.
-            let _ = (&self.rope).write(&[1]);
+impl WakePipe {
+    fn wake_thread(&self) {
+        if self.state.swap(NOTIFIED, Ordering::AcqRel) == ASLEEP {
+            // The pipe has room: one byte is written for each time that the thread sleeps.
+            let _ = (&self.wake_sender).write(&[1]);
         }
     }
 
+    /// Marks the thread as asleep, and returns whether it may sleep: not if it was woken meanwhile.
     fn may_sleep(&self) -> bool {
         let exchange =
             self.state
@@ -206,108 +208,113 @@ impl Bell {
         exchange.is_ok()
     }
 
-    fn awake(&self) {
+    fn set_awake(&self) {
         self.state.swap(AWAKE, Ordering::AcqRel);
     }
 }
 
-impl Wake for Bell {
+impl Wake for WakePipe {
     fn wake(self: Arc<Self>) {
-        self.ring();
+        self.wake_thread();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ring();
+        self.wake_thread();
     }
 }
 
-/// A stream, and what its user and the thread tell each other about it. Both are the same thread.
-struct Gate {
+/// A file descriptor with its readiness. Only the thread uses it.
+struct PollableFd {
     file: File,
     flags: PollFlags,
-    wanted: AtomicBool,
+    waited_for: AtomicBool,
     ready: AtomicBool,
 }
 
-impl Gate {
-    fn is_wanted(&self) -> bool {
-        self.wanted.load(Ordering::Relaxed)
+impl PollableFd {
+    fn is_waited_for(&self) -> bool {
+        self.waited_for.load(Ordering::Relaxed)
     }
 
     fn is_blocked_output(&self) -> bool {
-        self.flags == PollFlags::OUT && self.is_wanted()
+        self.flags == PollFlags::OUT && self.is_waited_for()
     }
 
     fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Relaxed)
     }
 
-    fn open(&self) {
-        self.wanted.store(false, Ordering::Relaxed);
+    fn set_ready(&self) {
+        self.waited_for.store(false, Ordering::Relaxed);
         self.ready.store(true, Ordering::Relaxed);
     }
 
-    fn close(&self) {
+    fn clear_ready(&self) {
         self.ready.store(false, Ordering::Relaxed);
     }
 
-    /// Tries until that worked or would block; then it is tried again when the stream is ready.
+    /// Calls `action` unless the stream is known not to be ready. Returns pending if it would block;
+    /// then the thread waits for the stream.
     fn attempt<T>(&self, mut action: impl FnMut(&File) -> io::Result<T>) -> Poll<io::Result<T>> {
         while self.is_ready() {
             match action(&self.file) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.close(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.clear_ready(),
                 done => return Poll::Ready(done),
             }
         }
-        self.wanted.store(true, Ordering::Relaxed);
+        self.waited_for.store(true, Ordering::Relaxed);
         Poll::Pending
     }
 }
 
-/// One of the standard streams.
-pub(super) struct Polled {
-    gate: Arc<Gate>,
-    /// Bytes that are asked for next.
-    room: usize,
-    /// Where they are read to: a buffer that is given would have to be cleared for every read, as
-    /// far as it may be filled.
-    piece: Vec<u8>,
+/// A standard stream that is polled by the thread.
+pub(super) struct PolledStream {
+    fd: Arc<PollableFd>,
+    /// The bytes that the next read asks for.
+    read_size: usize,
+    /// The buffer for reads, which is zeroed once. The unused part of a caller's buffer would have to
+    /// be zeroed for every read.
+    chunk: Vec<u8>,
 }
 
-impl AsyncRead for Polled {
+impl AsyncRead for PolledStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self { gate, room, piece } = &mut *self;
-        let most = buffer.remaining().min(*room);
-        if piece.len() < most {
-            piece.resize(most, 0);
+        let Self {
+            fd,
+            read_size,
+            chunk,
+        } = &mut *self;
+        let most = buffer.remaining().min(*read_size);
+        if chunk.len() < most {
+            chunk.resize(most, 0);
         }
-        let space = piece.get_mut(..most).unwrap_or_default();
-        let attempt = gate.attempt(|mut file| file.read(space));
+        let space = chunk.get_mut(..most).unwrap_or_default();
+        let attempt = fd.attempt(|mut file| file.read(space));
         attempt.map_ok(|read| {
-            buffer.put_slice(piece.get(..read).unwrap_or_default());
+            buffer.put_slice(chunk.get(..read).unwrap_or_default());
             if read < most {
-                // That was all: the next read would only say so.
-                gate.close();
-                *room = USUAL;
+                // The stream is empty: another read would only return that it would block.
+                fd.clear_ready();
+                *read_size = READ_BYTES;
             } else {
-                *room = MOST;
+                *read_size = MAX_READ_BYTES;
             }
         })
     }
 }
 
-impl AsyncWrite for Polled {
+impl AsyncWrite for PolledStream {
     fn poll_write(
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.gate.attempt(|mut file| file.write(bytes))
+        self.fd.attempt(|mut file| file.write(bytes))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -337,14 +344,14 @@ mod tests {
         File::from(end)
     }
 
-    fn reading() -> (Driver, Polled, PipeWriter) {
+    fn reader() -> (Driver, PolledStream, PipeWriter) {
         let (reader, writer) = pipe().unwrap();
         let mut driver = Driver::new().unwrap();
         let input = driver.input(file(reader));
         (driver, input, writer)
     }
 
-    fn writing() -> (Driver, Polled, PipeReader) {
+    fn writer() -> (Driver, PolledStream, PipeReader) {
         let (reader, writer) = pipe().unwrap();
         let mut driver = Driver::new().unwrap();
         let output = driver.output(file(writer));
@@ -352,8 +359,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_is_woken_by_what_comes_in_and_by_its_end() {
-        let (driver, mut input, mut writer) = reading();
+    async fn input_and_its_end_wake_the_thread() {
+        let (driver, mut input, mut writer) = reader();
         let mut running = driver
             .start(async move {
                 let mut first = [0; 2];
@@ -363,7 +370,7 @@ mod tests {
                 (first, rest)
             })
             .unwrap();
-        let long = vec![b'x'; 3 * MOST];
+        let long = vec![b'x'; 3 * MAX_READ_BYTES];
         writer.write_all(b"ab").unwrap();
         writer.write_all(&long).unwrap();
         drop(writer);
@@ -371,9 +378,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_is_woken_by_room_in_the_output() {
-        let (driver, mut output, mut reader) = writing();
-        let long: Vec<u8> = (0..=u8::MAX).cycle().take(5 * MOST + 7).collect();
+    async fn room_in_the_output_wakes_the_thread() {
+        let (driver, mut output, mut reader) = writer();
+        let long: Vec<u8> = (0..=u8::MAX).cycle().take(5 * MAX_READ_BYTES + 7).collect();
         let sent = long.clone();
         let mut running = driver
             .start(async move { output.write_all(&sent).await.is_ok() })
@@ -385,9 +392,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_never_rests_sees_room_in_the_output() {
-        let (driver, mut output, mut reader) = writing();
-        let long = vec![b'x'; 5 * MOST];
+    async fn a_future_that_is_always_woken_sees_room_in_the_output() {
+        let (driver, mut output, mut reader) = writer();
+        let long = vec![b'x'; 5 * MAX_READ_BYTES];
         let (sent, until) = (long.clone(), Instant::now() + Duration::from_secs(10));
         let mut running = driver
             .start(async move {
@@ -409,28 +416,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_is_woken_by_tasks_as_often_as_they_call() {
-        let (driver, mut input, mut writer) = reading();
-        let (ask, mut asked) = tokio::sync::mpsc::channel::<u32>(1);
+    async fn wake_ups_by_tasks_are_not_lost() {
+        let (driver, mut input, mut writer) = reader();
+        let (sender, mut receiver) = tokio::sync::mpsc::channel::<u32>(1);
         let mut running = driver
             .start(async move {
                 let mut sum = 0;
-                while let Some(number) = asked.recv().await {
+                while let Some(number) = receiver.recv().await {
                     sum += number;
                 }
                 (sum, input.read_u8().await.unwrap())
             })
             .unwrap();
         for number in 0..1_000 {
-            ask.send(number).await.unwrap();
+            sender.send(number).await.unwrap();
         }
-        drop(ask);
+        drop(sender);
         writer.write_all(b"!").unwrap();
         assert_eq!(running.ended().await.unwrap(), (499_500, b'!'));
     }
 
     #[tokio::test]
-    async fn what_is_given_up_is_dropped() {
+    async fn a_dropped_server_is_stopped() {
         let (held, mut dropped) = oneshot::channel::<()>();
         let running = Driver::new().unwrap().start(async move {
             let _held = held;

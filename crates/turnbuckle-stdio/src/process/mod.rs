@@ -1,4 +1,4 @@
-//! The process's own standard streams, taken over for as long as a server runs on them.
+//! A server on the process's own standard input and output.
 
 #[cfg(unix)]
 mod driver;
@@ -18,63 +18,63 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use turnbuckle_session::{Closed, Dispatch};
+use turnbuckle_session::{CloseReason, Dispatch};
 
-use crate::{StdioOptions, serve_stream};
-use system::{Driver, Endings, Streams};
+use crate::options::StdioOptions;
+use crate::stream::serve_stream;
+use system::{Driver, StandardStreams, TerminationSignals};
 
-/// How long a thread's last write may hold up an end on request.
-const AT_ONCE: Duration = Duration::from_millis(100);
+/// The time that the last write may take after a request to stop.
+const STOP_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Whether the standard streams are in use.
-static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Set while a server runs on the standard streams.
+static IN_USE: AtomicBool = AtomicBool::new(false);
 
 /// The standard streams, opened for a server.
-struct Opened {
+struct OpenStreams {
     input: Box<dyn AsyncRead + Send + Unpin>,
     output: Box<dyn AsyncWrite + Send + Unpin>,
-    /// Tells when the last byte was written, or what broke, where a thread does that.
+    /// The outcome of writing, once the last byte was written, if a thread does that.
     written: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
 /// Serves the client that started this process, on standard input and output.
 ///
-/// It returns when the input has ended and what was read was answered, for as long as the limits'
-/// `drain` says, and at once on SIGTERM, SIGINT or the options' `stop`: then only what was answered
-/// already is still written, for a fifth of a second if the client does not read it. A handler that
-/// blocks the thread it is polled on delays both. Nothing of its own keeps the process alive then. Blocking
-/// tasks that handlers spawned do if the runtime is dropped, and do not if it is ended by
-/// `shutdown_background`. The signals stay caught from the first call on, also when no server
-/// runs.
+/// Returns when the input has ended and the requests that were read are answered, or
+/// [`Limits::drain_timeout`](turnbuckle_session::Limits::drain_timeout) is over. On SIGTERM, SIGINT or
+/// the options' `stop` it returns at once: only responses that are ready are still written, for at
+/// most a fifth of a second if the client does not read them. A handler that blocks its thread
+/// delays both. After that nothing of the server keeps the process alive. Blocking tasks of handlers
+/// do if the runtime is dropped, and do not if it is ended by `shutdown_background`. The signals stay
+/// caught after the first call, also while no server runs.
 ///
-/// While it runs, standard output belongs to the protocol alone. On Unix, what handlers and the
-/// processes that they start print goes to standard error, or nowhere if that is the same pipe,
-/// socket or file; what they read from standard input is empty. Elsewhere a handler must not
-/// print. At the end the streams are put back.
+/// While the server runs, only messages are written to standard output. On Unix, what handlers and
+/// the processes that they start print goes to standard error, or is discarded if standard error is
+/// the same pipe, socket or file; reading standard input gives them nothing. On other systems
+/// handlers must not print. The streams are put back at the end.
 ///
-/// On Unix the server has a thread of its own, which also polls a handler until it first has to
-/// wait for long; what is spawned runs on the runtime that this is called in.
+/// On Unix the server runs on a thread of its own. Spawned tasks run on the current runtime.
 ///
-/// Pipes and sockets are used without blocking, which other processes that share them would
-/// notice; their mode is put back too. Terminals, files and other systems are read and written
-/// from a thread of their own each, which cannot hold up the exit.
+/// Pipes and sockets are made non-blocking, which other processes that share them notice; their mode
+/// is put back at the end. Terminals and files, and all streams on other systems, are read and
+/// written by a thread each, which does not delay the exit of the process.
 ///
 /// Specification: basic/transports/stdio (2026-07-28).
 ///
 /// # Errors
-/// When the streams cannot be taken over, are taken already, or cannot be written to. A client
-/// that is gone is no error.
+/// When the streams cannot be taken over, another server runs on them, or output cannot be written.
+/// A client that has closed its end is no error.
 ///
 /// # Panics
 /// Outside a Tokio runtime whose time driver is enabled.
 pub async fn run(dispatch: impl Into<Arc<dyn Dispatch>>, options: StdioOptions) -> io::Result<()> {
     let dispatch = dispatch.into();
-    let _claim = Claim::new()?;
-    let (stop, mut patience) = (options.stop.clone(), options.limits.drain);
+    let _claim = StdioClaim::new()?;
+    let (stop, mut write_timeout) = (options.stop.clone(), options.limits.drain_timeout);
     let mut driver = Driver::new()?;
-    let _endings = Endings::new(&mut driver, &stop)?;
-    let streams = Streams::take()?;
-    let Opened {
+    let _signals = TerminationSignals::new(&mut driver, &stop)?;
+    let streams = StandardStreams::take()?;
+    let OpenStreams {
         input,
         output,
         written,
@@ -83,48 +83,48 @@ pub async fn run(dispatch: impl Into<Arc<dyn Dispatch>>, options: StdioOptions) 
     let closed = tokio::select! {
         closed = server.ended() => closed,
         () = stop.cancelled() => {
-            patience = AT_ONCE;
+            write_timeout = STOP_TIMEOUT;
             server.ended().await
         }
     };
     drop(server);
     if let Some(written) = written
-        && let Ok(Ok(Err(error))) = timeout(patience, written).await
-        && !is_gone(&error)
+        && let Ok(Ok(Err(error))) = timeout(write_timeout, written).await
+        && !is_disconnect(&error)
     {
         return Err(error);
     }
     match closed {
-        Ok(Closed::Broken(error)) if !is_gone(&error) => Err(error),
+        Ok(CloseReason::Broken(error)) if !is_disconnect(&error) => Err(error),
         Ok(_) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Whether the other end was closed.
-fn is_gone(error: &io::Error) -> bool {
+/// Returns whether an error means that the client has closed its end.
+fn is_disconnect(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
     )
 }
 
-/// The right to use the standard streams.
-struct Claim;
+/// The exclusive right to use the standard streams.
+struct StdioClaim;
 
-impl Claim {
+impl StdioClaim {
     fn new() -> io::Result<Self> {
-        if TAKEN.swap(true, Ordering::AcqRel) {
-            let message = "a server runs on the standard streams already";
+        if IN_USE.swap(true, Ordering::AcqRel) {
+            let message = "another server already runs on the standard streams";
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, message));
         }
         Ok(Self)
     }
 }
 
-impl Drop for Claim {
+impl Drop for StdioClaim {
     fn drop(&mut self) {
-        TAKEN.store(false, Ordering::Release);
+        IN_USE.store(false, Ordering::Release);
     }
 }
 
@@ -133,13 +133,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_one_server_at_a_time_has_the_streams() {
-        let first = Claim::new().unwrap();
+    fn the_streams_are_claimed_by_one_server_at_a_time() {
+        let first = StdioClaim::new().unwrap();
         assert_eq!(
-            Claim::new().err().unwrap().kind(),
+            StdioClaim::new().err().unwrap().kind(),
             io::ErrorKind::ResourceBusy
         );
         drop(first);
-        assert!(Claim::new().is_ok());
+        assert!(StdioClaim::new().is_ok());
     }
 }

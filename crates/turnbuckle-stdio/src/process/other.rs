@@ -1,31 +1,31 @@
-//! Standard streams where only blocking calls are known to work.
+//! The standard streams of a process on other systems than Unix, used by blocking calls.
 
 use std::io;
 
 use tokio::task::JoinSet;
 use turnbuckle_session::Signal;
 
-use super::{Opened, thread};
+use super::{OpenStreams, thread};
 
-/// The standard streams. They stay where they are.
-pub(super) struct Streams;
+/// The standard streams, which are used where they are.
+pub(super) struct StandardStreams;
 
-impl Streams {
+impl StandardStreams {
     pub(super) fn take() -> io::Result<Self> {
         Ok(Self)
     }
 
-    pub(super) fn open(&self, _: &mut Driver) -> io::Result<Opened> {
-        let (output, written) = thread::writer(io::stdout())?;
-        Ok(Opened {
-            input: Box::new(thread::reader(io::stdin())?),
+    pub(super) fn open(&self, _: &mut Driver) -> io::Result<OpenStreams> {
+        let (output, written) = thread::spawn_writer(io::stdout())?;
+        Ok(OpenStreams {
+            input: Box::new(thread::spawn_reader(io::stdin())?),
             output: Box::new(output),
             written: Some(written),
         })
     }
 }
 
-/// Starts a server on the runtime.
+/// Runs a server as a task of the runtime.
 pub(super) struct Driver;
 
 impl Driver {
@@ -33,25 +33,25 @@ impl Driver {
         Ok(Self)
     }
 
-    /// Runs `future` as a task of the runtime that this is called in.
-    pub(super) fn start<F>(self, future: F) -> io::Result<Running<F::Output>>
+    /// Starts `future` as a task of the current runtime.
+    pub(super) fn start<F>(self, future: F) -> io::Result<RunningServer<F::Output>>
     where
         F: Future<Output: Send> + Send + 'static,
     {
         let mut task = JoinSet::new();
         task.spawn(future);
-        Ok(Running(task))
+        Ok(RunningServer(task))
     }
 }
 
-/// What runs. Dropping it gives that up.
-pub(super) struct Running<T>(JoinSet<T>);
+/// The running server. Dropping it stops the server.
+pub(super) struct RunningServer<T>(JoinSet<T>);
 
-impl<T: 'static> Running<T> {
-    /// Waits for it to end.
+impl<T: 'static> RunningServer<T> {
+    /// Waits for the server to end, and returns its output.
     ///
     /// # Errors
-    /// When it panicked.
+    /// When the server panicked.
     pub(super) async fn ended(&mut self) -> io::Result<T> {
         match self.0.join_next().await {
             Some(ended) => ended.map_err(io::Error::other),
@@ -60,11 +60,11 @@ impl<T: 'static> Running<T> {
     }
 }
 
-/// What asks the process to end. Dropping it leaves that to others.
-pub(super) struct Endings(#[expect(dead_code, reason = "held")] JoinSet<()>);
+/// The handler of Ctrl-C. Dropping it removes the handler.
+pub(super) struct TerminationSignals(#[expect(dead_code, reason = "held")] JoinSet<()>);
 
-impl Endings {
-    /// From now on that cancels `stop`.
+impl TerminationSignals {
+    /// Catches Ctrl-C, which cancels `stop`.
     pub(super) fn new(_: &mut Driver, stop: &Signal) -> io::Result<Self> {
         let (mut waiting, stop) = (JoinSet::new(), stop.clone());
         waiting.spawn(async move {

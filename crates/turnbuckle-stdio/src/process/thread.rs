@@ -1,7 +1,7 @@
-//! Streams that cannot be polled, read and written by a thread each.
+//! Threads that read and write standard streams which cannot be polled.
 //!
-//! The threads are never joined: one that is stuck in a call ends with the process. Each is tied
-//! to the server by an in-memory pipe, which bounds what it can hold.
+//! Each thread is connected to the server by a bounded in-memory pipe. The threads are never joined:
+//! one that is blocked in a call ends with the process.
 
 use std::io::{self, Read, Write};
 use std::thread::Builder;
@@ -10,15 +10,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// Bytes that a thread moves at once.
-const CHUNK: usize = 64 << 10;
+/// The bytes that a thread reads or writes at once.
+const CHUNK_BYTES: usize = 64 << 10;
 
-/// Reads `source` to its end.
-pub(super) fn reader(mut source: impl Read + Send + 'static) -> io::Result<DuplexStream> {
-    let (ours, mut theirs) = duplex(CHUNK);
+/// Starts a thread that reads `source` to its end, and returns the stream of what it reads.
+pub(super) fn spawn_reader(mut source: impl Read + Send + 'static) -> io::Result<DuplexStream> {
+    let (ours, mut theirs) = duplex(CHUNK_BYTES);
     let runtime = Handle::current();
     Builder::new().name("stdin".into()).spawn(move || {
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = vec![0; CHUNK_BYTES];
         loop {
             let read = match source.read(&mut chunk) {
                 Ok(0) => break,
@@ -37,15 +37,16 @@ pub(super) fn reader(mut source: impl Read + Send + 'static) -> io::Result<Duple
     Ok(ours)
 }
 
-/// Writes to `sink`. The receiver tells how that went, once the stream was dropped or broke.
-pub(super) fn writer(
+/// Starts a thread that writes to `sink` what is written to the returned stream. The receiver gets
+/// the outcome once the stream was dropped or writing has failed.
+pub(super) fn spawn_writer(
     mut sink: impl Write + Send + 'static,
 ) -> io::Result<(DuplexStream, oneshot::Receiver<io::Result<()>>)> {
-    let (ours, mut theirs) = duplex(CHUNK);
+    let (ours, mut theirs) = duplex(CHUNK_BYTES);
     let (done, written) = oneshot::channel();
     let runtime = Handle::current();
     Builder::new().name("stdout".into()).spawn(move || {
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = vec![0; CHUNK_BYTES];
         let mut outcome = Ok(());
         while outcome.is_ok()
             && let Ok(count @ 1..) = runtime.block_on(theirs.read(&mut chunk))
@@ -53,7 +54,7 @@ pub(super) fn writer(
             let moved = chunk.get(..count).unwrap_or_default();
             outcome = sink.write_all(moved).and_then(|()| sink.flush());
         }
-        // Nobody waits if the server was dropped.
+        // The receiver is gone if the server was dropped.
         let _ = done.send(outcome);
     })?;
     Ok((ours, written))

@@ -1,4 +1,4 @@
-//! Standard streams as file descriptors.
+//! The standard streams of a Unix process, and the signals that end it.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,25 +7,26 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::{SigId, flag, low_level};
+use signal_hook::{SigId, low_level};
 use turnbuckle_session::Signal;
 
 pub(super) use super::driver::Driver;
-use super::{Opened, thread};
+use super::{OpenStreams, thread};
 
-/// The standard streams. Dropping it puts them back.
-pub(super) struct Streams {
-    input: Stream,
-    output: Stream,
+/// The standard streams of the process, taken over. Dropping it puts them back.
+pub(super) struct StandardStreams {
+    input: StandardStream,
+    output: StandardStream,
 }
 
-impl Streams {
-    /// Moves the streams out of the reach of everything else in the process.
+impl StandardStreams {
+    /// Takes over the streams: other code of the process reads nothing from standard input, and
+    /// what it prints to standard output goes to standard error.
     pub(super) fn take() -> io::Result<Self> {
         let stderr = fstat(io::stderr()).ok();
         let streams = Self {
-            input: Stream::duplicate(io::stdin().as_fd(), stderr.as_ref())?,
-            output: Stream::duplicate(io::stdout().as_fd(), stderr.as_ref())?,
+            input: StandardStream::duplicate(io::stdin().as_fd(), stderr.as_ref())?,
+            output: StandardStream::duplicate(io::stdout().as_fd(), stderr.as_ref())?,
         };
         let nothing = File::options().read(true).write(true).open("/dev/null")?;
         if streams.output.is_stderr && !streams.output.is_device {
@@ -37,18 +38,18 @@ impl Streams {
         Ok(streams)
     }
 
-    /// Opens them, each in the way that its kind allows.
-    pub(super) fn open(&self, driver: &mut Driver) -> io::Result<Opened> {
+    /// Opens both streams for a server, each in the way that its kind allows.
+    pub(super) fn open(&self, driver: &mut Driver) -> io::Result<OpenStreams> {
         let mut written = None;
-        Ok(Opened {
+        Ok(OpenStreams {
             input: match self.input.kind {
-                Kind::Polled => Box::new(driver.input(self.input.polled()?)),
-                Kind::Other => Box::new(thread::reader(self.input.blocking()?)?),
+                StreamKind::Polled => Box::new(driver.input(self.input.polled()?)),
+                StreamKind::Other => Box::new(thread::spawn_reader(self.input.blocking()?)?),
             },
             output: match self.output.kind {
-                Kind::Polled => Box::new(driver.output(self.output.polled()?)),
-                Kind::Other => {
-                    let (output, done) = thread::writer(self.output.blocking()?)?;
+                StreamKind::Polled => Box::new(driver.output(self.output.polled()?)),
+                StreamKind::Other => {
+                    let (output, done) = thread::spawn_writer(self.output.blocking()?)?;
                     written = Some(done);
                     Box::new(output)
                 }
@@ -58,9 +59,9 @@ impl Streams {
     }
 }
 
-impl Drop for Streams {
+impl Drop for StandardStreams {
     fn drop(&mut self) {
-        // What a handler began to print must not come out later, when this is the wire again.
+        // Text that a handler has printed without a newline must not reach the client later.
         let _ = io::stdout().flush();
         let _ = dup2_stdin(&self.input.fd);
         let _ = dup2_stdout(&self.output.fd);
@@ -69,27 +70,27 @@ impl Drop for Streams {
     }
 }
 
-/// How a stream can be used.
-enum Kind {
-    /// Without blocking: pipes and sockets.
+/// The way in which a standard stream can be used.
+enum StreamKind {
+    /// Non-blocking calls and polling: pipes and sockets.
     Polled,
-    /// By blocking calls only: files and terminals, and whatever standard error shares, since a
-    /// log line must not fail for want of room.
+    /// Blocking calls only: files and terminals, and what is shared with standard error, where a log
+    /// line must not fail because it would block.
     Other,
 }
 
-/// A duplicate of a standard stream, which no child process inherits.
-struct Stream {
+/// A duplicate of a standard stream that child processes do not inherit.
+struct StandardStream {
     fd: OwnedFd,
-    kind: Kind,
+    kind: StreamKind,
     is_device: bool,
     is_stderr: bool,
-    /// Its mode before it was used. All who have the file open share it, so this is read before
-    /// either stream is opened.
+    /// The status flags before the stream was used. Everybody who has the file open shares them, so
+    /// they are read before either stream is opened.
     flags: OFlags,
 }
 
-impl Stream {
+impl StandardStream {
     fn duplicate(original: BorrowedFd<'_>, stderr: Option<&Stat>) -> io::Result<Self> {
         let fd = original.try_clone_to_owned()?;
         let stat = fstat(&fd)?;
@@ -97,8 +98,8 @@ impl Stream {
         let is_stderr =
             stderr.is_some_and(|other| (stat.st_dev, stat.st_ino) == (other.st_dev, other.st_ino));
         let kind = match file_type {
-            FileType::Fifo | FileType::Socket if !is_stderr => Kind::Polled,
-            _ => Kind::Other,
+            FileType::Fifo | FileType::Socket if !is_stderr => StreamKind::Polled,
+            _ => StreamKind::Other,
         };
         let is_device = file_type == FileType::CharacterDevice;
         let flags = fcntl_getfl(&fd)?;
@@ -111,13 +112,13 @@ impl Stream {
         })
     }
 
-    /// Another duplicate, which does not block.
+    /// Returns another duplicate, and makes the file non-blocking.
     fn polled(&self) -> io::Result<File> {
         fcntl_setfl(&self.fd, self.flags.union(OFlags::NONBLOCK))?;
         self.fd.try_clone().map(File::from)
     }
 
-    /// Another duplicate, to be used by blocking calls, whatever its mode was.
+    /// Returns another duplicate, and makes the file blocking.
     fn blocking(&self) -> io::Result<File> {
         if self.flags.contains(OFlags::NONBLOCK) {
             fcntl_setfl(&self.fd, self.flags.difference(OFlags::NONBLOCK))?;
@@ -130,25 +131,27 @@ impl Stream {
     }
 }
 
-/// What asks the process to end: SIGTERM and SIGINT. They stay caught when it is dropped.
-pub(super) struct Endings(Vec<SigId>);
+/// The handlers of SIGTERM and SIGINT. When it is dropped, the signals stay caught without effect.
+pub(super) struct TerminationSignals(Vec<SigId>);
 
-impl Endings {
-    /// From now on either of them cancels `stop`, which is what the driver's thread does then.
+impl TerminationSignals {
+    /// Catches both signals. Either of them has the driver's thread cancel `stop`.
     pub(super) fn new(driver: &mut Driver, stop: &Signal) -> io::Result<Self> {
         let mut caught = Self(Vec::with_capacity(4));
-        let asked = driver.stops(stop.clone());
+        let flag = driver.stop_flag(stop.clone());
         for signal in [SIGTERM, SIGINT] {
-            caught.0.push(flag::register(signal, asked.clone())?);
-            // In this order: whoever hears the bell sees that it was asked.
-            let pulled = low_level::pipe::register(signal, driver.rope()?)?;
-            caught.0.push(pulled);
+            caught
+                .0
+                .push(signal_hook::flag::register(signal, flag.clone())?);
+            // Handlers run in the order of registration: the flag is set before the thread is woken.
+            let wake = low_level::pipe::register(signal, driver.wake_sender()?)?;
+            caught.0.push(wake);
         }
         Ok(caught)
     }
 }
 
-impl Drop for Endings {
+impl Drop for TerminationSignals {
     fn drop(&mut self) {
         for id in self.0.drain(..) {
             low_level::unregister(id);

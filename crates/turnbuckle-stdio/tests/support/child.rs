@@ -1,4 +1,4 @@
-//! A client's end of a link, and what `/proc` says of processes.
+//! A client's end of a link, and the state of processes from `/proc`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
-use turnbuckle_session::{Connector, Frame, Inbox, Link, LinkError, Parcel, ParcelKind};
-use turnbuckle_stdio::{Command, ShutdownTimes};
+use turnbuckle_session::{Connector, Frame, Inbox, Link, LinkError, OutboundKind, OutboundMessage};
+use turnbuckle_stdio::{Command, ShutdownTimeouts};
 use turnbuckle_types::RequestId;
 
-/// Far longer than anything here takes, and far shorter than a hang.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// Far longer than any step of these tests takes.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What came to an inbox.
+/// A call of an inbox.
 #[derive(Debug)]
 pub(crate) enum Event {
     Frame(Frame),
@@ -28,16 +28,16 @@ impl Inbox for Recorder {
         let _ = self.0.send(Event::Frame(frame));
     }
 
-    fn awaits(&self, _: &RequestId) -> bool {
+    fn is_pending(&self, _: &RequestId) -> bool {
         false
     }
 
-    fn lost(&self, why: LinkError) {
+    fn fail(&self, why: LinkError) {
         let _ = self.0.send(Event::Lost(why));
     }
 }
 
-/// An open link, and what comes on it.
+/// An open link and the events of its inbox.
 pub(crate) struct Client {
     pub(crate) link: Arc<dyn Link>,
     pub(crate) events: UnboundedReceiver<Event>,
@@ -54,21 +54,21 @@ impl Client {
         Ok(Self { link, events })
     }
 
-    pub(crate) async fn carry(&self, text: &str) -> Result<(), LinkError> {
-        let parcel = Parcel {
+    pub(crate) async fn send(&self, text: &str) -> Result<(), LinkError> {
+        let message = OutboundMessage {
             frame: text.into(),
-            kind: ParcelKind::Notification,
+            kind: OutboundKind::Notification,
             headers: Vec::new(),
         };
-        timeout(PATIENCE, self.link.carry(parcel)).await.unwrap()
+        timeout(TIMEOUT, self.link.send(message)).await.unwrap()
     }
 
     pub(crate) async fn event(&mut self) -> Event {
-        let event = timeout(PATIENCE, self.events.recv()).await;
+        let event = timeout(TIMEOUT, self.events.recv()).await;
         event.expect("an event in time").expect("a living link")
     }
 
-    /// The next line.
+    /// Returns the next line.
     pub(crate) async fn line(&mut self) -> String {
         match self.event().await {
             Event::Frame(Frame::Message(line)) => String::from_utf8(line.to_vec()).unwrap(),
@@ -76,12 +76,12 @@ impl Client {
         }
     }
 
-    /// A process id on the next line.
+    /// Returns the process id on the next line.
     pub(crate) async fn pid(&mut self) -> u32 {
         self.line().await.parse().unwrap()
     }
 
-    /// Why the link died.
+    /// Returns the error with which the link ended.
     pub(crate) async fn lost(&mut self) -> LinkError {
         match self.event().await {
             Event::Lost(why) => why,
@@ -89,57 +89,60 @@ impl Client {
         }
     }
 
-    /// How the process ended, and what it said last.
+    /// Returns the exit status and the last standard error of the process.
     pub(crate) async fn exited(&mut self) -> (String, String) {
         match self.lost().await {
-            LinkError::Exited { status, stderr } => (status, stderr),
+            LinkError::ProcessExited { status, stderr } => (status, stderr),
             other => panic!("{other:?}"),
         }
     }
 
-    /// Closes the link, and says how long that took.
+    /// Closes the link and returns the time that it took.
     pub(crate) async fn close(&self) -> Duration {
         let start = Instant::now();
-        timeout(PATIENCE, self.link.close()).await.unwrap();
+        timeout(TIMEOUT, self.link.close()).await.unwrap();
         start.elapsed()
     }
 }
 
-/// A server of a few lines.
+/// Returns a server that is a shell script.
 pub(crate) fn sh(script: &str) -> Command {
     Command::new("/bin/sh").arg("-c").arg(script)
 }
 
-/// Short for who is patient, long for who is polite.
-pub(crate) fn times(after_close: u64, after_term: u64) -> ShutdownTimes {
-    ShutdownTimes::new()
-        .after_close(Duration::from_millis(after_close))
-        .after_term(Duration::from_millis(after_term))
+/// Returns shutdown timeouts in milliseconds.
+pub(crate) fn timeouts(close_timeout: u64, term_timeout: u64) -> ShutdownTimeouts {
+    ShutdownTimeouts::new()
+        .close_timeout(Duration::from_millis(close_timeout))
+        .term_timeout(Duration::from_millis(term_timeout))
 }
 
-fn proc_of(pid: u32) -> PathBuf {
+fn proc_dir(pid: u32) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}"))
 }
 
-/// Whether nothing of a process is left, not even a zombie.
+/// Returns whether nothing of a process is left, not even a zombie.
 pub(crate) fn is_gone(pid: u32) -> bool {
-    !proc_of(pid).exists()
+    !proc_dir(pid).exists()
 }
 
-/// Whether a process no longer runs. One that is not our child may remain a zombie: waiting for
-/// it is somebody else's business.
+/// Returns whether a process no longer runs. One that is not our child may remain a zombie until its
+/// parent waits for it.
 pub(crate) fn is_dead(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(proc_of(pid).join("stat")) else {
+    let Ok(stat) = std::fs::read_to_string(proc_dir(pid).join("stat")) else {
         return true;
     };
     let state = stat.rsplit(')').next().unwrap().trim_start();
     state.starts_with(['Z', 'X'])
 }
 
-pub(crate) async fn until(what: impl Fn() -> bool) {
+pub(crate) async fn until(condition: impl Fn() -> bool) {
     let start = Instant::now();
-    while !what() {
-        assert!(start.elapsed() < PATIENCE, "it never came to be");
+    while !condition() {
+        assert!(
+            start.elapsed() < TIMEOUT,
+            "the condition did not become true in time"
+        );
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

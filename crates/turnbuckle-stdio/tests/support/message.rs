@@ -39,7 +39,7 @@ fn line(message: &Value) -> String {
     format!("{message}\n")
 }
 
-/// What a `tools/call` was answered with.
+/// Returns the text of the response to a `tools/call`.
 pub(crate) fn text_of(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"]
         .as_str()

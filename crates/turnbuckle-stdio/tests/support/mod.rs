@@ -1,46 +1,49 @@
-//! A small server: what it can do is what the tests need.
+//! A server with the tools that the tests need.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_session::{Call, Context, Dispatch, Handling, Identity};
+use turnbuckle_session::{
+    Dispatch, HandlerOutcome, IncomingRequest, RequestContext, ServerIdentity,
+};
 use turnbuckle_types::{
     CallToolResult, Error, ErrorKind, Implementation, ListCapability, Principal, RawJson,
     ServerCapabilities,
 };
-use turnbuckle_wire::era::{Encoded, ParamHeader, Reply};
+use turnbuckle_wire::era::{EncodedResult, ParamHeader, Reply};
 use turnbuckle_wire::revision::Method;
 
-/// Answers `tools/call`: `echo` says its arguments, the others do what they are called.
-pub(crate) struct Small(Identity);
+/// A server with the tools `echo` (returns its arguments), `print`, `read`, `later`, `never` and
+/// `lines` (a response with line breaks).
+pub(crate) struct TestServer(ServerIdentity);
 
-impl Small {
+impl TestServer {
     pub(crate) fn dispatch() -> Arc<dyn Dispatch> {
-        Arc::new(Self(Identity {
+        Arc::new(Self(ServerIdentity {
             info: Implementation::new("small", "1.0.0"),
             capabilities: ServerCapabilities::new().tools(ListCapability::new()),
             instructions: None,
-            in_every_result: false,
+            include_in_results: false,
             ttl_ms: 0,
             public: false,
         }))
     }
 }
 
-impl Dispatch for Small {
-    fn identity(&self) -> &Identity {
+impl Dispatch for TestServer {
+    fn identity(&self) -> &ServerIdentity {
         &self.0
     }
 
-    fn call(&self, call: Call<'_>, _: Context) -> Handling {
+    fn call(&self, call: IncomingRequest<'_>, _: RequestContext) -> HandlerOutcome {
         if call.method != Some(Method::CallTool) {
-            return Reply::from(Error::new(ErrorKind::UnknownMethod, "only tools here")).into();
+            return Reply::from(Error::new(ErrorKind::MethodNotFound, "only tools here")).into();
         }
         let name = call.params.name.and_then(RawJson::text).unwrap_or_default();
         let text = |text: &str| Reply::complete(CallToolResult::text(text));
         match &*name {
             "echo" => text(call.params.arguments.map_or("", |raw| raw.as_str())).into(),
-            #[allow(clippy::print_stdout, reason = "it must not harm")]
+            #[allow(clippy::print_stdout, reason = "the tool prints on purpose")]
             "print" => {
                 println!("printed by a handler");
                 print!("and not ended");
@@ -51,12 +54,12 @@ impl Dispatch for Small {
                 let read = std::io::stdin().read_line(&mut line);
                 text(&format!("read {read:?} bytes")).into()
             }
-            "later" => Handling::Pending(Box::pin(async move {
+            "later" => HandlerOutcome::Pending(Box::pin(async move {
                 tokio::time::sleep(Duration::from_millis(300)).await;
                 Reply::complete(CallToolResult::text("later"))
             })),
-            "never" => Handling::Pending(Box::pin(std::future::pending())),
-            "lines" => Reply::Complete(Box::new(Encoded::object(
+            "never" => HandlerOutcome::Pending(Box::pin(std::future::pending())),
+            "lines" => Reply::Complete(Box::new(EncodedResult::object(
                 "{\n\"resultType\":\"complete\",\r\n\"content\":[]\n}",
             )))
             .into(),
@@ -64,7 +67,7 @@ impl Dispatch for Small {
         }
     }
 
-    fn mirrored(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
+    fn param_headers(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
         Arc::new([])
     }
 }

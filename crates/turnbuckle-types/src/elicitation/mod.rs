@@ -4,11 +4,11 @@ mod schema;
 mod validate;
 
 pub use schema::{
-    BooleanSchema, ElicitationSchema, LegacyEnumSchema, MultiSelectItems, MultiSelectSchema,
-    NumberKind, NumberSchema, PrimitiveSchema, SingleSelectSchema, StringFormat, StringSchema,
-    TitledChoice,
+    BooleanSchema, ElicitationSchema, LegacyTitledEnumSchema, MultiSelectEnumSchema,
+    MultiSelectItems, NumberKind, NumberSchema, PrimitiveSchemaDefinition, SingleSelectEnumSchema,
+    StringFormat, StringSchema, TitledChoice,
 };
-pub use validate::{InvalidContent, Problem};
+pub use validate::{FieldProblem, InvalidContent};
 
 use std::fmt;
 
@@ -16,6 +16,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
 use crate::object::object;
+use crate::tagged::variants;
 use crate::words::words;
 use crate::{Json, Map, Meta, Number};
 
@@ -24,25 +25,27 @@ use crate::{Json, Map, Meta, Number};
 /// Specification: client/elicitation (2026-07-28).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum ElicitParams {
-    /// By a form.
-    Form(ElicitFormParams),
-    /// By sending the user to a URL.
-    Url(ElicitUrlParams),
+pub enum ElicitRequestParams {
+    /// By a form that the user fills in.
+    Form(ElicitRequestFormParams),
+    /// Elicitation by a URL that the user visits.
+    Url(ElicitRequestUrlParams),
 }
+
+variants! { ElicitRequestParams { Form, Url, } }
 
 words! {
     /// The mode of a form, which may also go unsaid.
     pub enum FormMode {
-        /// By a form.
+        /// By a form that the user fills in.
         Form = "form",
     }
 }
 
 object! {
     /// Asks the user to fill in a form. Not for secrets.
-    pub struct ElicitFormParams {
-        /// What is asked, and why.
+    pub struct ElicitRequestFormParams {
+        /// The question and its reason.
         req message: String = "message",
         /// The form.
         req requested_schema: ElicitationSchema = "requestedSchema",
@@ -55,10 +58,10 @@ object! {
 
 object! {
     /// Asks the user to go to a URL, where the rest happens out of the client's sight.
-    pub struct ElicitUrlParams tagged "mode" = "url" {
-        /// Why the user should go there.
+    pub struct ElicitRequestUrlParams tagged "mode" = "url" {
+        /// The reason for the visit.
         req message: String = "message",
-        /// Where to go.
+        /// The URL to visit.
         req url: String = "url",
         /// The id by which the end is announced, in the revision that has such an announcement.
         opt elicitation_id: String = "elicitationId",
@@ -67,20 +70,20 @@ object! {
     }
 }
 
-impl ElicitParams {
-    /// Asks the user to fill in a form.
+impl ElicitRequestParams {
+    /// Creates a question that is a form.
     #[must_use]
     pub fn form(message: impl Into<String>, schema: impl Into<ElicitationSchema>) -> Self {
-        Self::Form(ElicitFormParams::new(message, schema))
+        Self::Form(ElicitRequestFormParams::new(message, schema))
     }
 
-    /// Asks the user to go to a URL.
+    /// Creates a question that sends the user to a URL.
     #[must_use]
     pub fn url(message: impl Into<String>, url: impl Into<String>) -> Self {
-        Self::Url(ElicitUrlParams::new(message, url))
+        Self::Url(ElicitRequestUrlParams::new(message, url))
     }
 
-    /// What is asked, and why.
+    /// The question and its reason.
     #[must_use]
     pub fn message(&self) -> &str {
         match self {
@@ -90,19 +93,19 @@ impl ElicitParams {
     }
 }
 
-impl From<ElicitFormParams> for ElicitParams {
-    fn from(params: ElicitFormParams) -> Self {
+impl From<ElicitRequestFormParams> for ElicitRequestParams {
+    fn from(params: ElicitRequestFormParams) -> Self {
         Self::Form(params)
     }
 }
 
-impl From<ElicitUrlParams> for ElicitParams {
-    fn from(params: ElicitUrlParams) -> Self {
+impl From<ElicitRequestUrlParams> for ElicitRequestParams {
+    fn from(params: ElicitRequestUrlParams) -> Self {
         Self::Url(params)
     }
 }
 
-impl Serialize for ElicitParams {
+impl Serialize for ElicitRequestParams {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Form(params) => params.serialize(serializer),
@@ -111,7 +114,7 @@ impl Serialize for ElicitParams {
     }
 }
 
-impl<'de> Deserialize<'de> for ElicitParams {
+impl<'de> Deserialize<'de> for ElicitRequestParams {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Json::deserialize(deserializer)?;
         match crate::tagged::peek(raw.as_str(), "mode").as_deref() {
@@ -124,12 +127,12 @@ impl<'de> Deserialize<'de> for ElicitParams {
 }
 
 words! {
-    /// What the user did.
+    /// The choice of the user.
     pub enum ElicitAction {
         /// Agreed; a form's content comes with it.
         Accept = "accept",
-        /// Refused.
-        Decline = "decline",
+        /// Refused. Also read from `reject`, which the first drafts of the page had.
+        Decline = "decline" | "reject",
         /// Closed the question without a choice.
         Cancel = "cancel",
     }
@@ -138,7 +141,7 @@ words! {
 object! {
     /// Result of `elicitation/create`.
     pub struct ElicitResult {
-        /// What the user did.
+        /// The choice of the user.
         req action: ElicitAction = "action",
         /// The form as filled in, by field name.
         opt content: Map<FieldValue> = "content",
@@ -148,31 +151,31 @@ object! {
 }
 
 impl ElicitResult {
-    /// The user filled in the form.
+    /// Creates the result of a user who filled in the form.
     #[must_use]
     pub fn accept(content: impl Into<Map<FieldValue>>) -> Self {
         Self::new(ElicitAction::Accept).content(content)
     }
 
-    /// The user agreed to go to the URL.
+    /// Creates the result of a user who agreed to visit the URL.
     #[must_use]
-    pub fn consent() -> Self {
+    pub fn accept_url() -> Self {
         Self::new(ElicitAction::Accept)
     }
 
-    /// The user refused.
+    /// Creates the result of a user who refused.
     #[must_use]
     pub fn decline() -> Self {
         Self::new(ElicitAction::Decline)
     }
 
-    /// The user closed the question.
+    /// Creates the result of a user who closed the question.
     #[must_use]
     pub fn cancel() -> Self {
         Self::new(ElicitAction::Cancel)
     }
 
-    /// The value of a field, if the user accepted and filled it in.
+    /// Returns the value of a field, if the user accepted and filled it in.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&FieldValue> {
         match self.action {
@@ -194,7 +197,7 @@ pub enum FieldValue {
     Bool(bool),
     /// Several choices.
     List(Vec<String>),
-    /// Something that no field of a form holds, as it arrived.
+    /// A value that no field of a form can hold, as it arrived.
     Unknown(Json),
 }
 
@@ -212,7 +215,7 @@ impl fmt::Debug for FieldValue {
 }
 
 impl FieldValue {
-    /// The text or choice.
+    /// Returns the text or choice.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(text) = self {
@@ -222,7 +225,7 @@ impl FieldValue {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn as_number(&self) -> Option<&Number> {
         if let Self::Number(number) = self {
@@ -232,7 +235,7 @@ impl FieldValue {
         }
     }
 
-    /// Yes or no.
+    /// Returns the answer yes or no.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(answer) = self {
@@ -242,7 +245,7 @@ impl FieldValue {
         }
     }
 
-    /// The choices.
+    /// Returns the choices.
     #[must_use]
     pub fn as_list(&self) -> Option<&[String]> {
         if let Self::List(choices) = self {
@@ -306,7 +309,7 @@ object! {
     /// Parameters of `notifications/elicitation/complete`: what a URL was for is done.
     ///
     /// Specification: client/elicitation (2025-11-25).
-    pub struct ElicitationCompleteParams {
+    pub struct ElicitationCompleteNotificationParams {
         /// The id that the elicitation was given.
         req elicitation_id: String = "elicitationId",
         /// Metadata.

@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Vi
 use serde::ser::{Serialize, Serializer};
 
 use crate::object::object;
-use crate::tagged::Text;
+use crate::tagged::{Text, variants};
 use crate::words::words;
 use crate::{Json, Map, Number};
 
@@ -14,13 +14,13 @@ object! {
     /// A form: an ordered list of fields.
     ///
     /// ```
-    /// use turnbuckle_types::{ElicitationSchema, NumberSchema, SingleSelectSchema, StringSchema};
+    /// use turnbuckle_types::{ElicitationSchema, NumberSchema, SingleSelectEnumSchema, StringSchema};
     ///
     /// let form = ElicitationSchema::new()
     ///     .required("name", StringSchema::new().title("Your name").min_length(1))
     ///     .required("email", StringSchema::email())
     ///     .optional("age", NumberSchema::integer().minimum(18))
-    ///     .optional("plan", SingleSelectSchema::of(["free", "paid"]).default("free"));
+    ///     .optional("plan", SingleSelectEnumSchema::untitled(["free", "paid"]).default("free"));
     /// assert_eq!(form.required.as_deref(), Some(&["name".to_owned(), "email".to_owned()][..]));
     /// ```
     ///
@@ -29,7 +29,7 @@ object! {
         /// The schema's dialect, if it is said.
         opt dialect: String = "$schema",
         /// The fields by name, in the order to show them.
-        always properties: Map<PrimitiveSchema> = "properties",
+        always properties: Map<PrimitiveSchemaDefinition> = "properties",
         /// The names of the fields that must be filled in.
         bare required: Vec<String> = "required",
     }
@@ -38,7 +38,11 @@ object! {
 impl ElicitationSchema {
     /// Adds a field that must be filled in.
     #[must_use]
-    pub fn required(mut self, name: impl Into<String>, field: impl Into<PrimitiveSchema>) -> Self {
+    pub fn required(
+        mut self,
+        name: impl Into<String>,
+        field: impl Into<PrimitiveSchemaDefinition>,
+    ) -> Self {
         let name = name.into();
         let required = self.required.get_or_insert_default();
         if !required.contains(&name) {
@@ -50,7 +54,11 @@ impl ElicitationSchema {
 
     /// Adds a field that may be left out.
     #[must_use]
-    pub fn optional(mut self, name: impl Into<String>, field: impl Into<PrimitiveSchema>) -> Self {
+    pub fn optional(
+        mut self,
+        name: impl Into<String>,
+        field: impl Into<PrimitiveSchemaDefinition>,
+    ) -> Self {
         let name = name.into();
         if let Some(required) = &mut self.required {
             required.retain(|other| *other != name);
@@ -59,7 +67,7 @@ impl ElicitationSchema {
         self
     }
 
-    /// Whether the field `name` must be filled in.
+    /// Returns whether the field `name` must be filled in.
     #[must_use]
     pub fn is_required(&self, name: &str) -> bool {
         self.required
@@ -72,7 +80,7 @@ impl ElicitationSchema {
 /// A field of a form.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum PrimitiveSchema {
+pub enum PrimitiveSchemaDefinition {
     /// Text.
     String(StringSchema),
     /// A number or an integer.
@@ -80,13 +88,19 @@ pub enum PrimitiveSchema {
     /// Yes or no.
     Boolean(BooleanSchema),
     /// One of several choices.
-    SingleSelect(SingleSelectSchema),
+    SingleSelect(SingleSelectEnumSchema),
     /// Any of several choices.
-    MultiSelect(MultiSelectSchema),
+    MultiSelect(MultiSelectEnumSchema),
     /// One of several choices, with its titles in a list of their own.
-    LegacyEnum(LegacyEnumSchema),
+    LegacyEnum(LegacyTitledEnumSchema),
     /// A schema of another type, as it arrived.
     Unknown(Json),
+}
+
+variants! {
+    PrimitiveSchemaDefinition {
+        String, Number, Boolean, SingleSelect, MultiSelect, LegacyEnum,
+    } Unknown
 }
 
 words! {
@@ -108,7 +122,7 @@ object! {
     pub struct StringSchema tagged "type" = "string" {
         /// The field's title.
         opt title: String = "title",
-        /// What to fill in.
+        /// The description of the field.
         opt description: String = "description",
         /// The fewest characters.
         opt min_length: Number = "minLength",
@@ -116,31 +130,31 @@ object! {
         opt max_length: Number = "maxLength",
         /// The text's format.
         opt format: StringFormat = "format",
-        /// What is filled in to start with.
+        /// The value to start with.
         opt default: String = "default",
     }
 }
 
 impl StringSchema {
-    /// A mail address.
+    /// Creates a field for a mail address.
     #[must_use]
     pub fn email() -> Self {
         Self::new().format(StringFormat::Email)
     }
 
-    /// A URI.
+    /// Creates a field for a URI.
     #[must_use]
     pub fn uri() -> Self {
         Self::new().format(StringFormat::Uri)
     }
 
-    /// A day.
+    /// Creates a field for a day.
     #[must_use]
     pub fn date() -> Self {
         Self::new().format(StringFormat::Date)
     }
 
-    /// A day and time.
+    /// Creates a field for a day and time.
     #[must_use]
     pub fn date_time() -> Self {
         Self::new().format(StringFormat::DateTime)
@@ -148,11 +162,11 @@ impl StringSchema {
 }
 
 words! {
-    /// Whether a number may have a fraction.
+    /// The kind of a number.
     pub enum NumberKind {
-        /// It may.
+        /// A number with or without a fraction.
         Number = "number",
-        /// It may not.
+        /// A number without a fraction.
         Integer = "integer",
     }
 }
@@ -160,29 +174,29 @@ words! {
 object! {
     /// A field for a number.
     pub struct NumberSchema as pub(crate) of_kind {
-        /// Whether it may have a fraction.
+        /// The kind of number.
         req kind: NumberKind = "type",
         /// The field's title.
         opt title: String = "title",
-        /// What to fill in.
+        /// The description of the field.
         opt description: String = "description",
         /// The least value.
         opt minimum: Number = "minimum",
         /// The greatest value.
         opt maximum: Number = "maximum",
-        /// What is filled in to start with.
+        /// The value to start with.
         opt default: Number = "default",
     }
 }
 
 impl NumberSchema {
-    /// A number, with or without a fraction.
+    /// Creates a field for a number, with or without a fraction.
     #[must_use]
     pub fn number() -> Self {
         Self::of_kind(NumberKind::Number)
     }
 
-    /// A number without a fraction.
+    /// Creates a field for a number without a fraction.
     #[must_use]
     pub fn integer() -> Self {
         Self::of_kind(NumberKind::Integer)
@@ -194,7 +208,7 @@ object! {
     pub struct BooleanSchema tagged "type" = "boolean" {
         /// The field's title.
         opt title: String = "title",
-        /// What to answer.
+        /// The description of the field.
         opt description: String = "description",
         /// The answer to start with.
         opt default: bool = "default",
@@ -206,17 +220,17 @@ object! {
     pub struct TitledChoice {
         /// The choice.
         req value: String = "const",
-        /// What to show for it.
+        /// The title to show.
         req title: String = "title",
     }
 }
 
 object! {
     /// A field for one of several choices: plain (`values`) or titled (`one_of`).
-    pub struct SingleSelectSchema as pub untyped tagged "type" = "string" {
+    pub struct SingleSelectEnumSchema as pub untyped tagged "type" = "string" {
         /// The field's title.
         opt title: String = "title",
-        /// What to choose.
+        /// The description of the field.
         opt description: String = "description",
         /// The choices, shown as they are.
         opt values: Vec<String> = "enum",
@@ -227,14 +241,14 @@ object! {
     }
 }
 
-impl SingleSelectSchema {
-    /// One of these, shown as they are.
+impl SingleSelectEnumSchema {
+    /// Creates a choice of one of these, shown as they are.
     #[must_use]
-    pub fn of<S: Into<String>>(choices: impl IntoIterator<Item = S>) -> Self {
+    pub fn untitled<S: Into<String>>(choices: impl IntoIterator<Item = S>) -> Self {
         Self::untyped().values(strings(choices))
     }
 
-    /// One of these, each a value and its title.
+    /// Creates a choice of one of these, each a value and its title.
     #[must_use]
     pub fn titled<S: Into<String>, T: Into<String>>(
         choices: impl IntoIterator<Item = (S, T)>,
@@ -242,7 +256,7 @@ impl SingleSelectSchema {
         Self::untyped().one_of(titled(choices))
     }
 
-    /// The values of the choices.
+    /// Returns the values of the choices.
     pub fn choices(&self) -> impl Iterator<Item = &str> {
         choices(self.values.as_deref(), self.one_of.as_deref())
     }
@@ -250,12 +264,12 @@ impl SingleSelectSchema {
 
 object! {
     /// A field for any of several choices.
-    pub struct MultiSelectSchema as pub from_items tagged "type" = "array" {
+    pub struct MultiSelectEnumSchema as pub from_items tagged "type" = "array" {
         /// The choices.
         req items: MultiSelectItems = "items",
         /// The field's title.
         opt title: String = "title",
-        /// What to choose.
+        /// The description of the field.
         opt description: String = "description",
         /// The fewest choices.
         opt min_items: Number = "minItems",
@@ -278,10 +292,10 @@ object! {
     }
 }
 
-impl MultiSelectSchema {
-    /// Any of these, shown as they are.
+impl MultiSelectEnumSchema {
+    /// Creates a choice of any of these, shown as they are.
     #[must_use]
-    pub fn of<S: Into<String>>(choices: impl IntoIterator<Item = S>) -> Self {
+    pub fn untitled<S: Into<String>>(choices: impl IntoIterator<Item = S>) -> Self {
         Self::from_items(
             MultiSelectItems::new()
                 .kind("string")
@@ -289,7 +303,7 @@ impl MultiSelectSchema {
         )
     }
 
-    /// Any of these, each a value and its title.
+    /// Creates a choice of any of these, each a value and its title.
     #[must_use]
     pub fn titled<S: Into<String>, T: Into<String>>(
         choices: impl IntoIterator<Item = (S, T)>,
@@ -297,7 +311,7 @@ impl MultiSelectSchema {
         Self::from_items(MultiSelectItems::new().any_of(titled(choices)))
     }
 
-    /// The values of the choices.
+    /// Returns the values of the choices.
     pub fn choices(&self) -> impl Iterator<Item = &str> {
         choices(self.items.values.as_deref(), self.items.any_of.as_deref())
     }
@@ -306,22 +320,22 @@ impl MultiSelectSchema {
 object! {
     /// A field for one of several choices, with the titles in a list of their own: for clients from
     /// before titled choices.
-    pub struct LegacyEnumSchema as pub(crate) untitled tagged "type" = "string" {
+    pub struct LegacyTitledEnumSchema as pub(crate) untitled tagged "type" = "string" {
         /// The choices.
         req values: Vec<String> = "enum",
-        /// What to show for each of them, in the same order.
+        /// The titles to show, in the same order.
         opt names: Vec<String> = "enumNames",
         /// The field's title.
         opt title: String = "title",
-        /// What to choose.
+        /// The description of the field.
         opt description: String = "description",
         /// The choice to start with.
         opt default: String = "default",
     }
 }
 
-impl LegacyEnumSchema {
-    /// One of these, each a value and its title.
+impl LegacyTitledEnumSchema {
+    /// Creates a choice of one of these, each a value and its title.
     #[must_use]
     pub fn titled<S: Into<String>, T: Into<String>>(
         choices: impl IntoIterator<Item = (S, T)>,
@@ -362,13 +376,13 @@ fn choices<'a>(
 
 macro_rules! fields {
     ($($Variant:ident($Type:ty),)+) => {
-        $( impl From<$Type> for PrimitiveSchema {
+        $( impl From<$Type> for PrimitiveSchemaDefinition {
             fn from(field: $Type) -> Self {
                 Self::$Variant(field)
             }
         } )+
 
-        impl Serialize for PrimitiveSchema {
+        impl Serialize for PrimitiveSchemaDefinition {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
                     $( Self::$Variant(field) => field.serialize(serializer), )+
@@ -382,12 +396,12 @@ fields! {
     String(StringSchema),
     Number(NumberSchema),
     Boolean(BooleanSchema),
-    SingleSelect(SingleSelectSchema),
-    MultiSelect(MultiSelectSchema),
-    LegacyEnum(LegacyEnumSchema),
+    SingleSelect(SingleSelectEnumSchema),
+    MultiSelect(MultiSelectEnumSchema),
+    LegacyEnum(LegacyTitledEnumSchema),
 }
 
-impl<'de> Deserialize<'de> for PrimitiveSchema {
+impl<'de> Deserialize<'de> for PrimitiveSchemaDefinition {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Json::deserialize(deserializer)?;
         let shape: Shape = raw.decode().map_err(D::Error::custom)?;
@@ -404,7 +418,7 @@ impl<'de> Deserialize<'de> for PrimitiveSchema {
     }
 }
 
-/// What tells the fields apart: the type, and which members there are; `null` is none.
+/// The members that tell the fields apart: the type and the choices. A `null` is absent.
 #[derive(Default)]
 struct Shape {
     kind: Option<String>,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{
     ElicitAction, ElicitResult, ElicitationSchema, FieldValue, NumberKind, NumberSchema,
-    PrimitiveSchema, StringFormat, StringSchema,
+    PrimitiveSchemaDefinition, StringFormat, StringSchema,
 };
 use crate::{Map, Number};
 
@@ -27,7 +27,7 @@ impl ElicitResult {
             if !content.contains_key(name) {
                 return Err(InvalidContent {
                     field: name.clone(),
-                    problem: Problem::Missing,
+                    problem: FieldProblem::Missing,
                 });
             }
         }
@@ -49,33 +49,33 @@ impl ElicitResult {
 pub struct InvalidContent {
     /// The field's name.
     pub field: String,
-    /// What is wrong with it.
-    pub problem: Problem,
+    /// The reason.
+    pub problem: FieldProblem,
 }
 
-/// What is wrong with a field.
+/// The reason why a field is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Problem {
-    /// It must be filled in and is not.
+pub enum FieldProblem {
+    /// The field is required and absent.
     Missing,
-    /// It holds a value of another type; this one was asked for.
+    /// The value is of another type than this one.
     Type(&'static str),
-    /// Its text has fewer characters than asked for.
+    /// The text is shorter than allowed.
     TooShort,
-    /// Its text has more characters than asked for.
+    /// The text is longer than allowed.
     TooLong,
-    /// Its text is not in the format asked for.
+    /// The text is not in this format.
     Format(StringFormat),
-    /// Its number is less than asked for.
+    /// The number is less than allowed.
     TooSmall,
-    /// Its number is greater than asked for.
+    /// The number is greater than allowed.
     TooLarge,
-    /// It holds something that is not among the choices.
+    /// The value is not among the choices.
     NotAChoice,
-    /// It holds fewer choices than asked for.
+    /// The list has fewer choices than allowed.
     TooFew,
-    /// It holds more choices than asked for.
+    /// The list has more choices than allowed.
     TooMany,
 }
 
@@ -84,43 +84,47 @@ impl fmt::Display for InvalidContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "field `{}`: ", self.field)?;
         match &self.problem {
-            Problem::Missing => f.write_str("must be filled in"),
-            Problem::Type(wanted) => write!(f, "must be {wanted}"),
-            Problem::TooShort => f.write_str("is too short"),
-            Problem::TooLong => f.write_str("is too long"),
-            Problem::Format(format) => write!(f, "must be in the format `{}`", format.as_str()),
-            Problem::TooSmall => f.write_str("is too small"),
-            Problem::TooLarge => f.write_str("is too large"),
-            Problem::NotAChoice => f.write_str("must be one of the choices"),
-            Problem::TooFew => f.write_str("has too few choices"),
-            Problem::TooMany => f.write_str("has too many choices"),
+            FieldProblem::Missing => f.write_str("must be filled in"),
+            FieldProblem::Type(wanted) => write!(f, "must be {wanted}"),
+            FieldProblem::TooShort => f.write_str("is too short"),
+            FieldProblem::TooLong => f.write_str("is too long"),
+            FieldProblem::Format(format) => {
+                write!(f, "must be in the format `{}`", format.as_str())
+            }
+            FieldProblem::TooSmall => f.write_str("is too small"),
+            FieldProblem::TooLarge => f.write_str("is too large"),
+            FieldProblem::NotAChoice => f.write_str("must be one of the choices"),
+            FieldProblem::TooFew => f.write_str("has too few choices"),
+            FieldProblem::TooMany => f.write_str("has too many choices"),
         }
     }
 }
 
 impl std::error::Error for InvalidContent {}
 
-fn check_field(value: &FieldValue, field: &PrimitiveSchema) -> Result<(), Problem> {
-    let text = || value.as_str().ok_or(Problem::Type("a string"));
+fn check_field(value: &FieldValue, field: &PrimitiveSchemaDefinition) -> Result<(), FieldProblem> {
+    let text = || value.as_str().ok_or(FieldProblem::Type("a string"));
     match field {
-        PrimitiveSchema::String(schema) => check_text(text()?, schema),
-        PrimitiveSchema::Number(schema) => check_number(value, schema),
-        PrimitiveSchema::Boolean(_) => match value {
+        PrimitiveSchemaDefinition::String(schema) => check_text(text()?, schema),
+        PrimitiveSchemaDefinition::Number(schema) => check_number(value, schema),
+        PrimitiveSchemaDefinition::Boolean(_) => match value {
             FieldValue::Bool(_) => Ok(()),
-            _ => Err(Problem::Type("true or false")),
+            _ => Err(FieldProblem::Type("true or false")),
         },
-        PrimitiveSchema::SingleSelect(schema) => check_choice(text()?, schema.choices()),
-        PrimitiveSchema::LegacyEnum(schema) => {
+        PrimitiveSchemaDefinition::SingleSelect(schema) => check_choice(text()?, schema.choices()),
+        PrimitiveSchemaDefinition::LegacyEnum(schema) => {
             check_choice(text()?, schema.values.iter().map(String::as_str))
         }
-        PrimitiveSchema::MultiSelect(schema) => {
-            let chosen = value.as_list().ok_or(Problem::Type("a list of strings"))?;
+        PrimitiveSchemaDefinition::MultiSelect(schema) => {
+            let chosen = value
+                .as_list()
+                .ok_or(FieldProblem::Type("a list of strings"))?;
             let count = count(chosen.len());
             if below(&count, schema.min_items.as_ref()) {
-                return Err(Problem::TooFew);
+                return Err(FieldProblem::TooFew);
             }
             if above(&count, schema.max_items.as_ref()) {
-                return Err(Problem::TooMany);
+                return Err(FieldProblem::TooMany);
             }
             let mut choices: Vec<&str> = schema.choices().collect();
             choices.sort_unstable();
@@ -128,41 +132,41 @@ fn check_field(value: &FieldValue, field: &PrimitiveSchema) -> Result<(), Proble
             if chosen.iter().all(known) {
                 Ok(())
             } else {
-                Err(Problem::NotAChoice)
+                Err(FieldProblem::NotAChoice)
             }
         }
-        PrimitiveSchema::Unknown(_) => Ok(()),
+        PrimitiveSchemaDefinition::Unknown(_) => Ok(()),
     }
 }
 
-fn check_text(text: &str, schema: &StringSchema) -> Result<(), Problem> {
+fn check_text(text: &str, schema: &StringSchema) -> Result<(), FieldProblem> {
     let length = count(text.chars().count());
     if below(&length, schema.min_length.as_ref()) {
-        return Err(Problem::TooShort);
+        return Err(FieldProblem::TooShort);
     }
     if above(&length, schema.max_length.as_ref()) {
-        return Err(Problem::TooLong);
+        return Err(FieldProblem::TooLong);
     }
     match &schema.format {
-        Some(format) if !has_format(text, format) => Err(Problem::Format(format.clone())),
+        Some(format) if !has_format(text, format) => Err(FieldProblem::Format(format.clone())),
         _ => Ok(()),
     }
 }
 
-fn check_number(value: &FieldValue, schema: &NumberSchema) -> Result<(), Problem> {
+fn check_number(value: &FieldValue, schema: &NumberSchema) -> Result<(), FieldProblem> {
     let wanted = match schema.kind {
         NumberKind::Number => "a number",
         NumberKind::Integer => "an integer",
     };
-    let number = value.as_number().ok_or(Problem::Type(wanted))?;
+    let number = value.as_number().ok_or(FieldProblem::Type(wanted))?;
     if schema.kind == NumberKind::Integer && !number.is_integer() {
-        return Err(Problem::Type(wanted));
+        return Err(FieldProblem::Type(wanted));
     }
     if below(number, schema.minimum.as_ref()) {
-        return Err(Problem::TooSmall);
+        return Err(FieldProblem::TooSmall);
     }
     if above(number, schema.maximum.as_ref()) {
-        return Err(Problem::TooLarge);
+        return Err(FieldProblem::TooLarge);
     }
     Ok(())
 }
@@ -170,11 +174,11 @@ fn check_number(value: &FieldValue, schema: &NumberSchema) -> Result<(), Problem
 fn check_choice<'a>(
     choice: &str,
     mut choices: impl Iterator<Item = &'a str>,
-) -> Result<(), Problem> {
+) -> Result<(), FieldProblem> {
     if choices.any(|known| known == choice) {
         Ok(())
     } else {
-        Err(Problem::NotAChoice)
+        Err(FieldProblem::NotAChoice)
     }
 }
 
@@ -259,7 +263,8 @@ fn is_date_time(text: &str) -> bool {
     is_date(date) && is_clock(time, 3) && fraction_fits && offset_fits
 }
 
-/// Whether a text is `hours:minutes` or, in three parts, `hours:minutes:seconds` (a leap second too).
+/// Returns whether a text is `hours:minutes` or, in three parts, `hours:minutes:seconds` (a leap
+/// second too).
 fn is_clock(text: &str, parts: usize) -> bool {
     let mut fields = text.split(':');
     let limits = [23, 59, 60].into_iter().take(parts);
@@ -269,7 +274,7 @@ fn is_clock(text: &str, parts: usize) -> bool {
         && fields.next().is_none()
 }
 
-/// A number of exactly `length` digits, up to `most`.
+/// Returns a number of exactly `length` digits, up to `most`.
 fn digits(text: Option<&str>, length: usize, most: u32) -> Option<u32> {
     let text = text.filter(|text| text.len() == length)?;
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {

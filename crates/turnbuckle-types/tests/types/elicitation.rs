@@ -23,21 +23,26 @@ fn a_form_is_built_field_by_field() {
         .optional("news", BooleanSchema::new().default(true))
         .optional(
             "plan",
-            SingleSelectSchema::of(["free", "paid"]).default("free"),
+            SingleSelectEnumSchema::untitled(["free", "paid"]).default("free"),
         )
         .optional(
             "colour",
-            SingleSelectSchema::titled([("#f00", "Red"), ("#0f0", "Green")]),
+            SingleSelectEnumSchema::titled([("#f00", "Red"), ("#0f0", "Green")]),
         )
         .optional(
             "tags",
-            MultiSelectSchema::of(["a", "b"]).min_items(1).max_items(2),
+            MultiSelectEnumSchema::untitled(["a", "b"])
+                .min_items(1)
+                .max_items(2),
         )
         .optional(
             "days",
-            MultiSelectSchema::titled([("1", "Mon")]).default(["1".to_owned()]),
+            MultiSelectEnumSchema::titled([("1", "Mon")]).default(["1".to_owned()]),
         )
-        .optional("old", LegacyEnumSchema::titled([("a", "A"), ("b", "B")]));
+        .optional(
+            "old",
+            LegacyTitledEnumSchema::titled([("a", "A"), ("b", "B")]),
+        );
     let text = concat!(
         r#"{"type":"object","properties":{"#,
         r#""name":{"type":"string","title":"Name","minLength":1,"maxLength":50},"#,
@@ -77,24 +82,27 @@ fn a_field_of_another_shape_is_kept() {
         "{}",
     ] {
         assert!(
-            matches!(survives(text), PrimitiveSchema::Unknown(_)),
+            matches!(survives(text), PrimitiveSchemaDefinition::Unknown(_)),
             "{text}"
         );
     }
     assert!(matches!(
         survives(r#"{"enum":["a"],"enumNames":["A"],"type":"string"}"#),
-        PrimitiveSchema::LegacyEnum(_)
+        PrimitiveSchemaDefinition::LegacyEnum(_)
     ));
     assert!(matches!(
         survives(r#"{"type":"string","enumNames":null,"enum":null}"#),
-        PrimitiveSchema::String(_)
+        PrimitiveSchemaDefinition::String(_)
     ));
     assert!(matches!(
         survives(r#"{"type":"string","enum":["a"],"enumNames":null}"#),
-        PrimitiveSchema::SingleSelect(_)
+        PrimitiveSchemaDefinition::SingleSelect(_)
     ));
-    assert!(serde_json::from_str::<PrimitiveSchema>(r#"{"type":"string","default":1}"#).is_err());
-    assert!(serde_json::from_str::<PrimitiveSchema>("true").is_err());
+    assert!(
+        serde_json::from_str::<PrimitiveSchemaDefinition>(r#"{"type":"string","default":1}"#)
+            .is_err()
+    );
+    assert!(serde_json::from_str::<PrimitiveSchemaDefinition>("true").is_err());
 }
 
 #[test]
@@ -104,15 +112,19 @@ fn the_mode_decides_and_an_unknown_one_does_not_decode() {
         format!("{{{form}}}"),
         format!(r#"{{{form},"mode":"form"}}"#),
     ] {
-        assert!(matches!(survives(&text), ElicitParams::Form(_)));
+        assert!(matches!(survives(&text), ElicitRequestParams::Form(_)));
     }
-    let url: ElicitParams = survives(r#"{"mode":"url","message":"m","url":"u"}"#);
-    assert_eq!(url, ElicitParams::url("m", "u"));
+    let url: ElicitRequestParams = survives(r#"{"mode":"url","message":"m","url":"u"}"#);
+    assert_eq!(url, ElicitRequestParams::url("m", "u"));
     assert_eq!(url.message(), "m");
-    let error = serde_json::from_str::<ElicitParams>(&format!(r#"{{{form},"mode":"fax"}}"#));
+    let error = serde_json::from_str::<ElicitRequestParams>(&format!(r#"{{{form},"mode":"fax"}}"#));
     assert!(error.unwrap_err().to_string().contains("fax"));
-    assert!(serde_json::from_str::<ElicitParams>(&format!(r#"{{{form},"mode":1}}"#)).is_err());
-    assert!(serde_json::from_str::<ElicitParams>(r#"{"mode":"url","message":"m"}"#).is_err());
+    assert!(
+        serde_json::from_str::<ElicitRequestParams>(&format!(r#"{{{form},"mode":1}}"#)).is_err()
+    );
+    assert!(
+        serde_json::from_str::<ElicitRequestParams>(r#"{"mode":"url","message":"m"}"#).is_err()
+    );
 }
 
 #[test]
@@ -137,13 +149,15 @@ fn only_an_accepted_form_has_fields() {
     let result = ElicitResult::accept([("a", "x")]);
     assert_eq!(result.field("a").unwrap().as_str(), Some("x"));
     assert_eq!(result.field("b"), None);
+    let rejected: ElicitResult = decode(r#"{"action":"reject"}"#);
+    assert_eq!(rejected, ElicitResult::decline());
     let odd: ElicitResult = decode(r#"{"action":"decline","content":{"a":"x"}}"#);
     assert_eq!(odd.field("a"), None);
-    assert_eq!(ElicitResult::consent().content, None);
+    assert_eq!(ElicitResult::accept_url().content, None);
 }
 
 /// The problem that a form with one field `f` has with a value; `None` if it has none.
-fn problem(field: impl Into<PrimitiveSchema>, value: &str) -> Option<Problem> {
+fn problem(field: impl Into<PrimitiveSchemaDefinition>, value: &str) -> Option<FieldProblem> {
     let form = ElicitationSchema::new().required("f", field);
     let result: ElicitResult = decode(&format!(
         r#"{{"action":"accept","content":{{"f":{value}}}}}"#
@@ -165,9 +179,9 @@ fn required_fields_are_filled_in() {
         .unwrap_err();
     assert_eq!(
         (missing.field.as_str(), missing.problem),
-        ("a", Problem::Missing)
+        ("a", FieldProblem::Missing)
     );
-    assert!(ElicitResult::consent().validate(&form).is_err());
+    assert!(ElicitResult::accept_url().validate(&form).is_err());
     ElicitResult::accept([("a", "x"), ("unasked", "y")])
         .validate(&form)
         .unwrap();
@@ -179,35 +193,35 @@ fn required_fields_are_filled_in() {
 fn types_are_checked() {
     assert_eq!(
         problem(StringSchema::new(), "1"),
-        Some(Problem::Type("a string"))
+        Some(FieldProblem::Type("a string"))
     );
     assert_eq!(
         problem(StringSchema::new(), "null"),
-        Some(Problem::Type("a string"))
+        Some(FieldProblem::Type("a string"))
     );
     assert_eq!(
         problem(NumberSchema::number(), "\"1\""),
-        Some(Problem::Type("a number"))
+        Some(FieldProblem::Type("a number"))
     );
     assert_eq!(
         problem(NumberSchema::integer(), "1.5"),
-        Some(Problem::Type("an integer"))
+        Some(FieldProblem::Type("an integer"))
     );
     assert_eq!(problem(NumberSchema::integer(), "1.0"), None);
     assert_eq!(
         problem(BooleanSchema::new(), "\"true\""),
-        Some(Problem::Type("true or false"))
+        Some(FieldProblem::Type("true or false"))
     );
     assert_eq!(problem(BooleanSchema::new(), "false"), None);
     assert_eq!(
-        problem(MultiSelectSchema::of(["a"]), "\"a\""),
-        Some(Problem::Type("a list of strings"))
+        problem(MultiSelectEnumSchema::untitled(["a"]), "\"a\""),
+        Some(FieldProblem::Type("a list of strings"))
     );
     assert_eq!(
-        problem(MultiSelectSchema::of(["a"]), "[1]"),
-        Some(Problem::Type("a list of strings"))
+        problem(MultiSelectEnumSchema::untitled(["a"]), "[1]"),
+        Some(FieldProblem::Type("a list of strings"))
     );
-    let unknown: PrimitiveSchema = decode(r#"{"type":"null"}"#);
+    let unknown: PrimitiveSchemaDefinition = decode(r#"{"type":"null"}"#);
     assert_eq!(problem(unknown, "17"), None);
 }
 
@@ -218,54 +232,66 @@ fn ranges_are_checked() {
             .minimum(18)
             .maximum(Number::try_from(99.5).unwrap())
     };
-    assert_eq!(problem(age(), "17"), Some(Problem::TooSmall));
+    assert_eq!(problem(age(), "17"), Some(FieldProblem::TooSmall));
     assert_eq!(problem(age(), "18"), None);
     assert_eq!(problem(age(), "99"), None);
-    assert_eq!(problem(age(), "100"), Some(Problem::TooLarge));
-    assert_eq!(problem(age(), "1e400"), Some(Problem::TooLarge));
+    assert_eq!(problem(age(), "100"), Some(FieldProblem::TooLarge));
+    assert_eq!(problem(age(), "1e400"), Some(FieldProblem::TooLarge));
     let name = || StringSchema::new().min_length(2).max_length(3);
-    assert_eq!(problem(name(), "\"a\""), Some(Problem::TooShort));
+    assert_eq!(problem(name(), "\"a\""), Some(FieldProblem::TooShort));
     assert_eq!(problem(name(), "\"äöü\""), None);
-    assert_eq!(problem(name(), "\"abcd\""), Some(Problem::TooLong));
+    assert_eq!(problem(name(), "\"abcd\""), Some(FieldProblem::TooLong));
     let tags = || {
-        MultiSelectSchema::of(["a", "b", "c"])
+        MultiSelectEnumSchema::untitled(["a", "b", "c"])
             .min_items(1)
             .max_items(2)
     };
-    assert_eq!(problem(tags(), "[]"), Some(Problem::TooFew));
+    assert_eq!(problem(tags(), "[]"), Some(FieldProblem::TooFew));
     assert_eq!(problem(tags(), r#"["a","b"]"#), None);
-    assert_eq!(problem(tags(), r#"["a","b","c"]"#), Some(Problem::TooMany));
+    assert_eq!(
+        problem(tags(), r#"["a","b","c"]"#),
+        Some(FieldProblem::TooMany)
+    );
 }
 
 #[test]
 fn choices_are_checked() {
-    let wrong = Some(Problem::NotAChoice);
-    assert_eq!(problem(SingleSelectSchema::of(["a", "b"]), "\"b\""), None);
-    assert_eq!(problem(SingleSelectSchema::of(["a", "b"]), "\"B\""), wrong);
+    let wrong = Some(FieldProblem::NotAChoice);
     assert_eq!(
-        problem(SingleSelectSchema::titled([("a", "A")]), "\"a\""),
+        problem(SingleSelectEnumSchema::untitled(["a", "b"]), "\"b\""),
         None
     );
     assert_eq!(
-        problem(SingleSelectSchema::titled([("a", "A")]), "\"A\""),
+        problem(SingleSelectEnumSchema::untitled(["a", "b"]), "\"B\""),
         wrong
     );
     assert_eq!(
-        problem(LegacyEnumSchema::titled([("a", "A")]), "\"a\""),
+        problem(SingleSelectEnumSchema::titled([("a", "A")]), "\"a\""),
         None
     );
     assert_eq!(
-        problem(LegacyEnumSchema::titled([("a", "A")]), "\"A\""),
+        problem(SingleSelectEnumSchema::titled([("a", "A")]), "\"A\""),
+        wrong
+    );
+    assert_eq!(
+        problem(LegacyTitledEnumSchema::titled([("a", "A")]), "\"a\""),
+        None
+    );
+    assert_eq!(
+        problem(LegacyTitledEnumSchema::titled([("a", "A")]), "\"A\""),
         wrong
     );
     assert_eq!(
         problem(
-            MultiSelectSchema::titled([("b", "B"), ("a", "A")]),
+            MultiSelectEnumSchema::titled([("b", "B"), ("a", "A")]),
             r#"["a","b"]"#
         ),
         None
     );
-    assert_eq!(problem(MultiSelectSchema::of(["a"]), r#"["a","A"]"#), wrong);
+    assert_eq!(
+        problem(MultiSelectEnumSchema::untitled(["a"]), r#"["a","A"]"#),
+        wrong
+    );
 }
 
 #[test]
@@ -342,7 +368,7 @@ fn formats_are_checked_loosely() {
         }
         for text in bad {
             let found = problem(field.clone(), &format!("\"{text}\""));
-            assert_eq!(found, Some(Problem::Format(format.clone())), "{text}");
+            assert_eq!(found, Some(FieldProblem::Format(format.clone())), "{text}");
         }
     }
     assert_eq!(

@@ -16,7 +16,7 @@ fn a_kind_brings_its_data() {
     let data = |error: Error| error.data().map(ToString::to_string).unwrap_or_default();
     assert_eq!(
         data(Error::new(
-            ErrorKind::UnsupportedVersion {
+            ErrorKind::UnsupportedProtocolVersion {
                 supported: vec!["b".to_owned(), "a".to_owned()],
                 requested: "z".to_owned(),
             },
@@ -26,10 +26,10 @@ fn a_kind_brings_its_data() {
     );
     let needed = ClientCapabilities::new().sampling(SamplingCapability::new());
     assert_eq!(
-        data(Error::missing_capability(needed, "m")),
+        data(Error::missing_required_client_capability(needed, "m")),
         r#"{"requiredCapabilities":{"sampling":{}}}"#
     );
-    let url = ElicitUrlParams::new("m", "u").elicitation_id("e");
+    let url = ElicitRequestUrlParams::new("m", "u").elicitation_id("e");
     assert_eq!(
         data(Error::url_elicitation_required([url], "m")),
         r#"{"elicitations":[{"mode":"url","message":"m","url":"u","elicitationId":"e"}]}"#
@@ -45,17 +45,17 @@ fn a_kind_brings_its_data() {
 #[test]
 fn a_constructor_makes_the_kind_of_its_name() {
     let needed = ClientCapabilities::new();
-    let scopes = ScopeNeeded::new(["a", "b"]);
+    let scopes = RequiredScopes::new(["a", "b"]);
     let errors = [
-        (Error::malformed("x"), ErrorKind::Malformed),
-        (Error::not_a_message("x"), ErrorKind::NotAMessage),
-        (Error::envelope("x"), ErrorKind::Envelope),
+        (Error::parse_error("x"), ErrorKind::ParseError),
+        (Error::invalid_request("x"), ErrorKind::InvalidRequest),
+        (Error::invalid_envelope("x"), ErrorKind::InvalidEnvelope),
         (Error::header_mismatch("x"), ErrorKind::HeaderMismatch),
         (
-            Error::missing_capability(needed.clone(), "x"),
-            ErrorKind::MissingCapability(Box::new(needed)),
+            Error::missing_required_client_capability(needed.clone(), "x"),
+            ErrorKind::MissingRequiredClientCapability(Box::new(needed)),
         ),
-        (Error::unknown_method("x"), ErrorKind::UnknownMethod),
+        (Error::method_not_found("x"), ErrorKind::MethodNotFound),
         (Error::resource_not_found("x"), ErrorKind::ResourceNotFound),
         (Error::invalid_params("x"), ErrorKind::InvalidParams),
         (
@@ -100,12 +100,12 @@ fn a_principal_does_not_show_its_claims() {
 #[test]
 fn scopes_are_needed_all_together() {
     let principal = Principal::new("i", "s").scopes(["read", "list"]);
-    assert!(ScopeNeeded::new(["read", "list"]).is_met_by(Some(&principal)));
-    assert!(!ScopeNeeded::new(["read", "write"]).is_met_by(Some(&principal)));
-    assert!(!ScopeNeeded::new(["read"]).is_met_by(None));
-    assert!(ScopeNeeded::new(Vec::<String>::new()).is_met_by(None));
+    assert!(RequiredScopes::new(["read", "list"]).is_met_by(Some(&principal)));
+    assert!(!RequiredScopes::new(["read", "write"]).is_met_by(Some(&principal)));
+    assert!(!RequiredScopes::new(["read"]).is_met_by(None));
+    assert!(RequiredScopes::new(Vec::<String>::new()).is_met_by(None));
     assert_eq!(
-        ScopeNeeded::new(["a", "b"]).to_string(),
+        RequiredScopes::new(["a", "b"]).to_string(),
         "needs the scopes: a b"
     );
 }

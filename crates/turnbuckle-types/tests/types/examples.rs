@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use turnbuckle_types::method::{
     CallTool, Cancelled, Complete, CreateMessage, Discover, Elicit, GetPrompt, ListPrompts,
-    ListResourceTemplates, ListResources, ListRoots, ListTools, Listen, Log, Progress,
+    ListResourceTemplates, ListResources, ListRoots, ListTools, LoggingMessage, Progress,
     PromptListChanged, ReadResource, ResourceListChanged, ResourceUpdated,
-    SubscriptionsAcknowledged, ToolListChanged,
+    SubscriptionsAcknowledged, SubscriptionsListen, ToolListChanged,
 };
 use turnbuckle_types::*;
 
@@ -38,7 +38,7 @@ fn known<T: Serialize + DeserializeOwned + std::fmt::Debug>(text: &str) -> Strin
 fn inside<T: Serialize + DeserializeOwned>(frame: &str, name: &str) -> String {
     let mut frame: Map<Json> = decode(frame);
     if let Some(member) = frame.get(name).map(|member| member.decode::<T>().unwrap()) {
-        frame.insert(name, Json::of(&member).unwrap());
+        frame.insert(name, Json::encode(&member).unwrap());
     }
     serde_json::to_string(&frame).unwrap()
 }
@@ -70,7 +70,10 @@ fn error<D: Serialize + DeserializeOwned>(frame: &str) -> String {
     let frame: Map<Json> = decode(frame);
     let error = inside::<D>(frame.get("error").unwrap().as_str(), "data");
     let mut frame = frame.clone();
-    frame.insert("error", Json::of(&decode::<ErrorObject>(&error)).unwrap());
+    frame.insert(
+        "error",
+        Json::encode(&decode::<ErrorObject>(&error)).unwrap(),
+    );
     serde_json::to_string(&frame).unwrap()
 }
 
@@ -79,35 +82,44 @@ const TYPES: &[(&str, Check)] = &[
     ("BlobResourceContents", through::<BlobResourceContents>),
     ("BooleanSchema", through::<BooleanSchema>),
     ("CallToolRequest", request::<CallTool>),
-    ("CallToolRequestParams", through::<CallToolParams>),
+    ("CallToolRequestParams", through::<CallToolRequestParams>),
     ("CallToolResult", through::<CallToolResult>),
     ("CallToolResultResponse", response::<CallTool>),
     ("CancelledNotification", notification::<Cancelled>),
-    ("CancelledNotificationParams", through::<CancelledParams>),
+    (
+        "CancelledNotificationParams",
+        through::<CancelledNotificationParams>,
+    ),
     ("ClientCapabilities", through::<ClientCapabilities>),
     ("CompleteRequest", request::<Complete>),
-    ("CompleteRequestParams", through::<CompleteParams>),
+    ("CompleteRequestParams", through::<CompleteRequestParams>),
     ("CompleteResult", through::<CompleteResult>),
     ("CompleteResultResponse", response::<Complete>),
     ("CreateMessageRequest", request::<CreateMessage>),
-    ("CreateMessageRequestParams", through::<CreateMessageParams>),
+    (
+        "CreateMessageRequestParams",
+        through::<CreateMessageRequestParams>,
+    ),
     ("CreateMessageResult", through::<CreateMessageResult>),
     ("DiscoverRequest", request::<Discover>),
     ("DiscoverResult", through::<DiscoverResult>),
     ("DiscoverResultResponse", response::<Discover>),
     ("ElicitRequest", request::<Elicit>),
-    ("ElicitRequestFormParams", through::<ElicitFormParams>),
-    ("ElicitRequestURLParams", through::<ElicitUrlParams>),
+    (
+        "ElicitRequestFormParams",
+        through::<ElicitRequestFormParams>,
+    ),
+    ("ElicitRequestURLParams", through::<ElicitRequestUrlParams>),
     ("ElicitResult", through::<ElicitResult>),
     ("EmbeddedResource", through::<EmbeddedResource>),
     ("GetPromptRequest", request::<GetPrompt>),
-    ("GetPromptRequestParams", through::<GetPromptParams>),
+    ("GetPromptRequestParams", through::<GetPromptRequestParams>),
     ("GetPromptResult", through::<GetPromptResult>),
     ("GetPromptResultResponse", response::<GetPrompt>),
     ("HeaderMismatchError", error::<Json>),
     ("ImageContent", through::<ImageContent>),
     ("InputRequests", through::<InputRequests>),
-    ("InputRequiredResult", through::<InputRequired>),
+    ("InputRequiredResult", through::<InputRequiredResult>),
     ("InputResponses", through::<InputResponses>),
     ("InternalError", through::<ErrorObject>),
     ("InvalidParamsError", through::<ErrorObject>),
@@ -134,19 +146,25 @@ const TYPES: &[(&str, Check)] = &[
     ("ListToolsRequest", request::<ListTools>),
     ("ListToolsResult", through::<ListToolsResult>),
     ("ListToolsResultResponse", response::<ListTools>),
-    ("LoggingMessageNotification", notification::<Log>),
-    ("LoggingMessageNotificationParams", through::<LogParams>),
+    ("LoggingMessageNotification", notification::<LoggingMessage>),
+    (
+        "LoggingMessageNotificationParams",
+        through::<LoggingMessageNotificationParams>,
+    ),
     ("MethodNotFoundError", through::<ErrorObject>),
     (
         "MissingRequiredClientCapabilityError",
-        error::<MissingCapabilityData>,
+        error::<MissingRequiredClientCapabilityData>,
     ),
     ("ModelPreferences", through::<ModelPreferences>),
     ("NumberSchema", through::<NumberSchema>),
-    ("PaginatedRequestParams", through::<PaginatedParams>),
+    ("PaginatedRequestParams", through::<PaginatedRequestParams>),
     ("ParseError", through::<ErrorObject>),
     ("ProgressNotification", notification::<Progress>),
-    ("ProgressNotificationParams", through::<ProgressParams>),
+    (
+        "ProgressNotificationParams",
+        through::<ProgressNotificationParams>,
+    ),
     (
         "PromptListChangedNotification",
         notification::<PromptListChanged>,
@@ -166,7 +184,7 @@ const TYPES: &[(&str, Check)] = &[
     ),
     (
         "ResourceUpdatedNotificationParams",
-        through::<ResourceUpdatedParams>,
+        through::<ResourceUpdatedNotificationParams>,
     ),
     ("Root", through::<Root>),
     ("SamplingMessage", through::<SamplingMessage>),
@@ -176,15 +194,24 @@ const TYPES: &[(&str, Check)] = &[
         "SubscriptionsAcknowledgedNotification",
         notification::<SubscriptionsAcknowledged>,
     ),
-    ("SubscriptionsListenRequest", request::<Listen>),
-    ("SubscriptionsListenResult", through::<ListenResult>),
-    ("SubscriptionsListenResultResponse", response::<Listen>),
+    ("SubscriptionsListenRequest", request::<SubscriptionsListen>),
+    (
+        "SubscriptionsListenResult",
+        through::<SubscriptionsListenResult>,
+    ),
+    (
+        "SubscriptionsListenResultResponse",
+        response::<SubscriptionsListen>,
+    ),
     ("TextContent", through::<TextContent>),
     ("TextResourceContents", through::<TextResourceContents>),
-    ("TitledMultiSelectEnumSchema", through::<MultiSelectSchema>),
+    (
+        "TitledMultiSelectEnumSchema",
+        through::<MultiSelectEnumSchema>,
+    ),
     (
         "TitledSingleSelectEnumSchema",
-        through::<SingleSelectSchema>,
+        through::<SingleSelectEnumSchema>,
     ),
     ("Tool", through::<Tool>),
     (
@@ -195,15 +222,15 @@ const TYPES: &[(&str, Check)] = &[
     ("ToolUseContent", through::<ToolUseContent>),
     (
         "UnsupportedProtocolVersionError",
-        error::<UnsupportedVersionData>,
+        error::<UnsupportedProtocolVersionData>,
     ),
     (
         "UntitledMultiSelectEnumSchema",
-        through::<MultiSelectSchema>,
+        through::<MultiSelectEnumSchema>,
     ),
     (
         "UntitledSingleSelectEnumSchema",
-        through::<SingleSelectSchema>,
+        through::<SingleSelectEnumSchema>,
     ),
 ];
 
@@ -211,24 +238,36 @@ const TYPES: &[(&str, Check)] = &[
 const UNIONS: &[(&str, Check)] = &[
     ("AudioContent", known::<ContentBlock>),
     ("BlobResourceContents", known::<ResourceContents>),
-    ("BooleanSchema", known::<PrimitiveSchema>),
+    ("BooleanSchema", known::<PrimitiveSchemaDefinition>),
     ("ElicitRequest", known::<InputRequest>),
-    ("ElicitRequestFormParams", known::<ElicitParams>),
-    ("ElicitRequestURLParams", known::<ElicitParams>),
+    ("ElicitRequestFormParams", known::<ElicitRequestParams>),
+    ("ElicitRequestURLParams", known::<ElicitRequestParams>),
     ("EmbeddedResource", known::<ContentBlock>),
     ("CreateMessageRequest", known::<InputRequest>),
-    ("ImageContent", known::<SamplingContent>),
-    ("NumberSchema", known::<PrimitiveSchema>),
+    ("ImageContent", known::<SamplingMessageContentBlock>),
+    ("NumberSchema", known::<PrimitiveSchemaDefinition>),
     ("ResourceLink", known::<ContentBlock>),
-    ("StringSchema", known::<PrimitiveSchema>),
-    ("TextContent", known::<SamplingContent>),
+    ("StringSchema", known::<PrimitiveSchemaDefinition>),
+    ("TextContent", known::<SamplingMessageContentBlock>),
     ("TextResourceContents", known::<ResourceContents>),
-    ("TitledMultiSelectEnumSchema", known::<PrimitiveSchema>),
-    ("TitledSingleSelectEnumSchema", known::<PrimitiveSchema>),
-    ("ToolResultContent", known::<SamplingContent>),
-    ("ToolUseContent", known::<SamplingContent>),
-    ("UntitledMultiSelectEnumSchema", known::<PrimitiveSchema>),
-    ("UntitledSingleSelectEnumSchema", known::<PrimitiveSchema>),
+    (
+        "TitledMultiSelectEnumSchema",
+        known::<PrimitiveSchemaDefinition>,
+    ),
+    (
+        "TitledSingleSelectEnumSchema",
+        known::<PrimitiveSchemaDefinition>,
+    ),
+    ("ToolResultContent", known::<SamplingMessageContentBlock>),
+    ("ToolUseContent", known::<SamplingMessageContentBlock>),
+    (
+        "UntitledMultiSelectEnumSchema",
+        known::<PrimitiveSchemaDefinition>,
+    ),
+    (
+        "UntitledSingleSelectEnumSchema",
+        known::<PrimitiveSchemaDefinition>,
+    ),
 ];
 
 fn check_all(table: &[(&str, Check)]) -> usize {

@@ -90,13 +90,13 @@ macro_rules! damaged {
 
 damaged! {
     tool: Tool, r#"{"name":"n","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},"_meta":{"a":1.10}}"#;
-    call: CallToolParams, r#"{"name":"n","arguments":{"x":1.10},"inputResponses":{"k":{"action":"accept"}},"requestState":"s"}"#;
+    call: CallToolRequestParams, r#"{"name":"n","arguments":{"x":1.10},"inputResponses":{"k":{"action":"accept"}},"requestState":"s"}"#;
     result: CallToolResult, r#"{"content":[{"type":"text","text":"a"},{"type":"image","data":"AA==","mimeType":"m"}],"isError":true}"#;
     contents: ReadResourceResult, r#"{"contents":[{"uri":"u","text":"a"},{"uri":"u","blob":"AA=="}],"ttlMs":60000}"#;
-    sampling: CreateMessageParams, r#"{"messages":[{"role":"user","content":[{"type":"tool_result","toolUseId":"i","content":[]}]}],"maxTokens":10}"#;
-    form: ElicitParams, r#"{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","enum":["x"]},"b":{"type":"integer","minimum":1}},"required":["a"]}}"#;
+    sampling: CreateMessageRequestParams, r#"{"messages":[{"role":"user","content":[{"type":"tool_result","toolUseId":"i","content":[]}]}],"maxTokens":10}"#;
+    form: ElicitRequestParams, r#"{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","enum":["x"]},"b":{"type":"integer","minimum":1}},"required":["a"]}}"#;
     answer: ElicitResult, r#"{"action":"accept","content":{"a":"x","b":1.10,"c":["d"],"e":true}}"#;
-    questions: InputRequired, r#"{"inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"u"}}},"requestState":"s"}"#;
+    questions: InputRequiredResult, r#"{"inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"u"}}},"requestState":"s"}"#;
     capabilities: ClientCapabilities, r#"{"elicitation":{"url":{}},"sampling":{"tools":{}},"extensions":{"a/b":{"c":1.10}}}"#;
-    progress: ProgressParams, r#"{"progressToken":123456789012345678901,"progress":0.10,"total":1e2}"#;
+    progress: ProgressNotificationParams, r#"{"progressToken":123456789012345678901,"progress":0.10,"total":1e2}"#;
 }

@@ -5,7 +5,7 @@ use turnbuckle_types::{Icon, Root, RootError};
 #[test]
 fn an_icon_comes_from_the_servers_own_origin_or_from_itself() {
     let server = Some("https://Example.com/mcp");
-    let safe = |src: &str, server| Icon::new(src).safe_for(server);
+    let safe = |src: &str, server| Icon::new(src).is_safe_for(server);
     for src in [
         "https://example.com/icon.png",
         "HTTPS://EXAMPLE.COM:443/icon.png",
@@ -57,12 +57,12 @@ fn a_server_without_an_https_origin_has_no_icons_by_url() {
         Some("http://127.0.0.1:3000/mcp"),
         Some(""),
     ] {
-        assert!(!Icon::new("https://example.com/icon.png").safe_for(server));
-        assert!(Icon::new("data:image/png;base64,AA==").safe_for(server));
+        assert!(!Icon::new("https://example.com/icon.png").is_safe_for(server));
+        assert!(Icon::new("data:image/png;base64,AA==").is_safe_for(server));
     }
     let v6 = Some("https://[::1]:8443/mcp");
-    assert!(Icon::new("https://[::1]:8443/a").safe_for(v6));
-    assert!(!Icon::new("https://[::1]/a").safe_for(v6));
+    assert!(Icon::new("https://[::1]:8443/a").is_safe_for(v6));
+    assert!(!Icon::new("https://[::1]/a").is_safe_for(v6));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_root_is_an_absolute_file_uri() {
         );
     }
     for uri in ["", "/home", "http://a/", "file:/home", "files:///a", "é"] {
-        assert_eq!(Root::new(uri), Err(RootError::NotAFile), "{uri}");
+        assert_eq!(Root::new(uri), Err(RootError::NotAFileUri), "{uri}");
     }
     for uri in ["file://", "file://home"] {
         assert_eq!(Root::new(uri), Err(RootError::NotAbsolute), "{uri}");
@@ -95,10 +95,10 @@ fn a_root_is_an_absolute_file_uri() {
         "file:///a\\..\\b",
         "file:///a/..%5Cb",
     ] {
-        assert_eq!(Root::new(uri), Err(RootError::Climbs), "{uri}");
+        assert_eq!(Root::new(uri), Err(RootError::ParentSegment), "{uri}");
     }
     assert_eq!(
         Root::unchecked("http://a/").check(),
-        Err(RootError::NotAFile)
+        Err(RootError::NotAFileUri)
     );
 }

@@ -2,7 +2,7 @@
 
 use turnbuckle_types::meta::{self, check_extension_id};
 use turnbuckle_types::{
-    ClientCapabilities, Implementation, Json, LogLevel, Map, Meta, MetaKeyError, RawObject,
+    ClientCapabilities, Implementation, Json, LoggingLevel, Map, Meta, MetaKeyError, RawObject,
     RequestId, Schema, Tool,
 };
 
@@ -16,7 +16,7 @@ fn a_map_keeps_order_and_finds_the_last_of_a_repeated_key() {
     assert_eq!(map.get("b").unwrap().as_str(), "3");
     assert_eq!(map.keys().collect::<Vec<_>>(), ["b", "a", "b"]);
 
-    let old = map.insert("a", Json::of("new").unwrap());
+    let old = map.insert("a", Json::encode("new").unwrap());
     assert_eq!(old.unwrap().as_str(), "2");
     assert_eq!(
         serde_json::to_string(&map).unwrap(),
@@ -43,8 +43,8 @@ fn raw_json_is_its_text() {
     assert_eq!(Json::empty_object().as_str(), "{}");
     assert_eq!(RawObject::empty().as_str(), "{}");
     assert!("[]".parse::<RawObject>().is_err());
-    assert!(RawObject::of(&1).is_err());
-    assert_eq!(RawObject::of(&Meta::new()).unwrap(), RawObject::empty());
+    assert!(RawObject::encode(&1).is_err());
+    assert_eq!(RawObject::encode(&Meta::new()).unwrap(), RawObject::empty());
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_schema_is_an_object_and_its_text_is_untouched() {
     for wrong in ["true", "[]", "null", "\"{\""] {
         assert!(wrong.parse::<Schema>().is_err(), "{wrong}");
     }
-    assert!(Schema::of(&[1]).is_err());
+    assert!(Schema::encode(&[1]).is_err());
     let tool: Tool = decode(&format!(r#"{{"name":"n","inputSchema":{text}}}"#));
     assert!(serde_json::to_string(&tool).unwrap().contains(text));
 }
@@ -107,7 +107,7 @@ fn check_key(key: &str) -> Result<(), MetaKeyError> {
 }
 
 fn json<T: serde::Serialize + ?Sized>(value: &T) -> Json {
-    Json::of(value).unwrap()
+    Json::encode(value).unwrap()
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn the_protocols_keys_are_refused_and_have_setters() {
     meta.insert_unchecked(meta::PROTOCOL_VERSION, json("v"));
     meta.insert_unchecked(meta::CLIENT_INFO, json(&Implementation::new("c", "1")));
     meta.insert_unchecked(meta::CLIENT_CAPABILITIES, Json::empty_object());
-    meta.insert_unchecked(meta::LOG_LEVEL, json(&LogLevel::Notice));
+    meta.insert_unchecked(meta::LOG_LEVEL, json(&LoggingLevel::Notice));
     meta.set_server_info(Implementation::new("s", "2"));
     meta.set_subscription_id(7);
     let text = concat!(
@@ -151,7 +151,7 @@ fn the_protocols_keys_are_refused_and_have_setters() {
     assert_eq!(meta.protocol_version().as_deref(), Some("v"));
     assert_eq!(meta.client_info().unwrap().name, "c");
     assert_eq!(meta.client_capabilities(), Some(ClientCapabilities::new()));
-    assert_eq!(meta.log_level(), Some(LogLevel::Notice));
+    assert_eq!(meta.log_level(), Some(LoggingLevel::Notice));
     assert_eq!(meta.server_info().unwrap().version, "2");
     assert_eq!(meta.subscription_id(), Some(RequestId::from(7)));
 }
@@ -160,21 +160,21 @@ fn the_protocols_keys_are_refused_and_have_setters() {
 fn what_arrives_is_kept_unjudged() {
     let meta: Meta = survives(r#"{"io.mcp/x":1,"-":null,"/":1.10,"progressToken":1.5}"#);
     assert_eq!(meta.progress_token(), None);
-    assert_eq!(meta.raw("progressToken").unwrap().as_str(), "1.5");
+    assert_eq!(meta.get_raw("progressToken").unwrap().as_str(), "1.5");
 }
 
 #[test]
 fn an_extension_id_has_a_prefix() {
     assert_eq!(check_extension_id("com.example/ui"), Ok(()));
-    assert_eq!(check_extension_id("ui"), Err(MetaKeyError::NoPrefix));
-    assert_eq!(check_extension_id(""), Err(MetaKeyError::NoPrefix));
+    assert_eq!(check_extension_id("ui"), Err(MetaKeyError::MissingPrefix));
+    assert_eq!(check_extension_id(""), Err(MetaKeyError::MissingPrefix));
     assert_eq!(check_extension_id("/ui"), Err(MetaKeyError::Prefix));
     assert_eq!(
         check_extension_id("io.modelcontextprotocol/ui"),
         Err(MetaKeyError::Reserved)
     );
     let refused = ClientCapabilities::new().extension("ui", Json::empty_object());
-    assert_eq!(refused, Err(MetaKeyError::NoPrefix));
+    assert_eq!(refused, Err(MetaKeyError::MissingPrefix));
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use turnbuckle_types::method::*;
-use turnbuckle_types::{Client, InputRequired, ReceivedBy, Role, Server};
+use turnbuckle_types::{Client, InputRequiredResult, Participant, ReceivedBy, Server};
 
-fn to<R: Role, M: ReceivedBy<R>>() -> &'static str {
+fn to<R: Participant, M: ReceivedBy<R>>() -> &'static str {
     M::METHOD
 }
 
@@ -26,7 +26,7 @@ fn each_side_has_its_methods() {
         to::<Server, ReadResource>(),
         to::<Server, Subscribe>(),
         to::<Server, Unsubscribe>(),
-        to::<Server, Listen>(),
+        to::<Server, SubscriptionsListen>(),
         to::<Server, ListPrompts>(),
         to::<Server, GetPrompt>(),
         to::<Server, Complete>(),
@@ -43,7 +43,7 @@ fn each_side_has_its_methods() {
         told::<Cancelled>(),
         told::<Progress>(),
         told::<RootsListChanged>(),
-        told::<Log>(),
+        told::<LoggingMessage>(),
         told::<ToolListChanged>(),
         told::<PromptListChanged>(),
         told::<ResourceListChanged>(),
@@ -66,8 +66,9 @@ fn each_side_has_its_methods() {
 
 #[test]
 fn a_peers_peer_is_oneself() {
-    fn there_and_back<R: Role>() -> bool {
-        std::any::TypeId::of::<R>() == std::any::TypeId::of::<<<R as Role>::Peer as Role>::Peer>()
+    fn there_and_back<R: Participant>() -> bool {
+        std::any::TypeId::of::<R>()
+            == std::any::TypeId::of::<<<R as Participant>::Peer as Participant>::Peer>()
     }
     assert!(there_and_back::<Client>() && there_and_back::<Server>());
 }
@@ -75,7 +76,7 @@ fn a_peers_peer_is_oneself() {
 #[test]
 fn an_outcome_is_an_answer_or_questions() {
     assert_eq!(Outcome::Complete(1).map(|n| n + 1), Outcome::Complete(2));
-    let input = InputRequired::new().request_state("s");
+    let input = InputRequiredResult::new().request_state("s");
     let asked: Outcome<i32> = input.clone().into();
-    assert_eq!(asked.map(|n| n + 1), Outcome::NeedsInput(input));
+    assert_eq!(asked.map(|n| n + 1), Outcome::InputRequired(input));
 }

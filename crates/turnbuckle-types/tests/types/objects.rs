@@ -143,7 +143,7 @@ objects! {
         r#"{"title":"t","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,
             "openWorldHint":false}"#,
         needs [];
-    call_tool_params: CallToolParams,
+    call_tool_params: CallToolRequestParams,
         r#"{"name":"n","arguments":{"x":1.10},"inputResponses":{"k":{}},"requestState":"s","_meta":{"k":1}}"#,
         needs ["name"];
     call_tool_result: CallToolResult,
@@ -166,7 +166,7 @@ objects! {
         r#"{"uri":"u","text":"","mimeType":"m","_meta":{"k":1}}"#, needs ["uri", "text"];
     blob_resource_contents: BlobResourceContents,
         r#"{"uri":"u","blob":"","mimeType":"m","_meta":{"k":1}}"#, needs ["uri", "blob"];
-    read_resource_params: ReadResourceParams,
+    read_resource_params: ReadResourceRequestParams,
         r#"{"uri":"u","inputResponses":{"k":null},"requestState":"s","_meta":{"k":1}}"#, needs ["uri"];
     read_resource_result: ReadResourceResult,
         r#"{"contents":[],"ttlMs":5,"cacheScope":"public","_meta":{"k":1}}"#, needs ["contents"];
@@ -176,9 +176,9 @@ objects! {
     list_resource_templates_result: ListResourceTemplatesResult,
         r#"{"resourceTemplates":[],"nextCursor":"c","ttlMs":0,"cacheScope":"private","_meta":{"k":1}}"#,
         needs ["resourceTemplates"];
-    subscribe_params: SubscribeParams, r#"{"uri":"u","_meta":{"k":1}}"#, needs ["uri"];
-    unsubscribe_params: UnsubscribeParams, r#"{"uri":"u","_meta":{"k":1}}"#, needs ["uri"];
-    resource_updated_params: ResourceUpdatedParams, r#"{"uri":"u","_meta":{"k":1}}"#, needs ["uri"];
+    subscribe_params: SubscribeRequestParams, r#"{"uri":"u","_meta":{"k":1}}"#, needs ["uri"];
+    unsubscribe_params: UnsubscribeRequestParams, r#"{"uri":"u","_meta":{"k":1}}"#, needs ["uri"];
+    resource_updated_params: ResourceUpdatedNotificationParams, r#"{"uri":"u","_meta":{"k":1}}"#, needs ["uri"];
 
     prompt: Prompt,
         r#"{"name":"n","title":"t","description":"d","arguments":[],"icons":[],"_meta":{"k":1}}"#,
@@ -187,7 +187,7 @@ objects! {
         r#"{"name":"n","title":"t","description":"d","required":false}"#, needs ["name"];
     prompt_message: PromptMessage,
         r#"{"role":"user","content":{"type":"text","text":""}}"#, needs ["role", "content"];
-    get_prompt_params: GetPromptParams,
+    get_prompt_params: GetPromptRequestParams,
         r#"{"name":"n","arguments":{"a":"b"},"inputResponses":{"k":[]},"requestState":"s","_meta":{"k":1}}"#,
         needs ["name"];
     get_prompt_result: GetPromptResult,
@@ -196,7 +196,7 @@ objects! {
         r#"{"prompts":[],"nextCursor":"c","ttlMs":0,"cacheScope":"private","_meta":{"k":1}}"#,
         needs ["prompts"];
 
-    complete_params: CompleteParams,
+    complete_params: CompleteRequestParams,
         r#"{"ref":{"type":"ref/prompt","name":"n"},"argument":{"name":"a","value":""},"context":{},
             "_meta":{"k":1}}"#,
         needs ["ref", "argument"];
@@ -210,16 +210,16 @@ objects! {
     complete_result: CompleteResult,
         r#"{"completion":{"values":[]},"_meta":{"k":1}}"#, needs ["completion"];
 
-    elicit_form_params: ElicitFormParams,
+    elicit_form_params: ElicitRequestFormParams,
         r#"{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{}},"_meta":{"k":1}}"#,
         needs ["message", "requestedSchema"];
-    elicit_url_params: ElicitUrlParams,
+    elicit_url_params: ElicitRequestUrlParams,
         r#"{"mode":"url","message":"m","url":"u","elicitationId":"e","_meta":{"k":1}}"#,
         needs ["mode", "message", "url"];
     elicit_result: ElicitResult,
         r#"{"action":"accept","content":{"a":1.50,"b":[],"c":[1],"d":null},"_meta":{"k":1}}"#,
         needs ["action"];
-    elicitation_complete_params: ElicitationCompleteParams,
+    elicitation_complete_params: ElicitationCompleteNotificationParams,
         r#"{"elicitationId":"e","_meta":{"k":1}}"#, needs ["elicitationId"];
     elicitation_schema: ElicitationSchema,
         r#"{"$schema":"s","type":"object","properties":{"z":{"type":"boolean"},"a":{}},"required":["z"]}"#,
@@ -234,15 +234,15 @@ objects! {
     boolean_schema: BooleanSchema,
         r#"{"type":"boolean","title":"t","description":"d","default":false}"#, needs ["type"];
     titled_choice: TitledChoice, r#"{"const":"c","title":"t"}"#, needs ["const", "title"];
-    single_select_schema: SingleSelectSchema,
+    single_select_schema: SingleSelectEnumSchema,
         r#"{"type":"string","title":"t","description":"d","enum":[],"oneOf":[],"default":"x"}"#,
         needs ["type"];
-    multi_select_schema: MultiSelectSchema,
+    multi_select_schema: MultiSelectEnumSchema,
         r#"{"type":"array","items":{},"title":"t","description":"d","minItems":0,"maxItems":1,"default":[]}"#,
         needs ["type", "items"];
     multi_select_items: MultiSelectItems,
         r#"{"type":"string","enum":[],"anyOf":[]}"#, needs [];
-    legacy_enum_schema: LegacyEnumSchema,
+    legacy_enum_schema: LegacyTitledEnumSchema,
         r#"{"type":"string","enum":[],"enumNames":[],"title":"t","description":"d","default":"x"}"#,
         needs ["type", "enum"];
 
@@ -259,7 +259,7 @@ objects! {
         r#"{"hints":[],"costPriority":0.10,"speedPriority":1,"intelligencePriority":0}"#, needs [];
     model_hint: ModelHint, r#"{"name":"n"}"#, needs [];
     tool_choice: ToolChoice, r#"{"mode":"always"}"#, needs [];
-    create_message_params: CreateMessageParams,
+    create_message_params: CreateMessageRequestParams,
         r#"{"messages":[],"maxTokens":1e2,"modelPreferences":{},"systemPrompt":"s",
             "includeContext":"thisServer","temperature":0.70,"stopSequences":[],"metadata":{"x":1.0},
             "tools":[],"toolChoice":{},"_meta":{"k":1}}"#,
@@ -271,26 +271,26 @@ objects! {
 
     root: Root, r#"{"uri":"file:///","name":"n","_meta":{"k":1}}"#, needs ["uri"];
     list_roots_result: ListRootsResult, r#"{"roots":[],"_meta":{"k":1}}"#, needs ["roots"];
-    set_level_params: SetLevelParams, r#"{"level":"alert","_meta":{"k":1}}"#, needs ["level"];
-    progress_params: ProgressParams,
+    set_level_params: SetLevelRequestParams, r#"{"level":"alert","_meta":{"k":1}}"#, needs ["level"];
+    progress_params: ProgressNotificationParams,
         r#"{"progressToken":1,"progress":0.10,"total":1e1,"message":"m","_meta":{"k":1}}"#,
         needs ["progressToken", "progress"];
-    cancelled_params: CancelledParams,
+    cancelled_params: CancelledNotificationParams,
         r#"{"requestId":"1","reason":"r","_meta":{"k":1}}"#, needs [];
     subscription_filter: SubscriptionFilter,
         r#"{"toolsListChanged":true,"promptsListChanged":false,"resourcesListChanged":true,
             "resourceSubscriptions":[]}"#,
         needs [];
-    listen_params: ListenParams,
+    listen_params: SubscriptionsListenRequestParams,
         r#"{"notifications":{},"_meta":{"k":1}}"#, needs ["notifications"];
-    listen_result: ListenResult, r#"{"_meta":{"k":1}}"#, needs [];
-    subscriptions_acknowledged_params: SubscriptionsAcknowledgedParams,
+    listen_result: SubscriptionsListenResult, r#"{"_meta":{"k":1}}"#, needs [];
+    subscriptions_acknowledged_params: SubscriptionsAcknowledgedNotificationParams,
         r#"{"notifications":{},"_meta":{"k":1}}"#, needs ["notifications"];
 
     implementation: Implementation,
         r#"{"name":"n","version":"v","title":"t","description":"d","websiteUrl":"w","icons":[]}"#,
         needs ["name", "version"];
-    initialize_params: InitializeParams,
+    initialize_params: InitializeRequestParams,
         r#"{"protocolVersion":"p","capabilities":{},"clientInfo":{"name":"n","version":"v"},"_meta":{"k":1}}"#,
         needs ["protocolVersion", "capabilities", "clientInfo"];
     initialize_result: InitializeResult,
@@ -301,11 +301,11 @@ objects! {
         r#"{"supportedVersions":[],"capabilities":{},"instructions":"i","ttlMs":1,"cacheScope":"public",
             "_meta":{"k":1}}"#,
         needs ["supportedVersions", "capabilities"];
-    paginated_params: PaginatedParams, r#"{"cursor":"","_meta":{"k":1}}"#, needs [];
+    paginated_params: PaginatedRequestParams, r#"{"cursor":"","_meta":{"k":1}}"#, needs [];
     request_params: RequestParams, r#"{"_meta":{"k":1}}"#, needs [];
     notification_params: NotificationParams, r#"{"_meta":{"k":1}}"#, needs [];
     empty_result: EmptyResult, r#"{"_meta":{"k":1}}"#, needs [];
-    input_required: InputRequired,
+    input_required: InputRequiredResult,
         r#"{"inputRequests":{"k":{"method":"roots/list"}},"requestState":"s","_meta":{"k":1}}"#, needs [];
 
     client_capabilities: ClientCapabilities,
@@ -322,15 +322,15 @@ objects! {
     resources_capability: ResourcesCapability, r#"{"subscribe":true,"listChanged":true}"#, needs [];
     settings: Settings, "{}", needs [];
 
-    log_params: LogParams,
+    log_params: LoggingMessageNotificationParams,
         r#"{"level":"debug","data":{"x":1.0},"logger":"l","_meta":{"k":1}}"#, needs ["level", "data"];
     error_object: ErrorObject,
         r#"{"code":-1,"message":"m","data":{"x":1.0}}"#, needs ["code", "message"], any ["data"];
-    unsupported_version_data: UnsupportedVersionData,
+    unsupported_version_data: UnsupportedProtocolVersionData,
         r#"{"supported":[],"requested":"r"}"#, needs ["supported", "requested"];
-    missing_capability_data: MissingCapabilityData,
+    missing_capability_data: MissingRequiredClientCapabilityData,
         r#"{"requiredCapabilities":{}}"#, needs ["requiredCapabilities"];
-    url_elicitation_data: UrlElicitationData, r#"{"elicitations":[]}"#, needs ["elicitations"];
+    url_elicitation_data: UrlElicitationRequiredData, r#"{"elicitations":[]}"#, needs ["elicitations"];
     resource_not_found_data: ResourceNotFoundData, r#"{"uri":"u"}"#, needs ["uri"];
 }
 

@@ -1,7 +1,7 @@
 //! Tool uses and tool results of a conversation stay in pairs.
 
 use turnbuckle_types::{
-    MessageRole, PairingFault, RawObject, SamplingContent, SamplingMessage, ToolResultContent,
+    PairingFault, RawObject, Role, SamplingMessage, SamplingMessageContentBlock, ToolResultContent,
     ToolUseContent, ToolUsePairingError, check_tool_use_pairing,
 };
 
@@ -9,12 +9,12 @@ fn uses(ids: &[&str]) -> SamplingMessage {
     let blocks = ids
         .iter()
         .map(|id| ToolUseContent::new(*id, "tool", RawObject::empty()).into());
-    SamplingMessage::assistant(blocks.collect::<Vec<SamplingContent>>())
+    SamplingMessage::assistant(blocks.collect::<Vec<SamplingMessageContentBlock>>())
 }
 
 fn results(ids: &[&str]) -> SamplingMessage {
     let blocks = ids.iter().map(|id| ToolResultContent::new(*id).into());
-    SamplingMessage::user(blocks.collect::<Vec<SamplingContent>>())
+    SamplingMessage::user(blocks.collect::<Vec<SamplingMessageContentBlock>>())
 }
 
 fn fault(messages: &[SamplingMessage]) -> (usize, PairingFault) {
@@ -43,7 +43,7 @@ fn whole_conversations_pass() {
 
 #[test]
 fn text_may_stand_beside_a_tool_use() {
-    let speech = SamplingContent::text("Let me look.");
+    let speech = SamplingMessageContentBlock::text("Let me look.");
     let tool_use = ToolUseContent::new("a", "tool", RawObject::empty()).into();
     let message = SamplingMessage::assistant(vec![speech, tool_use]);
     check_tool_use_pairing(&[message, results(&["a"])]).unwrap();
@@ -51,51 +51,57 @@ fn text_may_stand_beside_a_tool_use() {
 
 #[test]
 fn every_use_is_answered_at_once() {
-    assert_eq!(fault(&[uses(&["a"])]), (1, PairingFault::Unanswered));
+    assert_eq!(fault(&[uses(&["a"])]), (1, PairingFault::MissingToolResult));
     assert_eq!(
         fault(&[uses(&["a", "b"]), results(&["a"])]),
-        (1, PairingFault::Unanswered)
+        (1, PairingFault::MissingToolResult)
     );
     let late = [uses(&["a"]), SamplingMessage::user("wait"), results(&["a"])];
-    assert_eq!(fault(&late), (1, PairingFault::Unanswered));
+    assert_eq!(fault(&late), (1, PairingFault::MissingToolResult));
     assert_eq!(
         fault(&[uses(&["a"]), uses(&["b"]), results(&["b"])]),
-        (1, PairingFault::Unanswered)
+        (1, PairingFault::MissingToolResult)
     );
 }
 
 #[test]
 fn every_result_answers_a_use() {
-    assert_eq!(fault(&[results(&["a"])]), (0, PairingFault::Unasked));
+    assert_eq!(fault(&[results(&["a"])]), (0, PairingFault::UnknownToolUse));
     assert_eq!(
         fault(&[uses(&["a"]), results(&["a", "b"])]),
-        (1, PairingFault::Unasked)
+        (1, PairingFault::UnknownToolUse)
     );
     assert_eq!(
         fault(&[uses(&["a"]), results(&["a", "a"])]),
-        (1, PairingFault::Unasked)
+        (1, PairingFault::UnknownToolUse)
     );
     let again = [uses(&["a"]), results(&["a"]), results(&["a"])];
-    assert_eq!(fault(&again), (2, PairingFault::Unasked));
+    assert_eq!(fault(&again), (2, PairingFault::UnknownToolUse));
 }
 
 #[test]
 fn results_stand_alone_and_on_their_side() {
     let mixed = SamplingMessage::user(vec![
-        SamplingContent::text("Here:"),
+        SamplingMessageContentBlock::text("Here:"),
         ToolResultContent::new("a").into(),
     ]);
-    assert_eq!(fault(&[uses(&["a"]), mixed]), (1, PairingFault::Mixed));
+    assert_eq!(
+        fault(&[uses(&["a"]), mixed]),
+        (1, PairingFault::MixedContent)
+    );
     let mut by_user = uses(&["a"]);
-    by_user.role = MessageRole::User;
-    assert_eq!(fault(&[by_user]), (0, PairingFault::UseByUser));
+    by_user.role = Role::User;
+    assert_eq!(fault(&[by_user]), (0, PairingFault::ToolUseByUser));
     let mut by_assistant = results(&["a"]);
-    by_assistant.role = MessageRole::Assistant;
+    by_assistant.role = Role::Assistant;
     assert_eq!(
         fault(&[uses(&["a"]), by_assistant]),
-        (1, PairingFault::ResultByAssistant)
+        (1, PairingFault::ToolResultByAssistant)
     );
-    assert_eq!(fault(&[uses(&["a", "a"])]), (0, PairingFault::RepeatedId));
+    assert_eq!(
+        fault(&[uses(&["a", "a"])]),
+        (0, PairingFault::DuplicateToolUseId)
+    );
 }
 
 #[test]

@@ -45,7 +45,10 @@ fn unknown_content_is_kept() {
     let text = r#"{"type":"hologram","z":1.10,"a":{}}"#;
     let block: ContentBlock = survives(text);
     assert!(matches!(&block, ContentBlock::Unknown(raw) if raw.as_str() == text));
-    assert!(matches!(survives(text), SamplingContent::Unknown(_)));
+    assert!(matches!(
+        survives(text),
+        SamplingMessageContentBlock::Unknown(_)
+    ));
 }
 
 #[test]
@@ -127,26 +130,32 @@ fn resource_contents_are_text_or_blob() {
 fn a_reference_names_its_kind() {
     assert!(matches!(
         survives(r#"{"type":"ref/prompt","name":"n"}"#),
-        Reference::Prompt(_)
+        CompletionReference::Prompt(_)
     ));
     assert!(matches!(
         survives(r#"{"uri":"u","type":"ref/resource"}"#),
-        Reference::Resource(_)
+        CompletionReference::Resource(_)
     ));
     assert!(matches!(
         survives(r#"{"type":"ref/tool","name":"n"}"#),
-        Reference::Unknown(_)
+        CompletionReference::Unknown(_)
     ));
 }
 
 #[test]
 fn input_requests_are_told_apart_by_their_method() {
-    let asked = InputRequired::new()
-        .ask("who", ElicitParams::form("Who?", ElicitationSchema::new()))
-        .ask("where", ElicitUrlParams::new("Go", "https://example.com"))
+    let asked = InputRequiredResult::new()
+        .ask(
+            "who",
+            ElicitRequestParams::form("Who?", ElicitationSchema::new()),
+        )
+        .ask(
+            "where",
+            ElicitRequestUrlParams::new("Go", "https://example.com"),
+        )
         .ask(
             "what",
-            CreateMessageParams::new(vec![SamplingMessage::user("What?")], 10),
+            CreateMessageRequestParams::new(vec![SamplingMessage::user("What?")], 10),
         )
         .ask("roots", InputRequest::list_roots())
         .request_state("s");
@@ -163,9 +172,9 @@ fn input_requests_are_told_apart_by_their_method() {
             r#""roots":{"method":"roots/list"}},"requestState":"s"}"#
         )
     );
-    assert_eq!(survives::<InputRequired>(&text), asked);
+    assert_eq!(survives::<InputRequiredResult>(&text), asked);
     assert!(!asked.is_empty());
-    assert!(InputRequired::new().is_empty());
+    assert!(InputRequiredResult::new().is_empty());
 
     let with_params: InputRequest = survives(r#"{"params":{"x":1.0},"method":"roots/list"}"#);
     assert!(matches!(with_params, InputRequest::ListRoots(Some(_))));
@@ -193,8 +202,8 @@ fn words_outside_the_list_are_kept_or_refused() {
         CacheScope::from("shared")
     );
     assert_eq!(survives::<IconTheme>("\"sepia\"").as_str(), "sepia");
-    assert!(serde_json::from_str::<MessageRole>("\"system\"").is_err());
-    let error = serde_json::from_str::<LogLevel>("\"loud\"")
+    assert!(serde_json::from_str::<Role>("\"system\"").is_err());
+    let error = serde_json::from_str::<LoggingLevel>("\"loud\"")
         .unwrap_err()
         .to_string();
     assert!(
@@ -205,11 +214,16 @@ fn words_outside_the_list_are_kept_or_refused() {
 
 #[test]
 fn log_levels_are_ordered_by_severity() {
-    assert!(LogLevel::ALL.is_sorted());
-    assert_eq!(LogLevel::ALL.len(), 8);
-    assert!(LogLevel::Debug < LogLevel::Info && LogLevel::Alert < LogLevel::Emergency);
-    for level in LogLevel::ALL {
-        assert_eq!(decode::<LogLevel>(&format!("{:?}", level.as_str())), *level);
+    assert!(LoggingLevel::ALL.is_sorted());
+    assert_eq!(LoggingLevel::ALL.len(), 8);
+    assert!(
+        LoggingLevel::Debug < LoggingLevel::Info && LoggingLevel::Alert < LoggingLevel::Emergency
+    );
+    for level in LoggingLevel::ALL {
+        assert_eq!(
+            decode::<LoggingLevel>(&format!("{:?}", level.as_str())),
+            *level
+        );
     }
 }
 

@@ -1,4 +1,4 @@
-//! An error's kind becomes the number that its reader's revision has for it.
+//! Error codes: the number of each kind of error in the revision of its reader.
 //!
 //! Specification: basic/index, "Error Codes" (2026-07-28).
 
@@ -7,40 +7,44 @@ use std::ops::RangeInclusive;
 use turnbuckle_types::{Error, ErrorKind, Json, RequestId};
 
 use crate::revision::Features;
-use crate::rpc::{self, Refusal, RefusalKind, code};
+use crate::rpc::{self, DecodeError, DecodeErrorKind, code};
 
-/// There is no such resource, where the revision has a number of its own for that.
+/// The code of "resource not found" in the revisions that have one.
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
-/// A header does not say what the body says.
+/// The code of a header that differs from the body.
 pub const HEADER_MISMATCH: i64 = -32020;
 pub(super) const MISSING_CAPABILITY: i64 = -32021;
 pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
-/// The user has to visit a URL first.
+/// The code of an error that asks the user to visit a URL first.
 pub const URL_REQUIRED: i64 = -32042;
 
-/// What JSON-RPC and the protocol keep for themselves.
+/// The codes that JSON-RPC and the protocol reserve.
 const RESERVED: RangeInclusive<i64> = -32768..=-32000;
 
-/// The number of an error of that kind for a peer that knows `features`.
+/// Returns the code of an error of that kind for a peer with `features`.
 #[must_use]
 fn code_of(kind: &ErrorKind, features: &Features) -> i64 {
     match kind {
-        ErrorKind::Malformed => code::PARSE_ERROR,
-        ErrorKind::NotAMessage | ErrorKind::Forbidden(_) => code::INVALID_REQUEST,
-        ErrorKind::UnknownMethod => code::METHOD_NOT_FOUND,
+        ErrorKind::ParseError => code::PARSE_ERROR,
+        ErrorKind::InvalidRequest | ErrorKind::Forbidden(_) => code::INVALID_REQUEST,
+        ErrorKind::MethodNotFound => code::METHOD_NOT_FOUND,
         ErrorKind::HeaderMismatch if features.result_envelope => HEADER_MISMATCH,
-        ErrorKind::UnsupportedVersion { .. } if features.result_envelope => UNSUPPORTED_VERSION,
-        ErrorKind::MissingCapability(_) if features.result_envelope => MISSING_CAPABILITY,
+        ErrorKind::UnsupportedProtocolVersion { .. } if features.result_envelope => {
+            UNSUPPORTED_VERSION
+        }
+        ErrorKind::MissingRequiredClientCapability(_) if features.result_envelope => {
+            MISSING_CAPABILITY
+        }
         ErrorKind::ResourceNotFound if features.resource_not_found_code => RESOURCE_NOT_FOUND,
         ErrorKind::UrlElicitationRequired(_) if features.url_required_error => URL_REQUIRED,
-        ErrorKind::Envelope
+        ErrorKind::InvalidEnvelope
         | ErrorKind::HeaderMismatch
-        | ErrorKind::UnsupportedVersion { .. }
-        | ErrorKind::MissingCapability(_)
+        | ErrorKind::UnsupportedProtocolVersion { .. }
+        | ErrorKind::MissingRequiredClientCapability(_)
         | ErrorKind::ResourceNotFound
         | ErrorKind::UrlElicitationRequired(_)
         | ErrorKind::InvalidParams => code::INVALID_PARAMS,
-        // Ranges that are reserved say what only those may say for whom they are.
+        // A reserved code is not for applications.
         ErrorKind::Application(code) if !RESERVED.contains(code) => *code,
         _ => code::INTERNAL_ERROR,
     }
@@ -49,7 +53,7 @@ fn code_of(kind: &ErrorKind, features: &Features) -> i64 {
 /// Appends the error response to the request `id`.
 pub fn write_error(out: &mut Vec<u8>, id: &RequestId, error: &Error, features: &Features) {
     let data = error.data().map(Json::as_raw);
-    rpc::error(
+    rpc::write_error_response(
         out,
         id,
         code_of(error.kind(), features),
@@ -60,17 +64,19 @@ pub fn write_error(out: &mut Vec<u8>, id: &RequestId, error: &Error, features: &
 
 /// Appends the answer to a frame that is no message. `features` are those of the peer, as far as
 /// they are known.
-pub fn write_refusal(out: &mut Vec<u8>, refusal: &Refusal, features: Option<&Features>) {
+pub fn write_decode_error(out: &mut Vec<u8>, refusal: &DecodeError, features: Option<&Features>) {
     let number = match refusal.kind {
-        RefusalKind::Malformed => code::PARSE_ERROR,
-        RefusalKind::NotAMessage => code::INVALID_REQUEST,
-        RefusalKind::Params | RefusalKind::Notification => code::INVALID_PARAMS,
+        DecodeErrorKind::ParseError => code::PARSE_ERROR,
+        DecodeErrorKind::InvalidRequest => code::INVALID_REQUEST,
+        DecodeErrorKind::InvalidParams | DecodeErrorKind::InvalidNotification => {
+            code::INVALID_PARAMS
+        }
     };
     match &refusal.id {
-        Some(id) => rpc::error(out, id, number, &refusal.message, None),
+        Some(id) => rpc::write_error_response(out, id, number, &refusal.message, None),
         None => {
             let null_id = features.is_some_and(|features| features.null_error_id);
-            rpc::error_without_id(out, null_id, number, &refusal.message);
+            rpc::write_error_response_without_id(out, null_id, number, &refusal.message);
         }
     }
 }

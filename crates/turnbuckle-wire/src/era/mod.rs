@@ -1,48 +1,39 @@
-//! The two eras: what a revision adds to a message comes off on the way in (lift) and goes on
-//! again on the way out (lay).
+//! The two eras: the envelope of a message is read on the way in and written on the way out.
 //!
-//! A handler sees neither. Everything here is pure: bytes and borrowed JSON in, bytes out.
+//! A handler sees no envelope. The functions here are pure: bytes and borrowed JSON in, bytes out.
 
+mod body;
 mod error;
-#[doc(hidden)]
 pub mod headers;
+mod message_era;
 mod negotiate;
-mod opening;
 mod param_headers;
-#[doc(hidden)]
 pub mod params;
 mod project;
 mod reply;
 mod request;
 mod result;
 mod structured;
+mod tool_result;
 
-/// The numbers of errors that their readers act upon.
-#[doc(hidden)]
+/// The codes of errors that a receiver acts upon.
 pub mod code {
     pub use super::error::{HEADER_MISMATCH, RESOURCE_NOT_FOUND, URL_REQUIRED};
     pub use crate::rpc::code::INVALID_PARAMS;
 }
 
-#[doc(hidden)]
-pub use error::{write_error, write_refusal};
-#[doc(hidden)]
-pub use negotiate::{Judgement, is_modern_error, judge, offer, select};
-#[doc(hidden)]
-pub use opening::{Header, Mark, Opening, of_opening};
-#[doc(hidden)]
+pub use body::{ResultBody, WriteTarget};
+pub use error::{write_decode_error, write_error};
+pub use message_era::{MessageEra, NamedRevision, VersionHeader, message_era};
+pub use negotiate::{
+    ProbeOutcome, is_modern_error, negotiate_revision, newest_common_revision, probe_outcome,
+};
 pub use param_headers::{InvalidParamHeader, ParamHeader, param_headers};
-#[doc(hidden)]
 pub use params::{MetaFields, Params};
 pub use project::Project;
-#[doc(hidden)]
-pub use project::Projected;
+pub use project::ProjectedResult;
 pub use reply::Reply;
-#[doc(hidden)]
-pub use reply::{Body, Encoded, Target, write_reply};
-#[doc(hidden)]
-pub use request::{Added, Envelope, write_request};
-#[doc(hidden)]
+pub use reply::{EncodedResult, write_reply};
+pub use request::{RequestAdditions, RequestEnvelope, write_request};
 pub use result::{RESULT_TYPE, ResultType, is_complete, result_type};
-#[doc(hidden)]
-pub use structured::{Plain, Structured};
+pub use structured::{StructuredToolResult, TextToolResult};

@@ -1,4 +1,4 @@
-//! Which arguments of a tool are mirrored in headers, by its input schema.
+//! The headers that mirror a tool's arguments, as its input schema declares them.
 //!
 //! Specification: basic/transports/streamable-http, "Schema Extension" (2026-07-28).
 
@@ -25,7 +25,7 @@ pub struct ParamHeader {
     pub header: String,
     /// The member names on the way to the argument's value, outermost first; never empty.
     pub path: Vec<Arc<str>>,
-    /// Of which type the value is.
+    /// The type of the value.
     pub(super) kind: ParamKind,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum ParamKind {
     Boolean,
 }
 
-/// An input schema asks for a header that cannot be: the tool's definition is invalid.
+/// A header that an input schema may not ask for, which makes the tool's definition invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidParamHeader {
@@ -83,7 +83,7 @@ impl fmt::Display for InvalidParamHeader {
 
 impl std::error::Error for InvalidParamHeader {}
 
-/// The headers that a tool's input schema asks for.
+/// Returns the headers that a tool's input schema asks for.
 ///
 /// Servers call this when a tool is registered, and clients when one is listed: what one refuses to
 /// offer is what the other refuses to use.
@@ -105,14 +105,14 @@ pub fn param_headers(schema: &Schema) -> Result<Vec<ParamHeader>, InvalidParamHe
     Ok(walk.found)
 }
 
-/// How the walk came to a schema.
+/// The way on which the walk came to a schema.
 #[derive(Clone, Copy, PartialEq)]
 enum Reach {
-    /// It is the whole schema.
+    /// The whole schema.
     Root,
-    /// By `properties` alone.
+    /// A schema that is reached by `properties` alone.
     Property,
-    /// By anything else.
+    /// A schema that is reached by anything else.
     Dynamic,
 }
 
@@ -125,7 +125,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Depth is bounded by the JSON reader's own limit.
+    /// Walks one schema. The depth is bounded by the JSON reader's own limit.
     fn schema(&mut self, schema: &Value, reach: Reach) -> Result<(), InvalidParamHeader> {
         let Value::Object(schema) = schema else {
             return Ok(());
@@ -217,7 +217,8 @@ impl Walk {
     }
 }
 
-/// The type of a mirrored value. Beside it may stand `null`, for which no header is sent.
+/// Returns the declared type of a mirrored value. Beside it may stand `null`, for which no header
+/// is sent.
 fn kind_of(declared: &Value) -> Option<ParamKind> {
     let name = match declared {
         Value::String(name) => name,
@@ -237,7 +238,7 @@ fn kind_of(declared: &Value) -> Option<ParamKind> {
     }
 }
 
-/// Whether `name` is a token as of RFC 9110, section 5.6.2.
+/// Returns whether `name` is a token of RFC 9110, section 5.6.2.
 fn is_token(name: &str) -> bool {
     let tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(tchar)
@@ -250,7 +251,7 @@ mod tests {
     use super::*;
 
     fn of(schema: &Value) -> Result<Vec<ParamHeader>, InvalidParamHeader> {
-        param_headers(&Schema::of(schema).unwrap())
+        param_headers(&Schema::encode(schema).unwrap())
     }
 
     fn property(schema: Value) -> Result<Vec<ParamHeader>, InvalidParamHeader> {

@@ -1,4 +1,4 @@
-//! What is captured of a request's parameters while its envelope is read.
+//! The parameters of a message that the protocol itself reads, captured while its envelope is read.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,10 +10,10 @@ use turnbuckle_types::{RawJson, meta as meta_key};
 use crate::json::Reader;
 use crate::rpc::Capture;
 
-/// Parameters as raw JSON, by the names that the protocol's own rooms read.
+/// The parameters that the protocol itself reads, as raw JSON.
 ///
-/// Everything is borrowed from the frame. Names that are not listed here are skipped; who needs
-/// them decodes the frame's `params` whole.
+/// Every value is borrowed from the frame. Other members are skipped; code that needs them decodes
+/// the frame's `params` whole with [`raw_params`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Params<'a> {
     /// `name`: of a tool or prompt.
@@ -30,9 +30,9 @@ pub struct Params<'a> {
     pub request_state: Option<RawJson<'a>>,
     /// `requestId`: of a request that is no longer wanted.
     pub request_id: Option<RawJson<'a>>,
-    /// What was captured of `_meta`.
+    /// The members of `_meta` that the protocol itself reads.
     pub meta: MetaFields<'a>,
-    /// Whether there was a `_meta`: one that stands twice is refused like any of the others.
+    /// A `_meta` was there: a second one is refused, as for any other member.
     has_meta: bool,
 }
 
@@ -41,18 +41,18 @@ pub struct Params<'a> {
 pub struct MetaFields<'a> {
     /// `progressToken`.
     pub progress_token: Option<RawJson<'a>>,
-    /// The revision that the request speaks.
+    /// The revision of the request.
     pub protocol_version: Option<RawJson<'a>>,
-    /// Who sends it.
+    /// The name and version of the sender.
     pub client_info: Option<RawJson<'a>>,
-    /// What its sender can do.
+    /// The capabilities of the sender.
     pub client_capabilities: Option<RawJson<'a>>,
-    /// From which level on it wants log messages.
+    /// The least level of log messages that the sender wants.
     pub log_level: Option<RawJson<'a>>,
 }
 
 impl MetaFields<'_> {
-    /// Whether anything here makes the message one of the modern era.
+    /// Returns whether a member here makes the message one of the modern era.
     #[must_use]
     pub fn is_envelope(&self) -> bool {
         self.protocol_version.is_some() || self.client_capabilities.is_some()
@@ -179,8 +179,8 @@ capture!("_meta", MetaFields, {
     meta_key::LOG_LEVEL => log_level,
 });
 
-/// `params` as they came, decoded again from the whole frame: for methods and fields that the
-/// capture does not know. `None` when the frame has none.
+/// Returns `params` as they arrived, decoded again from the whole frame; `None` when the frame has
+/// none. For methods and members that [`Params`] does not capture.
 #[must_use]
 pub fn raw_params(frame: &str) -> Option<RawJson<'_>> {
     #[derive(Deserialize)]
@@ -191,7 +191,8 @@ pub fn raw_params(frame: &str) -> Option<RawJson<'_>> {
     serde_json::from_str::<Frame<'_>>(frame).ok()?.params
 }
 
-/// `_meta` as it came, decoded again from the whole frame. `None` when the frame has none.
+/// Returns `_meta` as it arrived, decoded again from the whole frame; `None` when the frame has
+/// none.
 #[must_use]
 pub fn raw_meta(frame: &str) -> Option<RawJson<'_>> {
     #[derive(Deserialize)]

@@ -1,73 +1,39 @@
-//! The way back: a reply becomes the bytes that its peer's revision knows.
+//! Replies as bytes, in the revision of their reader.
 
 use bytes::Bytes;
 use serde::Serialize;
 use turnbuckle_types::meta as meta_key;
 use turnbuckle_types::{Error, RequestId};
 
-use super::project::Projected;
+use super::body::{ResultBody, WriteTarget};
+use super::project::ProjectedResult;
 use super::{Project, write_error};
-use crate::json::{self, Additions, Unwritable};
+use crate::json::{Additions, WriteError};
 use crate::revision::Features;
 use crate::rpc;
 
-/// The JSON object of one result, written once, for one peer.
-pub trait Body: Send {
-    /// Appends the object. `target` says what its reader knows, and what to add.
-    ///
-    /// # Errors
-    /// When it has no JSON form.
-    fn write(&self, target: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable>;
-
-    /// Whether it says that what was asked for failed.
-    fn is_error(&self) -> bool {
-        false
-    }
-
-    /// The object and the brace that ends its response, if they are encoded already for whoever
-    /// reads them.
-    fn encoded(&self) -> Option<&Bytes> {
-        None
-    }
-}
-
-/// For whom a body is written.
-#[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
-    /// What the reader's revision knows.
-    pub features: &'static Features,
-    /// What the envelope adds to the object.
-    pub additions: Additions<'a>,
-}
-
-/// What a handler ends in: made of a result by [`Reply::complete`], or of an [`Error`]. What else
-/// there is to end in is between turnbuckle's own crates.
+/// The outcome of a request, made of a result by [`Reply::complete`] or of an [`Error`].
 pub enum Reply {
     /// The result.
-    #[doc(hidden)]
-    Complete(Box<dyn Body>),
+    Complete(Box<dyn ResultBody>),
     /// Questions to the client that have to be answered first.
-    #[doc(hidden)]
-    NeedsInput(Box<dyn Body>),
+    InputRequired(Box<dyn ResultBody>),
     /// A result of a type that an extension defines.
-    #[doc(hidden)]
-    Extension(&'static str, Box<dyn Body>),
+    Extension(&'static str, Box<dyn ResultBody>),
     /// An error.
-    #[doc(hidden)]
     Error(Error),
 }
 
 impl Reply {
-    /// A complete result from a type of the vocabulary.
+    /// Returns the reply with a complete result of the vocabulary.
     pub fn complete<T>(result: T) -> Self
     where
         T: Serialize + Project + Clone + Send + 'static,
     {
-        Self::Complete(Box::new(Projected(result)))
+        Self::Complete(Box::new(ProjectedResult(result)))
     }
 
-    /// What follows the head of its response, if that is encoded already.
-    #[doc(hidden)]
+    /// Returns the bytes behind the head of the response, if they are encoded already.
     #[must_use]
     pub fn encoded(&self) -> Option<&Bytes> {
         match self {
@@ -76,11 +42,11 @@ impl Reply {
         }
     }
 
-    /// Whether it is an error, or a result that says so.
+    /// Returns whether the reply is an error, or a result that reports one.
     #[must_use]
     pub fn is_error(&self) -> bool {
         match self {
-            Self::Complete(body) | Self::NeedsInput(body) | Self::Extension(_, body) => {
+            Self::Complete(body) | Self::InputRequired(body) | Self::Extension(_, body) => {
                 body.is_error()
             }
             Self::Error(_) => true,
@@ -92,7 +58,7 @@ impl std::fmt::Debug for Reply {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Complete(_) => f.write_str("Complete(..)"),
-            Self::NeedsInput(_) => f.write_str("NeedsInput(..)"),
+            Self::InputRequired(_) => f.write_str("NeedsInput(..)"),
             Self::Extension(kind, _) => f.debug_tuple("Extension").field(kind).finish(),
             Self::Error(error) => f.debug_tuple("Error").field(error).finish(),
         }
@@ -105,13 +71,13 @@ impl From<Error> for Reply {
     }
 }
 
-/// A body that was encoded before, envelope and all, for the very revision it now goes to, and
-/// behind it the brace that ends its response: many responses share the bytes.
+/// A body that was encoded before, envelope included, for the revision that it now goes to, with
+/// the brace that ends its response. Many responses share the bytes.
 #[derive(Debug, Clone)]
-pub struct Encoded(Bytes);
+pub struct EncodedResult(Bytes);
 
-impl Body for Encoded {
-    fn write(&self, _: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
+impl ResultBody for EncodedResult {
+    fn write(&self, _: &WriteTarget<'_>, out: &mut Vec<u8>) -> Result<(), WriteError> {
         let object = self.0.strip_suffix(b"}").unwrap_or_default();
         out.extend_from_slice(object);
         Ok(())
@@ -122,8 +88,8 @@ impl Body for Encoded {
     }
 }
 
-/// Appends the response that carries `reply` to the request `id`, for a peer that knows
-/// `features`; `server_info` is the JSON of who answers, put into every modern result.
+/// Appends the response to the request `id`, for a peer with `features`; `server_info` is the
+/// JSON of the server's name and version, which goes into every modern result.
 pub fn write_reply(
     out: &mut Vec<u8>,
     id: &RequestId,
@@ -133,15 +99,15 @@ pub fn write_reply(
 ) {
     let (result_type, body) = match reply {
         Reply::Complete(body) => ("complete", body),
-        Reply::NeedsInput(body) => ("input_required", body),
+        Reply::InputRequired(body) => ("input_required", body),
         Reply::Extension(result_type, body) => (*result_type, body),
         Reply::Error(error) => return write_error(out, id, error, features),
     };
     let start = out.len();
-    rpc::result_head(out, id);
+    rpc::write_result_head(out, id);
     let written = with_envelope(result_type, features, server_info, |additions| {
         body.write(
-            &Target {
+            &WriteTarget {
                 features,
                 additions,
             },
@@ -189,8 +155,8 @@ pub(crate) fn with_envelope<T>(
     })
 }
 
-impl Encoded {
-    /// A JSON object as it is.
+impl EncodedResult {
+    /// Returns a body with this JSON object.
     #[must_use]
     pub fn object(json: &str) -> Self {
         Self([json, "}"].concat().into())
@@ -204,14 +170,14 @@ impl Encoded {
         result: T,
         features: &'static Features,
         server_info: Option<&[u8]>,
-    ) -> Result<Self, Unwritable>
+    ) -> Result<Self, WriteError>
     where
         T: Serialize + Project + Clone + Send + 'static,
     {
         let mut out = Vec::with_capacity(1024);
         with_envelope("complete", features, server_info, |additions| {
-            Projected(result).write(
-                &Target {
+            ProjectedResult(result).write(
+                &WriteTarget {
                     features,
                     additions,
                 },
@@ -220,22 +186,6 @@ impl Encoded {
         })?;
         out.push(b'}');
         Ok(Self(out.into()))
-    }
-}
-
-/// Appends `value` as an object with the target's additions.
-///
-/// # Errors
-/// When it has no JSON form.
-pub(crate) fn write_value<T: Serialize + ?Sized>(
-    out: &mut Vec<u8>,
-    value: &T,
-    target: &Target<'_>,
-) -> Result<(), Unwritable> {
-    if target.features.result_envelope {
-        json::write_object(out, value, target.additions)
-    } else {
-        json::write(out, value)
     }
 }
 
@@ -256,10 +206,10 @@ mod tests {
             let reply = Reply::complete(list());
             write_reply(&mut whole, &"a".into(), &reply, features, Some(info));
 
-            let encoded = Encoded::complete(list(), features, Some(info)).unwrap();
+            let encoded = EncodedResult::complete(list(), features, Some(info)).unwrap();
             let reply = Reply::Complete(Box::new(encoded));
             let mut parts = Vec::new();
-            rpc::result_head(&mut parts, &"a".into());
+            rpc::write_result_head(&mut parts, &"a".into());
             parts.extend_from_slice(reply.encoded().unwrap());
             assert_eq!(parts, whole, "{revision}");
 

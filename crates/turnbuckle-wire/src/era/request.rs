@@ -1,35 +1,34 @@
-//! A request on its way to a server: its parameters as the server's revision knows them, with what
-//! the envelope adds.
+//! Requests as bytes: the parameters in the revision of the server, with the envelope.
 //!
 //! Specification: basic/index, "`_meta`" (2026-07-28).
 
 use serde::Serialize;
 use turnbuckle_types::meta as meta_key;
-use turnbuckle_types::{ClientCapabilities, Implementation, LogLevel, RequestId};
+use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel, RequestId};
 
 use super::Project;
-use crate::json::{self, Additions, Unwritable};
+use crate::json::{self, Additions, WriteError};
 use crate::revision::{Features, Revision};
 use crate::rpc;
 
-/// What every modern request of one client says, encoded once.
+/// The envelope of one client's modern requests, encoded once.
 #[derive(Debug, Clone)]
-pub struct Envelope {
+pub struct RequestEnvelope {
     version: Vec<u8>,
     info: Vec<u8>,
     capabilities: Vec<u8>,
 }
 
-impl Envelope {
-    /// The envelope of a client that speaks `revision`, without what that lacks.
+impl RequestEnvelope {
+    /// Returns the envelope of a client in `revision`, without members that the revision lacks.
     ///
     /// # Errors
-    /// When what the client says of itself has no JSON form.
+    /// If the name or the capabilities of the client have no JSON form.
     pub fn new(
         revision: Revision,
         info: &Implementation,
         capabilities: &ClientCapabilities,
-    ) -> Result<Self, Unwritable> {
+    ) -> Result<Self, WriteError> {
         let features = revision.features();
         Ok(Self {
             version: json::to_vec(revision.as_str())?,
@@ -42,7 +41,7 @@ impl Envelope {
 fn laid<T: Serialize + Project + Clone>(
     said: &T,
     features: &Features,
-) -> Result<Vec<u8>, Unwritable> {
+) -> Result<Vec<u8>, WriteError> {
     if said.fits(features) {
         return json::to_vec(said);
     }
@@ -51,19 +50,19 @@ fn laid<T: Serialize + Project + Clone>(
     json::to_vec(&less)
 }
 
-/// What is added to the parameters of one request.
+/// The members that are added to the parameters of one request.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Added<'a> {
-    /// Who asks, in the modern era.
-    pub envelope: Option<&'a Envelope>,
-    /// Whether progress is to be told, under the request's own id.
+pub struct RequestAdditions<'a> {
+    /// The envelope, in the modern era.
+    pub envelope: Option<&'a RequestEnvelope>,
+    /// `true` to ask for progress, with the request's own id as the token.
     pub progress: bool,
-    /// From which level on log messages are wanted, where a request says so.
-    pub log_level: Option<LogLevel>,
+    /// The least level of log messages, in revisions where each request states it.
+    pub log_level: Option<LoggingLevel>,
 }
 
-/// A request as a frame. What `features` lack is not said; members of `_meta` that the parameters
-/// have themselves stay.
+/// Returns a request as a frame, without members that `features` lack. Members of `_meta` that the
+/// parameters have themselves stay.
 ///
 /// # Errors
 /// When `params` have no JSON form, or are no object.
@@ -72,8 +71,8 @@ pub fn write_request<P>(
     method: &str,
     params: Option<&P>,
     features: &Features,
-    added: Added<'_>,
-) -> Result<Vec<u8>, Unwritable>
+    added: RequestAdditions<'_>,
+) -> Result<Vec<u8>, WriteError>
 where
     P: Serialize + Project + Clone,
 {
@@ -116,7 +115,7 @@ where
     };
 
     let mut out = Vec::with_capacity(512);
-    rpc::request_head(&mut out, id, method);
+    rpc::write_request_head(&mut out, id, method);
     match params {
         Some(params) => {
             out.extend_from_slice(b",\"params\":");
@@ -142,13 +141,13 @@ where
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use turnbuckle_types::{CallToolParams, PaginatedParams};
+    use turnbuckle_types::{CallToolRequestParams, PaginatedRequestParams};
 
     use super::*;
 
-    fn envelope() -> Envelope {
+    fn envelope() -> RequestEnvelope {
         let capabilities = ClientCapabilities::new();
-        Envelope::new(
+        RequestEnvelope::new(
             Revision::NEWEST,
             &Implementation::new("c", "1"),
             &capabilities,
@@ -159,7 +158,7 @@ mod tests {
     fn written<P: Serialize + Project + Clone>(
         params: Option<&P>,
         revision: Revision,
-        added: Added<'_>,
+        added: RequestAdditions<'_>,
     ) -> Value {
         let frame = write_request(&7.into(), "m", params, revision.features(), added).unwrap();
         let mut message: Value = serde_json::from_slice(&frame).unwrap();
@@ -171,12 +170,12 @@ mod tests {
     #[test]
     fn a_modern_request_carries_its_envelope_beside_what_its_author_said() {
         let envelope = envelope();
-        let added = Added {
+        let added = RequestAdditions {
             envelope: Some(&envelope),
             progress: true,
-            log_level: Some(LogLevel::Info),
+            log_level: Some(LoggingLevel::Info),
         };
-        let mut params: CallToolParams =
+        let mut params: CallToolRequestParams =
             serde_json::from_str(r#"{"name":"t","_meta":{"com.example/a":1}}"#).unwrap();
         let expected = json!({
             "com.example/a": 1,
@@ -193,23 +192,23 @@ mod tests {
         params.meta = turnbuckle_types::Meta::new();
         let told = written(Some(&params), Revision::NEWEST, added);
         assert_eq!(told["_meta"].as_object().unwrap().len(), 5);
-        let nothing: Option<&PaginatedParams> = None;
+        let nothing: Option<&PaginatedRequestParams> = None;
         let told = written(nothing, Revision::NEWEST, added);
         assert_eq!(told["_meta"].as_object().unwrap().len(), 5);
     }
 
     #[test]
     fn a_legacy_request_says_no_more_than_it_has_to() {
-        let added = Added {
-            log_level: Some(LogLevel::Info),
-            ..Added::default()
+        let added = RequestAdditions {
+            log_level: Some(LoggingLevel::Info),
+            ..RequestAdditions::default()
         };
-        let nothing: Option<&PaginatedParams> = None;
+        let nothing: Option<&PaginatedRequestParams> = None;
         assert_eq!(
             written(nothing, Revision::NEWEST_LEGACY, added),
             Value::Null
         );
-        let progress = Added {
+        let progress = RequestAdditions {
             progress: true,
             ..added
         };

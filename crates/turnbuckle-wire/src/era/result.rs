@@ -1,4 +1,4 @@
-//! A result on its way in: of which type it says that it is.
+//! The type that a result states.
 //!
 //! Specification: basic/index, "Responses" (2026-07-28).
 
@@ -14,28 +14,27 @@ use crate::revision::Features;
 /// The type of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResultType {
-    /// It is the answer. So is a result that does not say its type.
+    /// The answer. So is a result that does not state its type.
     Complete,
-    /// It asks for input first.
+    /// Questions that have to be answered first.
     InputRequired,
-    /// It is something else, by this name.
+    /// A type of an extension, with its name.
     Other(String),
 }
 
 /// The member of a result that names its type.
 pub const RESULT_TYPE: &str = "resultType";
 
-/// Whether a result whose member of that name is `said` is the answer, to a peer that knows
-/// `features`.
+/// Returns whether a result whose `resultType` is `said` is the answer, for a peer with `features`.
 #[must_use]
 pub fn is_complete(said: Option<&Json>, features: &Features) -> bool {
     !features.result_envelope || said.is_none_or(|said| said.as_str() == "\"complete\"")
 }
 
-/// The longest name of a type that is told on.
+/// The most characters of a type's name that are kept.
 const SHOWN: usize = 64;
 
-/// The type of the result `json` from a server that knows `features`. `None` when it is no object.
+/// Returns the type of the result `json` from a server with `features`; `None` when it is no object.
 #[must_use]
 pub fn result_type(json: &str, features: &Features) -> Option<ResultType> {
     if !json.starts_with('{') {

@@ -1,15 +1,20 @@
-//! A tool's structured output: encoded once, and also told as text.
+//! Results of tools that are written without a value of the vocabulary: structured output, which is
+//! also sent as text, and plain text.
 //!
 //! Specification: server/tools, "Structured Content" (2026-07-28).
 
 use serde::Serialize;
 
-use super::project::WRAPPED_MARK;
-use super::{Body, Target};
-use crate::json::{self, Unwritable};
+use super::body::{ResultBody, WriteTarget};
+use super::tool_result::{WRAPPED_META_KEY, WRAPPER_MEMBER};
+use crate::json::{self, WriteError};
 
-/// The name under which an output that is no object is wrapped where it has to be one.
-pub(crate) const WRAPPED: &str = "result";
+/// Appends [`IS_NO_ERROR`](super::tool_result::IS_NO_ERROR) to an object with members, where the reader's revision expects it.
+fn write_is_error(target: &WriteTarget<'_>, out: &mut Vec<u8>) {
+    if target.features.explicit_is_error {
+        out.extend_from_slice(b",\"isError\":false");
+    }
+}
 
 /// The result of a tool with typed output.
 ///
@@ -17,28 +22,28 @@ pub(crate) const WRAPPED: &str = "result";
 /// revision has it; where that has to be an object and is not, it is wrapped as
 /// `{"result": …}`, as the tool's output schema is.
 #[derive(Debug)]
-pub struct Structured {
+pub struct StructuredToolResult {
     json: Vec<u8>,
 }
 
-impl Structured {
+impl StructuredToolResult {
     /// Encodes a tool's output.
     ///
     /// # Errors
     /// When it has no JSON form.
-    pub fn new<T: Serialize + ?Sized>(output: &T) -> Result<Self, Unwritable> {
+    pub fn new<T: Serialize + ?Sized>(output: &T) -> Result<Self, WriteError> {
         json::to_vec(output).map(|json| Self { json })
     }
 
-    /// The output as JSON.
+    /// Returns the output as JSON.
     #[must_use]
     pub fn json(&self) -> &[u8] {
         &self.json
     }
 }
 
-impl Body for Structured {
-    fn write(&self, target: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
+impl ResultBody for StructuredToolResult {
+    fn write(&self, target: &WriteTarget<'_>, out: &mut Vec<u8>) -> Result<(), WriteError> {
         let features = target.features;
         out.reserve(self.json.len() * 2 + self.json.len() / 4 + 192);
         out.extend_from_slice(br#"{"content":[{"type":"text","text":""#);
@@ -49,32 +54,34 @@ impl Body for Structured {
             out.extend_from_slice(br#","structuredContent":"#);
             if wrapped {
                 out.extend_from_slice(b"{\"");
-                out.extend_from_slice(WRAPPED.as_bytes());
+                out.extend_from_slice(WRAPPER_MEMBER.as_bytes());
                 out.extend_from_slice(b"\":");
             }
             out.extend_from_slice(&self.json);
             if wrapped {
                 out.extend_from_slice(b"},\"_meta\":{\"");
-                out.extend_from_slice(WRAPPED_MARK.as_bytes());
+                out.extend_from_slice(WRAPPED_META_KEY.as_bytes());
                 out.extend_from_slice(b"\":true}");
             }
         }
+        write_is_error(target, out);
         target.additions.append(out);
         out.push(b'}');
         Ok(())
     }
 }
 
-/// The result of a tool that says nothing but a text.
+/// The result of a tool that is one text.
 #[derive(Debug)]
-pub struct Plain(pub String);
+pub struct TextToolResult(pub String);
 
-impl Body for Plain {
-    fn write(&self, target: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
+impl ResultBody for TextToolResult {
+    fn write(&self, target: &WriteTarget<'_>, out: &mut Vec<u8>) -> Result<(), WriteError> {
         out.reserve(self.0.len() + self.0.len() / 16 + 192);
         out.extend_from_slice(br#"{"content":[{"type":"text","text":""#);
         json::write_escaped(out, self.0.as_bytes());
         out.extend_from_slice(br#""}]"#);
+        write_is_error(target, out);
         target.additions.append(out);
         out.push(b'}');
         Ok(())
@@ -85,12 +92,14 @@ impl Body for Plain {
 mod tests {
     use serde_json::{Value, json};
 
+    use turnbuckle_types::{CallToolResult, Json};
+
     use super::*;
-    use crate::era::{Reply, write_reply};
-    use crate::revision::Revision;
+    use crate::era::{ProjectedResult, Reply, write_reply};
+    use crate::revision::{EraKind, Revision};
 
     fn result_for(revision: Revision, output: &Value) -> Value {
-        let reply = Reply::Complete(Box::new(Structured::new(output).unwrap()));
+        let reply = Reply::Complete(Box::new(StructuredToolResult::new(output).unwrap()));
         let mut out = Vec::new();
         write_reply(
             &mut out,
@@ -115,6 +124,41 @@ mod tests {
     }
 
     #[test]
+    fn success_is_explicit_in_every_legacy_revision_and_absent_in_the_modern_one() {
+        let result_of = |body: Box<dyn ResultBody>, revision: Revision| {
+            let mut out = Vec::new();
+            let features = revision.features();
+            write_reply(&mut out, &1.into(), &Reply::Complete(body), features, None);
+            serde_json::from_slice::<Value>(&out).unwrap()["result"].take()
+        };
+        for revision in Revision::ALL {
+            let is_legacy = revision.features().era == EraKind::Legacy;
+            let expected = is_legacy.then_some(json!(false));
+            let bodies: [Box<dyn ResultBody>; 4] = [
+                Box::new(TextToolResult("t".to_owned())),
+                Box::new(StructuredToolResult::new(&json!([1])).unwrap()),
+                Box::new(ProjectedResult(CallToolResult::text("t"))),
+                Box::new(ProjectedResult(
+                    CallToolResult::text("t").structured_content(Json::encode(&1).unwrap()),
+                )),
+            ];
+            for body in bodies {
+                let result = result_of(body, revision);
+                assert_eq!(
+                    result.get("isError"),
+                    expected.as_ref(),
+                    "{revision}: {result}"
+                );
+            }
+            for flag in [false, true] {
+                let result = CallToolResult::text("t").is_error(flag);
+                let result = result_of(Box::new(ProjectedResult(result)), revision);
+                assert_eq!(result["isError"], flag, "{revision}");
+            }
+        }
+    }
+
+    #[test]
     fn what_is_no_object_is_wrapped_where_it_has_to_be_one() {
         let output = json!([1, 2]);
         assert_eq!(
@@ -130,7 +174,7 @@ mod tests {
             json!([1, 2])
         );
         assert_eq!(
-            result_for(Revision::V2025_11_25, &output)["_meta"][WRAPPED_MARK],
+            result_for(Revision::V2025_11_25, &output)["_meta"][WRAPPED_META_KEY],
             true
         );
     }

@@ -1,4 +1,4 @@
-//! What an envelope adds to an object while it is written.
+//! Members that are added to an object while it is written.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::{write_raw, write_str};
 
-/// What is added to the outermost object while it is written, unless the object says it itself.
+/// Members that are added to the outermost object while it is written, unless the object has them.
 /// Names are written as they are: none has anything to escape.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Additions<'a> {
@@ -20,55 +20,58 @@ pub struct Additions<'a> {
 }
 
 impl Additions<'_> {
-    /// Appends every addition to an object that has members already and says none of these itself.
+    /// Appends every addition to an object that has members already, and none of these.
     pub fn append(&self, out: &mut Vec<u8>) {
-        Outer::new(*self).add_missing(out, false);
+        OutermostObject::new(*self).add_missing(out, false);
     }
 
     /// Appends every addition to an object that has no members yet.
     pub(crate) fn append_all(&self, out: &mut Vec<u8>) {
-        Outer::new(*self).add_missing(out, true);
+        OutermostObject::new(*self).add_missing(out, true);
     }
 }
 
-/// The outermost object's additions, and which of them it said itself.
-pub(super) struct Outer<'a> {
+/// The outermost object's additions, with the ones that it wrote itself.
+pub(super) struct OutermostObject<'a> {
     additions: Additions<'a>,
-    said: u32,
-    meta_said: bool,
+    written_members: u32,
+    meta_written: bool,
 }
 
 /// A member that concerns the additions.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Said {
+pub(super) enum KnownMember {
     Meta,
-    /// Which of [`Additions::members`].
+    /// The member at this place of [`Additions::members`].
     Member(usize),
 }
 
-impl<'a> Outer<'a> {
+impl<'a> OutermostObject<'a> {
     pub(super) fn new(additions: Additions<'a>) -> Self {
         Self {
             additions,
-            said: 0,
-            meta_said: false,
+            written_members: 0,
+            meta_written: false,
         }
     }
 
-    /// Whether a member of that name concerns the additions.
-    pub(super) fn which(&self, key: &str) -> Option<Said> {
+    /// Returns the addition that a member of that name stands for.
+    pub(super) fn find(&self, key: &str) -> Option<KnownMember> {
         if key == "_meta" {
-            return Some(Said::Meta);
+            return Some(KnownMember::Meta);
         }
         let mut members = self.additions.members.iter();
-        members.position(|(name, _)| *name == key).map(Said::Member)
+        members
+            .position(|(name, _)| *name == key)
+            .map(KnownMember::Member)
     }
 
-    /// The object has just said this member, whose value begins at `value_at`.
-    pub(super) fn note(&mut self, said: Said, out: &mut Vec<u8>, value_at: usize) {
+    /// Records that the object has just written this member, whose value begins at `value_at`, and
+    /// adds to its `_meta`.
+    pub(super) fn record(&mut self, said: KnownMember, out: &mut Vec<u8>, value_at: usize) {
         match said {
-            Said::Meta => {
-                self.meta_said = true;
+            KnownMember::Meta => {
+                self.meta_written = true;
                 if out.get(value_at) != Some(&b'{') {
                     return;
                 }
@@ -81,7 +84,7 @@ impl<'a> Outer<'a> {
                     out.push(b'}');
                 }
             }
-            Said::Member(at) => self.said |= 1 << at,
+            KnownMember::Member(at) => self.written_members |= 1 << at,
         }
     }
 
@@ -91,19 +94,21 @@ impl<'a> Outer<'a> {
             write_raw(out, json);
             return Ok(());
         }
-        serde_json::Deserializer::from_str(json).deserialize_map(Rewritten { outer: self, out })
+        serde_json::Deserializer::from_str(json)
+            .deserialize_map(RewriteVisitor { outer: self, out })
     }
 
-    /// A member of this name is written elsewhere, and takes nothing.
-    pub(super) fn pass(&mut self, key: &str) {
-        match self.which(key) {
-            Some(Said::Meta) => self.meta_said = true,
-            Some(Said::Member(at)) => self.said |= 1 << at,
+    /// Records that a member of this name is written elsewhere, without adding to it.
+    pub(super) fn record_name(&mut self, key: &str) {
+        match self.find(key) {
+            Some(KnownMember::Meta) => self.meta_written = true,
+            Some(KnownMember::Member(at)) => self.written_members |= 1 << at,
             None => {}
         }
     }
 
-    /// The object says no more. `empty` tells whether it said anything.
+    /// Appends the additions that the object did not write; `empty` says whether it has no members
+    /// yet.
     pub(super) fn add_missing(&self, out: &mut Vec<u8>, mut empty: bool) {
         let mut comma = |out: &mut Vec<u8>| {
             if !std::mem::replace(&mut empty, false) {
@@ -111,12 +116,12 @@ impl<'a> Outer<'a> {
             }
         };
         for (at, (name, value)) in self.additions.members.iter().enumerate() {
-            if self.said & (1 << at) == 0 {
+            if self.written_members & (1 << at) == 0 {
                 comma(out);
                 write_member(out, name, value);
             }
         }
-        if !self.meta_said && !self.additions.meta.is_empty() {
+        if !self.meta_written && !self.additions.meta.is_empty() {
             comma(out);
             out.extend_from_slice(b"\"_meta\":");
             let mut before = b'{';
@@ -131,12 +136,12 @@ impl<'a> Outer<'a> {
 }
 
 /// An object that is read in order to be written.
-struct Rewritten<'o, 'a> {
-    outer: Outer<'a>,
+struct RewriteVisitor<'o, 'a> {
+    outer: OutermostObject<'a>,
     out: &'o mut Vec<u8>,
 }
 
-impl<'de> Visitor<'de> for Rewritten<'_, '_> {
+impl<'de> Visitor<'de> for RewriteVisitor<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -155,8 +160,8 @@ impl<'de> Visitor<'de> for Rewritten<'_, '_> {
             out.push(b':');
             let value_at = out.len();
             write_raw(out, map.next_value::<&RawValue>()?.get());
-            if let Some(said) = outer.which(&name) {
-                outer.note(said, out, value_at);
+            if let Some(said) = outer.find(&name) {
+                outer.record(said, out, value_at);
             }
         }
         outer.add_missing(out, empty);
@@ -188,7 +193,7 @@ fn write_member(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// Whether the JSON object in `json` has a member of that name at its own level.
+/// Returns whether the JSON object in `json` has a member of that name at its own level.
 fn has_member(json: &[u8], name: &str) -> bool {
     struct Names<'n>(&'n str);
     impl<'de> Visitor<'de> for Names<'_> {

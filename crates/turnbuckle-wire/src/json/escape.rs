@@ -3,7 +3,7 @@
 const LANES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// What each byte becomes: 0 passes, `u` is a `\u00XX` escape, anything else follows a backslash.
+/// The escape of each byte: 0 for none, `u` for `\u00XX`, anything else follows a backslash.
 const ESCAPES: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -33,19 +33,19 @@ pub(super) fn needs_escape(word: u64) -> u64 {
     (below_space | quote | slash) & !word & HIGH
 }
 
-/// Whether a byte of `chunk` must be escaped. Without a branch in the loop, which makes it a few
+/// Returns whether a byte of `chunk` must be escaped. The loop has no branch, which makes it a few
 /// instructions on vectors.
 #[inline]
-fn is_marked(chunk: &[u8; 32]) -> bool {
+fn needs_any_escape(chunk: &[u8; 32]) -> bool {
     let marks = chunk.iter().fold(0, |marks, &byte| {
         marks | u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\')
     });
     marks != 0
 }
 
-/// The first byte that must be escaped.
+/// Returns the index of the first byte that must be escaped.
 #[inline]
-fn first_marked(chunk: &[u8; 32]) -> usize {
+fn first_escape(chunk: &[u8; 32]) -> usize {
     let mut at = 0;
     while let Some(word) = chunk.get(at..).and_then(<[u8]>::first_chunk) {
         let marks = needs_escape(u64::from_le_bytes(*word));
@@ -74,20 +74,20 @@ pub(crate) fn write_escaped(out: &mut Vec<u8>, mut bytes: &[u8]) {
     while let Some((chunk, rest)) = bytes.split_first_chunk() {
         let start = out.len();
         out.extend_from_slice(chunk);
-        if !is_marked(chunk) {
+        if !needs_any_escape(chunk) {
             bytes = rest;
             continue;
         }
-        let at = first_marked(chunk);
+        let at = first_escape(chunk);
         out.truncate(start + at);
-        bytes = escape_run(out, &bytes[at..]);
+        bytes = write_escapes(out, &bytes[at..]);
         // Escapes come close to each other (JSON inside a string).
         while let Some(word) = bytes.first_chunk() {
             let marks = needs_escape(u64::from_le_bytes(*word));
             if marks == 0 {
                 break;
             }
-            bytes = cut_and_escape(out, word, marks, bytes);
+            bytes = write_prefix_and_escapes(out, word, marks, bytes);
         }
     }
     while let Some((word, rest)) = bytes.split_first_chunk() {
@@ -96,7 +96,7 @@ pub(crate) fn write_escaped(out: &mut Vec<u8>, mut bytes: &[u8]) {
             out.extend_from_slice(word);
             bytes = rest;
         } else {
-            bytes = cut_and_escape(out, word, marks, bytes);
+            bytes = write_prefix_and_escapes(out, word, marks, bytes);
         }
     }
     while let Some((&byte, rest)) = bytes.split_first() {
@@ -104,24 +104,29 @@ pub(crate) fn write_escaped(out: &mut Vec<u8>, mut bytes: &[u8]) {
             out.push(byte);
             bytes = rest;
         } else {
-            bytes = escape_run(out, bytes);
+            bytes = write_escapes(out, bytes);
         }
     }
 }
 
-/// Appends what passes of `word`, with which `bytes` begin, and the escapes behind it; what follows
-/// them.
+/// Appends the unescaped beginning of `word`, with which `bytes` begin, and the escapes behind it;
+/// returns the bytes that follow.
 #[inline]
-fn cut_and_escape<'b>(out: &mut Vec<u8>, word: &[u8; 8], marks: u64, bytes: &'b [u8]) -> &'b [u8] {
+fn write_prefix_and_escapes<'b>(
+    out: &mut Vec<u8>,
+    word: &[u8; 8],
+    marks: u64,
+    bytes: &'b [u8],
+) -> &'b [u8] {
     let (start, passes) = (out.len(), marks.trailing_zeros() as usize / 8);
     out.extend_from_slice(word);
     out.truncate(start + passes);
-    escape_run(out, &bytes[passes..])
+    write_escapes(out, &bytes[passes..])
 }
 
-/// Appends the escapes of those bytes at the beginning that need one; what follows them.
+/// Appends the escapes of the first bytes that need one; returns the bytes that follow.
 #[inline]
-fn escape_run<'b>(out: &mut Vec<u8>, mut bytes: &'b [u8]) -> &'b [u8] {
+fn write_escapes<'b>(out: &mut Vec<u8>, mut bytes: &'b [u8]) -> &'b [u8] {
     while let Some((&byte, rest)) = bytes.split_first() {
         match ESCAPES[byte as usize] {
             0 => break,

@@ -1,18 +1,17 @@
-//! JSON text out: escaping, a serializer into a byte buffer, and the fields an era adds to an
-//! object on the way. And JSON text in, where only its outline is looked at: a reader.
+#![doc = include_str!("README.md")]
 
 mod additions;
 mod escape;
 mod reader;
 mod serializer;
-mod span;
+mod skip;
 mod text;
 
 pub use additions::Additions;
 pub(crate) use escape::write_escaped;
 pub use escape::write_str;
 pub use reader::Reader;
-pub use serializer::{Unwritable, to_vec, write, write_object};
+pub use serializer::{WriteError, to_vec, write, write_object};
 
 /// Appends raw JSON text on one line: a line break in it can only be white space between tokens.
 pub(crate) fn write_raw(out: &mut Vec<u8>, json: &str) {

@@ -1,11 +1,13 @@
-//! Reads a JSON text that is spelled plainly, once and in place.
+//! A reader of JSON without escapes in member names, once and in place.
 
 use turnbuckle_types::RawJson;
 
-use super::span::{past_plain, past_space, past_value};
+use super::skip::{skip_unescaped, skip_value, skip_whitespace};
 
-/// A place in a JSON text. What it reads is JSON; but not all JSON is read: `None` is told of text that
-/// is none, of a name with escapes, and of a value that is deeper than 127 levels.
+/// A position in a JSON text.
+///
+/// The methods return `None` for text that is not JSON, for a name with escapes, and for a value
+/// that is deeper than 127 levels; the caller then reads the text in another way.
 #[derive(Debug)]
 pub struct Reader<'a> {
     text: &'a str,
@@ -49,7 +51,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes over `words`, if that is what comes next.
+    /// Skips `words` if they come next, and returns whether they did.
     pub(crate) fn skip(&mut self, words: &str) -> bool {
         let rest = self.text.as_bytes().get(self.at..);
         let comes = rest.is_some_and(|rest| rest.starts_with(words.as_bytes()));
@@ -57,33 +59,33 @@ impl<'a> Reader<'a> {
         comes
     }
 
-    /// Passes over a value.
+    /// Skips a value and returns its text.
     pub(crate) fn value(&mut self) -> Option<RawJson<'a>> {
-        let from = past_space(self.text.as_bytes(), self.at);
-        self.at = past_value(self.text.as_bytes(), from)?;
-        self.text.get(from..self.at).map(RawJson::passed_over)
+        let from = skip_whitespace(self.text.as_bytes(), self.at);
+        self.at = skip_value(self.text.as_bytes(), from)?;
+        self.text.get(from..self.at).map(RawJson::from_valid_text)
     }
 
     /// Reads a string that has no escapes.
     pub(crate) fn string(&mut self) -> Option<&'a str> {
         self.mark(b'"')?;
         let from = self.at;
-        self.at = past_plain(self.text.as_bytes(), from);
+        self.at = skip_unescaped(self.text.as_bytes(), from);
         let inner = self.text.get(from..self.at)?;
         let closed = self.text.as_bytes().get(self.at) == Some(&b'"');
         self.at += 1;
         closed.then_some(inner)
     }
 
-    /// There is nothing more.
+    /// Returns whether only white space is left.
     pub(crate) fn end(&self) -> Option<()> {
-        (past_space(self.text.as_bytes(), self.at) == self.text.len()).then_some(())
+        (skip_whitespace(self.text.as_bytes(), self.at) == self.text.len()).then_some(())
     }
 
-    /// The next byte that is no space, which is left there.
+    /// Returns the next byte that is no space, without passing it.
     #[inline]
     fn next(&mut self) -> Option<u8> {
-        self.at = past_space(self.text.as_bytes(), self.at);
+        self.at = skip_whitespace(self.text.as_bytes(), self.at);
         self.text.as_bytes().get(self.at).copied()
     }
 

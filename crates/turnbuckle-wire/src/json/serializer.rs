@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 
 use serde::ser::{self, Serialize};
 
-use super::additions::{Additions, Outer, Said};
+use super::additions::{Additions, KnownMember, OutermostObject};
 use super::text::Text;
 use super::{write_raw, write_str};
 
@@ -16,17 +16,17 @@ const RAW_NUMBER: &str = "$serde_json::private::Number";
 
 /// A value that has no JSON form (a map with a structured key, a failing `Serialize`).
 #[derive(Debug)]
-pub struct Unwritable(pub(super) Box<str>);
+pub struct WriteError(pub(super) Box<str>);
 
-impl Display for Unwritable {
+impl Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Unwritable {}
+impl std::error::Error for WriteError {}
 
-impl ser::Error for Unwritable {
+impl ser::Error for WriteError {
     fn custom<T: Display>(message: T) -> Self {
         Self(message.to_string().into())
     }
@@ -36,7 +36,7 @@ impl ser::Error for Unwritable {
 ///
 /// # Errors
 /// When the value cannot be expressed in JSON. `out` is then as it was.
-pub fn write<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<(), Unwritable> {
+pub fn write<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<(), WriteError> {
     let start = out.len();
     value
         .serialize(Serializer {
@@ -46,11 +46,11 @@ pub fn write<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<(), 
         .inspect_err(|_| out.truncate(start))
 }
 
-/// `value` as JSON text.
+/// Returns `value` as JSON text.
 ///
 /// # Errors
 /// When the value cannot be expressed in JSON.
-pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Unwritable> {
+pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, WriteError> {
     let mut out = Vec::with_capacity(128);
     write(&mut out, value)?;
     Ok(out)
@@ -64,7 +64,7 @@ pub fn write_object<T: Serialize + ?Sized>(
     out: &mut Vec<u8>,
     value: &T,
     additions: Additions<'_>,
-) -> Result<(), Unwritable> {
+) -> Result<(), WriteError> {
     let start = out.len();
     let written = value.serialize(Serializer {
         out,
@@ -76,7 +76,7 @@ pub fn write_object<T: Serialize + ?Sized>(
     out.truncate(start);
     Err(written
         .err()
-        .unwrap_or_else(|| Unwritable("a result must be a JSON object".into())))
+        .unwrap_or_else(|| WriteError("a result must be a JSON object".into())))
 }
 
 struct Serializer<'o, 'a> {
@@ -84,24 +84,24 @@ struct Serializer<'o, 'a> {
     additions: Option<Additions<'a>>,
 }
 
-/// An array or object under way.
+/// An array or object that is being written.
 struct Compound<'o, 'a> {
     out: &'o mut Vec<u8>,
-    /// Nothing written since the opening bracket.
+    /// `true` until something is written behind the opening bracket.
     empty: bool,
     close: &'static [u8],
-    outer: Option<Outer<'a>>,
+    outer: Option<OutermostObject<'a>>,
     kind: Kind,
 }
 
-/// What an array or object under way is to the additions.
+/// The relation of an open array or object to the additions.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// Its own members are in question.
+    /// The members of the object itself count.
     Plain,
-    /// It is written as text.
+    /// The content is JSON text that is copied.
     Raw,
-    /// It is the only member of an object, whose brace is the last that closes it.
+    /// The only member of an object, whose brace is the last that closes it.
     Variant,
 }
 
@@ -117,7 +117,7 @@ impl<'o, 'a> Compound<'o, 'a> {
         }
     }
 
-    /// What a variant holds, as the only member of an object that takes the additions.
+    /// Opens the content of a variant, as the only member of an object that takes the additions.
     fn variant(
         serializer: Serializer<'o, 'a>,
         name: &str,
@@ -131,8 +131,8 @@ impl<'o, 'a> Compound<'o, 'a> {
         let mut compound = Self::open(out, open, close);
         compound.kind = Kind::Variant;
         compound.outer = additions.map(|additions| {
-            let mut outer = Outer::new(additions);
-            outer.pass(name);
+            let mut outer = OutermostObject::new(additions);
+            outer.record_name(name);
             outer
         });
         compound
@@ -145,7 +145,7 @@ impl<'o, 'a> Compound<'o, 'a> {
         self.empty = false;
     }
 
-    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unwritable> {
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
         self.comma();
         value.serialize(Serializer {
             out: self.out,
@@ -153,32 +153,32 @@ impl<'o, 'a> Compound<'o, 'a> {
         })
     }
 
-    fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Unwritable> {
+    fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), WriteError> {
         self.comma();
         write_str(self.out, key);
         self.out.push(b':');
         let own = self.outer.as_ref().filter(|_| self.kind == Kind::Plain);
-        let said = own.and_then(|outer| outer.which(key));
+        let said = own.and_then(|outer| outer.find(key));
         self.member_value(said, value)
     }
 
     fn member_value<T: Serialize + ?Sized>(
         &mut self,
-        said: Option<Said>,
+        said: Option<KnownMember>,
         value: &T,
-    ) -> Result<(), Unwritable> {
+    ) -> Result<(), WriteError> {
         let start = self.out.len();
         value.serialize(Serializer {
             out: self.out,
             additions: None,
         })?;
         if let (Some(outer), Some(said)) = (&mut self.outer, said) {
-            outer.note(said, &mut *self.out, start);
+            outer.record(said, &mut *self.out, start);
         }
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(), Unwritable> {
+    fn finish(mut self) -> Result<(), WriteError> {
         let mut close = self.close;
         if let Some(outer) = self.outer.take() {
             if self.kind == Kind::Variant
@@ -195,7 +195,7 @@ impl<'o, 'a> Compound<'o, 'a> {
     }
 
     /// Writes what is JSON text already.
-    fn text<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unwritable> {
+    fn text<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
         let mut written = Ok(());
         value.serialize(Text(|json: &str| match self.outer.take() {
             Some(outer) => written = outer.write_text(self.out, json),
@@ -207,7 +207,7 @@ impl<'o, 'a> Compound<'o, 'a> {
 
 macro_rules! integers {
     ($($name:ident: $kind:ty),*) => {$(
-        fn $name(self, value: $kind) -> Result<(), Unwritable> {
+        fn $name(self, value: $kind) -> Result<(), WriteError> {
             self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
             Ok(())
         }
@@ -216,7 +216,7 @@ macro_rules! integers {
 
 impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
     type Ok = ();
-    type Error = Unwritable;
+    type Error = WriteError;
     type SerializeSeq = Compound<'o, 'a>;
     type SerializeTuple = Compound<'o, 'a>;
     type SerializeTupleStruct = Compound<'o, 'a>;
@@ -230,50 +230,50 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_u128: u128
     }
 
-    fn serialize_bool(self, value: bool) -> Result<(), Unwritable> {
+    fn serialize_bool(self, value: bool) -> Result<(), WriteError> {
         self.out
             .extend_from_slice(if value { b"true" } else { b"false" });
         Ok(())
     }
 
-    fn serialize_f32(self, value: f32) -> Result<(), Unwritable> {
+    fn serialize_f32(self, value: f32) -> Result<(), WriteError> {
         serde_json::to_writer(self.out, &value).map_err(ser::Error::custom)
     }
 
-    fn serialize_f64(self, value: f64) -> Result<(), Unwritable> {
+    fn serialize_f64(self, value: f64) -> Result<(), WriteError> {
         serde_json::to_writer(self.out, &value).map_err(ser::Error::custom)
     }
 
-    fn serialize_char(self, value: char) -> Result<(), Unwritable> {
+    fn serialize_char(self, value: char) -> Result<(), WriteError> {
         write_str(self.out, value.encode_utf8(&mut [0; 4]));
         Ok(())
     }
 
-    fn serialize_str(self, value: &str) -> Result<(), Unwritable> {
+    fn serialize_str(self, value: &str) -> Result<(), WriteError> {
         write_str(self.out, value);
         Ok(())
     }
 
-    fn serialize_bytes(self, value: &[u8]) -> Result<(), Unwritable> {
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), WriteError> {
         let mut list = Compound::open(self.out, b"[", b"]");
         value.iter().try_for_each(|byte| list.element(byte))?;
         list.finish()
     }
 
-    fn serialize_none(self) -> Result<(), Unwritable> {
+    fn serialize_none(self) -> Result<(), WriteError> {
         self.serialize_unit()
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Unwritable> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), WriteError> {
         value.serialize(self)
     }
 
-    fn serialize_unit(self) -> Result<(), Unwritable> {
+    fn serialize_unit(self) -> Result<(), WriteError> {
         self.out.extend_from_slice(b"null");
         Ok(())
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Unwritable> {
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), WriteError> {
         self.serialize_unit()
     }
 
@@ -282,7 +282,7 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         _: &'static str,
         _: u32,
         variant: &'static str,
-    ) -> Result<(), Unwritable> {
+    ) -> Result<(), WriteError> {
         write_str(self.out, variant);
         Ok(())
     }
@@ -291,7 +291,7 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<(), Unwritable> {
+    ) -> Result<(), WriteError> {
         value.serialize(self)
     }
 
@@ -301,18 +301,18 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Result<(), Unwritable> {
+    ) -> Result<(), WriteError> {
         let mut object = Compound::open(self.out, b"{", b"}");
-        object.outer = self.additions.map(Outer::new);
+        object.outer = self.additions.map(OutermostObject::new);
         object.member(variant, value)?;
         object.finish()
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Unwritable> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, WriteError> {
         Ok(Compound::open(self.out, b"[", b"]"))
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Unwritable> {
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, WriteError> {
         Ok(Compound::open(self.out, b"[", b"]"))
     }
 
@@ -320,7 +320,7 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         self,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeTupleStruct, Unwritable> {
+    ) -> Result<Self::SerializeTupleStruct, WriteError> {
         Ok(Compound::open(self.out, b"[", b"]"))
     }
 
@@ -330,14 +330,14 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeTupleVariant, Unwritable> {
+    ) -> Result<Self::SerializeTupleVariant, WriteError> {
         Ok(Compound::variant(self, variant, b"[", b"]}"))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Unwritable> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, WriteError> {
         let additions = self.additions;
         let mut object = Compound::open(self.out, b"{", b"}");
-        object.outer = additions.map(Outer::new);
+        object.outer = additions.map(OutermostObject::new);
         Ok(MapCompound { object, said: None })
     }
 
@@ -345,19 +345,19 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         self,
         name: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeStruct, Unwritable> {
+    ) -> Result<Self::SerializeStruct, WriteError> {
         if name == RAW_VALUE || name == RAW_NUMBER {
             return Ok(Compound {
                 out: self.out,
                 empty: true,
                 close: b"",
-                outer: self.additions.map(Outer::new),
+                outer: self.additions.map(OutermostObject::new),
                 kind: Kind::Raw,
             });
         }
         let additions = self.additions;
         let mut object = Compound::open(self.out, b"{", b"}");
-        object.outer = additions.map(Outer::new);
+        object.outer = additions.map(OutermostObject::new);
         Ok(object)
     }
 
@@ -367,7 +367,7 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeStructVariant, Unwritable> {
+    ) -> Result<Self::SerializeStructVariant, WriteError> {
         Ok(Compound::variant(self, variant, b"{", b"}}"))
     }
 }
@@ -376,11 +376,11 @@ macro_rules! sequences {
     ($($kind:ident: $element:ident),*) => {$(
         impl ser::$kind for Compound<'_, '_> {
             type Ok = ();
-            type Error = Unwritable;
-            fn $element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unwritable> {
+            type Error = WriteError;
+            fn $element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
                 self.element(value)
             }
-            fn end(self) -> Result<(), Unwritable> {
+            fn end(self) -> Result<(), WriteError> {
                 self.finish()
             }
         }
@@ -396,37 +396,37 @@ sequences! {
 
 impl ser::SerializeStruct for Compound<'_, '_> {
     type Ok = ();
-    type Error = Unwritable;
+    type Error = WriteError;
 
     fn serialize_field<T: Serialize + ?Sized>(
         &mut self,
         key: &'static str,
         value: &T,
-    ) -> Result<(), Unwritable> {
+    ) -> Result<(), WriteError> {
         if self.kind == Kind::Raw {
             return self.text(value);
         }
         self.member(key, value)
     }
 
-    fn end(self) -> Result<(), Unwritable> {
+    fn end(self) -> Result<(), WriteError> {
         self.finish()
     }
 }
 
 impl ser::SerializeStructVariant for Compound<'_, '_> {
     type Ok = ();
-    type Error = Unwritable;
+    type Error = WriteError;
 
     fn serialize_field<T: Serialize + ?Sized>(
         &mut self,
         key: &'static str,
         value: &T,
-    ) -> Result<(), Unwritable> {
+    ) -> Result<(), WriteError> {
         self.member(key, value)
     }
 
-    fn end(self) -> Result<(), Unwritable> {
+    fn end(self) -> Result<(), WriteError> {
         self.finish()
     }
 }
@@ -434,30 +434,30 @@ impl ser::SerializeStructVariant for Compound<'_, '_> {
 /// A map, whose keys come apart from their values.
 struct MapCompound<'o, 'a> {
     object: Compound<'o, 'a>,
-    /// What the key under way means to the additions.
-    said: Option<Said>,
+    /// The addition that the current key stands for.
+    said: Option<KnownMember>,
 }
 
 impl ser::SerializeMap for MapCompound<'_, '_> {
     type Ok = ();
-    type Error = Unwritable;
+    type Error = WriteError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Unwritable> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), WriteError> {
         let Self { object, said } = self;
         object.comma();
         key.serialize(Text(|text: &str| {
             write_str(object.out, text);
-            *said = object.outer.as_ref().and_then(|outer| outer.which(text));
+            *said = object.outer.as_ref().and_then(|outer| outer.find(text));
         }))?;
         self.object.out.push(b':');
         Ok(())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unwritable> {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
         self.object.member_value(self.said, value)
     }
 
-    fn end(self) -> Result<(), Unwritable> {
+    fn end(self) -> Result<(), WriteError> {
         self.object.finish()
     }
 }

@@ -2,51 +2,51 @@
 
 use serde::ser::{self, Impossible, Serialize};
 
-use super::Unwritable;
+use super::WriteError;
 
 /// Accepts what can stand as a member name (or the text inside a raw value) and hands it on.
 pub(super) struct Text<F>(pub(super) F);
 
 macro_rules! text_numbers {
     ($($name:ident: $kind:ty),*) => {$(
-        fn $name(mut self, value: $kind) -> Result<(), Unwritable> {
+        fn $name(mut self, value: $kind) -> Result<(), WriteError> {
             (self.0)(itoa::Buffer::new().format(value));
             Ok(())
         }
     )*};
 }
 
-fn not_text<T>() -> Result<T, Unwritable> {
-    Err(Unwritable("a member name must be text".into()))
+fn not_text<T>() -> Result<T, WriteError> {
+    Err(WriteError("a member name must be text".into()))
 }
 
 impl<F: FnMut(&str)> ser::Serializer for Text<F> {
     type Ok = ();
-    type Error = Unwritable;
-    type SerializeSeq = Impossible<(), Unwritable>;
-    type SerializeTuple = Impossible<(), Unwritable>;
-    type SerializeTupleStruct = Impossible<(), Unwritable>;
-    type SerializeTupleVariant = Impossible<(), Unwritable>;
-    type SerializeMap = Impossible<(), Unwritable>;
-    type SerializeStruct = Impossible<(), Unwritable>;
-    type SerializeStructVariant = Impossible<(), Unwritable>;
+    type Error = WriteError;
+    type SerializeSeq = Impossible<(), WriteError>;
+    type SerializeTuple = Impossible<(), WriteError>;
+    type SerializeTupleStruct = Impossible<(), WriteError>;
+    type SerializeTupleVariant = Impossible<(), WriteError>;
+    type SerializeMap = Impossible<(), WriteError>;
+    type SerializeStruct = Impossible<(), WriteError>;
+    type SerializeStructVariant = Impossible<(), WriteError>;
 
     text_numbers! {
         serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
         serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64
     }
 
-    fn serialize_str(mut self, value: &str) -> Result<(), Unwritable> {
+    fn serialize_str(mut self, value: &str) -> Result<(), WriteError> {
         (self.0)(value);
         Ok(())
     }
 
-    fn serialize_char(mut self, value: char) -> Result<(), Unwritable> {
+    fn serialize_char(mut self, value: char) -> Result<(), WriteError> {
         (self.0)(value.encode_utf8(&mut [0; 4]));
         Ok(())
     }
 
-    fn serialize_bool(mut self, value: bool) -> Result<(), Unwritable> {
+    fn serialize_bool(mut self, value: bool) -> Result<(), WriteError> {
         (self.0)(if value { "true" } else { "false" });
         Ok(())
     }
@@ -56,7 +56,7 @@ impl<F: FnMut(&str)> ser::Serializer for Text<F> {
         _: &'static str,
         _: u32,
         variant: &'static str,
-    ) -> Result<(), Unwritable> {
+    ) -> Result<(), WriteError> {
         (self.0)(variant);
         Ok(())
     }
@@ -65,35 +65,35 @@ impl<F: FnMut(&str)> ser::Serializer for Text<F> {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<(), Unwritable> {
+    ) -> Result<(), WriteError> {
         value.serialize(self)
     }
 
-    fn serialize_f32(self, _: f32) -> Result<(), Unwritable> {
+    fn serialize_f32(self, _: f32) -> Result<(), WriteError> {
         not_text()
     }
 
-    fn serialize_f64(self, _: f64) -> Result<(), Unwritable> {
+    fn serialize_f64(self, _: f64) -> Result<(), WriteError> {
         not_text()
     }
 
-    fn serialize_bytes(self, _: &[u8]) -> Result<(), Unwritable> {
+    fn serialize_bytes(self, _: &[u8]) -> Result<(), WriteError> {
         not_text()
     }
 
-    fn serialize_none(self) -> Result<(), Unwritable> {
+    fn serialize_none(self) -> Result<(), WriteError> {
         not_text()
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<(), Unwritable> {
+    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<(), WriteError> {
         not_text()
     }
 
-    fn serialize_unit(self) -> Result<(), Unwritable> {
+    fn serialize_unit(self) -> Result<(), WriteError> {
         not_text()
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Unwritable> {
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), WriteError> {
         not_text()
     }
 
@@ -103,15 +103,15 @@ impl<F: FnMut(&str)> ser::Serializer for Text<F> {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<(), Unwritable> {
+    ) -> Result<(), WriteError> {
         not_text()
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Unwritable> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, WriteError> {
         not_text()
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Unwritable> {
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, WriteError> {
         not_text()
     }
 
@@ -119,7 +119,7 @@ impl<F: FnMut(&str)> ser::Serializer for Text<F> {
         self,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeTupleStruct, Unwritable> {
+    ) -> Result<Self::SerializeTupleStruct, WriteError> {
         not_text()
     }
 
@@ -129,11 +129,11 @@ impl<F: FnMut(&str)> ser::Serializer for Text<F> {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeTupleVariant, Unwritable> {
+    ) -> Result<Self::SerializeTupleVariant, WriteError> {
         not_text()
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Unwritable> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, WriteError> {
         not_text()
     }
 
@@ -141,7 +141,7 @@ impl<F: FnMut(&str)> ser::Serializer for Text<F> {
         self,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeStruct, Unwritable> {
+    ) -> Result<Self::SerializeStruct, WriteError> {
         not_text()
     }
 
@@ -151,7 +151,7 @@ impl<F: FnMut(&str)> ser::Serializer for Text<F> {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeStructVariant, Unwritable> {
+    ) -> Result<Self::SerializeStructVariant, WriteError> {
         not_text()
     }
 }

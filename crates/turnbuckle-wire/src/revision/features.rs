@@ -2,24 +2,24 @@
 
 use super::Revision;
 
-/// How a revision carries what a request needs to know of its sender.
+/// An era: the way in which a request carries the capabilities of its sender.
 ///
 /// Specification: basic/versioning, "Terminology" (2026-07-28).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EraKind {
-    /// A handshake opens a session that remembers it.
+    /// A handshake opens a session that remembers them.
     Legacy,
-    /// Every request carries it in its own envelope.
+    /// Every request carries them in its own envelope.
     Modern,
 }
 
-/// What holds in one revision. Read a fact by its name; never ask for the revision itself.
+/// The facts of one revision. Code reads a fact by its name and never compares revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Features {
     /// The revision that these facts are of.
     pub revision: Revision,
-    /// How requests carry version and capabilities.
+    /// The era of the revision.
     pub era: EraKind,
     /// Several messages may travel as one JSON array.
     pub batching: bool,
@@ -35,6 +35,8 @@ pub struct Features {
     pub null_error_id: bool,
     /// Results say of which type they are, and whether they may be cached.
     pub result_envelope: bool,
+    /// A tool result says that it is no error, too: peers of these revisions look at the flag.
+    pub explicit_is_error: bool,
     /// A missing resource has an error code of its own.
     pub resource_not_found_code: bool,
     /// Log messages are asked for by each request instead of by the session.
@@ -49,14 +51,14 @@ pub struct Features {
     pub tool_annotations: bool,
     /// Content may be audio.
     pub audio: bool,
-    /// Things have a `title` beside their name, and `_meta` of their own.
+    /// Items have a `title` beside their name, and `_meta` of their own.
     pub titles: bool,
     /// Tool results may be structured, and tools say so with an output schema.
     pub structured_output: bool,
     /// Structured output may be any JSON value; before, it had to be an object.
     pub structured_any: bool,
-    /// In the schemas of a tool, the schema of a property may be `true` or `false`; before, it had
-    /// to be an object.
+    /// The schema of a property may be `true` or `false` in the schemas of a tool; before, it had to
+    /// be an object.
     pub boolean_properties: bool,
     /// Content may link to a resource.
     pub resource_links: bool,
@@ -70,7 +72,7 @@ pub struct Features {
     pub url_required_error: bool,
     /// Sampling may use tools, and messages may hold several blocks.
     pub sampling_tools: bool,
-    /// Things have icons; implementations describe themselves.
+    /// Items have icons; implementations describe themselves.
     pub icons: bool,
     /// Capabilities and requests may name extensions.
     pub extensions: bool,
@@ -86,6 +88,7 @@ const OLDEST: Features = Features {
     polling_streams: false,
     null_error_id: true,
     result_envelope: false,
+    explicit_is_error: true,
     resource_not_found_code: true,
     log_by_request: false,
     completions_capability: false,
@@ -149,6 +152,7 @@ const V2026_07_28: Features = Features {
     priming_event: false,
     polling_streams: false,
     result_envelope: true,
+    explicit_is_error: false,
     resource_not_found_code: false,
     log_by_request: true,
     structured_any: true,

@@ -1,9 +1,13 @@
-//! The membership table: which method stands in which revision, and who receives it.
+//! The table of methods: one row per method of the core protocol, with every fact about it.
 //!
-//! A method that a revision lacks is not in its row, so method-not-found follows in both
-//! directions with nothing to forget.
+//! A revision that lacks a method has no bit in the method's row, so that both directions answer
+//! it with "method not found". Code that depends on a fact of a method reads the fact here; it does
+//! not compare method names.
+
+use turnbuckle_types::Request;
 
 use super::Revision;
+use super::capability::Capability;
 
 /// One end of a connection, as the receiver of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -14,18 +18,67 @@ pub enum Party {
     Server,
 }
 
-impl Party {
-    const fn bit(self) -> u8 {
-        match self {
-            Self::Client => 1,
-            Self::Server => 2,
-        }
-    }
+/// A member of a request's `params` that the `Mcp-Name` header mirrors.
+///
+/// Specification: basic/transports/streamable-http, "Standard Request Headers" (2026-07-28).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MirroredParam {
+    /// `name`: of a tool or prompt.
+    Name,
+    /// `uri`: of a resource.
+    Uri,
 }
 
-const CLIENT: u8 = Party::Client.bit();
-const SERVER: u8 = Party::Server.bit();
-const BOTH: u8 = CLIENT | SERVER;
+/// The facts of one method.
+#[derive(Debug, Clone, Copy)]
+struct MethodFacts {
+    /// The name on the wire.
+    name: &'static str,
+    /// `true` for a notification: it has no id and no answer.
+    is_notification: bool,
+    /// The revisions in which a server receives it, as bits.
+    to_server: u8,
+    /// The revisions in which a client receives it, as bits.
+    to_client: u8,
+    /// The capability that the receiver must have declared.
+    capability: Option<Capability>,
+    /// `true` if the request may be sent again when its outcome is unknown.
+    is_safe_to_resend: bool,
+    /// `true` if the result states for how long it may be cached.
+    is_cacheable: bool,
+    /// The notification that makes a cached result outdated.
+    invalidated_by: Option<Method>,
+    /// The member of `params` that the `Mcp-Name` header mirrors.
+    mirrored_param: Option<MirroredParam>,
+    /// `true` if headers may mirror single arguments, as the tool's input schema asks for.
+    mirrors_arguments: bool,
+    /// `true` if the answer may be `input_required`.
+    can_require_input: bool,
+    /// `true` if the request usually runs long, so that a client asks for progress.
+    reports_progress: bool,
+}
+
+/// The facts of a request unless its row says otherwise.
+const REQUEST: MethodFacts = MethodFacts {
+    name: "",
+    is_notification: false,
+    to_server: 0,
+    to_client: 0,
+    capability: None,
+    is_safe_to_resend: true,
+    is_cacheable: false,
+    invalidated_by: None,
+    mirrored_param: None,
+    mirrors_arguments: false,
+    can_require_input: false,
+    reports_progress: false,
+};
+
+/// The facts of a notification unless its row says otherwise.
+const NOTIFICATION: MethodFacts = MethodFacts {
+    is_notification: true,
+    ..REQUEST
+};
 
 const R24: u8 = Revision::V2024_11_05.bit();
 const R25_03: u8 = Revision::V2025_03_26.bit();
@@ -36,7 +89,10 @@ const LEGACY: u8 = R24 | R25_03 | R25_06 | R25_11;
 const ALL: u8 = LEGACY | MODERN;
 
 macro_rules! methods {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $kind:ident, [$($revisions:expr => $receivers:expr),+];)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident = $name:literal, $base:ident { $($fact:ident: $value:expr),* $(,)? }
+    )*) => {
         /// A method of the core protocol.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Method {
@@ -47,129 +103,253 @@ macro_rules! methods {
             /// Every method of the core protocol.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The method as it is spelled on the wire.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
+            const fn facts(self) -> &'static MethodFacts {
+                match self {
+                    $(Self::$variant => &const { MethodFacts { name: $name, $($fact: $value,)* ..$base } },)*
+                }
             }
 
-            /// The core method of that spelling, if there is one.
+            /// Returns the core method with this name on the wire.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 match text { $($name => Some(Self::$variant),)* _ => None }
             }
-
-            /// Whether it is sent without an id and never answered.
-            #[must_use]
-            pub const fn is_notification(self) -> bool {
-                match self { $(Self::$variant => methods!(@kind $kind),)* }
-            }
-
-            /// Whether `revision` has it as a message that `receiver` gets.
-            #[must_use]
-            pub const fn reaches(self, receiver: Party, revision: Revision) -> bool {
-                match self {
-                    $(Self::$variant => {
-                        $((($revisions) & revision.bit() != 0 && ($receivers) & receiver.bit() != 0))||+
-                    })*
-                }
-            }
         }
     };
-    (@kind request) => { false };
-    (@kind notification) => { true };
 }
 
 methods! {
     /// Opens a legacy session.
-    Initialize = "initialize", request, [LEGACY => SERVER];
+    Initialize = "initialize", REQUEST {
+        to_server: LEGACY,
+        is_safe_to_resend: false,
+    }
     /// Asks whether the peer is there.
-    Ping = "ping", request, [LEGACY => BOTH];
-    /// Asks a modern server what it is.
-    Discover = "server/discover", request, [MODERN => SERVER];
+    Ping = "ping", REQUEST { to_server: LEGACY, to_client: LEGACY }
+    /// Asks a modern server what it is and can do.
+    Discover = "server/discover", REQUEST { to_server: MODERN, is_cacheable: true }
     /// Lists tools.
-    ListTools = "tools/list", request, [ALL => SERVER];
+    ListTools = "tools/list", REQUEST {
+        to_server: ALL,
+        capability: Some(Capability::Tools),
+        is_cacheable: true,
+        invalidated_by: Some(Method::ToolListChanged),
+    }
     /// Calls a tool.
-    CallTool = "tools/call", request, [ALL => SERVER];
+    CallTool = "tools/call", REQUEST {
+        to_server: ALL,
+        capability: Some(Capability::Tools),
+        is_safe_to_resend: false,
+        mirrored_param: Some(MirroredParam::Name),
+        mirrors_arguments: true,
+        can_require_input: true,
+        reports_progress: true,
+    }
     /// Lists resources.
-    ListResources = "resources/list", request, [ALL => SERVER];
+    ListResources = "resources/list", REQUEST {
+        to_server: ALL,
+        capability: Some(Capability::Resources),
+        is_cacheable: true,
+        invalidated_by: Some(Method::ResourceListChanged),
+    }
     /// Lists resource templates.
-    ListResourceTemplates = "resources/templates/list", request, [ALL => SERVER];
+    ListResourceTemplates = "resources/templates/list", REQUEST {
+        to_server: ALL,
+        capability: Some(Capability::Resources),
+        is_cacheable: true,
+        invalidated_by: Some(Method::ResourceListChanged),
+    }
     /// Reads a resource.
-    ReadResource = "resources/read", request, [ALL => SERVER];
-    /// Asks for notices of a resource's changes.
-    Subscribe = "resources/subscribe", request, [LEGACY => SERVER];
-    /// Ends such notices.
-    Unsubscribe = "resources/unsubscribe", request, [LEGACY => SERVER];
+    ReadResource = "resources/read", REQUEST {
+        to_server: ALL,
+        capability: Some(Capability::Resources),
+        is_cacheable: true,
+        invalidated_by: Some(Method::ResourceUpdated),
+        mirrored_param: Some(MirroredParam::Uri),
+        can_require_input: true,
+    }
+    /// Subscribes to updates of a resource.
+    Subscribe = "resources/subscribe", REQUEST {
+        to_server: LEGACY,
+        capability: Some(Capability::ResourceSubscriptions),
+    }
+    /// Ends a subscription to updates of a resource.
+    Unsubscribe = "resources/unsubscribe", REQUEST {
+        to_server: LEGACY,
+        capability: Some(Capability::ResourceSubscriptions),
+    }
     /// Lists prompts.
-    ListPrompts = "prompts/list", request, [ALL => SERVER];
-    /// Fills in a prompt.
-    GetPrompt = "prompts/get", request, [ALL => SERVER];
+    ListPrompts = "prompts/list", REQUEST {
+        to_server: ALL,
+        capability: Some(Capability::Prompts),
+        is_cacheable: true,
+        invalidated_by: Some(Method::PromptListChanged),
+    }
+    /// Gets a prompt's messages.
+    GetPrompt = "prompts/get", REQUEST {
+        to_server: ALL,
+        capability: Some(Capability::Prompts),
+        mirrored_param: Some(MirroredParam::Name),
+        can_require_input: true,
+    }
     /// Completes an argument.
-    Complete = "completion/complete", request, [ALL => SERVER];
-    /// Sets a session's log level.
-    SetLevel = "logging/setLevel", request, [LEGACY => SERVER];
-    /// Opens a stream of change notices.
-    Listen = "subscriptions/listen", request, [MODERN => SERVER];
-    /// Asks the client for a model's answer; in the modern era only inside a result.
-    CreateMessage = "sampling/createMessage", request, [LEGACY => CLIENT];
+    Complete = "completion/complete", REQUEST {
+        to_server: ALL,
+        capability: Some(Capability::Completions),
+    }
+    /// Sets the log level of a session.
+    SetLevel = "logging/setLevel", REQUEST {
+        to_server: LEGACY,
+        capability: Some(Capability::Logging),
+    }
+    /// Opens a stream of change notifications.
+    SubscriptionsListen = "subscriptions/listen", REQUEST { to_server: MODERN }
+    /// Asks the client's model; in the modern era only inside a result.
+    CreateMessage = "sampling/createMessage", REQUEST {
+        to_client: LEGACY,
+        capability: Some(Capability::Sampling),
+        is_safe_to_resend: false,
+    }
     /// Asks the client for its roots; in the modern era only inside a result.
-    ListRoots = "roots/list", request, [LEGACY => CLIENT];
+    ListRoots = "roots/list", REQUEST {
+        to_client: LEGACY,
+        capability: Some(Capability::Roots),
+    }
     /// Asks the user for input; in the modern era only inside a result.
-    Elicit = "elicitation/create", request, [R25_06 | R25_11 => CLIENT];
-    /// The handshake is over.
-    Initialized = "notifications/initialized", notification, [LEGACY => SERVER];
-    /// A request is no longer wanted.
-    Cancelled = "notifications/cancelled", notification, [ALL => BOTH];
-    /// A request is getting on.
-    Progress = "notifications/progress", notification, [LEGACY => BOTH, MODERN => CLIENT];
-    /// A log message.
-    Log = "notifications/message", notification, [ALL => CLIENT];
-    /// The list of tools changed.
-    ToolListChanged = "notifications/tools/list_changed", notification, [ALL => CLIENT];
-    /// The list of prompts changed.
-    PromptListChanged = "notifications/prompts/list_changed", notification, [ALL => CLIENT];
-    /// The list of resources changed.
-    ResourceListChanged = "notifications/resources/list_changed", notification, [ALL => CLIENT];
-    /// A resource changed.
-    ResourceUpdated = "notifications/resources/updated", notification, [ALL => CLIENT];
-    /// The client's roots changed.
-    RootsListChanged = "notifications/roots/list_changed", notification, [LEGACY => SERVER];
-    /// A stream of change notices is open.
-    SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged", notification, [MODERN => CLIENT];
-    /// The user finished at a URL.
-    ElicitationComplete = "notifications/elicitation/complete", notification, [R25_11 => CLIENT];
+    Elicit = "elicitation/create", REQUEST {
+        to_client: R25_06 | R25_11,
+        capability: Some(Capability::Elicitation),
+        is_safe_to_resend: false,
+    }
+    /// Ends the handshake.
+    Initialized = "notifications/initialized", NOTIFICATION { to_server: LEGACY }
+    /// Cancels a request.
+    Cancelled = "notifications/cancelled", NOTIFICATION { to_server: ALL, to_client: ALL }
+    /// Reports the progress of a request.
+    Progress = "notifications/progress", NOTIFICATION { to_server: LEGACY, to_client: ALL }
+    /// Carries a log message.
+    LoggingMessage = "notifications/message", NOTIFICATION { to_client: ALL }
+    /// Reports that the list of tools changed.
+    ToolListChanged = "notifications/tools/list_changed", NOTIFICATION { to_client: ALL }
+    /// Reports that the list of prompts changed.
+    PromptListChanged = "notifications/prompts/list_changed", NOTIFICATION { to_client: ALL }
+    /// Reports that the list of resources changed.
+    ResourceListChanged = "notifications/resources/list_changed", NOTIFICATION { to_client: ALL }
+    /// Reports that a resource changed.
+    ResourceUpdated = "notifications/resources/updated", NOTIFICATION { to_client: ALL }
+    /// Reports that the client's roots changed.
+    RootsListChanged = "notifications/roots/list_changed", NOTIFICATION { to_server: LEGACY }
+    /// Reports that a stream of change notifications is open.
+    SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged", NOTIFICATION {
+        to_client: MODERN,
+    }
+    /// Reports that the user finished at a URL.
+    ElicitationComplete = "notifications/elicitation/complete", NOTIFICATION { to_client: R25_11 }
+}
+
+impl Method {
+    /// Returns the core method of the request type `R`; `None` for a request of an extension. The
+    /// compiler computes it.
+    #[must_use]
+    pub const fn of_request<R: Request>() -> Option<Self> {
+        const { Self::parse_const(R::METHOD.as_bytes()) }
+    }
+
+    /// Returns what [`Method::parse`] returns, at compile time, where strings cannot be matched.
+    const fn parse_const(name: &[u8]) -> Option<Self> {
+        let mut index = 0;
+        while index < Self::ALL.len() {
+            let method = Self::ALL[index];
+            let known = method.as_str().as_bytes();
+            let mut at = 0;
+            while at < known.len() && at < name.len() && known[at] == name[at] {
+                at += 1;
+            }
+            if at == known.len() && at == name.len() {
+                return Some(method);
+            }
+            index += 1;
+        }
+        None
+    }
+
+    /// Returns the name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Returns whether the method is a notification: sent without an id and never answered.
+    #[must_use]
+    pub const fn is_notification(self) -> bool {
+        self.facts().is_notification
+    }
+
+    /// Returns whether `receiver` receives the method in `revision`.
+    #[must_use]
+    pub const fn is_received_by(self, receiver: Party, revision: Revision) -> bool {
+        let revisions = match receiver {
+            Party::Client => self.facts().to_client,
+            Party::Server => self.facts().to_server,
+        };
+        revisions & revision.bit() != 0
+    }
+
+    /// Returns the capability that the receiver of the request must have declared.
+    #[must_use]
+    pub const fn capability(self) -> Option<Capability> {
+        self.facts().capability
+    }
+
+    /// Returns whether the request may be sent again when it is unknown whether the receiver acted
+    /// upon it.
+    #[must_use]
+    pub const fn is_safe_to_resend(self) -> bool {
+        self.facts().is_safe_to_resend
+    }
+
+    /// Returns whether the result of the request says for how long it may be cached.
+    ///
+    /// Specification: server/utilities/caching (2026-07-28).
+    #[must_use]
+    pub const fn is_cacheable(self) -> bool {
+        self.facts().is_cacheable
+    }
+
+    /// Returns the notification that makes a cached result of the request outdated.
+    #[must_use]
+    pub const fn invalidated_by(self) -> Option<Self> {
+        self.facts().invalidated_by
+    }
+
+    /// Returns the member of the request's `params` that the `Mcp-Name` header mirrors.
+    #[must_use]
+    pub const fn mirrored_param(self) -> Option<MirroredParam> {
+        self.facts().mirrored_param
+    }
+
+    /// Returns whether headers may mirror single arguments of the request: those that the tool's
+    /// input schema marks with `x-mcp-header`.
+    #[must_use]
+    pub const fn mirrors_arguments(self) -> bool {
+        self.facts().mirrors_arguments
+    }
+
+    /// Returns whether the answer may ask the client for input first (`input_required`).
+    ///
+    /// Specification: basic/patterns/mrtr, "Supported Requests" (2026-07-28).
+    #[must_use]
+    pub const fn can_require_input(self) -> bool {
+        self.facts().can_require_input
+    }
+
+    /// Returns whether the request usually runs long, so that a client asks for progress, which
+    /// keeps the request alive.
+    #[must_use]
+    pub const fn reports_progress(self) -> bool {
+        self.facts().reports_progress
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spelling_and_parsing_agree() {
-        for &method in Method::ALL {
-            assert_eq!(Method::parse(method.as_str()), Some(method));
-            assert_eq!(
-                method.is_notification(),
-                method.as_str().starts_with("notifications/")
-            );
-        }
-        assert_eq!(Method::parse("tools/Call"), None);
-    }
-
-    #[test]
-    fn what_a_revision_lacks_reaches_nobody() {
-        let modern = Revision::NEWEST;
-        for gone in [
-            Method::Initialize,
-            Method::Ping,
-            Method::SetLevel,
-            Method::Subscribe,
-        ] {
-            assert!(!gone.reaches(Party::Server, modern), "{gone:?}");
-        }
-        assert!(!Method::Elicit.reaches(Party::Client, Revision::V2025_03_26));
-        assert!(Method::Elicit.reaches(Party::Client, Revision::V2025_06_18));
-        assert!(!Method::CallTool.reaches(Party::Client, Revision::V2025_06_18));
-    }
-}
+mod tests;

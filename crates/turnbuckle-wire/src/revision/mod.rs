@@ -1,16 +1,17 @@
-//! The revisions of the protocol: a closed set, and the only place where their dates stand.
+//! The revisions of the protocol, a closed set. Their dates are written only here.
 //!
-//! Everything above reads a fact by its name ([`Features`]) or asks whether a method is there
-//! ([`Method`]); nothing compares revisions.
+//! Code reads a fact of a revision by its name ([`Features`]) or of a method ([`Method`]); it does
+//! not compare revisions.
 
+mod capability;
 mod features;
 mod methods;
 
 use std::fmt;
 
+pub use capability::Capability;
 pub use features::{EraKind, Features};
-#[doc(hidden)]
-pub use methods::{Method, Party};
+pub use methods::{Method, MirroredParam, Party};
 
 /// One revision of the Model Context Protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,18 +38,17 @@ impl Revision {
         Self::V2026_07_28,
     ];
 
-    /// The newest revision that opens with a handshake: what is offered to a client whose own
-    /// wish is unknown here.
+    /// The newest revision that opens with a handshake: the offer to a client that asked for an
+    /// unknown one.
     pub const NEWEST_LEGACY: Self = Self::V2025_11_25;
 
     /// The newest revision.
     pub const NEWEST: Self = Self::V2026_07_28;
 
-    /// What an HTTP request without a version header speaks when nothing else tells.
-    #[doc(hidden)]
-    pub const WITHOUT_HEADER: Self = Self::V2025_03_26;
+    /// The revision of an HTTP request without a version header, when nothing else tells.
+    pub const DEFAULT_WITHOUT_HEADER: Self = Self::V2025_03_26;
 
-    /// The revision as it is spelled on the wire.
+    /// Returns the date of the revision, its name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Revision {
         }
     }
 
-    /// The revision of that spelling, if it is one of ours.
+    /// Returns the known revision with this name on the wire.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL
@@ -69,13 +69,13 @@ impl Revision {
             .find(|revision| revision.as_str() == text)
     }
 
-    /// What holds in this revision.
+    /// Returns the facts of this revision.
     #[must_use]
     pub const fn features(self) -> &'static Features {
         features::of(self)
     }
 
-    /// The revisions of the modern era: those that a request can name in its envelope.
+    /// Returns the revisions of the modern era: those that a request can name in its envelope.
     pub fn modern() -> impl Iterator<Item = Self> {
         Self::ALL
             .into_iter()

@@ -1,5 +1,5 @@
-//! A frame becomes a message in one pass, or in a second and careful one where its spelling is unusual
-//! or something is wrong with it.
+//! Decoding of JSON-RPC messages: a fast pass for the usual spelling, and a strict one for the rest,
+//! which also finds out what is wrong.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,72 +10,86 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use turnbuckle_types::{ErrorObject, RequestId};
 
-use super::plain::{self, Capture};
+use super::fast::{self, Capture};
 use super::{Message, Notification, Request, Response};
 
-/// Why a frame is not a message.
+/// A frame that is not a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// In which way.
-    pub kind: RefusalKind,
-    /// The request's id, where it could still be read.
+pub struct DecodeError {
+    /// The kind of error.
+    pub kind: DecodeErrorKind,
+    /// The request's id, if it could still be read.
     pub id: Option<RequestId>,
-    /// What is wrong, for the sender.
+    /// The reason, for the sender.
     pub message: Cow<'static, str>,
 }
 
-/// In which way a frame is not a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefusalKind {
-    /// It is not JSON.
-    Malformed,
-    /// It is JSON, but no message.
-    NotAMessage,
-    /// It is a request whose `params` are not an object.
-    Params,
-    /// It is a notification whose `params` are not an object: not to be answered by a message.
-    Notification,
-}
-
-/// Decodes one message; `P` is what to capture of `params` on the way.
-///
-/// # Errors
-/// When `text` is not JSON or not a message. The id is read even then, where there is one.
-pub fn decode<'a, P: Capture<'a>>(text: &'a str) -> Result<Message<'a, P>, Refusal> {
-    match plain::read(text) {
-        Some(message) => Ok(message),
-        None => decode_carefully(text),
+impl DecodeError {
+    /// Returns the error for a frame whose bytes are not UTF-8.
+    #[cold]
+    pub(crate) fn not_utf8() -> Self {
+        Self {
+            kind: DecodeErrorKind::ParseError,
+            id: None,
+            message: "not JSON: the text is not UTF-8".into(),
+        }
     }
 }
 
-/// The same for every spelling.
-fn decode_carefully<'a, P>(text: &'a str) -> Result<Message<'a, P>, Refusal>
+/// The kind of a [`DecodeError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecodeErrorKind {
+    /// The frame is not JSON.
+    ParseError,
+    /// The frame is JSON, but no message.
+    InvalidRequest,
+    /// The frame is a request whose `params` are not an object.
+    InvalidParams,
+    /// The frame is a notification whose `params` are not an object. It gets no answer by message.
+    InvalidNotification,
+}
+
+/// Decodes one message; `P` captures the parameters on the way.
+///
+/// # Errors
+/// When `text` is not JSON or not a message. The id is read even then, where there is one.
+pub fn decode<'a, P: Capture<'a>>(text: &'a str) -> Result<Message<'a, P>, DecodeError> {
+    match fast::decode_fast(text) {
+        Some(message) => Ok(message),
+        None => decode_strict(text),
+    }
+}
+
+/// Decodes one message in any spelling that JSON allows.
+pub(crate) fn decode_strict<'a, P>(text: &'a str) -> Result<Message<'a, P>, DecodeError>
 where
     P: Deserialize<'a> + Default,
 {
     let mut json = serde_json::Deserializer::from_str(text);
-    let parts: Option<Parts<'a, P>> = json
-        .deserialize_map(PartsVisitor(PhantomData))
+    let parts: Option<Members<'a, P>> = json
+        .deserialize_map(MembersVisitor(PhantomData))
         .ok()
         .filter(|_| json.end().is_ok());
-    match parts.map(Parts::into_message) {
+    match parts.map(Members::into_message) {
         Some(Ok(message)) => Ok(message),
         Some(Err(message)) => Err(diagnose(text, Some(message))),
         None => Err(diagnose(text, None)),
     }
 }
 
-/// Whether a frame is a batch: a JSON array.
+/// Returns whether a frame is a batch: its JSON is an array.
+#[inline]
 #[must_use]
 pub fn is_batch(text: &str) -> bool {
-    text.bytes().find(|byte| !byte.is_ascii_whitespace()) == Some(b'[')
+    let mut bytes = text.bytes();
+    bytes.find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')) == Some(b'[')
 }
 
-/// The messages of a batch as raw JSON, at most `limit` of them.
+/// Returns the messages of a batch as raw JSON, at most `limit` of them.
 ///
 /// # Errors
 /// When `text` is not a JSON array or longer than `limit`.
-pub fn elements(text: &str, limit: usize) -> Result<Vec<&str>, Refusal> {
+pub fn split_batch(text: &str, limit: usize) -> Result<Vec<&str>, DecodeError> {
     struct Elements(usize);
 
     impl<'de> Visitor<'de> for Elements {
@@ -104,39 +118,43 @@ pub fn elements(text: &str, limit: usize) -> Result<Vec<&str>, Refusal> {
         .and_then(|found| json.end().map(|()| found));
     match found {
         Ok(Some(elements)) => Ok(elements),
-        Ok(None) => Err(Refusal {
-            kind: RefusalKind::NotAMessage,
+        Ok(None) => Err(DecodeError {
+            kind: DecodeErrorKind::InvalidRequest,
             id: None,
-            message: format!("a batch may hold at most {limit} messages (Limits::batch)").into(),
+            message: format!(
+                "a batch may hold at most {limit} messages (Limits::max_batch_messages)"
+            )
+            .into(),
         }),
         Err(error) => Err(malformed(&error)),
     }
 }
 
-struct Parts<'a, P> {
+struct Members<'a, P> {
     version: Option<&'a RawValue>,
     id: Option<&'a RawValue>,
     method: Option<&'a RawValue>,
     params: Option<P>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
-    twice: bool,
+    has_duplicate: bool,
 }
 
-const NOT_VERSION_2: &str = "\"jsonrpc\" must be \"2.0\"";
+const BAD_VERSION: &str = "\"jsonrpc\" must be \"2.0\"";
 const BAD_METHOD: &str = "\"method\" must be a string";
 const BAD_ID: &str = "\"id\" must be a string or an integer";
-const TWICE: &str = "a message must not name a field twice";
-const NEITHER: &str = "a message has a \"method\", a \"result\" or an \"error\"";
-const BOTH: &str = "a message must not have more than one of \"method\", \"result\" and \"error\"";
+const DUPLICATE_MEMBER: &str = "a message must not name a field twice";
+const NO_CONTENT: &str = "a message has a \"method\", a \"result\" or an \"error\"";
+const AMBIGUOUS_CONTENT: &str =
+    "a message must not have more than one of \"method\", \"result\" and \"error\"";
 
-impl<'a, P: Default> Parts<'a, P> {
+impl<'a, P: Default> Members<'a, P> {
     fn into_message(self) -> Result<Message<'a, P>, &'static str> {
         if self.version.map(RawValue::get) != Some("\"2.0\"") {
-            return Err(NOT_VERSION_2);
+            return Err(BAD_VERSION);
         }
-        if self.twice {
-            return Err(TWICE);
+        if self.has_duplicate {
+            return Err(DUPLICATE_MEMBER);
         }
         match (self.method, self.result, self.error) {
             (Some(method), None, None) => {
@@ -171,8 +189,8 @@ impl<'a, P: Default> Parts<'a, P> {
                     outcome: Err(error),
                 }))
             }
-            (None, None, None) => Err(NEITHER),
-            _ => Err(BOTH),
+            (None, None, None) => Err(NO_CONTENT),
+            _ => Err(AMBIGUOUS_CONTENT),
         }
     }
 }
@@ -183,27 +201,27 @@ fn read_id(raw: &RawValue) -> Result<RequestId, &'static str> {
 
 fn read_method(raw: &RawValue) -> Result<Cow<'_, str>, &'static str> {
     let mut json = serde_json::Deserializer::from_str(raw.get());
-    json.deserialize_str(Text).map_err(|_| BAD_METHOD)
+    json.deserialize_str(StrVisitor).map_err(|_| BAD_METHOD)
 }
 
-struct PartsVisitor<P>(PhantomData<P>);
+struct MembersVisitor<P>(PhantomData<P>);
 
-impl<'de, P: Deserialize<'de>> Visitor<'de> for PartsVisitor<P> {
-    type Value = Parts<'de, P>;
+impl<'de, P: Deserialize<'de>> Visitor<'de> for MembersVisitor<P> {
+    type Value = Members<'de, P>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON-RPC message")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut parts = Parts {
+        let mut parts = Members {
             version: None,
             id: None,
             method: None,
             params: None,
             result: None,
             error: None,
-            twice: false,
+            has_duplicate: false,
         };
         while let Some(field) = map.next_key_seed(FieldSeed)? {
             let before = match field {
@@ -218,7 +236,7 @@ impl<'de, P: Deserialize<'de>> Visitor<'de> for PartsVisitor<P> {
                     false
                 }
             };
-            parts.twice |= before;
+            parts.has_duplicate |= before;
         }
         Ok(parts)
     }
@@ -265,9 +283,9 @@ impl Visitor<'_> for FieldSeed {
 }
 
 /// A string, borrowed where it has no escapes.
-struct Text;
+struct StrVisitor;
 
-impl<'de> Visitor<'de> for Text {
+impl<'de> Visitor<'de> for StrVisitor {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -283,9 +301,9 @@ impl<'de> Visitor<'de> for Text {
     }
 }
 
-fn malformed(error: &serde_json::Error) -> Refusal {
-    Refusal {
-        kind: RefusalKind::Malformed,
+fn malformed(error: &serde_json::Error) -> DecodeError {
+    DecodeError {
+        kind: DecodeErrorKind::ParseError,
         id: None,
         message: format!("not JSON: line {}, column {}", error.line(), error.column()).into(),
     }
@@ -293,17 +311,17 @@ fn malformed(error: &serde_json::Error) -> Refusal {
 
 /// Reads a frame that failed step by step, for the right kind, id and message.
 #[cold]
-fn diagnose(text: &str, known: Option<&'static str>) -> Refusal {
+fn diagnose(text: &str, known: Option<&'static str>) -> DecodeError {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         return malformed(&error);
     }
-    let not_a_message = |id, message: &'static str| Refusal {
-        kind: RefusalKind::NotAMessage,
+    let not_a_message = |id, message: &'static str| DecodeError {
+        kind: DecodeErrorKind::InvalidRequest,
         id,
         message: message.into(),
     };
     let mut json = serde_json::Deserializer::from_str(text);
-    let parts: Parts<'_, &RawValue> = match json.deserialize_map(PartsVisitor(PhantomData)) {
+    let parts: Members<'_, &RawValue> = match json.deserialize_map(MembersVisitor(PhantomData)) {
         Ok(parts) => parts,
         Err(_) => return not_a_message(None, "a message is a JSON object"),
     };
@@ -311,30 +329,30 @@ fn diagnose(text: &str, known: Option<&'static str>) -> Refusal {
     // A response whose id is known is still no request of the sender's: nothing to answer by id.
     let id = parts
         .id
-        .filter(|_| is_request && !parts.twice)
+        .filter(|_| is_request && !parts.has_duplicate)
         .and_then(|id| read_id(id).ok());
     let unreadable = || parts.method.and_then(|method| read_method(method).err());
     if let Some(message) = known.or_else(unreadable) {
         return not_a_message(id, message);
     }
     let kind = if is_request && parts.id.is_none() {
-        RefusalKind::Notification
+        DecodeErrorKind::InvalidNotification
     } else {
-        RefusalKind::Params
+        DecodeErrorKind::InvalidParams
     };
     match parts.params {
-        Some(params) if is_request && !params.get().starts_with('{') => Refusal {
+        Some(params) if is_request && !params.get().starts_with('{') => DecodeError {
             kind,
             id,
             message: "\"params\" must be an object".into(),
         },
-        Some(_) => Refusal {
+        Some(_) => DecodeError {
             kind,
             id,
             message: "\"params\" could not be read: a field is named twice, or nested deeper than 127 levels"
                 .into(),
         },
-        None => not_a_message(id, NEITHER),
+        None => not_a_message(id, NO_CONTENT),
     }
 }
 

@@ -1,10 +1,10 @@
-//! Messages out, as bytes on one line.
+//! Encoding of JSON-RPC messages, as bytes on one line.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 use turnbuckle_types::RequestId;
 
-use crate::json::{self, Unwritable};
+use crate::json::{self, WriteError};
 
 /// Appends an id as JSON.
 fn write_id(out: &mut Vec<u8>, id: &RequestId) {
@@ -18,30 +18,36 @@ fn write_id(out: &mut Vec<u8>, id: &RequestId) {
 }
 
 /// Appends the opening of a result response; a JSON object and a closing brace complete it.
-pub fn result_head(out: &mut Vec<u8>, id: &RequestId) {
+pub fn write_result_head(out: &mut Vec<u8>, id: &RequestId) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     write_id(out, id);
     out.extend_from_slice(b",\"result\":");
 }
 
 /// Appends an error response.
-pub fn error(out: &mut Vec<u8>, id: &RequestId, code: i64, message: &str, data: Option<&RawValue>) {
+pub fn write_error_response(
+    out: &mut Vec<u8>,
+    id: &RequestId,
+    code: i64,
+    message: &str,
+    data: Option<&RawValue>,
+) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     write_id(out, id);
-    error_tail(out, code, message, data);
+    write_error_tail(out, code, message, data);
 }
 
 /// Appends an error response to a message whose id could not be read: with `id: null`, or with
 /// none, as the peer's revision has it.
-pub fn error_without_id(out: &mut Vec<u8>, null_id: bool, code: i64, message: &str) {
+pub fn write_error_response_without_id(out: &mut Vec<u8>, null_id: bool, code: i64, message: &str) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
     if null_id {
         out.extend_from_slice(b",\"id\":null");
     }
-    error_tail(out, code, message, None);
+    write_error_tail(out, code, message, None);
 }
 
-fn error_tail(out: &mut Vec<u8>, code: i64, message: &str, data: Option<&RawValue>) {
+fn write_error_tail(out: &mut Vec<u8>, code: i64, message: &str, data: Option<&RawValue>) {
     out.extend_from_slice(b",\"error\":{\"code\":");
     out.extend_from_slice(itoa::Buffer::new().format(code).as_bytes());
     out.extend_from_slice(b",\"message\":");
@@ -53,50 +59,50 @@ fn error_tail(out: &mut Vec<u8>, code: i64, message: &str, data: Option<&RawValu
     out.extend_from_slice(b"}}");
 }
 
-/// A notification as a frame.
+/// Returns a notification as a frame.
 ///
 /// # Errors
 /// When `params` have no JSON form.
-pub fn notification<P: Serialize + ?Sized>(
+pub fn encode_notification<P: Serialize + ?Sized>(
     method: &str,
     params: Option<&P>,
-) -> Result<Vec<u8>, Unwritable> {
+) -> Result<Vec<u8>, WriteError> {
     let mut out = Vec::with_capacity(128);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
-    method_and_params(&mut out, method, params)?;
+    write_method_and_params(&mut out, method, params)?;
     Ok(out)
 }
 
-/// A request as a frame.
+/// Returns a request as a frame.
 ///
 /// # Errors
 /// When `params` have no JSON form.
-pub fn request<P: Serialize + ?Sized>(
+pub fn encode_request<P: Serialize + ?Sized>(
     id: &RequestId,
     method: &str,
     params: Option<&P>,
-) -> Result<Vec<u8>, Unwritable> {
+) -> Result<Vec<u8>, WriteError> {
     let mut out = Vec::with_capacity(128);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     write_id(&mut out, id);
-    method_and_params(&mut out, method, params)?;
+    write_method_and_params(&mut out, method, params)?;
     Ok(out)
 }
 
 /// Appends the opening of a request; `,"params":` with an object may follow, and a closing brace
 /// completes it.
-pub(crate) fn request_head(out: &mut Vec<u8>, id: &RequestId, method: &str) {
+pub(crate) fn write_request_head(out: &mut Vec<u8>, id: &RequestId, method: &str) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     write_id(out, id);
     out.extend_from_slice(b",\"method\":");
     json::write_str(out, method);
 }
 
-fn method_and_params<P: Serialize + ?Sized>(
+fn write_method_and_params<P: Serialize + ?Sized>(
     out: &mut Vec<u8>,
     method: &str,
     params: Option<&P>,
-) -> Result<(), Unwritable> {
+) -> Result<(), WriteError> {
     out.extend_from_slice(b",\"method\":");
     json::write_str(out, method);
     if let Some(params) = params {

@@ -4,38 +4,38 @@ use std::borrow::Cow;
 
 use turnbuckle_types::{ErrorObject, RawJson, RequestId};
 
-/// A message, told apart by which fields are present.
+/// A JSON-RPC message. The members that are present decide on the variant.
 #[derive(Debug)]
 pub enum Message<'a, P> {
-    /// Has a method and an id: wants an answer.
+    /// A request: it has a method and an id.
     Request(Request<'a, P>),
-    /// Has a method and no id: wants none.
+    /// A notification: it has a method and no id.
     Notification(Notification<'a, P>),
-    /// Has a result or an error: is an answer.
+    /// A response: it has a result or an error.
     Response(Response<'a>),
 }
 
-/// A message that wants an answer.
+/// A message that is answered.
 #[derive(Debug)]
 pub struct Request<'a, P> {
-    /// What its answer will carry.
+    /// The id, which the response repeats.
     pub id: RequestId,
-    /// What is asked for.
+    /// The name of the method.
     pub method: Cow<'a, str>,
-    /// What was captured of its parameters.
+    /// The captured parameters.
     pub params: P,
 }
 
-/// A message that wants no answer.
+/// A message that is not answered.
 #[derive(Debug)]
 pub struct Notification<'a, P> {
-    /// What happened.
+    /// The name of the method.
     pub method: Cow<'a, str>,
-    /// What was captured of its parameters.
+    /// The captured parameters.
     pub params: P,
 }
 
-/// An answer to a request of ours.
+/// The answer to a request of this side.
 #[derive(Debug)]
 pub struct Response<'a> {
     /// The request's id; none where the peer could not read it.

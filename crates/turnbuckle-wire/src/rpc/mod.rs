@@ -1,32 +1,37 @@
-//! JSON-RPC 2.0 and nothing more: ids, requests, notifications, responses, batches.
+//! JSON-RPC 2.0: ids, requests, notifications, responses and batches, without methods and revisions.
 //!
-//! Knows no method and no revision. What is captured of a message's `params` while its envelope is
-//! read is the caller's choice (`decode` is generic over it).
+//! The caller chooses which parameters are captured while a message is read: [`decode`] is generic
+//! over them.
 //!
 //! Specification: basic/index, "Messages" (2026-07-28).
 
 mod decode;
 mod encode;
+mod fast;
 mod message;
-mod plain;
 
-pub use decode::{Refusal, RefusalKind, decode, elements, is_batch};
-pub(crate) use encode::request_head;
-pub use encode::{error, error_without_id, notification, request, result_head};
+#[cfg(test)]
+pub(crate) use decode::decode_strict;
+pub use decode::{DecodeError, DecodeErrorKind, decode, is_batch, split_batch};
+pub(crate) use encode::write_request_head;
+pub use encode::{
+    encode_notification, encode_request, write_error_response, write_error_response_without_id,
+    write_result_head,
+};
+pub use fast::Capture;
 pub use message::{Message, Notification, Request, Response};
-pub use plain::Capture;
 pub use turnbuckle_types::RequestId;
 
-/// The numbers of JSON-RPC's own errors.
+/// The codes of the errors that JSON-RPC defines.
 pub mod code {
     /// The text is not JSON.
     pub const PARSE_ERROR: i64 = -32700;
     /// The JSON is not a message.
     pub const INVALID_REQUEST: i64 = -32600;
-    /// Nobody here has that method.
+    /// The receiver does not have the method.
     pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The method's parameters do not fit.
+    /// The parameters do not fit the method.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// Something failed that is not the sender's fault.
+    /// The receiver failed.
     pub const INTERNAL_ERROR: i64 = -32603;
 }

@@ -1,10 +1,10 @@
 //! What the client answers when a server asks: forms with their defaults, one model, one root.
 
 use turnbuckle::ClientBuilder;
-use turnbuckle::client::{Consent, Form, FormAnswer, Roots};
+use turnbuckle::client::{Form, FormAnswer, Roots, UrlAnswer};
 use turnbuckle::types::{
-    CreateMessageResult, FieldValue, MessageRole, Number, PrimitiveSchema, Root, SamplingContent,
-    TextContent,
+    CreateMessageResult, FieldValue, Number, PrimitiveSchemaDefinition, Role, Root,
+    SamplingMessageContentBlock, TextContent,
 };
 
 /// Installs an answer to everything that a server may ask.
@@ -16,11 +16,12 @@ pub(crate) fn install(builder: ClientBuilder) -> ClientBuilder {
     }
     builder
         .on_form(|form, _| async move { fill_in(&form) })
-        .on_url(|_, _| async { Consent::Accept })
+        .on_url(|_, _| async { UrlAnswer::Accept })
         .on_sampling(|_, _| async {
-            let text = SamplingContent::Text(TextContent::new("an example of an answer"));
+            let text =
+                SamplingMessageContentBlock::Text(TextContent::new("an example of an answer"));
             Ok(CreateMessageResult::new(
-                MessageRole::Assistant,
+                Role::Assistant,
                 text,
                 "everything-model",
             ))
@@ -42,16 +43,16 @@ fn fill_in(form: &Form) -> FormAnswer {
     FormAnswer::Accept(content)
 }
 
-fn example(field: &PrimitiveSchema) -> Option<FieldValue> {
+fn example(field: &PrimitiveSchemaDefinition) -> Option<FieldValue> {
     let first = |choices: &[String]| choices.first().cloned().map(FieldValue::String);
     match field {
-        PrimitiveSchema::String(_) => Some(FieldValue::String("example".into())),
-        PrimitiveSchema::Number(number) => Some(FieldValue::Number(
+        PrimitiveSchemaDefinition::String(_) => Some(FieldValue::String("example".into())),
+        PrimitiveSchemaDefinition::Number(number) => Some(FieldValue::Number(
             number.minimum.clone().unwrap_or(Number::from(2)),
         )),
-        PrimitiveSchema::Boolean(_) => Some(FieldValue::Bool(true)),
-        PrimitiveSchema::LegacyEnum(choice) => first(&choice.values),
-        PrimitiveSchema::SingleSelect(choice) => match (&choice.values, &choice.one_of) {
+        PrimitiveSchemaDefinition::Boolean(_) => Some(FieldValue::Bool(true)),
+        PrimitiveSchemaDefinition::LegacyEnum(choice) => first(&choice.values),
+        PrimitiveSchemaDefinition::SingleSelect(choice) => match (&choice.values, &choice.one_of) {
             (Some(values), _) => first(values),
             (None, Some(titled)) => {
                 let choice = titled.first()?;
@@ -59,7 +60,7 @@ fn example(field: &PrimitiveSchema) -> Option<FieldValue> {
             }
             (None, None) => None,
         },
-        PrimitiveSchema::MultiSelect(_) => Some(FieldValue::List(Vec::new())),
+        PrimitiveSchemaDefinition::MultiSelect(_) => Some(FieldValue::List(Vec::new())),
         _ => None,
     }
 }

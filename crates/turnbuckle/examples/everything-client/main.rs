@@ -14,7 +14,7 @@ use std::env;
 use std::error::Error;
 use std::process::ExitCode;
 
-use turnbuckle::client::Era;
+use turnbuckle::client::EraPreference;
 use turnbuckle::http::HttpConnector;
 use turnbuckle::{Client, ClientBuilder};
 use turnbuckle::{EraKind, Revision};
@@ -52,11 +52,11 @@ fn builder() -> ClientBuilder {
 }
 
 /// A revision of the legacy era is offered, not insisted on: servers negotiate down.
-fn era() -> Era {
+fn era() -> EraPreference {
     let version = env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").ok();
     match version.as_deref().and_then(Revision::parse) {
-        Some(revision) if revision.features().era == EraKind::Modern => Era::Modern,
-        Some(_) => Era::Legacy,
-        None => Era::Auto,
+        Some(revision) if revision.features().era == EraKind::Modern => EraPreference::Modern,
+        Some(_) => EraPreference::Legacy,
+        None => EraPreference::Auto,
     }
 }

@@ -14,11 +14,11 @@ pub(crate) async fn run(
     calls: Vec<ToolCall>,
     scenario: &str,
 ) -> Result<(), Error> {
-    let Some(server) = client.server() else {
+    let Some(server) = client.server_info() else {
         return Ok(());
     };
     if server.capabilities.tools.is_some() {
-        let tools = client.list_tools().all().await?;
+        let tools = client.list_tools().fetch_all().await?;
         println!("{} tools", tools.len());
         if scenario == "json-schema-2020-12-preservation" {
             echo_schema(client, &tools).await?;
@@ -33,17 +33,17 @@ pub(crate) async fn run(
         }
     }
     if server.capabilities.resources.is_some() {
-        for resource in client.list_resources().all().await? {
-            let read = client.read(resource.uri.as_str()).await;
+        for resource in client.list_resources().fetch_all().await? {
+            let read = client.read_resource(resource.uri.as_str()).await;
             told("resource", &resource.uri, read.map(drop))?;
         }
-        client.list_resource_templates().all().await?;
+        client.list_resource_templates().fetch_all().await?;
     }
     if server.capabilities.prompts.is_some() {
-        for prompt in client.list_prompts().all().await? {
+        for prompt in client.list_prompts().fetch_all().await? {
             let arguments = prompt.arguments.iter().flatten();
             let arguments = arguments.map(|argument| (argument.name.as_str(), "example"));
-            let filled = client.prompt(prompt.name.as_str(), arguments).await;
+            let filled = client.get_prompt(prompt.name.as_str(), arguments).await;
             told("prompt", &prompt.name, filled.map(drop))?;
         }
     }
@@ -63,14 +63,14 @@ async fn echo_schema(client: &Client, tools: &[Tool]) -> Result<(), Error> {
 }
 
 async fn call(client: &Client, tool: &str, arguments: &serde_json::Value) -> Result<(), Error> {
-    let called = client.call(tool, arguments).await;
+    let called = client.call_tool(tool, arguments).await;
     told("tool", tool, called.map(drop))
 }
 
 fn told(what: &str, name: &str, outcome: Result<(), Error>) -> Result<(), Error> {
     match outcome {
         Ok(()) => println!("{what} {name}: answered"),
-        Err(Error::Refused(error)) => println!("{what} {name}: {}", error.message),
+        Err(Error::ErrorResponse(error)) => println!("{what} {name}: {}", error.message),
         Err(error) => return Err(error),
     }
     Ok(())

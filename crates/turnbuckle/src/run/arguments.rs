@@ -1,18 +1,20 @@
-//! What a process's arguments say about where to serve.
+//! Parsing of the process arguments that select the transport.
 
 use std::ffi::OsString;
 
 use turnbuckle_server::Result;
 
-/// Where to serve.
+/// The transport to serve on.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Binding {
+pub(super) enum TransportChoice {
     Stdio,
     Http(String),
 }
 
-/// Reads the arguments after the program's name. What is not ours is left alone.
-pub(super) fn binding(arguments: impl IntoIterator<Item = OsString>) -> Result<Binding> {
+/// Parses the arguments after the program name. Other arguments are ignored.
+pub(super) fn parse_transport(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<TransportChoice> {
     let mut arguments = arguments
         .into_iter()
         .take_while(|argument| argument != "--");
@@ -25,34 +27,35 @@ pub(super) fn binding(arguments: impl IntoIterator<Item = OsString>) -> Result<B
             },
             None => continue,
         };
-        // An option in its place means that it was forgotten.
+        // An option in this place means that the address is missing.
         let address = address.and_then(|address| address.into_string().ok());
         return match address {
             Some(address) if !address.is_empty() && !address.starts_with('-') => {
-                Ok(Binding::Http(address))
+                Ok(TransportChoice::Http(address))
             }
             _ => Err("--http needs an address, as in --http 127.0.0.1:8080".into()),
         };
     }
-    Ok(Binding::Stdio)
+    Ok(TransportChoice::Stdio)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(arguments: &[&str]) -> Result<Binding, String> {
-        binding(arguments.iter().map(OsString::from)).map_err(|failure| format!("{failure:?}"))
+    fn read(arguments: &[&str]) -> Result<TransportChoice, String> {
+        parse_transport(arguments.iter().map(OsString::from))
+            .map_err(|failure| format!("{failure:?}"))
     }
 
     #[test]
-    fn http_is_served_where_it_is_asked_for_and_else_stdio() {
-        let http = |address: &str| Ok(Binding::Http(address.into()));
+    fn http_is_served_on_request_and_stdio_otherwise() {
+        let http = |address: &str| Ok(TransportChoice::Http(address.into()));
         for (arguments, expected) in [
-            (&[][..], Ok(Binding::Stdio)),
-            (&["--verbose", "file"], Ok(Binding::Stdio)),
-            (&["--https", "--httpx=1"], Ok(Binding::Stdio)),
-            (&["--", "--http", "localhost:1"], Ok(Binding::Stdio)),
+            (&[][..], Ok(TransportChoice::Stdio)),
+            (&["--verbose", "file"], Ok(TransportChoice::Stdio)),
+            (&["--https", "--httpx=1"], Ok(TransportChoice::Stdio)),
+            (&["--", "--http", "localhost:1"], Ok(TransportChoice::Stdio)),
             (&["--http", "localhost:1"], http("localhost:1")),
             (&["-v", "--http=[::1]:0", "x"], http("[::1]:0")),
         ] {
@@ -61,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_missing_is_told() {
+    fn a_missing_address_is_an_error() {
         for arguments in [
             &["--http"][..],
             &["--http="],
@@ -75,11 +78,14 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_text_is_left_alone_unless_it_is_the_address() {
+    fn non_utf8_arguments_are_ignored_unless_they_are_the_address() {
         use std::os::unix::ffi::OsStringExt;
 
         let strange = || OsString::from_vec(vec![0xff]);
-        assert_eq!(binding([strange()]).ok(), Some(Binding::Stdio));
-        assert!(binding(["--http".into(), strange()]).is_err());
+        assert_eq!(
+            parse_transport([strange()]).ok(),
+            Some(TransportChoice::Stdio)
+        );
+        assert!(parse_transport(["--http".into(), strange()]).is_err());
     }
 }

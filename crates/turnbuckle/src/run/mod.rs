@@ -1,19 +1,19 @@
-//! A server as a whole process.
+//! Running a server as a process.
 
 mod arguments;
 #[cfg(feature = "http")]
-mod stopping;
+mod shutdown;
 
 use std::env;
 
 use turnbuckle_server::{BuildError, Result, Server, ServerBuilder};
 
-use arguments::{Binding, binding};
+use arguments::{TransportChoice, parse_transport};
 
-/// Runs a [`Server`], or what is still a [`ServerBuilder`].
+/// Runs a [`Server`] or [`ServerBuilder`] as a process.
 ///
-/// What ends a run is a [`Failure`](crate::Failure), which a `main` that returns
-/// [`Result`](crate::Result) prints as it reads.
+/// The error of a run is a [`Failure`](crate::Failure), which a `main` that returns
+/// [`Result`](crate::Result) prints.
 ///
 /// ```no_run
 /// use turnbuckle::prelude::*;
@@ -25,38 +25,37 @@ use arguments::{Binding, binding};
 /// }
 /// ```
 pub trait Run: Sealed {
-    /// Serves where the process's arguments say:
+    /// Serves on the transport that the process arguments select:
     ///
-    /// - `--http ADDRESS` or `--http=ADDRESS`: Streamable HTTP on that address, with the feature
-    ///   `http`; as [`serve_http`](Self::serve_http) does.
-    /// - without: the client that started the process, on standard input and output, with the
-    ///   feature `stdio`; as [`serve_stdio`](Self::serve_stdio) does.
+    /// - `--http ADDRESS` or `--http=ADDRESS`: Streamable HTTP on that address, like
+    ///   [`serve_http`](Self::serve_http). Needs the feature `http`.
+    /// - otherwise: the client that started the process, on standard input and output, like
+    ///   [`serve_stdio`](Self::serve_stdio). Needs the feature `stdio`.
     ///
-    /// All other arguments are left alone, and so are those after `--`.
+    /// Other arguments are ignored, and so are all arguments after `--`.
     ///
     /// # Errors
-    /// When the server cannot be built, `--http` has no address or the feature that is asked for is
-    /// not there; and those of what it does.
+    /// If the server cannot be built, `--http` has no address, or the needed feature is missing;
+    /// and the errors of the chosen transport.
     fn run(self) -> impl Future<Output = Result> + Send
     where
         Self: Sized,
     {
         async move {
-            match binding(env::args_os().skip(1))? {
-                Binding::Stdio => stdio(self).await,
-                Binding::Http(address) => http(self, &address).await,
+            match parse_transport(env::args_os().skip(1))? {
+                TransportChoice::Stdio => stdio(self).await,
+                TransportChoice::Http(address) => http(self, &address).await,
             }
         }
     }
 
-    /// Serves the client that started this process, on standard input and output, until that has no
-    /// more to say, SIGTERM or Ctrl-C: see [`stdio::run`](crate::stdio::run), which has settings,
-    /// too.
+    /// Serves the client that started this process on standard input and output, until the input
+    /// ends or SIGTERM or Ctrl-C arrives. [`stdio::run`](crate::stdio::run) has options.
     ///
     /// Specification: basic/transports/stdio (2026-07-28).
     ///
     /// # Errors
-    /// When the server cannot be built, or the streams cannot be used.
+    /// If the server cannot be built, or the streams cannot be used.
     #[cfg(feature = "stdio")]
     fn serve_stdio(self) -> impl Future<Output = Result> + Send
     where
@@ -65,27 +64,27 @@ pub trait Run: Sealed {
         stdio(self)
     }
 
-    /// Serves Streamable HTTP at `/mcp` of an address, such as `127.0.0.1:8080`, until SIGTERM or
-    /// Ctrl-C; the second of these waits for nothing any more. Standard error is told the URL; port
-    /// 0 takes any free one.
+    /// Serves Streamable HTTP at `/mcp` on an address such as `127.0.0.1:8080`, until SIGTERM or
+    /// Ctrl-C. A second signal ends the process without waiting. The URL is printed to standard
+    /// error; port 0 selects any free port.
     ///
-    /// An address that other machines can reach is refused: which names it may be reached under
-    /// has to be said, with [`serve_http_with`](Self::serve_http_with).
+    /// An address that other machines can reach is refused:
+    /// [`serve_http_with`](Self::serve_http_with) sets the host names that such a server accepts.
     ///
     /// Specification: basic/transports/streamable-http (2026-07-28).
     ///
     /// # Errors
-    /// When the server cannot be built, the address cannot be bound or is refused, or the socket
-    /// breaks.
+    /// If the server cannot be built, the address is refused or cannot be bound, or the socket
+    /// fails.
     #[cfg(feature = "http")]
     fn serve_http(self, address: &str) -> impl Future<Output = Result> + Send
     where
         Self: Sized,
     {
-        self.serve_http_with(address, crate::http::Config::new())
+        self.serve_http_with(address, crate::http::HttpServerOptions::new())
     }
 
-    /// The same with settings of your own.
+    /// Serves Streamable HTTP like [`serve_http`](Self::serve_http), with options.
     ///
     /// # Errors
     /// Those of [`serve_http`](Self::serve_http).
@@ -93,7 +92,7 @@ pub trait Run: Sealed {
     fn serve_http_with(
         self,
         address: &str,
-        config: crate::http::Config,
+        config: crate::http::HttpServerOptions,
     ) -> impl Future<Output = Result> + Send
     where
         Self: Sized,
@@ -102,8 +101,8 @@ pub trait Run: Sealed {
             let server = self.into_server()?;
             let server = crate::http::HttpServer::bind(server, address, config)
                 .await
-                .map_err(|error| format!("no HTTP on {address}: {error}"))?;
-            stopping::until_stopped(server).await
+                .map_err(|error| format!("cannot serve HTTP on {address}: {error}"))?;
+            shutdown::serve_until_signal(server).await
         }
     }
 }
@@ -112,9 +111,9 @@ impl Run for Server {}
 
 impl Run for ServerBuilder {}
 
-/// What can be run, and nothing else.
+/// The types that can be run.
 pub trait Sealed: Send {
-    /// The server that it is.
+    /// Returns the server.
     #[doc(hidden)]
     fn into_server(self) -> Result<Server, BuildError>;
 }
@@ -140,7 +139,7 @@ async fn stdio(server: impl Run) -> Result {
 #[cfg(not(feature = "stdio"))]
 async fn stdio(_: impl Run) -> Result {
     Err(
-        "say where to serve, as in --http 127.0.0.1:8080; to serve on standard input and output, \
+        "no transport: pass --http 127.0.0.1:8080, or, to serve on standard input and output, \
          add the feature \"stdio\" of the crate turnbuckle"
             .into(),
     )

@@ -1,40 +1,40 @@
-//! What a client of a test speaks, declares and answers.
+//! The builder of a test client: its revision, its capabilities and its scripted answers.
 
 use std::sync::Arc;
 
 use serde::Serialize;
-use turnbuckle_client::{Client, ClientBuilder, Consent, Era, FormAnswer, Roots};
+use turnbuckle_client::{Client, ClientBuilder, EraPreference, FormAnswer, Roots, UrlAnswer};
 use turnbuckle_server::{Result, Server};
 use turnbuckle_types::{FieldValue, Json, Map, Principal, Root};
 use turnbuckle_wire::revision::Revision;
 
 use super::TestClient;
-use super::client::Hosted;
+use super::client::MemoryServer;
 use super::script::{Answer, Script};
 
-/// A client of a test, before it connects.
+/// A test client before it connects.
 ///
-/// It declares that its user can be asked by forms and by URLs and its model be asked, so that every
-/// question of the server arrives. Answers of one kind are given in the order in which they were
-/// scripted; those after [`when`](Self::when) wait for their question.
-#[must_use = "a client is there when it is connected"]
-pub struct Builder {
+/// It declares elicitation by forms and URLs, and sampling, so that every question of the server
+/// arrives. Scripted answers of one kind are used in their order; an answer after
+/// [`when`](Self::when) is kept for its question.
+#[must_use = "call `connect` to get a client"]
+pub struct TestClientBuilder {
     server: Result<Server>,
     revision: Revision,
     principal: Option<Principal>,
     script: Script,
-    /// What the next answer waits for.
+    /// The text of the question that the next answer is for.
     when: Option<String>,
     roots: Option<Roots>,
     answers: bool,
-    /// What was scripted wrongly, told when the client connects.
-    fault: Option<String>,
+    /// The first invalid answer of the script, reported by `connect`.
+    error: Option<String>,
     configure: Vec<Configure>,
 }
 
 type Configure = Box<dyn FnOnce(ClientBuilder) -> ClientBuilder + Send>;
 
-impl Builder {
+impl TestClientBuilder {
     pub(super) fn new(server: Result<Server>) -> Self {
         Self {
             server,
@@ -44,96 +44,97 @@ impl Builder {
             when: None,
             roots: None,
             answers: true,
-            fault: None,
+            error: None,
             configure: Vec::new(),
         }
     }
 
-    /// The revision that is spoken. Default: the newest.
+    /// Sets the protocol revision. Default: the newest.
     pub fn revision(mut self, revision: Revision) -> Self {
         self.revision = revision;
         self
     }
 
-    /// On whose behalf the client asks. Default: nobody's in particular.
+    /// Sets the authenticated principal of the client. Default: none.
     pub fn principal(mut self, principal: Principal) -> Self {
         self.principal = Some(principal);
         self
     }
 
-    /// Keeps the next answer for a question whose message holds `text`.
+    /// Keeps the next answer for a question whose message contains `text`.
     pub fn when(mut self, text: impl Into<String>) -> Self {
         self.when = Some(text.into());
         self
     }
 
-    /// Fills a form in with these fields: an object. Fields that are left out get their defaults.
+    /// Accepts a form with these fields, given as an object. Fields that are left out get their
+    /// defaults.
     pub fn answer_form(mut self, content: impl Serialize) -> Self {
         let content: std::result::Result<Map<FieldValue>, _> =
-            Json::of(&content).and_then(|content| content.decode());
+            Json::encode(&content).and_then(|content| content.decode());
         match content {
-            Ok(content) => self.then(Answer::Form(FormAnswer::Accept(content))),
+            Ok(content) => self.add_answer(Answer::Form(FormAnswer::Accept(content))),
             Err(error) => {
-                self.fault = Some(format!("an answer to a form is an object: {error}"));
+                self.error = Some(format!("the answer to a form must be an object: {error}"));
                 self
             }
         }
     }
 
-    /// Refuses a form.
+    /// Declines a form.
     pub fn decline_form(self) -> Self {
-        self.then(Answer::Form(FormAnswer::Decline))
+        self.add_answer(Answer::Form(FormAnswer::Decline))
     }
 
-    /// Closes a form without a choice.
+    /// Cancels a form.
     pub fn cancel_form(self) -> Self {
-        self.then(Answer::Form(FormAnswer::Cancel))
+        self.add_answer(Answer::Form(FormAnswer::Cancel))
     }
 
-    /// Agrees to visit a URL.
+    /// Accepts a URL elicitation.
     pub fn accept_url(self) -> Self {
-        self.then(Answer::Url(Consent::Accept))
+        self.add_answer(Answer::Url(UrlAnswer::Accept))
     }
 
-    /// Refuses to visit a URL.
+    /// Declines a URL elicitation.
     pub fn decline_url(self) -> Self {
-        self.then(Answer::Url(Consent::Decline))
+        self.add_answer(Answer::Url(UrlAnswer::Decline))
     }
 
-    /// Closes the question for a visit without a choice.
+    /// Cancels a URL elicitation.
     pub fn cancel_url(self) -> Self {
-        self.then(Answer::Url(Consent::Cancel))
+        self.add_answer(Answer::Url(UrlAnswer::Cancel))
     }
 
-    /// Has the model say this.
-    pub fn answer_sample(self, text: impl Into<String>) -> Self {
-        self.then(Answer::Sample(Some(text.into())))
+    /// Answers a sampling request with this text.
+    pub fn answer_sampling(self, text: impl Into<String>) -> Self {
+        self.add_answer(Answer::Sampling(Some(text.into())))
     }
 
-    /// Does not allow the server to ask the model.
-    pub fn decline_sample(self) -> Self {
-        self.then(Answer::Sample(None))
+    /// Rejects a sampling request.
+    pub fn decline_sampling(self) -> Self {
+        self.add_answer(Answer::Sampling(None))
     }
 
-    /// Opens these directories to the server: `file://` URIs. Default: roots are not declared.
+    /// Declares roots with these `file://` URIs. Default: roots are not declared.
     pub fn roots<S: Into<String>>(mut self, uris: impl IntoIterator<Item = S>) -> Self {
         let roots = Roots::new();
         let opened: Result<Vec<Root>, _> = uris.into_iter().map(Root::new).collect();
         if let Err(error) = opened.and_then(|opened| roots.set(opened)) {
-            self.fault = Some(error.to_string());
+            self.error = Some(error.to_string());
         }
         self.roots = Some(roots);
         self
     }
 
-    /// Declares neither forms nor URLs nor a model: a client that cannot be asked.
+    /// Declares neither elicitation nor sampling, like a client that cannot be asked.
     pub fn without_answers(mut self) -> Self {
         self.answers = false;
         self
     }
 
-    /// Sets what else a client has: how long it waits, what it hears. Its handlers for questions
-    /// replace the script.
+    /// Changes other settings of the client, such as timeouts or notification handlers. Handlers
+    /// for questions replace the script.
     pub fn configure(
         mut self,
         configure: impl FnOnce(ClientBuilder) -> ClientBuilder + Send + 'static,
@@ -145,17 +146,17 @@ impl Builder {
     /// Connects to the server.
     ///
     /// # Errors
-    /// When the server cannot be built or does not answer, or an answer was scripted that is none.
+    /// If the server cannot be built or does not answer, or a scripted answer is invalid.
     pub async fn connect(self) -> Result<TestClient> {
         let server = self.server?;
-        if let Some(fault) = self.fault {
+        if let Some(fault) = self.error {
             return Err(fault.into());
         }
         let script = Arc::new(self.script);
-        let mut builder =
-            Client::builder("test", env!("CARGO_PKG_VERSION")).era(Era::Only(self.revision));
+        let mut builder = Client::builder("test", env!("CARGO_PKG_VERSION"))
+            .era(EraPreference::Only(self.revision));
         if self.answers {
-            builder = script.install(builder);
+            builder = script.install_handlers(builder);
         }
         if let Some(roots) = self.roots {
             builder = builder.roots(roots);
@@ -163,21 +164,21 @@ impl Builder {
         for configure in self.configure {
             builder = configure(builder);
         }
-        let hosted = Hosted::start(server, self.principal);
+        let hosted = MemoryServer::start(server, self.principal);
         let client = builder.connect(hosted.connector).await?;
-        Ok(TestClient::new(client, hosted.serving, script))
+        Ok(TestClient::new(client, hosted.task, script))
     }
 
-    fn then(mut self, answer: Answer) -> Self {
+    fn add_answer(mut self, answer: Answer) -> Self {
         let when = self.when.take();
         self.script.add(answer, when);
         self
     }
 }
 
-impl std::fmt::Debug for Builder {
+impl std::fmt::Debug for TestClientBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Builder")
+        f.debug_struct("TestClientBuilder")
             .field("revision", &self.revision)
             .finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! A client and the server in its memory.
+//! A client connected to a server in memory.
 
 use std::fmt;
 use std::ops::Deref;
@@ -9,27 +9,28 @@ use tokio::task::JoinSet;
 use turnbuckle_client::Client;
 use turnbuckle_server::Server;
 use turnbuckle_session::{
-    Closed, Joined, Limits, MemoryTransport, Signal, TransportContext, pair, serve,
+    CloseReason, Limits, MemoryTransport, Signal, TransportConnector, TransportContext,
+    memory_pair, serve,
 };
 use turnbuckle_types::Principal;
 
 use super::script::Script;
 
-/// A server that is served in memory, and the way to it.
-pub(super) struct Hosted {
-    pub(super) connector: Joined<MemoryTransport>,
-    pub(super) serving: JoinSet<Closed>,
+/// A server that runs in memory, and the connector to it.
+pub(super) struct MemoryServer {
+    pub(super) connector: TransportConnector<MemoryTransport>,
+    pub(super) task: JoinSet<CloseReason>,
 }
 
-impl Hosted {
+impl MemoryServer {
     pub(super) fn start(server: Server, principal: Option<Principal>) -> Self {
-        let (here, there) = pair();
+        let (here, there) = memory_pair();
         let context = TransportContext {
             principal: principal.map(Arc::new),
             ..TransportContext::default()
         };
-        let mut serving = JoinSet::new();
-        serving.spawn(serve(
+        let mut task = JoinSet::new();
+        task.spawn(serve(
             server,
             there,
             Limits::default(),
@@ -37,27 +38,27 @@ impl Hosted {
             Signal::new(),
         ));
         Self {
-            connector: Joined::new(here),
-            serving,
+            connector: TransportConnector::new(here),
+            task,
         }
     }
 }
 
-/// A [`Client`], and in it the server that it is a client of.
+/// A [`Client`] that is connected to a server in memory.
 ///
 /// # Panics
-/// When it is dropped and its script did not fit: the server asked what nobody scripted, or did not
-/// ask what somebody did. The test fails with that text. When it has failed already, the text is
-/// printed.
+/// When dropped, if the script did not match: the server asked something without a scripted answer,
+/// or did not ask for a scripted answer. This fails the test; if it is already panicking, the
+/// message is printed.
 pub struct TestClient {
     client: Client,
     script: Arc<Script>,
-    /// Ends the server with the client.
-    _serving: JoinSet<Closed>,
+    /// The task of the server, which ends with the client.
+    _serving: JoinSet<CloseReason>,
 }
 
 impl TestClient {
-    pub(super) fn new(client: Client, serving: JoinSet<Closed>, script: Arc<Script>) -> Self {
+    pub(super) fn new(client: Client, serving: JoinSet<CloseReason>, script: Arc<Script>) -> Self {
         Self {
             client,
             script,
@@ -76,21 +77,21 @@ impl Deref for TestClient {
 
 impl Drop for TestClient {
     fn drop(&mut self) {
-        let faults = self.script.faults();
-        if faults.is_empty() {
+        let mismatches = self.script.mismatches();
+        if mismatches.is_empty() {
             return;
         }
-        let told = format!(
-            "the script does not fit the server:\n- {}",
-            faults.join("\n- ")
+        let message = format!(
+            "the script does not match the server:\n- {}",
+            mismatches.join("\n- ")
         );
         if thread::panicking() {
-            eprintln!("{told}");
+            eprintln!("{message}");
             return;
         }
         #[expect(clippy::panic, reason = "this is how a test fails")]
         {
-            panic!("{told}");
+            panic!("{message}");
         }
     }
 }
@@ -98,7 +99,7 @@ impl Drop for TestClient {
 impl fmt::Debug for TestClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TestClient")
-            .field("server", &self.client.server())
+            .field("server", &self.client.server_info())
             .finish_non_exhaustive()
     }
 }

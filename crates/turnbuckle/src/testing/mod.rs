@@ -1,4 +1,4 @@
-//! A client in memory for the tests of a server.
+//! A client in memory for testing a server.
 //!
 //! ```
 //! use turnbuckle::{Args, Server, Tool, testing};
@@ -11,17 +11,17 @@
 //! let server = Server::new("calc", "1.0.0").tool(add);
 //!
 //! let client = testing::connect(server).await?;
-//! let sum = client.call("add", &serde_json::json!({"a": 1, "b": 2})).await?;
+//! let sum = client.call_tool("add", &serde_json::json!({"a": 1, "b": 2})).await?;
 //! # assert_eq!(sum.content, ["3".into()]);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! - [`connect`] is a client of the newest revision, [`client`] one of any: see [`revisions`].
-//! - What the server asks is answered by a script, such as [`Builder::answer_form`]. A question
-//!   that nobody scripted fails the test when the client is dropped, and so does an answer that
-//!   nobody asked for.
-//! - [`assert_surface`] holds what clients see of a server against a file.
+//! - [`connect`] connects with the newest revision, [`client`] with any: see [`revisions`].
+//! - A script answers the questions of the server, for example [`TestClientBuilder::answer_form`]. A
+//!   question without an answer, or an answer without a question, fails the test when the client is
+//!   dropped.
+//! - [`assert_surface`] compares what clients see of a server with a file.
 
 mod builder;
 mod client;
@@ -32,24 +32,24 @@ mod surface;
 use turnbuckle_server::{Result, Server, ServerBuilder};
 use turnbuckle_wire::revision::Revision;
 
-pub use builder::Builder;
+pub use builder::TestClientBuilder;
 pub use client::TestClient;
 pub use surface::{assert_surface, surface};
 
-/// A client of the newest revision, on a server that is its own.
+/// Connects to a server with the newest revision.
 ///
 /// # Errors
-/// When the server cannot be built, or does not answer.
-pub async fn connect(server: impl Tested) -> Result<TestClient> {
+/// If the server cannot be built or does not answer.
+pub async fn connect(server: impl TestTarget) -> Result<TestClient> {
     client(server).connect().await
 }
 
-/// Begins a client on a server: which revision it speaks, and what it answers.
-pub fn client(server: impl Tested) -> Builder {
-    Builder::new(server.server())
+/// Starts to build a client with another revision or scripted answers.
+pub fn client(server: impl TestTarget) -> TestClientBuilder {
+    TestClientBuilder::new(server.server())
 }
 
-/// Every revision of the protocol, oldest first.
+/// Returns every revision of the protocol, oldest first.
 ///
 /// ```
 /// # use turnbuckle::{Server, testing};
@@ -57,7 +57,7 @@ pub fn client(server: impl Tested) -> Builder {
 /// # async fn main() -> turnbuckle::Result {
 /// for revision in testing::revisions() {
 ///     let client = testing::client(Server::new("calc", "1.0.0")).revision(revision).connect().await?;
-///     assert!(client.list_tools().all().await.is_err(), "this server has none");
+///     assert!(client.list_tools().fetch_all().await.is_err(), "this server has none");
 /// }
 /// # Ok(())
 /// # }
@@ -66,25 +66,25 @@ pub fn revisions() -> impl Iterator<Item = Revision> {
     Revision::ALL.into_iter()
 }
 
-/// What can be tested: a [`Server`], by reference too, or what is still a [`ServerBuilder`].
-pub trait Tested: sealed::Sealed {
+/// A server that can be tested: a [`Server`], a reference to one, or a [`ServerBuilder`].
+pub trait TestTarget: sealed::Sealed {
     #[doc(hidden)]
     fn server(self) -> Result<Server>;
 }
 
-impl Tested for Server {
+impl TestTarget for Server {
     fn server(self) -> Result<Server> {
         Ok(self)
     }
 }
 
-impl Tested for &Server {
+impl TestTarget for &Server {
     fn server(self) -> Result<Server> {
         Ok(self.clone())
     }
 }
 
-impl Tested for ServerBuilder {
+impl TestTarget for ServerBuilder {
     fn server(self) -> Result<Server> {
         Ok(self.build()?)
     }

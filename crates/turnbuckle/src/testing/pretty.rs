@@ -1,6 +1,6 @@
-//! JSON for people, with its members in the order in which they came.
+//! Formatting of JSON text that keeps the order of members.
 
-/// Valid JSON on lines: two spaces a level, empty objects and lists as they are.
+/// Formats valid JSON with two spaces per level. Empty objects and lists stay on one line.
 pub(super) fn pretty(json: &str) -> String {
     let mut out = String::with_capacity(json.len() * 2);
     let mut depth = 0;

@@ -1,72 +1,72 @@
-//! Answers that are written down before they are asked for.
+//! Scripted answers to the questions of a server.
 
 use std::any::Any;
 use std::fmt;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use turnbuckle_client::{ClientBuilder, Consent, Declined, FormAnswer};
+use turnbuckle_client::{ClientBuilder, FormAnswer, SamplingRejected, UrlAnswer};
 use turnbuckle_types::{
-    CreateMessageParams, CreateMessageResult, Error, Json, MessageRole, SamplingContent,
-    TextContent,
+    CreateMessageRequestParams, CreateMessageResult, Error, Json, Role,
+    SamplingMessageContentBlock, TextContent,
 };
 
-/// Characters of a server's words that are shown.
-const SHOWN: usize = 200;
+/// The most characters of a question that a message shows.
+const MAX_SHOWN_CHARS: usize = 200;
 
-/// One answer.
+/// A scripted answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     Form(FormAnswer),
-    Url(Consent),
-    /// What the model says; nothing where it may not be asked.
-    Sample(Option<String>),
+    Url(UrlAnswer),
+    /// The text of the model; `None` rejects the request.
+    Sampling(Option<String>),
 }
 
-/// What can be asked.
+/// The kinds of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum QuestionKind {
     Form,
     Url,
-    Sample,
+    Sampling,
 }
 
 impl Answer {
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> QuestionKind {
         match self {
-            Self::Form(_) => Kind::Form,
-            Self::Url(_) => Kind::Url,
-            Self::Sample(_) => Kind::Sample,
+            Self::Form(_) => QuestionKind::Form,
+            Self::Url(_) => QuestionKind::Url,
+            Self::Sampling(_) => QuestionKind::Sampling,
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for QuestionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Form => "form",
             Self::Url => "URL",
-            Self::Sample => "sample",
+            Self::Sampling => "sampling",
         })
     }
 }
 
-/// An answer, and what its question says if not just any will do.
-struct Line {
+/// An answer, and the text of the question that it is for, if it is not for any.
+struct ScriptedAnswer {
     answer: Answer,
     when: Option<String>,
-    /// Its place among all answers, from 1.
-    place: usize,
+    /// The number of the answer in the script, from 1.
+    number: usize,
 }
 
-/// The answers that are left, and what was asked without one.
+/// The remaining answers, and the questions that had none.
 #[derive(Default)]
 pub(super) struct Script(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    lines: Vec<Line>,
-    written: usize,
+    answers: Vec<ScriptedAnswer>,
+    count: usize,
     unexpected: Vec<String>,
 }
 
@@ -77,82 +77,83 @@ impl Script {
 
     pub(super) fn add(&self, answer: Answer, when: Option<String>) {
         let mut state = self.state();
-        state.written += 1;
-        let place = state.written;
-        state.lines.push(Line {
+        state.count += 1;
+        let place = state.count;
+        state.answers.push(ScriptedAnswer {
             answer,
             when,
-            place,
+            number: place,
         });
     }
 
-    /// Answers a client's questions from here on.
-    pub(super) fn install(self: &Arc<Self>, builder: ClientBuilder) -> ClientBuilder {
+    /// Registers handlers that answer with the script.
+    pub(super) fn install_handlers(self: &Arc<Self>, builder: ClientBuilder) -> ClientBuilder {
         let (forms, urls, samples) = (self.clone(), self.clone(), self.clone());
         builder
             .on_form(move |form, _| {
-                let answer = forms.next(Kind::Form, &form.message);
+                let answer = forms.take_answer(QuestionKind::Form, &form.message);
                 async move {
                     match answer {
                         Ok(Answer::Form(answer)) => answer,
                         Ok(_) => FormAnswer::Cancel,
-                        Err(told) => unanswered(told),
+                        Err(message) => fail_handler(message),
                     }
                 }
             })
             .on_url(move |url, _| {
-                let answer = urls.next(Kind::Url, &format!("{} ({})", url.message, url.url));
+                let answer =
+                    urls.take_answer(QuestionKind::Url, &format!("{} ({})", url.message, url.url));
                 async move {
                     match answer {
                         Ok(Answer::Url(answer)) => answer,
-                        Ok(_) => Consent::Cancel,
-                        Err(told) => unanswered(told),
+                        Ok(_) => UrlAnswer::Cancel,
+                        Err(message) => fail_handler(message),
                     }
                 }
             })
             .on_sampling(move |params, _| {
-                let answer = samples.next(Kind::Sample, &said(&params));
+                let answer = samples.take_answer(QuestionKind::Sampling, &messages_json(&params));
                 async move {
                     match answer {
-                        Ok(Answer::Sample(Some(text))) => Ok(spoken(text)),
-                        Ok(_) => Err(Declined.into()),
-                        Err(told) => Err(Error::internal(told)),
+                        Ok(Answer::Sampling(Some(text))) => Ok(model_reply(text)),
+                        Ok(_) => Err(SamplingRejected.into()),
+                        Err(message) => Err(Error::internal(message)),
                     }
                 }
             })
     }
 
-    /// The first answer that waits for this question, or else the first that waits for none.
-    fn next(&self, kind: Kind, message: &str) -> Result<Answer, String> {
+    /// Takes the first answer for this question, or else the first for any question.
+    fn take_answer(&self, kind: QuestionKind, message: &str) -> Result<Answer, String> {
         let mut state = self.state();
-        let fits = |line: &Line| {
+        let fits = |line: &ScriptedAnswer| {
             let when = line.when.as_deref();
             line.answer.kind() == kind && when.is_some_and(|text| message.contains(text))
         };
-        let any = |line: &Line| line.answer.kind() == kind && line.when.is_none();
-        let lines = &state.lines;
+        let any = |line: &ScriptedAnswer| line.answer.kind() == kind && line.when.is_none();
+        let lines = &state.answers;
         let found = lines
             .iter()
             .position(fits)
             .or_else(|| lines.iter().position(any));
         if let Some(found) = found {
-            return Ok(state.lines.remove(found).answer);
+            return Ok(state.answers.remove(found).answer);
         }
-        let message: String = message.chars().take(SHOWN).collect();
-        let told = format!("the server asked by {kind} what nobody scripted: {message:?}");
-        state.unexpected.push(told.clone());
-        Err(told)
+        let message: String = message.chars().take(MAX_SHOWN_CHARS).collect();
+        let message = format!("the server asked by {kind} without a scripted answer: {message:?}");
+        state.unexpected.push(message.clone());
+        Err(message)
     }
 
-    /// What was asked in vain, and what was never asked for.
-    pub(super) fn faults(&self) -> Vec<String> {
+    /// Returns the questions without answers and the answers without questions.
+    pub(super) fn mismatches(&self) -> Vec<String> {
         let mut state = self.state();
         let mut faults = std::mem::take(&mut state.unexpected);
-        for line in std::mem::take(&mut state.lines) {
-            let Line {
+        for line in std::mem::take(&mut state.answers) {
+            let ScriptedAnswer {
                 answer,
                 when,
-                place,
+                number: place,
             } = line;
             let when = when.map_or_else(String::new, |text| format!(", for {text:?}"));
             let kind = answer.kind();
@@ -164,21 +165,22 @@ impl Script {
     }
 }
 
-/// Fails the question: an unwinding handler answers with an error, and nothing is printed of it.
-fn unanswered(told: String) -> ! {
-    let told: Box<dyn Any + Send> = Box::new(told);
-    resume_unwind(told)
+/// Fails the handler: an unwinding handler answers with an error and prints nothing.
+fn fail_handler(message: String) -> ! {
+    let message: Box<dyn Any + Send> = Box::new(message);
+    resume_unwind(message)
 }
 
-/// What the model is asked, as JSON.
-fn said(params: &CreateMessageParams) -> String {
-    let messages = Json::of(&params.messages);
+/// Returns the messages of a sampling request as JSON.
+fn messages_json(params: &CreateMessageRequestParams) -> String {
+    let messages = Json::encode(&params.messages);
     messages.map_or_else(|error| error.to_string(), |json| json.as_str().to_owned())
 }
 
-fn spoken(text: String) -> CreateMessageResult {
-    let text = SamplingContent::Text(TextContent::new(text));
-    CreateMessageResult::new(MessageRole::Assistant, text, "test")
+/// Returns the reply of the model.
+fn model_reply(text: String) -> CreateMessageResult {
+    let text = SamplingMessageContentBlock::Text(TextContent::new(text));
+    CreateMessageResult::new(Role::Assistant, text, "test")
 }
 
 #[cfg(test)]
@@ -186,28 +188,31 @@ mod tests {
     use super::*;
 
     fn sample(text: &str) -> Answer {
-        Answer::Sample(Some(text.to_owned()))
+        Answer::Sampling(Some(text.to_owned()))
     }
 
     #[test]
-    fn answers_come_in_their_order_and_to_their_questions() {
+    fn answers_are_used_in_order_and_for_their_questions() {
         let script = Script::default();
         script.add(sample("1"), None);
         script.add(sample("for b"), Some("b".into()));
-        script.add(Answer::Url(Consent::Accept), None);
+        script.add(Answer::Url(UrlAnswer::Accept), None);
         script.add(sample("2"), None);
-        let next = |message| script.next(Kind::Sample, message).unwrap();
+        let next = |message| script.take_answer(QuestionKind::Sampling, message).unwrap();
         assert_eq!(next("a"), sample("1"));
         assert_eq!(next("abc"), sample("for b"));
         assert_eq!(next("b"), sample("2"));
-        assert!(script.next(Kind::Sample, "a").is_err());
+        assert!(script.take_answer(QuestionKind::Sampling, "a").is_err());
         assert_eq!(
-            script.faults(),
+            script.mismatches(),
             [
-                "the server asked by sample what nobody scripted: \"a\"",
+                "the server asked by sampling without a scripted answer: \"a\"",
                 "the server never asked by URL for answer 3 of the script",
             ]
         );
-        assert!(script.faults().is_empty(), "they are told once");
+        assert!(
+            script.mismatches().is_empty(),
+            "mismatches are reported once"
+        );
     }
 }

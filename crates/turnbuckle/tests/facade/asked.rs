@@ -1,4 +1,4 @@
-//! Scripted answers to what a server asks.
+//! Scripted answers to questions of a server.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,7 +12,7 @@ struct Confirm {
     go: bool,
 }
 
-/// Asks by as many forms as it is told, one after the other.
+/// Asks with a form for each message, one after the other.
 fn server() -> Server {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Forms {
@@ -47,7 +47,7 @@ fn server() -> Server {
 
 async fn forms(client: &TestClient, messages: &[&str]) -> Result<CallToolResult> {
     Ok(client
-        .call("forms", &json!({ "messages": messages }))
+        .call_tool("forms", &json!({ "messages": messages }))
         .await?)
 }
 
@@ -58,19 +58,19 @@ fn text(result: &CallToolResult) -> &str {
     }
 }
 
-/// With what the client's end fails its test.
+/// Returns the message that dropping the client fails the test with.
 fn fault(client: TestClient) -> String {
     let panic = catch_unwind(AssertUnwindSafe(|| drop(client))).unwrap_err();
     *panic.downcast::<String>().unwrap()
 }
 
-/// Revisions in which a server can ask by forms.
+/// Returns the revisions with forms.
 fn with_forms() -> impl Iterator<Item = turnbuckle::Revision> {
     testing::revisions().filter(|revision| revision.features().elicitation)
 }
 
 #[tokio::test]
-async fn forms_are_answered_in_order_and_by_their_words() -> Result {
+async fn forms_are_answered_in_order_and_by_their_text() -> Result {
     for revision in with_forms() {
         let client = testing::client(server())
             .revision(revision)
@@ -91,24 +91,24 @@ async fn forms_are_answered_in_order_and_by_their_words() -> Result {
 }
 
 #[tokio::test]
-async fn models_and_roots_are_answered() -> Result {
+async fn sampling_and_roots_are_answered() -> Result {
     for revision in with_forms() {
         let client = testing::client(server())
             .revision(revision)
-            .answer_sample("forty-two")
+            .answer_sampling("forty-two")
             .roots(["file:///work"])
             .connect()
             .await?;
-        let said = client.call("sample", &()).await?;
+        let said = client.call_tool("sample", &()).await?;
         assert!(text(&said).contains("forty-two"), "{said:?}");
-        let roots = client.call("roots", &()).await?;
+        let roots = client.call_tool("roots", &()).await?;
         assert!(text(&roots).contains("file:///work"), "{roots:?}");
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_scripted_fails_the_test() -> Result {
+async fn a_question_without_an_answer_fails_the_test() -> Result {
     for revision in with_forms() {
         let client = testing::client(server())
             .revision(revision)
@@ -118,8 +118,8 @@ async fn a_question_that_nobody_scripted_fails_the_test() -> Result {
         let _ = forms(&client, &["Deploy?"]).await;
         assert_eq!(
             fault(client),
-            "the script does not fit the server:\n\
-             - the server asked by form what nobody scripted: \"Deploy?\"",
+            "the script does not match the server:\n\
+             - the server asked by form without a scripted answer: \"Deploy?\"",
             "{revision:?}"
         );
     }
@@ -127,20 +127,20 @@ async fn a_question_that_nobody_scripted_fails_the_test() -> Result {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_asked_for_fails_the_test() -> Result {
+async fn an_answer_without_a_question_fails_the_test() -> Result {
     let client = testing::client(server())
         .answer_form(json!({"go": true}))
         .when("never")
         .decline_form()
-        .answer_sample("unheard")
+        .answer_sampling("unheard")
         .connect()
         .await?;
     forms(&client, &["Deploy?"]).await?;
     assert_eq!(
         fault(client),
-        "the script does not fit the server:\n\
+        "the script does not match the server:\n\
          - the server never asked by form for answer 2 of the script, for \"never\"\n\
-         - the server never asked by sample for answer 3 of the script"
+         - the server never asked by sampling for answer 3 of the script"
     );
     Ok(())
 }
@@ -157,22 +157,22 @@ async fn a_client_that_cannot_be_asked_is_not_asked() -> Result {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_told_when_the_client_connects() {
-    let told = testing::client(server()).answer_form(1).connect().await;
-    let told = format!("{:?}", told.map(drop).unwrap_err());
+async fn an_invalid_answer_is_reported_by_connect() {
+    let error = testing::client(server()).answer_form(1).connect().await;
+    let error = format!("{:?}", error.map(drop).unwrap_err());
     assert!(
-        told.starts_with("an answer to a form is an object"),
-        "{told}"
+        error.starts_with("the answer to a form must be an object"),
+        "{error}"
     );
-    let told = testing::client(server()).roots(["work"]).connect().await;
-    assert!(told.is_err());
+    let error = testing::client(server()).roots(["work"]).connect().await;
+    assert!(error.is_err());
 }
 
 #[tokio::test]
-async fn a_client_may_ask_on_somebodys_behalf() {
+async fn a_client_can_have_a_principal() {
     let whoami = Tool::builder("whoami")
         .visible_to(|principal| principal.is_some())
-        .handler(|context: Context| {
+        .handler(|context: HandlerContext| {
             let principal = context.principal();
             principal.map_or_else(String::new, |principal| principal.subject.clone())
         });
@@ -183,8 +183,8 @@ async fn a_client_may_ask_on_somebodys_behalf() {
         .connect()
         .await
         .unwrap();
-    let answer = client.call("whoami", &()).await.unwrap();
+    let answer = client.call_tool("whoami", &()).await.unwrap();
     assert_eq!(answer.content[0].as_text(), Some("ada"));
     let nobody = testing::connect(&server).await.unwrap();
-    assert!(nobody.call("whoami", &()).await.is_err());
+    assert!(nobody.call_tool("whoami", &()).await.is_err());
 }

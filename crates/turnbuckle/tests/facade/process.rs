@@ -50,7 +50,7 @@ fn output(arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-fn told(arguments: &[&str]) -> String {
+fn error(arguments: &[&str]) -> String {
     let output = output(arguments);
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stdout.is_empty());
@@ -58,7 +58,7 @@ fn told(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn without_arguments_of_ours_it_serves_standard_input_and_output() {
+fn without_http_it_serves_standard_input_and_output() {
     for arguments in [&[][..], &["--verbose"], &["--", "--http", "0.0.0.0:0"]] {
         let mut calc = Calc::start(arguments);
         let mut input = calc.0.stdin.take().unwrap();
@@ -98,7 +98,7 @@ fn without_arguments_of_ours_it_serves_standard_input_and_output() {
 }
 
 #[tokio::test]
-async fn with_an_address_it_serves_http_until_it_is_told_to_stop() {
+async fn with_an_address_it_serves_http_until_a_signal() {
     for arguments in [&["--http", "127.0.0.1:0"][..], &["--http=127.0.0.1:0"]] {
         let mut calc = Calc::start(arguments);
         let mut stderr = BufReader::new(calc.0.stderr.take().unwrap());
@@ -108,7 +108,7 @@ async fn with_an_address_it_serves_http_until_it_is_told_to_stop() {
         let connector = HttpConnector::new(url).unwrap();
         let client = Client::builder("test", "1.0.0").connect(connector).await;
         let client = client.unwrap();
-        let call = client.call("add", &json!({"a": 1, "b": 2}));
+        let call = client.call_tool("add", &json!({"a": 1, "b": 2}));
         assert_eq!(call.await.unwrap().content, ["3".into()]);
         client.close().await;
         #[cfg(unix)]
@@ -123,13 +123,19 @@ async fn with_an_address_it_serves_http_until_it_is_told_to_stop() {
 }
 
 #[test]
-fn what_is_wrong_with_an_address_is_told_in_words() {
+fn an_invalid_address_is_reported() {
     let missing = "Error: --http needs an address, as in --http 127.0.0.1:8080\n";
-    assert_eq!(told(&["--http"]), missing);
-    assert_eq!(told(&["--http="]), missing);
-    let none = told(&["--http", "nowhere"]);
-    assert!(none.starts_with("Error: no HTTP on nowhere: "), "{none}");
-    let open = told(&["--http", "0.0.0.0:0"]);
-    assert!(open.starts_with("Error: no HTTP on 0.0.0.0:0: "), "{open}");
+    assert_eq!(error(&["--http"]), missing);
+    assert_eq!(error(&["--http="]), missing);
+    let none = error(&["--http", "nowhere"]);
+    assert!(
+        none.starts_with("Error: cannot serve HTTP on nowhere: "),
+        "{none}"
+    );
+    let open = error(&["--http", "0.0.0.0:0"]);
+    assert!(
+        open.starts_with("Error: cannot serve HTTP on 0.0.0.0:0: "),
+        "{open}"
+    );
     assert!(open.contains("reachable from other machines"), "{open}");
 }

@@ -15,8 +15,8 @@ fn add(a: i64, b: i64) -> i64 {
 async fn two_lines_call_a_tool() -> Result {
     let client = testing::connect(Server::new("calc", "1.0.0").tool(add)).await?;
     let sum: i64 = client
-        .call("add", &json!({"a": 1, "b": 2}))
-        .structured()
+        .call_tool("add", &json!({"a": 1, "b": 2}))
+        .structured_content()
         .await?;
     assert_eq!(sum, 3);
     Ok(())
@@ -32,10 +32,10 @@ async fn every_revision_can_be_spoken_with_one_server() -> Result {
             .connect()
             .await?;
         assert_eq!(
-            client.server().map(|server| server.revision),
+            client.server_info().map(|server| server.revision),
             Some(revision)
         );
-        let result = client.call("add", &json!({"a": 1, "b": 2})).await?;
+        let result = client.call_tool("add", &json!({"a": 1, "b": 2})).await?;
         let three: ContentBlock = "3".into();
         assert_eq!(result.content, [three]);
         spoken += 1;
@@ -45,10 +45,10 @@ async fn every_revision_can_be_spoken_with_one_server() -> Result {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_built_is_told() {
+async fn a_server_that_cannot_be_built_is_an_error() {
     let server = Server::new("calc", "1.0.0").tool(add).tool(add);
-    let told = testing::connect(server).await.map(drop).unwrap_err();
-    assert!(format!("{told:?}").contains("add"), "{told:?}");
+    let error = testing::connect(server).await.map(drop).unwrap_err();
+    assert!(format!("{error:?}").contains("add"), "{error:?}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What clients see of a server, as a text.
+//! The surface of a server.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,8 +19,9 @@ fn add(
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/facade/surface.json");
 
 fn server() -> ServerBuilder {
-    let notes = Resource::builder("notes://{id}", "note").handler(|reading: Reading| reading.uri);
-    let readme = Resource::builder("notes://readme", "readme").handler(|_: Reading| "read me");
+    let notes =
+        Resource::builder("notes://{id}", "note").handler(|reading: ReadRequest| reading.uri);
+    let readme = Resource::builder("notes://readme", "readme").handler(|_: ReadRequest| "read me");
     let greet = Prompt::builder("greet").handler(|| "Greet them");
     Server::new("notes", "1.0.0")
         .instructions("Read the notes first.")
@@ -31,7 +32,7 @@ fn server() -> ServerBuilder {
 }
 
 #[tokio::test]
-async fn it_is_what_its_file_says() -> Result {
+async fn the_surface_matches_its_file() -> Result {
     testing::assert_surface(server(), FILE).await;
     let surface = testing::surface(server()).await?;
     let parsed: serde_json::Value = serde_json::from_str(&surface)?;
@@ -46,14 +47,14 @@ async fn it_is_what_its_file_says() -> Result {
 }
 
 #[tokio::test]
-async fn a_server_that_has_nothing_has_a_surface() -> Result {
+async fn an_empty_server_has_a_surface() -> Result {
     let surface = testing::surface(Server::new("empty", "1.0.0")).await?;
     assert!(surface.contains("\"tools\": [],"), "{surface}");
     Ok(())
 }
 
 #[test]
-fn a_change_is_told() {
+fn a_change_is_reported() {
     if std::env::var_os("TURNBUCKLE_UPDATE").is_some() {
         return;
     }
@@ -62,10 +63,10 @@ fn a_change_is_told() {
     let runtime = { runtime }.enable_all().build().unwrap();
     let compare = || runtime.block_on(testing::assert_surface(changed, FILE));
     let panic = catch_unwind(AssertUnwindSafe(compare)).unwrap_err();
-    let told = panic.downcast::<String>().unwrap();
+    let message = panic.downcast::<String>().unwrap();
     assert!(
-        told.contains("the surface of the server has changed"),
-        "{told}"
+        message.contains("the surface of the server has changed"),
+        "{message}"
     );
-    assert!(told.contains("TURNBUCKLE_UPDATE=1"), "{told}");
+    assert!(message.contains("TURNBUCKLE_UPDATE=1"), "{message}");
 }

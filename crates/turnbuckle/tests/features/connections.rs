@@ -5,9 +5,13 @@ use std::task::{Context, Poll};
 
 use http::Request;
 use tower_service::Service;
-use turnbuckle::client::Era;
-use turnbuckle::http::{Config, HttpConnector, HttpServer, HttpSse, SseConnector, StreamableHttp};
-use turnbuckle::session::{Joined, Limits, Signal, TransportContext, pair, serve};
+use turnbuckle::client::EraPreference;
+use turnbuckle::http::{
+    HttpConnector, HttpServer, HttpServerOptions, HttpSse, SseConnector, StreamableHttp,
+};
+use turnbuckle::session::{
+    Limits, Signal, TransportConnector, TransportContext, memory_pair, serve,
+};
 use turnbuckle::stdio::{Command, StdioOptions};
 use turnbuckle::testing::{self, TestClient};
 use turnbuckle::types::Principal;
@@ -64,18 +68,19 @@ pub(crate) async fn connect(cell: &Cell, user: User) -> Connection {
 
 /// A client of a new server over those connections.
 async fn connect_over(cell: &Cell, wires: &Wires, builder: ClientBuilder) -> Client {
-    let (server, config) = (server(), Config::new());
+    let (server, config) = (server(), HttpServerOptions::new());
     let at = |url| flavoured(HttpConnector::new(url).unwrap());
     let connected = match (cell.transport, cell.reader.http) {
         (Transport::Memory, _) => builder.connect(wires.memory(server)).await,
         (Transport::Stdio, _) => builder.connect(wires.lines(server)).await,
         (Transport::Http, Web::Sse) => {
-            let way = at("http://localhost/sse").http(wires.web(HttpSse::new(server, config)));
+            let way =
+                at("http://localhost/sse").http_client(wires.web(HttpSse::new(server, config)));
             builder.connect(SseConnector::new(way)).await
         }
         (Transport::Http, Web::Streamable) => {
             let service = StreamableHttp::new(server, config);
-            let way = at("http://localhost/mcp").http(wires.web(service));
+            let way = at("http://localhost/mcp").http_client(wires.web(service));
             builder.connect(way).await
         }
     };
@@ -88,8 +93,8 @@ fn flavoured(connector: HttpConnector) -> HttpConnector {
 }
 
 fn builder(cell: &Cell, user: User) -> ClientBuilder {
-    let builder =
-        Client::builder("test", env!("CARGO_PKG_VERSION")).era(Era::Only(cell.reader.revision));
+    let builder = Client::builder("test", env!("CARGO_PKG_VERSION"))
+        .era(EraPreference::Only(cell.reader.revision));
     user.sits_at(builder, &cell.heard)
 }
 
@@ -117,7 +122,7 @@ async fn the_process() {
 
 /// A new server on a socket: the older way to it, and the newer.
 async fn posted() -> (HttpConnector, HttpConnector) {
-    let config = Config::new().http_sse(true);
+    let config = HttpServerOptions::new().http_sse(true);
     let bound = HttpServer::bind(server(), "127.0.0.1:0", config).await;
     let bound = bound.unwrap();
     let to = |url: &str| flavoured(HttpConnector::new(url).unwrap());
@@ -134,12 +139,12 @@ fn ada() -> Principal {
 /// A client of a new server on behalf of [`ada`]; a process cannot know of her.
 pub(crate) async fn connect_as(cell: &Cell) -> Option<Connection> {
     let builder = builder(cell, User::Mute);
-    let (server, config) = (server(), Config::new());
+    let (server, config) = (server(), HttpServerOptions::new());
     let at = |path| HttpConnector::new(path).unwrap();
     let connected = match cell.transport {
         Transport::Stdio => return None,
         Transport::Memory => {
-            let (here, there) = pair();
+            let (here, there) = memory_pair();
             let context = TransportContext {
                 principal: Some(ada().into()),
                 ..TransportContext::default()
@@ -151,17 +156,17 @@ pub(crate) async fn connect_as(cell: &Cell) -> Option<Connection> {
                 context,
                 Signal::new(),
             ));
-            builder.connect(Joined::new(here)).await
+            builder.connect(TransportConnector::new(here)).await
         }
         Transport::Http => match cell.reader.http {
             Web::Sse => {
                 let service = SignedIn(HttpSse::new(server, config));
-                let way = at("http://localhost/sse").http(service);
+                let way = at("http://localhost/sse").http_client(service);
                 builder.connect(SseConnector::new(way)).await
             }
             Web::Streamable => {
                 let service = SignedIn(StreamableHttp::new(server, config));
-                let way = at("http://localhost/mcp").http(service);
+                let way = at("http://localhost/mcp").http_client(service);
                 builder.connect(way).await
             }
         },

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use turnbuckle::ClientBuilder;
 use turnbuckle::apps;
-use turnbuckle::client::{Consent, FormAnswer, Roots};
+use turnbuckle::client::{FormAnswer, Roots, UrlAnswer};
 use turnbuckle::types::{
-    CreateMessageResult, Json, MessageRole, RawObject, Root, SamplingContent, TextContent,
+    CreateMessageResult, Json, RawObject, Role, Root, SamplingMessageContentBlock, TextContent,
 };
 
 use crate::server::EXTENSION;
@@ -47,7 +47,7 @@ impl User {
         let pages = json!({"mimeTypes": [apps::MIME_TYPE]});
         let builder = builder
             .extension(EXTENSION, RawObject::empty())
-            .extension(apps::ID, RawObject::of(&pages).unwrap());
+            .extension(apps::EXTENSION_ID, RawObject::encode(&pages).unwrap());
         let roots = Roots::new();
         roots.set([Root::new("file:///work").unwrap()]).unwrap();
         builder
@@ -58,16 +58,16 @@ impl User {
                 said => FormAnswer::accept([("word", said.to_uppercase())]),
             })
             .on_url(async |url, _| match url.host.as_str() {
-                "example.com" => Consent::Accept,
-                _ => Consent::Decline,
+                "example.com" => UrlAnswer::Accept,
+                _ => UrlAnswer::Decline,
             })
             .on_sampling(async |params, _| {
-                let asked = Json::of(&params.messages).unwrap();
+                let asked = Json::encode(&params.messages).unwrap();
                 let known = asked.as_str().contains("capital");
                 let said = TextContent::new(if known { "Stockholm" } else { "?" });
                 Ok(CreateMessageResult::new(
-                    MessageRole::Assistant,
-                    SamplingContent::Text(said),
+                    Role::Assistant,
+                    SamplingMessageContentBlock::Text(said),
                     "model",
                 ))
             })

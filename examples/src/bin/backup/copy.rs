@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::fs::{self, File};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, sleep_until};
-use turnbuckle::Cancel;
+use turnbuckle::Cancellation;
 
 /// Bytes of a step.
 const STEP: usize = 256 << 10;
@@ -27,7 +27,7 @@ pub(crate) struct Copy {
 pub(crate) struct Copying<'a> {
     from: &'a Path,
     to: &'a Path,
-    cancel: &'a Cancel,
+    cancel: &'a Cancellation,
     pace: Duration,
     open: Option<Open>,
 }
@@ -72,7 +72,7 @@ impl Copy {
         &self,
         from: &'a Path,
         to: &'a Path,
-        cancel: &'a Cancel,
+        cancel: &'a Cancellation,
     ) -> Copying<'a> {
         Copying {
             from,

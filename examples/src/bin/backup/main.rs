@@ -44,7 +44,7 @@ async fn main() -> Result {
         .logging()
         .group(Backup::new(&options)?)
         // A night's work; by default a call may take an hour.
-        .deadline(Duration::from_secs(12 * 3600));
+        .timeout(Duration::from_secs(12 * 3600));
     match options.http {
         Some(address) => server.serve_http(&address).await,
         None => server.serve_stdio().await,
@@ -103,7 +103,7 @@ impl Backup {
     /// Copy what is new or has changed. It takes as long as it takes, tells how far it is, and can be
     /// cancelled: the next run goes on from there.
     #[tool(destructive, idempotent, open_world = false)]
-    async fn run(&self, progress: Progress, log: Log, cancel: Cancel) -> Result<Report> {
+    async fn run(&self, progress: Progress, log: Log, cancel: Cancellation) -> Result<Report> {
         let _turn = self.turn.lock().await;
         let plan = self.plan().await?;
         let (files, total) = (plan.missing.len(), plan.bytes());
@@ -121,7 +121,7 @@ impl Backup {
             let name = file.path.display().to_string();
             let mut copying = self.copy.begin(&from, &to, &cancel);
             let copied = loop {
-                progress.describe(done, total, &name).await;
+                progress.report_with_message(done, total, &name).await;
                 match copying.step().await {
                     Ok(Copied::Some(bytes)) => done += bytes,
                     Ok(Copied::All) => break Ok(()),

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use turnbuckle::ClientBuilder;
-use turnbuckle::client::{Consent, Form, FormAnswer, UrlRequest};
+use turnbuckle::client::{Form, FormAnswer, UrlAnswer, UrlRequest};
 use turnbuckle::types::{
-    CreateMessageParams, CreateMessageResult, Error, FieldValue, Map, MessageRole, PrimitiveSchema,
-    SamplingContent, SamplingMessage,
+    CreateMessageRequestParams, CreateMessageResult, Error, FieldValue, Map,
+    PrimitiveSchemaDefinition, Role, SamplingMessage, SamplingMessageContentBlock,
 };
 
 use crate::console::Console;
@@ -61,7 +61,7 @@ async fn fill_in(console: &Console, asker: &str, form: &Form) -> FormAnswer {
             }
         }
         // What was left out gets the form's defaults.
-        let fault = match form.check(&form.complete(&content)) {
+        let fault = match form.validate(&form.with_defaults(&content)) {
             Ok(()) => return FormAnswer::Accept(content),
             Err(fault) => fault,
         };
@@ -95,18 +95,20 @@ async fn ask(console: &Console, form: &Form, name: &str) -> Result<Option<FieldV
 }
 
 /// A field in a line: its name, what it is for, and what can be chosen.
-fn describe(name: &str, field: &PrimitiveSchema, required: bool) -> String {
+fn describe(name: &str, field: &PrimitiveSchemaDefinition, required: bool) -> String {
     let (about, choices): (Option<&String>, Vec<&str>) = match field {
-        PrimitiveSchema::String(field) => (field.description.as_ref(), Vec::new()),
-        PrimitiveSchema::Number(field) => (field.description.as_ref(), Vec::new()),
-        PrimitiveSchema::Boolean(field) => (field.description.as_ref(), vec!["yes", "no"]),
-        PrimitiveSchema::SingleSelect(field) => {
+        PrimitiveSchemaDefinition::String(field) => (field.description.as_ref(), Vec::new()),
+        PrimitiveSchemaDefinition::Number(field) => (field.description.as_ref(), Vec::new()),
+        PrimitiveSchemaDefinition::Boolean(field) => {
+            (field.description.as_ref(), vec!["yes", "no"])
+        }
+        PrimitiveSchemaDefinition::SingleSelect(field) => {
             (field.description.as_ref(), field.choices().collect())
         }
-        PrimitiveSchema::MultiSelect(field) => {
+        PrimitiveSchemaDefinition::MultiSelect(field) => {
             (field.description.as_ref(), field.choices().collect())
         }
-        PrimitiveSchema::LegacyEnum(field) => {
+        PrimitiveSchemaDefinition::LegacyEnum(field) => {
             let values = field.values.iter().map(String::as_str);
             (field.description.as_ref(), values.collect())
         }
@@ -126,16 +128,18 @@ fn describe(name: &str, field: &PrimitiveSchema, required: bool) -> String {
 }
 
 /// The value that was typed for a field; whether it fits is found out elsewhere.
-fn read(field: &PrimitiveSchema, typed: &str) -> FieldValue {
+fn read(field: &PrimitiveSchemaDefinition, typed: &str) -> FieldValue {
     let text = || FieldValue::String(typed.to_owned());
     match field {
-        PrimitiveSchema::Number(_) => typed.parse().map_or_else(|_| text(), FieldValue::Number),
-        PrimitiveSchema::Boolean(_) => match typed.to_lowercase().as_str() {
+        PrimitiveSchemaDefinition::Number(_) => {
+            typed.parse().map_or_else(|_| text(), FieldValue::Number)
+        }
+        PrimitiveSchemaDefinition::Boolean(_) => match typed.to_lowercase().as_str() {
             "y" | "yes" | "true" => FieldValue::Bool(true),
             "n" | "no" | "false" => FieldValue::Bool(false),
             _ => text(),
         },
-        PrimitiveSchema::MultiSelect(_) => {
+        PrimitiveSchemaDefinition::MultiSelect(_) => {
             let chosen = typed.split(',').map(|choice| choice.trim().to_owned());
             FieldValue::List(chosen.collect())
         }
@@ -144,7 +148,7 @@ fn read(field: &PrimitiveSchema, typed: &str) -> FieldValue {
 }
 
 /// Shows where a server sends the user. Nothing is opened from here.
-async fn visit(console: &Console, asker: &str, request: &UrlRequest) -> Consent {
+async fn visit(console: &Console, asker: &str, request: &UrlRequest) -> UrlAnswer {
     console.say(format!("-- {asker} sends you to {}", request.host));
     console.say(format!("   {}\n   {}", request.message, request.url));
     for warning in &request.warnings {
@@ -156,14 +160,17 @@ async fn visit(console: &Console, asker: &str, request: &UrlRequest) -> Consent 
         .as_deref()
         .map(str::trim)
     {
-        Some("y" | "yes") => Consent::Accept,
-        Some(_) => Consent::Decline,
-        None => Consent::Cancel,
+        Some("y" | "yes") => UrlAnswer::Accept,
+        Some(_) => UrlAnswer::Decline,
+        None => UrlAnswer::Cancel,
     }
 }
 
 impl Model {
-    async fn answer(&self, params: &CreateMessageParams) -> Result<CreateMessageResult, Error> {
+    async fn answer(
+        &self,
+        params: &CreateMessageRequestParams,
+    ) -> Result<CreateMessageResult, Error> {
         let mut said = params.messages.iter().map(text_of);
         let (name, answer) = match &self.0 {
             None => ("echo", said.next_back().unwrap_or_default()),
@@ -180,17 +187,16 @@ impl Model {
                 (command.as_str(), answer)
             }
         };
-        let answer = SamplingContent::text(answer);
-        Ok(CreateMessageResult::new(
-            MessageRole::Assistant,
-            answer,
-            name,
-        ))
+        let answer = SamplingMessageContentBlock::text(answer);
+        Ok(CreateMessageResult::new(Role::Assistant, answer, name))
     }
 }
 
 fn text_of(message: &SamplingMessage) -> String {
-    let texts = message.content.iter().filter_map(SamplingContent::as_text);
+    let texts = message
+        .content
+        .iter()
+        .filter_map(SamplingMessageContentBlock::as_text);
     texts.collect::<Vec<_>>().join("\n")
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use turnbuckle::http::HttpConnector;
 use turnbuckle::session::Connector;
-use turnbuckle::stdio::{Command, StderrTo};
+use turnbuckle::stdio::{Command, StderrMode};
 
 /// Bytes of a file that is read.
 const MAX_FILE: u64 = 1 << 20;
@@ -61,7 +61,7 @@ impl Entry {
     pub(crate) fn connector(self) -> Result<Arc<dyn Connector>, String> {
         match (&self.command, &self.url) {
             (Some(program), None) => {
-                let mut command = Command::new(expand(program)?).stderr(StderrTo::Capture(4096));
+                let mut command = Command::new(expand(program)?).stderr(StderrMode::Capture(4096));
                 for arg in &self.args {
                     command = command.arg(expand(arg)?);
                 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::watch;
 use turnbuckle::Client;
-use turnbuckle::types::{CallToolResult, ContentBlock, ProgressParams, ResourceContents};
+use turnbuckle::types::{
+    CallToolResult, ContentBlock, ProgressNotificationParams, ResourceContents,
+};
 
 use crate::command::{Arguments, Command, HELP};
 use crate::console::Console;
@@ -76,7 +78,7 @@ impl Repl {
 
     fn show_servers(&self) {
         for (name, client) in self.servers.iter() {
-            let Some(server) = client.server() else {
+            let Some(server) = client.server_info() else {
                 continue;
             };
             let said = server.implementation.as_ref();
@@ -88,7 +90,7 @@ impl Repl {
 
     async fn show_tools(&self) -> Result<(), String> {
         for (name, client) in self.with(|can| can.tools.is_some()) {
-            for tool in client.list_tools().all().await.map_err(told)? {
+            for tool in client.list_tools().fetch_all().await.map_err(told)? {
                 self.item(name, ".", &tool.name, tool.description.as_deref());
             }
         }
@@ -97,10 +99,15 @@ impl Repl {
 
     async fn show_resources(&self) -> Result<(), String> {
         for (name, client) in self.with(|can| can.resources.is_some()) {
-            for resource in client.list_resources().all().await.map_err(told)? {
+            for resource in client.list_resources().fetch_all().await.map_err(told)? {
                 self.item(name, " ", &resource.uri, Some(&resource.name));
             }
-            for template in client.list_resource_templates().all().await.map_err(told)? {
+            for template in client
+                .list_resource_templates()
+                .fetch_all()
+                .await
+                .map_err(told)?
+            {
                 self.item(
                     name,
                     " ",
@@ -114,7 +121,7 @@ impl Repl {
 
     async fn show_prompts(&self) -> Result<(), String> {
         for (name, client) in self.with(|can| can.prompts.is_some()) {
-            for prompt in client.list_prompts().all().await.map_err(told)? {
+            for prompt in client.list_prompts().fetch_all().await.map_err(told)? {
                 self.item(name, ".", &prompt.name, prompt.description.as_deref());
             }
         }
@@ -126,7 +133,8 @@ impl Repl {
         &self,
         can: impl Fn(&turnbuckle::types::ServerCapabilities) -> bool,
     ) -> impl Iterator<Item = (&str, &Client)> {
-        let able = move |client: &Client| client.server().is_some_and(|it| can(&it.capabilities));
+        let able =
+            move |client: &Client| client.server_info().is_some_and(|it| can(&it.capabilities));
         self.servers.iter().filter(move |(_, client)| able(client))
     }
 
@@ -139,7 +147,12 @@ impl Repl {
     }
 
     async fn read(&self, server: &str, uri: &str) -> Result<(), String> {
-        let result = self.servers.get(server)?.read(uri).await.map_err(told)?;
+        let result = self
+            .servers
+            .get(server)?
+            .read_resource(uri)
+            .await
+            .map_err(told)?;
         for contents in &result.contents {
             self.contents(contents);
         }
@@ -149,7 +162,7 @@ impl Repl {
     async fn prompt(&self, name: &str, arguments: Arguments) -> Result<(), String> {
         let (_, client, prompt) = self.servers.split(name)?;
         let result = client
-            .prompt(prompt, arguments.texts())
+            .get_prompt(prompt, arguments.texts())
             .await
             .map_err(told)?;
         for message in &result.messages {
@@ -160,7 +173,7 @@ impl Repl {
 
     async fn call(&self, name: &str, arguments: Arguments) -> Result<(), String> {
         let (server, client, tool) = self.servers.split(name)?;
-        let tools = client.list_tools().all().await.map_err(told)?;
+        let tools = client.list_tools().fetch_all().await.map_err(told)?;
         let Some(known) = tools.iter().find(|there| there.name == tool) else {
             let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
             let names = names.join(", ");
@@ -169,7 +182,7 @@ impl Repl {
         let schema: Value = serde_json::from_str(known.input_schema.as_str()).unwrap_or_default();
         let arguments = arguments.for_schema(&schema);
         let console = self.console.clone();
-        let call = client.call(tool, &arguments);
+        let call = client.call_tool(tool, &arguments);
         let call = call.on_progress(move |progress| console.say(shown(&progress)));
         let result = call.await.map_err(told)?;
         self.result(&result);
@@ -221,7 +234,7 @@ impl Repl {
     }
 }
 
-fn shown(progress: &ProgressParams) -> String {
+fn shown(progress: &ProgressNotificationParams) -> String {
     let total = progress.total.as_ref();
     let total = total.map_or_else(String::new, |total| format!("/{total}"));
     let message = progress.message.as_deref().unwrap_or_default();

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use turnbuckle::Client;
-use turnbuckle::client::{Interest, Subscription};
+use turnbuckle::client::{ChangeFilter, Subscription};
 use turnbuckle::session::Change;
-use turnbuckle::types::LogLevel;
+use turnbuckle::types::LoggingLevel;
 
 use crate::answers::{self, Model};
 use crate::config::Entry;
@@ -53,7 +53,7 @@ impl Servers {
             listening: std::sync::Mutex::default(),
         };
         for (name, client) in &servers.clients {
-            let lists = Interest::new().tools().prompts().resources();
+            let lists = ChangeFilter::new().tools().prompts().resources();
             // A server that tells of no changes is no worse for it.
             if let Ok(subscription) = client.subscribe(lists).await {
                 servers.listen(name, subscription);
@@ -102,7 +102,7 @@ impl Servers {
     /// Tells of a resource's changes from now on.
     pub(crate) async fn watch(&self, name: &str, uri: &str) -> Result<(), String> {
         let client = self.get(name)?;
-        let subscription = client.subscribe(Interest::new().resource(uri)).await;
+        let subscription = client.subscribe(ChangeFilter::new().resource(uri)).await;
         self.listen(name, subscription.map_err(|error| error.to_string())?);
         Ok(())
     }
@@ -150,7 +150,7 @@ async fn connect(
 ) -> Result<Client, String> {
     let (by, heard) = (name.to_owned(), console.clone());
     let builder = Client::builder("chat", env!("CARGO_PKG_VERSION"))
-        .log_level(LogLevel::Info)
+        .log_level(LoggingLevel::Info)
         .on_log(move |log| heard.say(format!("-- {by}: {}", log.data)));
     let builder = answers::install(builder, name, console, model);
     let connected = builder.connect(entry.connector()?).await;

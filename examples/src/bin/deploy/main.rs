@@ -6,8 +6,8 @@
 //! deploy ./release.sh --http 127.0.0.1:8080
 //! ```
 //!
-//! The script is run as `release.sh deploy SERVICE VERSION ENVIRONMENT`, and to take that back as
-//! `release.sh rollback SERVICE VERSION ENVIRONMENT`.
+//! The script is run as `release.sh deploy SERVICE VERSION_HEADER ENVIRONMENT`, and to take that back as
+//! `release.sh rollback SERVICE VERSION_HEADER ENVIRONMENT`.
 //!
 //! A handler that asks may run several times, once for each round of answers: what acts stands in
 //! `ask.once`. That does not make it happen only once in all cases (a client may start the call anew,

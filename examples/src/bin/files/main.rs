@@ -24,7 +24,7 @@ use std::sync::Arc;
 use clap::Parser;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{Error, ReadResourceResult};
-use turnbuckle::{ResourceOutput, Typing};
+use turnbuckle::{CompletionRequest, ResourceOutput};
 
 use grant::{Tree, of_client, off_thread};
 use read::{Content, Listing, Text};
@@ -127,7 +127,7 @@ impl Files {
         /** where: an absolute path or a file:// URI; without it, everywhere */
         path: Option<String>,
         ask: Ask,
-        cancel: Cancel,
+        cancel: Cancellation,
     ) -> Result<Found> {
         let tree = of_client(&self.0, &ask).await?;
         off_thread(move || {
@@ -166,7 +166,11 @@ async fn write_text(
 }
 
 /// Reads what stands at a URI. What may not be read is not there.
-async fn read_file(reading: Reading, tree: State<Tree>, ask: Ask) -> Result<ReadResourceResult> {
+async fn read_file(
+    reading: ReadRequest,
+    tree: State<Tree>,
+    ask: Ask,
+) -> Result<ReadResourceResult> {
     let tree = of_client(&tree, &ask).await?;
     // The URI itself, not what the template made of it: decoded once, by our own rules.
     let uri = reading.uri;
@@ -183,7 +187,7 @@ async fn read_file(reading: Reading, tree: State<Tree>, ask: Ask) -> Result<Read
 /// Completes a path: what is in the directory that was typed so far.
 ///
 /// Completing cannot ask a client for its roots, so one that has some is told nothing.
-async fn complete(typing: Typing, tree: State<Tree>, client: Client) -> Vec<String> {
+async fn complete(typing: CompletionRequest, tree: State<Tree>, client: ClientInfo) -> Vec<String> {
     if client.capabilities().roots.is_some() {
         return Vec::new();
     }

@@ -29,9 +29,9 @@ fn tell(server: &Server, event: &Event) {
         _ => return,
     };
     for path in &event.paths {
-        server.resource_updated(&uri_of(path));
+        server.notify_resource_updated(&uri_of(path));
         if let Some(directory) = path.parent().filter(|_| lists_change) {
-            server.resource_updated(&uri_of(directory));
+            server.notify_resource_updated(&uri_of(directory));
         }
     }
 }

@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Parser;
-use turnbuckle::Typing;
+use turnbuckle::CompletionRequest;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{ContentBlock, Error, PromptMessage, TextResourceContents};
 
@@ -74,10 +74,10 @@ impl Notes {
         #[schema(max_len = 100_000)]
         body: String,
         #[schema(default, max_len = 20)] tags: Vec<String>,
-        context: Context,
+        context: HandlerContext,
     ) -> Result<Note> {
         let note = self.0.add(&title, &body, &tags)?;
-        self.list(&note, context.server())?;
+        self.list(&note, &context.server())?;
         Ok(note)
     }
 
@@ -89,26 +89,26 @@ impl Notes {
         #[schema(min_len = 1, max_len = 200)] title: Option<String>,
         #[schema(max_len = 100_000)] body: Option<String>,
         #[schema(max_len = 20)] tags: Option<Vec<String>>,
-        context: Context,
+        context: HandlerContext,
     ) -> Result<Note> {
         let renamed = title.is_some();
         let change = Change { title, body, tags };
         let note = self.0.edit(id, &change)?.ok_or_else(|| missing(id))?;
         if renamed {
-            self.list(&note, context.server())?;
+            self.list(&note, &context.server())?;
         }
-        context.server().resource_updated(&uri_of(id));
+        context.server().notify_resource_updated(&uri_of(id));
         Ok(note)
     }
 
     /// Delete a note for good.
     #[tool(blocking, destructive, idempotent, open_world = false)]
-    fn delete(&self, id: i64, context: Context) -> Result<String> {
+    fn delete(&self, id: i64, context: HandlerContext) -> Result<String> {
         if !self.0.delete(id)? {
             return Err(missing(id));
         }
         context.server().remove_resource(&uri_of(id));
-        context.server().resource_updated(&uri_of(id));
+        context.server().notify_resource_updated(&uri_of(id));
         Ok(format!("note {id} is deleted"))
     }
 
@@ -217,11 +217,11 @@ fn missing(id: i64) -> Failure {
 }
 
 /// Completes ids: a query of an index, too short to be worth a thread.
-fn ids(typing: Typing, store: State<Store>) -> Result<Vec<String>> {
+fn ids(typing: CompletionRequest, store: State<Store>) -> Result<Vec<String>> {
     Ok(store.ids(&typing.value)?)
 }
 
 /// Completes tags.
-fn tags(typing: Typing, store: State<Store>) -> Result<Vec<String>> {
+fn tags(typing: CompletionRequest, store: State<Store>) -> Result<Vec<String>> {
     Ok(store.tags(&typing.value)?)
 }

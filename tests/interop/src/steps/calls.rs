@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use turnbuckle::types::LogLevel;
+use turnbuckle::types::LoggingLevel;
 
 use crate::Problem;
 use crate::scene::{Scene, holds, same, succeeded, text, until};
@@ -20,7 +20,7 @@ struct Structured {
 /// The list says which members the result will have.
 pub(super) async fn structured(scene: &Scene) -> Result<(), Problem> {
     let entry: Structured = scene.entry("structured")?;
-    let tools = scene.client.list_tools().all().await?;
+    let tools = scene.client.list_tools().fetch_all().await?;
     let tool = tools.iter().find(|tool| tool.name == entry.tool);
     let schema = tool
         .and_then(|tool| tool.output_schema.as_ref())
@@ -32,9 +32,9 @@ pub(super) async fn structured(scene: &Scene) -> Result<(), Problem> {
     let names = |members: &Map<String, Value>| members.keys().cloned().collect::<BTreeSet<_>>();
     same(&names(listed), &names(&entry.structured))?;
 
-    let call = scene.client.call(&entry.tool, &entry.arguments);
+    let call = scene.client.call_tool(&entry.tool, &entry.arguments);
     same(
-        &call.structured::<Map<String, Value>>().await?,
+        &call.structured_content::<Map<String, Value>>().await?,
         &entry.structured,
     )
 }
@@ -55,7 +55,7 @@ pub(super) async fn progress(scene: &Scene) -> Result<(), Problem> {
     let reports = came.clone();
     let call = scene
         .client
-        .call(&entry.tool, &entry.arguments)
+        .call_tool(&entry.tool, &entry.arguments)
         .on_progress(move |report| {
             let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
             reports.push(report.progress.as_f64());
@@ -75,10 +75,10 @@ struct Says {
 
 pub(super) async fn log(scene: &Scene) -> Result<(), Problem> {
     let entry: Says = scene.entry("log")?;
-    let mut call = scene.client.call(&entry.tool, &entry.arguments);
+    let mut call = scene.client.call_tool(&entry.tool, &entry.arguments);
     match scene.features.log_by_request {
-        true => call = call.log_level(LogLevel::Debug),
-        false => drop(scene.client.set_log_level(LogLevel::Debug).await?),
+        true => call = call.log_level(LoggingLevel::Debug),
+        false => drop(scene.client.set_log_level(LoggingLevel::Debug).await?),
     }
     succeeded(call.await?)?;
     until("the log message", || {
@@ -91,7 +91,10 @@ pub(super) async fn log(scene: &Scene) -> Result<(), Problem> {
 /// A failure of the tool is a result.
 pub(super) async fn error(scene: &Scene) -> Result<(), Problem> {
     let entry: Says = scene.entry("error")?;
-    let result = scene.client.call(&entry.tool, &entry.arguments).await?;
+    let result = scene
+        .client
+        .call_tool(&entry.tool, &entry.arguments)
+        .await?;
     same(&result.is_error, &Some(true))?;
     holds(&text(&result), &entry.says)
 }

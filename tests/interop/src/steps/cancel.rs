@@ -33,7 +33,7 @@ pub(super) async fn cancel(scene: &Scene) -> Result<(), Problem> {
     let before = cancelled(scene, &entry).await?;
     let running = Arc::new(Notify::new());
     let told = running.clone();
-    let call = scene.client.call(&entry.tool, &entry.arguments);
+    let call = scene.client.call_tool(&entry.tool, &entry.arguments);
     let call = call.on_progress(move |_| told.notify_one());
     let begun = async {
         match entry.silent {

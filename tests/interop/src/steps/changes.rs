@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
-use turnbuckle::client::{Interest, Subscription};
+use turnbuckle::client::{ChangeFilter, Subscription};
 use turnbuckle::session::Change;
 
 use crate::Problem;
@@ -18,7 +18,7 @@ struct Subscribe {
 
 pub(super) async fn subscribe(scene: &Scene) -> Result<(), Problem> {
     let entry: Subscribe = scene.entry("subscribe")?;
-    let interest = Interest::new().resource(entry.uri.as_str());
+    let interest = ChangeFilter::new().resource(entry.uri.as_str());
     let mut subscription = scene.client.subscribe(interest).await?;
     scene.succeed(&entry.tool, &entry.arguments).await?;
     let change = next(&mut subscription).await?;
@@ -37,9 +37,9 @@ struct ListChanged {
 pub(super) async fn list_changed(scene: &Scene) -> Result<(), Problem> {
     let entry: ListChanged = scene.entry("list_changed")?;
     let interest = match entry.list.as_str() {
-        "tools" => Interest::new().tools(),
-        "prompts" => Interest::new().prompts(),
-        _ => Interest::new().resources(),
+        "tools" => ChangeFilter::new().tools(),
+        "prompts" => ChangeFilter::new().prompts(),
+        _ => ChangeFilter::new().resources(),
     };
     let mut subscription = scene.client.subscribe(interest).await?;
     scene.succeed(&entry.tool, &entry.arguments).await?;
@@ -54,7 +54,7 @@ pub(super) async fn list_changed(scene: &Scene) -> Result<(), Problem> {
 async fn next(subscription: &mut Subscription) -> Result<Change, Problem> {
     match timeout(SOON, subscription.next()).await {
         Ok(Some(change)) => Ok(change),
-        Ok(None) => Err(match subscription.closed_because() {
+        Ok(None) => Err(match subscription.close_reason() {
             Some(error) => error.into(),
             None => "the subscription ended".into(),
         }),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use turnbuckle::types::{CompletionArgument, Reference};
+use turnbuckle::types::{CompletionArgument, CompletionReference};
 
 use crate::Problem;
 use crate::scene::{Scene, same};
@@ -17,7 +17,7 @@ struct Prompt {
 
 pub(super) async fn prompt(scene: &Scene) -> Result<(), Problem> {
     let entry: Prompt = scene.entry("prompt")?;
-    let result = scene.client.prompt(entry.name, entry.arguments).await?;
+    let result = scene.client.get_prompt(entry.name, entry.arguments).await?;
     let message = result.messages.first().ok_or("no message came")?;
     same(&message.content.as_text(), &Some(&*entry.says))
 }
@@ -25,7 +25,7 @@ pub(super) async fn prompt(scene: &Scene) -> Result<(), Problem> {
 #[derive(Deserialize)]
 struct Completion {
     #[serde(rename = "ref")]
-    reference: Reference,
+    reference: CompletionReference,
     argument: CompletionArgument,
     values: Vec<String>,
 }

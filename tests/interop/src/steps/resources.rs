@@ -22,7 +22,7 @@ pub(super) async fn template(scene: &Scene) -> Result<(), Problem> {
 }
 
 async fn readable(scene: &Scene, entry: Read) -> Result<(), Problem> {
-    let result = scene.client.read(&entry.uri).await?;
+    let result = scene.client.read_resource(&entry.uri).await?;
     let Some(ResourceContents::Text(contents)) = result.contents.first() else {
         return Err(format!("no text came: {:?}", result.contents).into());
     };

@@ -13,7 +13,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::Value;
-use turnbuckle_client::{Client, ClientBuilder, Era, Error};
+use turnbuckle_client::{Client, ClientBuilder, EraPreference, Error};
 use turnbuckle_server::Server;
 use turnbuckle_session::Connector;
 use turnbuckle_wire::revision::Revision;
@@ -40,7 +40,7 @@ impl Coupled {
         let posts = Posts::default();
         let tap = Tap::new(case.to_string(), case.revision);
         let connector = tap.on(connector(case, server, &posts));
-        let builder = builder.era(Era::Only(case.revision));
+        let builder = builder.era(EraPreference::Only(case.revision));
         let client = builder.connect(connector).await;
         Self {
             client: client.unwrap_or_else(|error| panic!("{case}: {error}\n{}", tap.transcript())),
@@ -132,7 +132,7 @@ fn of(messages: &[Value], method: &str) -> Vec<Value> {
 /// # Errors
 /// When the peer does not let it.
 pub async fn connect_to(peer: &Peer, builder: ClientBuilder) -> Result<Client, Error> {
-    let builder = builder.era(Era::Only(peer.revision()));
+    let builder = builder.era(EraPreference::Only(peer.revision()));
     builder.connect(peer.lines()).await
 }
 
@@ -146,7 +146,7 @@ pub async fn connect_over_http(
 ) -> Result<(Client, Posts), Error> {
     let posts = Posts::default();
     let connector = peer.web().layer(posts.clone());
-    let builder = builder.era(Era::Only(peer.revision()));
+    let builder = builder.era(EraPreference::Only(peer.revision()));
     Ok((builder.connect(connector).await?, posts))
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
-use turnbuckle_http::{AnswerBody, HttpClient, HttpFailure, RequestBody};
+use turnbuckle_http::{ClientRequestBody, ClientResponseBody, HttpClient, HttpClientError};
 
 /// A request of HTTP.
 #[derive(Debug, Clone)]
@@ -77,7 +77,7 @@ impl Posts {
         all
     }
 
-    fn take(&self, request: &Request<RequestBody>) {
+    fn take(&self, request: &Request<ClientRequestBody>) {
         let mut kept = self.0.lock().expect("no panic while it is held");
         let first = *kept.1.get_or_insert_with(Instant::now);
         kept.0.push(Post {
@@ -108,16 +108,17 @@ pub struct Posting {
     posts: Posts,
 }
 
-impl Service<Request<RequestBody>> for Posting {
-    type Response = Response<AnswerBody>;
-    type Error = HttpFailure;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<AnswerBody>, HttpFailure>> + Send>>;
+impl Service<Request<ClientRequestBody>> for Posting {
+    type Response = Response<ClientResponseBody>;
+    type Error = HttpClientError;
+    type Future =
+        Pin<Box<dyn Future<Output = Result<Response<ClientResponseBody>, HttpClientError>> + Send>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), HttpFailure>> {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), HttpClientError>> {
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+    fn call(&mut self, request: Request<ClientRequestBody>) -> Self::Future {
         self.posts.take(&request);
         self.inner.call(request)
     }

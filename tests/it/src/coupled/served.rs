@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use turnbuckle_http::{Config, HttpConnector, HttpSse, SseConnector, StreamableHttp};
+use turnbuckle_http::{HttpConnector, HttpServerOptions, HttpSse, SseConnector, StreamableHttp};
 use turnbuckle_server::Server;
 use turnbuckle_session::Connector;
 
@@ -18,13 +18,13 @@ pub(super) fn connector(case: Case, server: &Server, posts: &Posts) -> Arc<dyn C
         Bind::Pipe => Arc::new(wires.memory(server)),
         Bind::Stream => Arc::new(wires.lines(server)),
         Bind::Http => {
-            let service = wires.web(StreamableHttp::new(server, Config::new()));
-            let connector = at("http://localhost/mcp").http(service);
+            let service = wires.web(StreamableHttp::new(server, HttpServerOptions::new()));
+            let connector = at("http://localhost/mcp").http_client(service);
             Arc::new(connector.layer(posts.clone()))
         }
         Bind::Sse => {
-            let service = wires.web(HttpSse::new(server, Config::new()));
-            let connector = at("http://localhost/sse").http(service);
+            let service = wires.web(HttpSse::new(server, HttpServerOptions::new()));
+            let connector = at("http://localhost/sse").http_client(service);
             Arc::new(SseConnector::new(connector.layer(posts.clone())))
         }
     }

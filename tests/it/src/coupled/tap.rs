@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use turnbuckle_session::{
-    Carrying, Connector, Frame, Inbox, Link, LinkError, LinkKind, Opening, Parcel, Settling,
+    Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture, OutboundMessage,
+    SendFuture,
 };
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::revision::Features;
@@ -23,7 +24,7 @@ impl<C> Tapped<C> {
 }
 
 impl<C: Connector> Connector for Tapped<C> {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> Opening<'_> {
+    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
         let tap = self.tap.clone();
         let inbox = Arc::new(TappedInbox {
             inbox,
@@ -35,21 +36,21 @@ impl<C: Connector> Connector for Tapped<C> {
         })
     }
 
-    fn binding(&self) -> LinkKind {
-        self.connector.binding()
+    fn link_kind(&self) -> LinkKind {
+        self.connector.link_kind()
     }
 
-    fn reopens(&self) -> bool {
-        self.connector.reopens()
+    fn can_reopen(&self) -> bool {
+        self.connector.can_reopen()
     }
 
-    fn older(&self) -> Option<Arc<dyn Connector>> {
-        let older = self.connector.older()?;
+    fn fallback(&self) -> Option<Arc<dyn Connector>> {
+        let older = self.connector.fallback()?;
         Some(Arc::new(Tapped::new(older, self.tap.clone())))
     }
 
-    fn describe(&self) -> String {
-        self.connector.describe()
+    fn description(&self) -> String {
+        self.connector.description()
     }
 }
 
@@ -63,16 +64,16 @@ impl Link for TappedLink {
         self.link.kind()
     }
 
-    fn carry(&self, parcel: Parcel) -> Carrying {
+    fn send(&self, parcel: OutboundMessage) -> SendFuture {
         self.tap.record().take(Sender::Client, &parcel.frame);
-        self.link.carry(parcel)
+        self.link.send(parcel)
     }
 
-    fn established(&self, features: &'static Features) -> Settling {
-        self.link.established(features)
+    fn complete_handshake(&self, features: &'static Features) -> LinkFuture {
+        self.link.complete_handshake(features)
     }
 
-    fn close(&self) -> Settling {
+    fn close(&self) -> LinkFuture {
         self.link.close()
     }
 }
@@ -90,11 +91,11 @@ impl Inbox for TappedInbox {
         self.inbox.receive(frame, exchange);
     }
 
-    fn awaits(&self, id: &RequestId) -> bool {
-        self.inbox.awaits(id)
+    fn is_pending(&self, id: &RequestId) -> bool {
+        self.inbox.is_pending(id)
     }
 
-    fn lost(&self, why: LinkError) {
-        self.inbox.lost(why);
+    fn fail(&self, why: LinkError) {
+        self.inbox.fail(why);
     }
 }

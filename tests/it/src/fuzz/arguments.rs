@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use turnbuckle_schema::{Shape, Validator, Violations};
-use turnbuckle_server::{Args, Context, Server, Tool};
+use turnbuckle_schema::{FastValidator, Validator, Violations};
+use turnbuckle_server::{Args, HandlerContext, Server, Tool};
 use turnbuckle_types::{Json, RawJson, Schema};
 
 use super::converse::{answer, converse_with, request};
@@ -39,29 +39,29 @@ pub fn arguments(input: &[u8]) {
 }
 
 fn shaped(schema: &Schema, values: &[RawJson<'_>]) {
-    let shape = match Shape::compile(schema) {
+    let shape = match FastValidator::compile(schema) {
         Ok(shape) => shape,
         Err(fault) => return assert!(!fault.to_string().is_empty()),
     };
     // The two differ about what a class of a pattern holds, and the general one is not exact about
     // multiples of numbers that are long or far apart.
     let apart = |text: &str| schema.as_str().contains("ultipleOf") && has_long_numbers(text);
-    let comparable = shape.uncovered().is_none()
+    let comparable = shape.unsupported_keyword().is_none()
         && !schema.as_str().contains("attern")
         && !apart(schema.as_str());
     let validator = Validator::compile(schema).ok().filter(|_| comparable);
     for &value in values {
-        let outcome = shape.check(value);
-        assert_eq!(shape.check(value), outcome, "a shape has a memory");
+        let outcome = shape.validate(value);
+        assert_eq!(shape.validate(value), outcome, "a shape has a memory");
         if let Err(violations) = &outcome {
             told(violations);
         }
         // A text of JSON has members that come twice; a value has not.
         let plain = serde_json::from_str::<Value>(value.as_str());
         if let (Some(validator), Ok(plain), false) = (&validator, plain, apart(value.as_str())) {
-            let plain = Json::of(&plain).expect("JSON has a JSON form");
+            let plain = Json::encode(&plain).expect("JSON has a JSON form");
             agree(
-                &shape.check((&plain).into()),
+                &shape.validate((&plain).into()),
                 &validator.validate((&plain).into()),
                 (&plain).into(),
             );
@@ -74,7 +74,7 @@ fn shaped(schema: &Schema, values: &[RawJson<'_>]) {
         let same = numbers(value.as_str()) == numbers(mended.as_str());
         assert!(outcome.is_err() || same, "{value} fits and was touched");
         assert_ne!(mended.as_str(), value.as_str());
-        if shape.check((&mended).into()).is_ok() {
+        if shape.validate((&mended).into()).is_ok() {
             let again = shape.repair((&mended).into());
             assert!(again.is_none(), "{mended} fits and was touched");
         }
@@ -152,7 +152,7 @@ enum Tag {
 
 /// A server that says which arguments its handler saw.
 static TYPED: LazyLock<Server> = LazyLock::new(|| {
-    let order = async |Args(order): Args<Order>, _: Context| {
+    let order = async |Args(order): Args<Order>, _: HandlerContext| {
         serde_json::to_string(&order).unwrap_or_default()
     };
     let built = Server::new("typed", "1").tool(Tool::builder("order").handler(order));
@@ -160,24 +160,24 @@ static TYPED: LazyLock<Server> = LazyLock::new(|| {
 });
 
 /// The same schema as the tool's.
-static ORDER: LazyLock<Shape> = LazyLock::new(|| {
+static ORDER: LazyLock<FastValidator> = LazyLock::new(|| {
     let shape = shape_of::<Order>();
-    assert!(shape.constrains(), "days are in a range");
+    assert!(shape.has_constraints(), "days are in a range");
     shape
 });
 
 /// A shape for which what decodes fits.
-static TAG: LazyLock<Shape> = LazyLock::new(|| {
+static TAG: LazyLock<FastValidator> = LazyLock::new(|| {
     let shape = shape_of::<Tag>();
-    assert!(!shape.constrains(), "a type says it all");
+    assert!(!shape.has_constraints(), "a type says it all");
     shape
 });
 
-fn shape_of<T: JsonSchema>() -> Shape {
+fn shape_of<T: JsonSchema>() -> FastValidator {
     let derived = SchemaSettings::draft2020_12().for_deserialize();
     let derived = derived.into_generator().into_root_schema_for::<T>();
-    let schema = Schema::of(&derived).expect("a schema is JSON");
-    Shape::compile(&schema).expect("a schema of a type")
+    let schema = Schema::encode(&derived).expect("a schema is JSON");
+    FastValidator::compile(&schema).expect("a schema of a type")
 }
 
 /// A handler sees what was sent if that decodes and fits, else what was meant if that does, and
@@ -197,7 +197,7 @@ fn typed(values: &[RawJson<'_>]) {
         };
         let text = result["content"][0]["text"].as_str().expect("a text");
         if serde_json::from_str::<Tag>(value.as_str()).is_ok() {
-            assert_eq!(TAG.check(value), Ok(()), "{value}");
+            assert_eq!(TAG.validate(value), Ok(()), "{value}");
         }
         let mended = ORDER.repair(value);
         let seen = fitting(value).or_else(|| mended.as_ref().map(RawJson::from).and_then(fitting));
@@ -222,5 +222,5 @@ fn typed(values: &[RawJson<'_>]) {
 /// The arguments that a value is, if it fits its schema, too.
 fn fitting(value: RawJson<'_>) -> Option<Order> {
     let order = serde_json::from_str(value.as_str()).ok()?;
-    ORDER.check(value).is_ok().then_some(order)
+    ORDER.validate(value).is_ok().then_some(order)
 }

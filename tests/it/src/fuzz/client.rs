@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 use turnbuckle_client::Client;
-use turnbuckle_session::{Joined, pair};
+use turnbuckle_session::{TransportConnector, memory_pair};
 use turnbuckle_wire::revision::Revision;
 
 use super::converse::runtime;
@@ -41,9 +41,9 @@ pub fn client(input: &[u8]) {
 }
 
 async fn act(input: &[u8], revision: Option<Revision>) {
-    let (server, transport) = pair();
+    let (server, transport) = memory_pair();
     let mut server = Hostile::new(server);
-    let mut user = User::connect(Joined::new(transport), revision);
+    let mut user = User::connect(TransportConnector::new(transport), revision);
     server.settle().await;
     if let Some(revision) = revision {
         server.open(revision).await;
@@ -99,7 +99,7 @@ async fn wait(server: &mut Hostile, user: &User) {
 /// One sound request more.
 async fn lives(server: &mut Hostile, client: &Client) {
     let asking = client.clone();
-    let last = tokio::spawn(async move { asking.raw(LAST, None, None).await });
+    let last = tokio::spawn(async move { asking.request_raw(LAST, None, None).await });
     server.settle().await;
     server.answer(LAST, &json!({"resultType": "complete", "last": true}));
     server.settle().await;

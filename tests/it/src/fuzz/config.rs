@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use self::expand::{Variables, env_file};
-use self::servers::Reached;
+use self::expand::{Variables, parse_env_file};
+use self::servers::ResolvedServer;
 
 // The command is no library; its files are read here as they are.
 #[path = "../../../../crates/turnbuckle-cli/src/config/expand.rs"]
@@ -36,7 +36,7 @@ fn value(text: &str) -> Option<Value> {
 /// What is no comment and no trailing comma stays, byte for byte where it was.
 fn comments(text: &str) {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let plain = jsonc::plain(text);
+    let plain = jsonc::to_json(text);
     assert_eq!(plain.len(), body.len(), "{plain:?}");
     for (at, (new, old)) in plain.bytes().zip(body.bytes()).enumerate() {
         assert!(new == old || new == b' ', "byte {at} of {plain:?}");
@@ -93,21 +93,21 @@ fn string(text: &str) -> usize {
 
 /// Every server of a file is reached or says why not, and no variable of the file is left.
 fn named(text: &str) {
-    let parsed = servers::parse(text);
+    let parsed = servers::parse_servers(text);
     let servers = match parsed {
         Ok(servers) => servers,
         Err(why) => return assert!(!why.is_empty()),
     };
     // What nobody asks for is passed over, numbers of any size included.
-    let file = jsonc::plain(text);
+    let file = jsonc::to_json(text);
     let is_json = serde_json::from_str::<IgnoredAny>(&file).is_ok();
     assert!(
         is_json && file.trim_start().starts_with(['{', '[']),
         "{file:?}"
     );
     for entry in servers.values() {
-        let said = match entry.reached(&environment()) {
-            Ok(Reached::Command {
+        let said = match entry.resolve(&environment()) {
+            Ok(ResolvedServer::Command {
                 program,
                 args,
                 env,
@@ -119,7 +119,7 @@ fn named(text: &str) {
                 said.extend(env_file.into_iter().chain(cwd));
                 said
             }
-            Ok(Reached::Url { url, headers, .. }) => {
+            Ok(ResolvedServer::Url { url, headers, .. }) => {
                 let mut said = vec![url];
                 said.extend(headers.into_values());
                 said
@@ -160,12 +160,12 @@ fn variables(text: &str) {
 
 /// The variables of a file, written down again, are the same.
 fn lines(text: &str) {
-    let variables = match env_file(text) {
+    let variables = match parse_env_file(text) {
         Ok(variables) => variables,
         Err(why) => return assert!(why.starts_with("line "), "{why}"),
     };
     let write = |(name, value): (&String, &String)| format!("export {name}='{value}'\n");
     let written: String = variables.iter().map(write).collect();
-    let again: BTreeMap<String, String> = env_file(&written).expect("what was written");
+    let again: BTreeMap<String, String> = parse_env_file(&written).expect("what was written");
     assert_eq!(again, variables, "{written:?}");
 }

@@ -7,7 +7,9 @@ use std::task::Poll;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use turnbuckle_server::Server;
-use turnbuckle_session::{Closed, Frame, Limits, Signal, Transport, TransportContext, pair, serve};
+use turnbuckle_session::{
+    CloseReason, Frame, Limits, Signal, Transport, TransportContext, memory_pair, serve,
+};
 use turnbuckle_wire::revision::Revision;
 
 use super::server::server;
@@ -57,7 +59,7 @@ fn hold<'a>(
     frames: impl IntoIterator<Item = &'a [u8]>,
     mut hears: Option<&mut dyn FnMut(&str) -> Then>,
 ) -> Vec<String> {
-    let (mut client, transport) = pair();
+    let (mut client, transport) = memory_pair();
     for frame in frames {
         client.queue(frame);
     }
@@ -97,7 +99,7 @@ fn hold<'a>(
         })
         .await
     });
-    assert!(matches!(closed, Closed::ByPeer), "{closed:?}");
+    assert!(matches!(closed, CloseReason::ByPeer), "{closed:?}");
     answers
 }
 

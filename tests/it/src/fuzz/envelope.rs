@@ -4,7 +4,9 @@ use std::sync::LazyLock;
 
 use turnbuckle_types::{ErrorKind, RawJson, Schema};
 use turnbuckle_wire::era::headers::{self, HeaderValues};
-use turnbuckle_wire::era::{Header, Mark, Opening, ParamHeader, Params, of_opening, param_headers};
+use turnbuckle_wire::era::{
+    MessageEra, NamedRevision, ParamHeader, Params, VersionHeader, message_era, param_headers,
+};
 use turnbuckle_wire::revision::{EraKind, Method};
 use turnbuckle_wire::rpc::{self, Message};
 
@@ -49,29 +51,29 @@ fn carried(text: &str) {
 pub(super) fn judge(method: &str, params: &Params<'_>, version: Option<&str>) {
     let meta = &params.meta;
     let named = meta.protocol_version.and_then(RawJson::text);
-    let envelope = Mark::of(named.as_deref());
-    let mark = Mark::of(version);
-    for header in [Header::NotCarried, Header::Carried(mark)] {
-        let modern_header = matches!(header, Header::Carried(Mark::Modern(_)));
-        match of_opening(header, method, params) {
-            Opening::Legacy => {
+    let envelope = NamedRevision::parse(named.as_deref());
+    let mark = NamedRevision::parse(version);
+    for header in [VersionHeader::NotApplicable, VersionHeader::Http(mark)] {
+        let modern_header = matches!(header, VersionHeader::Http(NamedRevision::Modern(_)));
+        match message_era(header, method, params) {
+            MessageEra::Legacy => {
                 assert!(!meta.is_envelope() && !modern_header);
                 assert_ne!(method, Method::Discover.as_str());
             }
-            Opening::Modern(revision) => {
+            MessageEra::Modern(revision) => {
                 assert_eq!(revision.features().era, EraKind::Modern);
-                assert_eq!(envelope, Mark::Modern(revision));
-                assert!(matches!(header, Header::NotCarried) || mark == envelope);
+                assert_eq!(envelope, NamedRevision::Modern(revision));
+                assert!(matches!(header, VersionHeader::NotApplicable) || mark == envelope);
                 let capabilities = meta.client_capabilities.expect("capabilities");
                 assert!(capabilities.is_object());
             }
-            Opening::Refused(error) => match error.kind() {
-                ErrorKind::HeaderMismatch => assert!(header == Header::Carried(mark)),
-                ErrorKind::UnsupportedVersion { requested, .. } => {
+            MessageEra::Invalid(error) => match error.kind() {
+                ErrorKind::HeaderMismatch => assert!(header == VersionHeader::Http(mark)),
+                ErrorKind::UnsupportedProtocolVersion { requested, .. } => {
                     assert_eq!(*requested, named.as_deref().unwrap_or_default());
-                    assert!(!matches!(envelope, Mark::Modern(_)));
+                    assert!(!matches!(envelope, NamedRevision::Modern(_)));
                 }
-                ErrorKind::Envelope => {}
+                ErrorKind::InvalidEnvelope => {}
                 other => panic!("{other:?}"),
             },
         }
@@ -80,7 +82,7 @@ pub(super) fn judge(method: &str, params: &Params<'_>, version: Option<&str>) {
 
 /// What we would mirror is what we accept; anything else is a mismatch.
 fn mirrored(method: &str, params: &Params<'_>, request: &Written<'_>) {
-    let found = headers::check(
+    let found = headers::check_headers(
         method,
         params,
         request
@@ -98,7 +100,7 @@ fn mirrored(method: &str, params: &Params<'_>, request: &Written<'_>) {
     let ours = name.and_then(RawJson::text);
     let value = ours.as_deref().map(headers::encode_value);
     let value = value.as_deref().map(str::as_bytes);
-    let accepted = headers::check(method, params, Some(method.as_bytes()), value);
+    let accepted = headers::check_headers(method, params, Some(method.as_bytes()), value);
     assert_eq!(accepted.is_ok(), ours.is_some(), "{accepted:?}");
 }
 
@@ -115,16 +117,16 @@ fn arguments(params: &Params<'_>, request: &Written<'_>) {
         param_headers(&schema).expect("headers that can be")
     });
 
-    let found = headers::check_params(&DECLARED, params.arguments, |name| {
+    let found = headers::check_param_headers(&DECLARED, params.arguments, |name| {
         request.values(name).collect()
     });
     if let Err(error) = found {
         assert_eq!(*error.kind(), ErrorKind::HeaderMismatch);
     }
-    let Ok(ours) = headers::mirror_params(&DECLARED, params.arguments) else {
+    let Ok(ours) = headers::mirror_param_headers(&DECLARED, params.arguments) else {
         return;
     };
-    let accepted = headers::check_params(&DECLARED, params.arguments, |name| {
+    let accepted = headers::check_param_headers(&DECLARED, params.arguments, |name| {
         let value = ours.iter().find(|(other, _)| *other == name);
         HeaderValues::from(value.map(|(_, value)| value.as_bytes()))
     });

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderValue;
-use turnbuckle_http::decode_all;
+use turnbuckle_http::decode_events;
 
 use super::written::cut;
 
@@ -36,7 +36,11 @@ pub fn events(input: &[u8]) {
     let expected = model(stream, max);
     assert!(expected.0.iter().all(|(_, data)| data.len() <= max));
     for size in SIZES.into_iter().chain([size]) {
-        assert_eq!(decode_all(stream, size, max), expected, "pieces of {size}");
+        assert_eq!(
+            decode_events(stream, size, max),
+            expected,
+            "pieces of {size}"
+        );
     }
 }
 

@@ -4,7 +4,8 @@
 use http::{HeaderName, HeaderValue};
 use turnbuckle_types::{ErrorKind, RawJson, Schema};
 use turnbuckle_wire::era::headers::{
-    HeaderValues, InvalidHeaderValue, check_params, decode_value, encode_value, mirror_params,
+    HeaderValues, InvalidHeaderValue, check_param_headers, decode_value, encode_value,
+    mirror_param_headers,
 };
 use turnbuckle_wire::era::{ParamHeader, param_headers};
 
@@ -110,11 +111,11 @@ fn arguments(request: &Written<'_>) {
         assert!(!twice, "{header} is declared twice");
     }
     let arguments = request.text().and_then(|it| serde_json::from_str(it).ok());
-    let sent = check_params(&declared, arguments, |name| request.values(name).collect());
+    let sent = check_param_headers(&declared, arguments, |name| request.values(name).collect());
     if let Err(error) = &sent {
         assert_eq!(*error.kind(), ErrorKind::HeaderMismatch);
     }
-    match mirror_params(&declared, arguments) {
+    match mirror_param_headers(&declared, arguments) {
         Ok(ours) => mirrored(&declared, arguments, &ours),
         // What cannot be mirrored is never taken, whatever its header says.
         Err(error) => {
@@ -132,7 +133,7 @@ fn mirrored(declared: &[ParamHeader], arguments: Option<RawJson<'_>>, ours: &[(&
             .iter()
             .filter_map(|(name, value)| Some((*name, change(name, value)?)))
             .collect();
-        let outcome = check_params(declared, arguments, |name| {
+        let outcome = check_param_headers(declared, arguments, |name| {
             let mut values = changed.iter().filter(|(other, _)| *other == name);
             match values.next() {
                 Some(_) if repeated == Some(name) => HeaderValues::Repeated,

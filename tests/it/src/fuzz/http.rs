@@ -13,7 +13,7 @@ use http_body::Body as _;
 use http_body_util::Full;
 use serde::de::IgnoredAny;
 use tokio::time::timeout;
-use turnbuckle_http::{Config, HttpSse, ResponseBody, StreamableHttp};
+use turnbuckle_http::{HttpServerOptions, HttpSse, ResponseBody, StreamableHttp};
 use turnbuckle_wire::era::headers::{METHOD, PROTOCOL_VERSION, SESSION_ID};
 use turnbuckle_wire::revision::Revision;
 
@@ -68,7 +68,9 @@ impl Service {
 }
 
 async fn serve(input: &[u8], stateless: bool) {
-    let config = Config::new().max_body(MAX_BODY).stateless(stateless);
+    let config = HttpServerOptions::new()
+        .max_message_bytes(MAX_BODY)
+        .stateless(stateless);
     let service = Service::Streamable(StreamableHttp::new(server().clone(), config));
     let ours = if stateless {
         None
@@ -85,7 +87,7 @@ async fn serve(input: &[u8], stateless: bool) {
 }
 
 async fn serve_sse(input: &[u8]) {
-    let config = Config::new().max_body(MAX_BODY);
+    let config = HttpServerOptions::new().max_message_bytes(MAX_BODY);
     let service = Service::Sse(HttpSse::new(server().clone(), config));
     let (ours, stream) = connect(&service).await;
     let initialize = post_to(&ours, initialize(Revision::NEWEST_LEGACY));

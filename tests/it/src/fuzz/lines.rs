@@ -2,9 +2,9 @@
 
 use bytes::BufMut;
 use turnbuckle_session::Frame;
-use turnbuckle_stdio::Lines;
+use turnbuckle_stdio::LineDecoder;
 
-/// The least room that [`Lines::space`] promises.
+/// The least room that [`LineDecoder::read_buffer`] promises.
 const LEAST_ROOM: usize = 8 << 10;
 
 /// The most that it may have: the largest cap of an input and one chunk.
@@ -44,8 +44,13 @@ fn model(stream: &[u8], cap: usize) -> Vec<Seen> {
 }
 
 /// The frames of the stream in pieces of these lengths, in turn; all at once if there are none.
-fn in_pieces(stream: &[u8], cap: usize, lengths: &[u8], put: fn(&mut Lines, &[u8])) -> Vec<Seen> {
-    let mut lines = Lines::new(cap);
+fn in_pieces(
+    stream: &[u8],
+    cap: usize,
+    lengths: &[u8],
+    put: fn(&mut LineDecoder, &[u8]),
+) -> Vec<Seen> {
+    let mut lines = LineDecoder::new(cap);
     let mut frames = Vec::new();
     let mut lengths = lengths.iter().cycle();
     let mut rest = stream;
@@ -63,14 +68,14 @@ fn in_pieces(stream: &[u8], cap: usize, lengths: &[u8], put: fn(&mut Lines, &[u8
     frames
 }
 
-fn push(lines: &mut Lines, piece: &[u8]) {
+fn push(lines: &mut LineDecoder, piece: &[u8]) {
     lines.push(piece);
 }
 
 /// As a reader does it, with an eye on how much room it is given.
-fn read(lines: &mut Lines, mut piece: &[u8]) {
+fn read(lines: &mut LineDecoder, mut piece: &[u8]) {
     while !piece.is_empty() {
-        let space = lines.space();
+        let space = lines.read_buffer();
         let room = space.chunk_mut().len();
         assert!(
             (LEAST_ROOM..=MOST_ROOM).contains(&room),

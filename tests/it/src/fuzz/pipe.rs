@@ -57,5 +57,5 @@ pub(super) fn ids(frame: &[u8]) -> Vec<RequestId> {
 
 /// The messages of a frame: those of its batch, or itself.
 fn messages(frame: &str) -> Vec<&str> {
-    rpc::elements(frame, MAX_BATCH).unwrap_or_else(|_| vec![frame])
+    rpc::split_batch(frame, MAX_BATCH).unwrap_or_else(|_| vec![frame])
 }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use turnbuckle_types::RawJson;
 use turnbuckle_wire::era::{Params, params};
 use turnbuckle_wire::rpc::{
-    self, Message, Notification, Refusal, RefusalKind, Request, RequestId, Response,
+    self, DecodeError, DecodeErrorKind, Message, Notification, Request, RequestId, Response,
 };
 
 use super::envelope::judge;
@@ -28,7 +28,7 @@ pub fn rpc(input: &[u8]) {
 }
 
 fn batch(text: &str) {
-    let Ok(elements) = rpc::elements(text, MAX_BATCH) else {
+    let Ok(elements) = rpc::split_batch(text, MAX_BATCH) else {
         let list: Option<Vec<IgnoredAny>> = serde_json::from_str(text).ok();
         assert!(list.is_none_or(|list| list.len() > MAX_BATCH));
         return;
@@ -78,10 +78,10 @@ fn written_again(text: &str, message: &Message<'_, Params<'_>>) {
     let raw = params.map(RawJson::to_json);
     let frame = match message {
         Message::Request(Request { id, method, .. }) => {
-            rpc::request(id, method, raw.as_ref()).expect("JSON has a JSON form")
+            rpc::encode_request(id, method, raw.as_ref()).expect("JSON has a JSON form")
         }
         Message::Notification(Notification { method, .. }) => {
-            rpc::notification(method, raw.as_ref()).expect("JSON has a JSON form")
+            rpc::encode_notification(method, raw.as_ref()).expect("JSON has a JSON form")
         }
         Message::Response(response) => answer(response),
     };
@@ -120,7 +120,7 @@ fn answer(response: &Response<'_>) -> Vec<u8> {
     let mut frame = Vec::new();
     match (&response.id, &response.outcome) {
         (Some(id), Ok(result)) => {
-            rpc::result_head(&mut frame, id);
+            rpc::write_result_head(&mut frame, id);
             turnbuckle_wire::json::write(&mut frame, &result.to_json())
                 .expect("JSON has a JSON form");
             frame.push(b'}');
@@ -132,10 +132,10 @@ fn answer(response: &Response<'_>) -> Vec<u8> {
                 .as_ref()
                 .map(|data| serde_json::from_str(data.as_str()));
             let data: Option<&RawValue> = data.transpose().expect("data are JSON");
-            rpc::error(&mut frame, id, error.code, &error.message, data);
+            rpc::write_error_response(&mut frame, id, error.code, &error.message, data);
         }
         (None, Err(error)) => {
-            rpc::error_without_id(&mut frame, true, error.code, &error.message);
+            rpc::write_error_response_without_id(&mut frame, true, error.code, &error.message);
         }
     }
     frame
@@ -146,9 +146,13 @@ fn same(one: RawJson<'_>, other: RawJson<'_>) {
     assert_eq!(value(one), value(other));
 }
 
-fn refused(text: &str, refusal: &Refusal) {
+fn refused(text: &str, refusal: &DecodeError) {
     let json = serde_json::from_str::<IgnoredAny>(text).is_ok();
-    assert_eq!(refusal.kind == RefusalKind::Malformed, !json, "{refusal:?}");
+    assert_eq!(
+        refusal.kind == DecodeErrorKind::ParseError,
+        !json,
+        "{refusal:?}"
+    );
     let Some(members) = Members::of(text) else {
         return;
     };

@@ -7,10 +7,10 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use turnbuckle_server::{
-    Args, Ask, Context, Failure, Key, KeyRing, NeedsInput, Prompt, Reading, Resource, Server, Tool,
-    Typing,
+    Args, Ask, CompletionRequest, Failure, HandlerContext, NeedsInput, Prompt, ReadRequest,
+    Resource, Server, StateKey, StateKeyRing, Tool,
 };
-use turnbuckle_types::{ElicitFormParams, ElicitationSchema, StringSchema};
+use turnbuckle_types::{ElicitRequestFormParams, ElicitationSchema, StringSchema};
 
 /// How many items a page of a list holds.
 pub(super) const PAGE: usize = 2;
@@ -74,32 +74,32 @@ struct Greeting {
 /// The server. Its key is written down here, so that sealed states can be kept as inputs.
 pub(super) fn server() -> &'static Server {
     static SERVER: LazyLock<Server> = LazyLock::new(|| {
-        let greet = async |Args(greeting): Args<Greeting>, _: Context| {
+        let greet = async |Args(greeting): Args<Greeting>, _: HandlerContext| {
             format!("{} {}", greeting.style.unwrap_or_default(), greeting.name)
         };
-        let read = async |reading: Reading, _: Context| reading.uri;
-        let complete = async |typing: Typing, _: Context| vec![typing.value];
+        let read = async |reading: ReadRequest, _: HandlerContext| reading.uri;
+        let complete = async |typing: CompletionRequest, _: HandlerContext| vec![typing.value];
         Server::new("small", "1")
-            .state_keys(KeyRing::new(Key::from_bytes([7; 32])))
-            .input_lifetime(LIFETIME)
+            .request_state_keys(StateKeyRing::new(StateKey::from_bytes([7; 32])))
+            .request_state_ttl(LIFETIME)
             .page_size(NonZeroUsize::new(PAGE).expect("not zero"))
             .logging()
             .tool(
-                Tool::builder("add").handler(async |Args(sum): Args<Sum>, _: Context| {
+                Tool::builder("add").handler(async |Args(sum): Args<Sum>, _: HandlerContext| {
                     sum.a.saturating_add(sum.b.unwrap_or_default()).to_string()
                 }),
             )
-            .tool(Tool::builder(ASKING).handler(async |(), context: Context| ask(&context)))
+            .tool(Tool::builder(ASKING).handler(async |(), context: HandlerContext| ask(&context)))
             .tool(Tool::builder(AWAITING).handler(wait))
             .tool(Tool::builder(GATHERING).handler(gather))
-            .tool(Tool::builder("none").handler(async |(), _: Context| String::new()))
+            .tool(Tool::builder("none").handler(async |(), _: HandlerContext| String::new()))
             .prompt(
                 Prompt::builder("greet")
                     .handler(greet)
                     .complete("style", complete),
             )
-            .prompt(Prompt::builder("one").handler(async |(), _: Context| "1".to_owned()))
-            .prompt(Prompt::builder("two").handler(async |(), _: Context| "2".to_owned()))
+            .prompt(Prompt::builder("one").handler(async |(), _: HandlerContext| "1".to_owned()))
+            .prompt(Prompt::builder("two").handler(async |(), _: HandlerContext| "2".to_owned()))
             .resource(Resource::builder("file:///a", "a").handler(read))
             .resource(Resource::builder("file:///b", "b").handler(read))
             .resource(Resource::builder("file:///c", "c").handler(read))
@@ -117,17 +117,17 @@ pub(super) fn server() -> &'static Server {
 }
 
 /// Two rounds: a name, then a city, with a count kept in between.
-fn ask(context: &Context) -> Result<String, Failure> {
-    let count: u32 = context.state()?.unwrap_or_default();
+fn ask(context: &HandlerContext) -> Result<String, Failure> {
+    let count: u32 = context.request_state()?.unwrap_or_default();
     let form = |field| {
         let schema = ElicitationSchema::new().required(field, StringSchema::new());
-        ElicitFormParams::new("Say it.", schema)
+        ElicitRequestFormParams::new("Say it.", schema)
     };
     for field in ["name", "city"] {
         if context.answer(field, &form(field))?.is_none() {
             return Err(NeedsInput::new()
                 .ask(field, form(field))
-                .state(&(count + 1))?
+                .request_state(&(count + 1))?
                 .into());
         }
     }
@@ -161,7 +161,7 @@ async fn gather(ask: Ask) -> Result<String, Failure> {
     let (roots, said) = (roots?, said?);
     seen?;
     let schema = ElicitationSchema::new().optional("sure", StringSchema::new());
-    let sure = ask.form_of(ElicitFormParams::new("Sure?", schema));
+    let sure = ask.raw_form(ElicitRequestFormParams::new("Sure?", schema));
     let sure = sure.key("yes").await?;
     Ok(format!(
         "{} {:?} {full} {price} {} {} {}",

@@ -1,6 +1,6 @@
 //! URI templates: parsed, expanded and matched, whatever stands in them.
 
-use turnbuckle_server::{TemplateValue, UriTemplate, Variables};
+use turnbuckle_server::{TemplateValue, TemplateVariables, UriTemplate};
 
 use super::written::cut;
 
@@ -23,7 +23,7 @@ pub fn uri_template(input: &[u8]) {
     };
     assert_eq!(template.to_string().parse(), Ok(template.clone()));
 
-    let variables = lines.fold(Variables::new(), |variables, line| {
+    let variables = lines.fold(TemplateVariables::new(), |variables, line| {
         let (name, value) = line.split_once('=').unwrap_or((line, ""));
         variables.with(name, value_of(value))
     });
@@ -48,7 +48,7 @@ fn value_of(text: &str) -> TemplateValue {
 }
 
 /// What is expanded is a URI, as far as its characters go.
-fn expand(template: &UriTemplate, variables: &Variables) -> String {
+fn expand(template: &UriTemplate, variables: &TemplateVariables) -> String {
     let uri = template.expand(variables);
     let plain =
         |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte);

@@ -6,11 +6,12 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use turnbuckle_client::{
-    Client, ClientBuilder, Consent, Era, Error, Form, Interest, Question, Roots, UrlRequest,
+    ChangeFilter, Client, ClientBuilder, EraPreference, Error, Form, QuestionContext, Roots,
+    UrlAnswer, UrlRequest,
 };
 use turnbuckle_session::Connector;
 use turnbuckle_types::{
-    CreateMessageParams, CreateMessageResult, LogLevel, MessageRole, PromptReference, Root,
+    CreateMessageRequestParams, CreateMessageResult, LoggingLevel, PromptReference, Role, Root,
 };
 use turnbuckle_wire::revision::Revision;
 
@@ -34,7 +35,7 @@ pub(super) struct User {
 impl User {
     /// Begins to connect, in that revision or in any.
     pub(super) fn connect(connector: impl Connector, revision: Option<Revision>) -> Self {
-        let era = revision.map_or(Era::Auto, Era::Only);
+        let era = revision.map_or(EraPreference::Auto, EraPreference::Only);
         let connecting = builder().era(era).connect(connector);
         Self {
             connecting: Some(tokio::spawn(connecting)),
@@ -100,16 +101,16 @@ impl User {
 async fn act(client: &Client, word: &[u8]) -> Result<(), Error> {
     match word {
         b"call" => {
-            let (call, mut progress) = client.call("t", &json!({"a": 1})).with_progress();
+            let (call, mut progress) = client.call_tool("t", &json!({"a": 1})).with_progress();
             call.await?;
             while progress.next().await.is_some() {}
         }
         b"structured" => {
-            let call = client.call("t", &()).repeatable();
-            call.structured::<Vec<String>>().await?;
+            let call = client.call_tool("t", &()).allow_retry();
+            call.structured_content::<Vec<String>>().await?;
         }
-        b"tools" => drop(client.list_tools().all().await?),
-        b"prompts" => drop(client.list_prompts().all().await?),
+        b"tools" => drop(client.list_tools().fetch_all().await?),
+        b"prompts" => drop(client.list_prompts().fetch_all().await?),
         b"resources" => {
             let mut list = client.list_resources();
             while let Some(item) = list.next().await {
@@ -117,27 +118,27 @@ async fn act(client: &Client, word: &[u8]) -> Result<(), Error> {
             }
         }
         b"templates" => drop(client.list_resource_templates().page(Some("c")).await?),
-        b"prompt" => drop(client.prompt("p", [("a", "b")]).await?),
-        b"read" => drop(client.read("a:b").await?),
+        b"prompt" => drop(client.get_prompt("p", [("a", "b")]).await?),
+        b"read" => drop(client.read_resource("a:b").await?),
         b"complete" => {
             let typed = client.complete(PromptReference::new("p"), "a", "b");
             typed.await?;
         }
         b"ping" => drop(client.ping().await?),
-        b"level" => drop(client.set_log_level(LogLevel::Debug).await?),
+        b"level" => drop(client.set_log_level(LoggingLevel::Debug).await?),
         b"subscribe" => subscribe(client).await?,
         CLOSE => client.close().await,
-        _ => drop(client.raw("test/any", None, Some(THINKING)).await?),
+        _ => drop(client.request_raw("test/any", None, Some(THINKING)).await?),
     }
     Ok(())
 }
 
 async fn subscribe(client: &Client) -> Result<(), Error> {
-    let interest = Interest::new().tools().prompts().resources();
+    let interest = ChangeFilter::new().tools().prompts().resources();
     let mut subscription = client.subscribe(interest.resource("a:b")).await?;
     let changes = async { while subscription.next().await.is_some() {} };
     if timeout(SUBSCRIBED, changes).await.is_ok() {
-        let why = subscription.closed_because();
+        let why = subscription.close_reason();
         readable(&why.expect("a reason"));
     }
     Ok(())
@@ -152,19 +153,19 @@ fn builder() -> ClientBuilder {
         .sampling_tools()
         .sampling_context()
         .trust_tool_hints()
-        .log_level(LogLevel::Info)
-        .questions_at_once(2)
+        .log_level(LoggingLevel::Info)
+        .max_concurrent_questions(2)
         .on_log(|_| {})
-        .on_noise(|count, _| assert!(count > 0))
-        .on_sampling(async |_: CreateMessageParams, _: Question| {
+        .on_invalid_message(|count, _| assert!(count > 0))
+        .on_sampling(async |_: CreateMessageRequestParams, _: QuestionContext| {
             sleep(THINKING).await;
-            Ok(CreateMessageResult::new(MessageRole::Assistant, "a", "m"))
+            Ok(CreateMessageResult::new(Role::Assistant, "a", "m"))
         })
-        .on_form(async |form: Form, _: Question| form.accept_defaults())
-        .on_url(async |url: UrlRequest, _: Question| {
+        .on_form(async |form: Form, _: QuestionContext| form.accept_defaults())
+        .on_url(async |url: UrlRequest, _: QuestionContext| {
             // A server need not say so.
-            let _ = timeout(THINKING, url.completed()).await;
-            Consent::Accept
+            let _ = timeout(THINKING, url.wait_for_completion()).await;
+            UrlAnswer::Accept
         })
 }
 

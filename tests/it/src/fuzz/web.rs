@@ -14,7 +14,9 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 use tower_service::Service;
-use turnbuckle_http::{HttpClientOptions, HttpConnector, HttpFailure, RequestBody, SseConnector};
+use turnbuckle_http::{
+    ClientRequestBody, HttpClientError, HttpClientOptions, HttpConnector, SseConnector,
+};
 use turnbuckle_session::Connector;
 use turnbuckle_wire::revision::Revision;
 
@@ -53,10 +55,10 @@ pub fn web(input: &[u8]) {
     let words: Vec<&[u8]> = words.split(|byte| *byte == b' ').take(MAX_WORDS).collect();
     let connector = |peer: &Peer| {
         let connector = HttpConnector::new(URL).expect("a URL");
-        let limits = HttpClientOptions::new().max_message(MAX_MESSAGE);
+        let options = HttpClientOptions::new().max_message_bytes(MAX_MESSAGE);
         connector
-            .limits(limits.max_reconnects(20))
-            .http(peer.clone())
+            .options(options.max_reconnects(20))
+            .http_client(peer.clone())
     };
     for revision in [None, Some(Revision::NEWEST_LEGACY), Some(Revision::NEWEST)] {
         let peer = Peer::new(answers);
@@ -149,7 +151,7 @@ impl Peer {
     }
 
     /// Looks at a request, and says what is written for it.
-    fn answer(&self, request: &Request<RequestBody>) -> Response<Script> {
+    fn answer(&self, request: &Request<ClientRequestBody>) -> Response<Script> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let uri = request.uri();
         let authority = uri.authority().expect("a whole URI").as_str();
@@ -197,16 +199,16 @@ impl Peer {
     }
 }
 
-impl Service<Request<RequestBody>> for Peer {
+impl Service<Request<ClientRequestBody>> for Peer {
     type Response = Response<Script>;
-    type Error = HttpFailure;
-    type Future = std::future::Ready<Result<Response<Script>, HttpFailure>>;
+    type Error = HttpClientError;
+    type Future = std::future::Ready<Result<Response<Script>, HttpClientError>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpFailure>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpClientError>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+    fn call(&mut self, request: Request<ClientRequestBody>) -> Self::Future {
         std::future::ready(Ok(self.answer(&request)))
     }
 }
@@ -220,17 +222,19 @@ struct Script {
 
 impl Body for Script {
     type Data = Bytes;
-    type Error = HttpFailure;
+    type Error = HttpClientError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, HttpFailure>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, HttpClientError>>> {
         match (self.pieces.pop_front(), &self.end[..]) {
             (Some(piece), _) => Poll::Ready(Some(Ok(Frame::data(piece)))),
             (None, b"break") => {
                 self.end.clear();
-                Poll::Ready(Some(Err(HttpFailure::broken("cut off under way"))))
+                Poll::Ready(Some(Err(HttpClientError::connection_lost(
+                    "cut off under way",
+                ))))
             }
             (None, b"hang") => Poll::Pending,
             (None, _) => Poll::Ready(None),

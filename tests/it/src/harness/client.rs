@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use turnbuckle_server::Server;
-use turnbuckle_session::{Closed, Signal};
+use turnbuckle_session::{CloseReason, Signal};
 use turnbuckle_wire::revision::Revision;
 
 use super::journal::Journal;
@@ -296,7 +296,7 @@ impl Client {
     }
 
     /// Takes in what still comes, and waits for the server to end the connection.
-    pub async fn closed(&mut self) -> Closed {
+    pub async fn closed(&mut self) -> CloseReason {
         while self.receive("the end").await {}
         let closing = timeout(self.options.patience, self.link.closed()).await;
         closing.unwrap_or_else(|_| panic!("{}: serving does not end", self.case))

@@ -12,7 +12,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use turnbuckle_http::{Config, ResponseBody, StreamableHttp};
+use turnbuckle_http::{HttpServerOptions, ResponseBody, StreamableHttp};
 use turnbuckle_server::Server;
 use turnbuckle_session::Signal;
 use turnbuckle_types::Principal;
@@ -46,7 +46,7 @@ impl Http {
         options: &ClientOptions,
         stop: Signal,
     ) -> Self {
-        let config = Config::new().limits(options.limits.clone());
+        let config = HttpServerOptions::new().limits(options.limits.clone());
         let (arrives, arrived) = mpsc::unbounded_channel();
         Self {
             service: StreamableHttp::with_shutdown(server.clone(), config, Some(stop)),

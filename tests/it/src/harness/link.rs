@@ -8,7 +8,8 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, 
 use tokio::task::JoinHandle;
 use turnbuckle_server::Server;
 use turnbuckle_session::{
-    Closed, Dispatch, Frame, MemoryTransport, Signal, Transport, TransportContext, pair, serve,
+    CloseReason, Dispatch, Frame, MemoryTransport, Signal, Transport, TransportContext,
+    memory_pair, serve,
 };
 use turnbuckle_stdio::{StdioOptions, StreamTransport, serve_stream};
 
@@ -28,7 +29,7 @@ pub(super) struct Link {
     end: End,
     /// Asks the server to wind down, or to stop.
     pub(super) stop: Signal,
-    server: Option<JoinHandle<Closed>>,
+    server: Option<JoinHandle<CloseReason>>,
 }
 
 enum End {
@@ -53,7 +54,7 @@ impl Link {
         };
         let (end, server) = match case.binding {
             Bind::Pipe => {
-                let (ours, theirs) = pair();
+                let (ours, theirs) = memory_pair();
                 let serving = serve(dispatch, theirs, limits, context, stop.clone());
                 (End::Pipe(ours), Some(tokio::spawn(serving)))
             }
@@ -74,7 +75,7 @@ impl Link {
                     tokio::spawn(serve(dispatch, transport, limits, context, stop.clone()))
                 } else {
                     let options = StdioOptions::new()
-                        .max_line(MAX_LINE)
+                        .max_message_bytes(MAX_LINE)
                         .limits(limits)
                         .stop(stop.clone());
                     tokio::spawn(serve_stream(dispatch, reading, writing, options))
@@ -149,7 +150,7 @@ impl Link {
     }
 
     /// How serving ended.
-    pub(super) async fn closed(&mut self) -> Closed {
+    pub(super) async fn closed(&mut self) -> CloseReason {
         let server = self.server.take().expect("a connection, asked once");
         server.await.expect("serving does not panic")
     }

@@ -7,7 +7,7 @@ use http::{Request, header};
 use http_body_util::BodyExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use turnbuckle_http::{Config, HttpSse};
+use turnbuckle_http::{HttpServerOptions, HttpSse};
 use turnbuckle_server::Server;
 use turnbuckle_session::Signal;
 use turnbuckle_types::Principal;
@@ -34,7 +34,7 @@ struct Stream {
 
 impl Sse {
     pub(super) fn new(server: &Server, options: &ClientOptions, stop: Signal) -> Self {
-        let config = Config::new().limits(options.limits.clone());
+        let config = HttpServerOptions::new().limits(options.limits.clone());
         Self {
             service: HttpSse::with_shutdown(server.clone(), config, Some(stop)),
             principal: options.principal.clone().map(Arc::new),

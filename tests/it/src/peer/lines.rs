@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
-use turnbuckle_session::{Connector, Inbox, Link, LinkError, LinkKind, Opening, Pump};
+use turnbuckle_session::{Connector, Inbox, Link, LinkError, LinkKind, OpenFuture, TransportLink};
 use turnbuckle_stdio::StreamTransport;
 
 use super::{Heard, Peer, Step};
@@ -28,21 +28,21 @@ impl Peer {
 }
 
 impl Connector for Lines {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> Opening<'_> {
+    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         tokio::spawn(act(self.0.clone(), theirs));
         let ours = InPieces::new(ours, &format!("a peer of {}", self.0.revision()));
         let (reader, writer) = tokio::io::split(ours);
         let transport = StreamTransport::new(reader, writer, MAX_LINE);
-        let link: Arc<dyn Link> = Pump::start(transport, inbox, PIPE);
+        let link: Arc<dyn Link> = TransportLink::start(transport, inbox, PIPE);
         Box::pin(std::future::ready(Ok::<_, LinkError>(link)))
     }
 
-    fn binding(&self) -> LinkKind {
+    fn link_kind(&self) -> LinkKind {
         LinkKind::Duplex
     }
 
-    fn describe(&self) -> String {
+    fn description(&self) -> String {
         "a scripted server".into()
     }
 }

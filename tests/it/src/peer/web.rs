@@ -12,7 +12,7 @@ use http_body::{Body, Frame};
 use serde_json::Value;
 use tokio::time::Sleep;
 use tower_service::Service;
-use turnbuckle_http::{HttpConnector, HttpFailure, RequestBody};
+use turnbuckle_http::{ClientRequestBody, HttpClientError, HttpConnector};
 use turnbuckle_wire::revision::EraKind;
 
 use super::{Heard, Peer, Step};
@@ -32,23 +32,23 @@ impl Peer {
     #[must_use]
     pub fn web(&self) -> HttpConnector {
         let connector = HttpConnector::new(URL).expect("a URL");
-        connector.http(Web(self.clone()))
+        connector.http_client(Web(self.clone()))
     }
 }
 
 #[derive(Clone)]
 struct Web(Peer);
 
-impl Service<Request<RequestBody>> for Web {
+impl Service<Request<ClientRequestBody>> for Web {
     type Response = Response<Script>;
-    type Error = HttpFailure;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Script>, HttpFailure>> + Send>>;
+    type Error = HttpClientError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Script>, HttpClientError>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpFailure>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpClientError>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+    fn call(&mut self, request: Request<ClientRequestBody>) -> Self::Future {
         let peer = &self.0;
         let message = serde_json::from_slice(request.body().bytes()).unwrap_or(Value::Null);
         let session = request.headers().get("mcp-session-id");
@@ -80,7 +80,9 @@ impl Service<Request<RequestBody>> for Web {
             for step in before {
                 match step {
                     Step::Wait(time) => tokio::time::sleep(time).await,
-                    Step::Break => return Err(HttpFailure::broken("cut off before an answer")),
+                    Step::Break => {
+                        return Err(HttpClientError::connection_lost("cut off before an answer"));
+                    }
                     _ => std::future::pending().await,
                 }
             }
@@ -134,12 +136,12 @@ impl Script {
 
 impl Body for Script {
     type Data = Bytes;
-    type Error = HttpFailure;
+    type Error = HttpClientError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, HttpFailure>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, HttpClientError>>> {
         if self.burst == BURST {
             self.burst = 0;
             cx.waker().wake_by_ref();
@@ -177,7 +179,9 @@ impl Body for Script {
                     return Poll::Pending;
                 }
                 Some(Step::Break) => {
-                    return Poll::Ready(Some(Err(HttpFailure::broken("cut off under way"))));
+                    return Poll::Ready(Some(Err(HttpClientError::connection_lost(
+                        "cut off under way",
+                    ))));
                 }
                 Some(Step::Head(..)) => unreachable!("a head comes first"),
             };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tokio::io::split;
 use turnbuckle_session::{
-    Connector, Dispatch, Inbox, Limits, Link, LinkError, LinkKind, Opening, Pump, Signal,
-    TransportContext, serve,
+    Connector, Dispatch, Inbox, Limits, Link, LinkError, LinkKind, OpenFuture, Signal,
+    TransportContext, TransportLink, serve,
 };
 use turnbuckle_stdio::{StdioOptions, StreamTransport, serve_stream};
 
@@ -43,32 +43,32 @@ impl Joint {
 }
 
 impl Connector for Joint {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> Opening<'_> {
+    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
         let server = self.server.clone();
         let link: Arc<dyn Link> = match self.kind {
             Kind::Lines => {
                 let (client, theirs, _) = self.wires.stream(Carries::Lines);
                 let (reader, writer) = split(theirs);
-                let options = StdioOptions::new().max_line(MAX_LINE);
+                let options = StdioOptions::new().max_message_bytes(MAX_LINE);
                 tokio::spawn(serve_stream(server, reader, writer, options));
                 let (reader, writer) = split(client);
-                Pump::start(StreamTransport::new(reader, writer, MAX_LINE), inbox, QUEUE)
+                TransportLink::start(StreamTransport::new(reader, writer, MAX_LINE), inbox, QUEUE)
             }
             Kind::Memory => {
                 let (client, theirs) = self.wires.frames();
                 let (limits, context) = (Limits::default(), TransportContext::default());
                 tokio::spawn(serve(server, theirs, limits, context, Signal::new()));
-                Pump::start(client, inbox, QUEUE)
+                TransportLink::start(client, inbox, QUEUE)
             }
         };
         Box::pin(std::future::ready(Ok::<_, LinkError>(link)))
     }
 
-    fn binding(&self) -> LinkKind {
+    fn link_kind(&self) -> LinkKind {
         LinkKind::Duplex
     }
 
-    fn describe(&self) -> String {
+    fn description(&self) -> String {
         format!("a server behind {:?}", self.kind)
     }
 }

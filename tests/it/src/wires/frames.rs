@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use turnbuckle_session::{Frame, MemoryTransport, Transport, pair};
+use turnbuckle_session::{Frame, MemoryTransport, Transport, memory_pair};
 
 use super::stream::Stalls;
 use super::{Harm, Toward, Wires};
@@ -13,7 +13,7 @@ impl Wires {
     /// Both ends of a new pair of queues: the client's and the server's.
     pub(super) fn frames(&self) -> (MemoryTransport, MemoryTransport) {
         let wire = self.trace.open();
-        let ((client, near), (far, server)) = (pair(), pair());
+        let ((client, near), (far, server)) = (memory_pair(), memory_pair());
         let between = Between {
             stalls: Stalls::new(self, wire, Toward::Server),
             wires: self.clone(),

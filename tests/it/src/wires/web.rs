@@ -14,7 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::task::JoinHandle;
 use tower_service::Service;
-use turnbuckle_http::{HttpFailure, RequestBody};
+use turnbuckle_http::{ClientRequestBody, HttpClientError};
 
 use super::stream::Carries;
 use super::{Toward, Wires};
@@ -41,7 +41,7 @@ impl<S> fmt::Debug for OverWire<S> {
     }
 }
 
-type Asking = Pin<Box<dyn Future<Output = Result<Response<Answer>, HttpFailure>> + Send>>;
+type Asking = Pin<Box<dyn Future<Output = Result<Response<Answer>, HttpClientError>> + Send>>;
 
 /// The body of an answer.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Body for Answer {
     }
 }
 
-impl<S, B> Service<Request<RequestBody>> for OverWire<S>
+impl<S, B> Service<Request<ClientRequestBody>> for OverWire<S>
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
     S: Clone + Send + 'static,
@@ -86,19 +86,19 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     type Response = Response<Answer>;
-    type Error = HttpFailure;
+    type Error = HttpClientError;
     type Future = Asking;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpFailure>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpClientError>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<RequestBody>) -> Asking {
+    fn call(&mut self, request: Request<ClientRequestBody>) -> Asking {
         let wire = self.wires.trace.next();
         let (lost, twice) = self.wires.script.of_frame((wire, Toward::Server, 0));
         if lost {
             self.wires.trace.open();
-            let lost = HttpFailure::broken("the request was lost");
+            let lost = HttpClientError::connection_lost("the request was lost");
             return Box::pin(std::future::ready(Err(lost)));
         }
         let first = twice.then(|| self.ask(request.clone()));
@@ -114,7 +114,7 @@ where
 }
 
 impl<S> OverWire<S> {
-    fn ask<B>(&self, mut request: Request<RequestBody>) -> Asking
+    fn ask<B>(&self, mut request: Request<ClientRequestBody>) -> Asking
     where
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
         S: Clone + Send + 'static,
@@ -137,7 +137,7 @@ impl<S> OverWire<S> {
         tokio::spawn(serving.serve_connection(TokioIo::new(server), answer));
         Box::pin(async move {
             to_origin_form(&mut request);
-            let broken = |error: hyper::Error| HttpFailure::broken(error.to_string());
+            let broken = |error: hyper::Error| HttpClientError::connection_lost(error.to_string());
             let io = TokioIo::new(client);
             let (mut sender, connection) = hyper::client::conn::http1::handshake(io)
                 .await

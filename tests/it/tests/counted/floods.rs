@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, Error};
 use turnbuckle_it::peer::Step;
-use turnbuckle_session::{Late, LinkError};
+use turnbuckle_session::{LinkError, TimeoutKind};
 use turnbuckle_wire::revision::Revision;
 
 use super::{Clock, FAULTY, LEGACY, WAYS, Way, alone, fault, faulty, is_silence, text_of};
@@ -80,7 +80,7 @@ fn a_flood_of_notifications_costs_no_memory_and_no_answer() {
                 let client = way.connect_by(&peer, builder).await;
                 let before = peak();
                 // A reader of the progress that does not read.
-                let (call, _progress) = client.call(FAULTY, &()).with_progress();
+                let (call, _progress) = client.call_tool(FAULTY, &()).with_progress();
                 call.await.unwrap();
                 let grown = peak() - before;
                 assert!(grown < 16 << 10, "{way:?} {revision} {method}: {grown} KiB");
@@ -104,7 +104,7 @@ fn a_hundred_thousand_lines_of_noise_are_counted_and_passed_over() {
                 heard.text("at last"),
             ]
         });
-        let builder = Client::builder("c", "1").on_noise(move |so_far, beginning| {
+        let builder = Client::builder("c", "1").on_invalid_message(move |so_far, beginning| {
             assert_eq!(beginning, "listening on port 1");
             count.store(usize::try_from(so_far).unwrap(), Ordering::Relaxed);
         });
@@ -154,12 +154,12 @@ fn a_line_or_an_event_or_a_body_of_100_mb_is_refused_by_name() {
                     Way::Web => 16 << 20,
                 };
                 assert!(
-                    matches!(&error, Error::Lost { sent: true, reason: LinkError::TooLarge { limit: cap } } if *cap == limit),
+                    matches!(&error, Error::ConnectionLost { sent: true, reason: LinkError::MessageTooLarge { limit: cap } } if *cap == limit),
                     "{error:?}"
                 );
                 assert!(
                     error.to_string().starts_with(&format!(
-                        "the server sent a message of more than {limit} bytes (Command::max_line, HttpClientOptions::max_message)"
+                        "the server sent a message of more than {limit} bytes (Command::max_message_bytes, HttpClientOptions::max_message_bytes)"
                     )),
                     "{error}"
                 );
@@ -188,7 +188,7 @@ fn a_line_that_is_too_long_ends_no_call_when_two_wait() {
             ]
         });
         let client = Way::Lines.connect(&peer).await;
-        let first = client.call(FAULTY, &json!({"first": true}));
+        let first = client.call_tool(FAULTY, &json!({"first": true}));
         let first = tokio::spawn(async move { first.send().await.unwrap_err() });
         tokio::task::yield_now().await;
         assert_eq!(text_of(&client, FAULTY).await.unwrap(), "fine");
@@ -216,8 +216,8 @@ fn an_endless_event_is_cut_off() {
                 assert!(
                     matches!(
                         &error,
-                        Error::Lost {
-                            reason: LinkError::TooLarge { .. },
+                        Error::ConnectionLost {
+                            reason: LinkError::MessageTooLarge { .. },
                             ..
                         }
                     ),
@@ -273,11 +273,14 @@ fn endless_progress_ends_at_the_deadline_for_all() {
             });
             let client = way.connect(&peer).await;
             let began = Instant::now();
-            let error = client.call(FAULTY, &()).await.unwrap_err();
-            assert!(matches!(error, Error::TimedOut(Late::InAll(_))), "{error}");
+            let error = client.call_tool(FAULTY, &()).await.unwrap_err();
+            assert!(
+                matches!(error, Error::TimedOut(TimeoutKind::Total(_))),
+                "{error}"
+            );
             assert_eq!(
                 error.to_string(),
-                "no answer within 3600s (Patience::total)"
+                "no answer within 3600s (Timeouts::total_timeout)"
             );
             assert_eq!(began.elapsed(), Duration::from_secs(3600));
             assert_eq!(client.in_flight(), (0, 0));

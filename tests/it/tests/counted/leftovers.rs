@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::json;
-use turnbuckle_client::{Client, Era};
+use turnbuckle_client::{Client, EraPreference};
 use turnbuckle_it::peer::{Heard, Peer, Step, open_files};
 use turnbuckle_wire::revision::Revision;
 
@@ -52,7 +52,7 @@ fn a_thousand_rounds_leave_nothing() {
             let mut ended = [0; 2];
             let mut client = connect(way, revision, &peer, &token).await;
             for round in 0..ROUNDS {
-                let call = client.call((round % 12).to_string(), &json!({"round": round}));
+                let call = client.call_tool((round % 12).to_string(), &json!({"round": round}));
                 let outcome = match round % 7 {
                     // The caller loses patience.
                     6 => tokio::time::timeout(Duration::from_millis(1), call.send()).await,
@@ -92,8 +92,8 @@ async fn connect(way: Way, revision: Revision, peer: &Peer, token: &Arc<()>) -> 
     let token = token.clone();
     let builder = Client::builder("c", "1")
         .era(match revision == LEGACY {
-            true => Era::Legacy,
-            false => Era::Auto,
+            true => EraPreference::Legacy,
+            false => EraPreference::Auto,
         })
         .on_log(move |_| {
             let _held = &token;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
-use turnbuckle_client::{Client, Era, Error, Reconnects};
+use turnbuckle_client::{Client, EraPreference, Error, ReconnectPolicy};
 use turnbuckle_it::peer::{children, open_files, shell};
 use turnbuckle_session::LinkError;
-use turnbuckle_stdio::{Command, ShutdownTimes};
+use turnbuckle_stdio::{Command, ShutdownTimeouts};
 
 use super::{Clock, alone, leaves_nothing, tasks, text_of};
 
@@ -15,14 +15,14 @@ use super::{Clock, alone, leaves_nothing, tasks, text_of};
 const SOON: Duration = Duration::from_secs(10);
 
 async fn connect(command: Command) -> Client {
-    let reconnects = Reconnects::new().backoff(Duration::from_millis(1));
-    let times = ShutdownTimes::new()
-        .after_close(Duration::from_millis(100))
-        .after_term(Duration::from_millis(300));
+    let reconnects = ReconnectPolicy::new().initial_backoff(Duration::from_millis(1));
+    let times = ShutdownTimeouts::new()
+        .close_timeout(Duration::from_millis(100))
+        .term_timeout(Duration::from_millis(300));
     Client::builder("c", "1")
-        .era(Era::Legacy)
-        .reconnects(reconnects)
-        .connect(command.shutdown(times).max_line(1 << 20))
+        .era(EraPreference::Legacy)
+        .reconnect_policy(reconnects)
+        .connect(command.shutdown(times).max_message_bytes(1 << 20))
         .await
         .unwrap()
 }
@@ -30,7 +30,7 @@ async fn connect(command: Command) -> Client {
 /// Makes one call of a server with that fault, and holds that no process is left of it.
 async fn fault(fault: &str, patience: Duration) -> Error {
     let client = connect(shell(fault)).await;
-    let call = client.call("t", &()).timeout(patience);
+    let call = client.call_tool("t", &()).idle_timeout(patience);
     let error = timeout(SOON, call.send()).await.unwrap().unwrap_err();
     assert_eq!(client.in_flight(), (0, 0), "{error}");
     timeout(SOON, client.close()).await.unwrap();
@@ -42,9 +42,9 @@ async fn fault(fault: &str, patience: Duration) -> Error {
 fn an_exit_is_told_with_its_status_and_last_words() {
     alone(Clock::Real, async {
         let error = fault("echo 'out of luck' >&2; exit 7", SOON).await;
-        let Error::Lost {
+        let Error::ConnectionLost {
             sent: true,
-            reason: LinkError::Exited { status, stderr },
+            reason: LinkError::ProcessExited { status, stderr },
         } = &error
         else {
             panic!("{error:?}")
@@ -77,9 +77,9 @@ fn half_a_line_and_an_exit_is_an_exit() {
         assert!(
             matches!(
                 &error,
-                Error::Lost {
+                Error::ConnectionLost {
                     sent: true,
-                    reason: LinkError::Exited { .. }
+                    reason: LinkError::ProcessExited { .. }
                 }
             ),
             "{error:?}"
@@ -109,9 +109,9 @@ fn an_output_that_is_closed_by_a_process_that_stays_is_told() {
         assert!(
             matches!(
                 &error,
-                Error::Lost {
+                Error::ConnectionLost {
                     sent: true,
-                    reason: LinkError::Broken { .. }
+                    reason: LinkError::ConnectionLost { .. }
                 }
             ),
             "{error:?}"
@@ -127,14 +127,14 @@ fn a_line_of_100_mb_is_refused_by_name_and_the_next_call_is_answered() {
     ))
     .await;
         // It may take a while to write.
-        let call = client.call("long", &()).timeout(SOON);
+        let call = client.call_tool("long", &()).idle_timeout(SOON);
         let error = timeout(SOON, call.send()).await.unwrap().unwrap_err();
         assert!(
-            matches!(&error, Error::Lost { reason: LinkError::TooLarge { limit }, .. } if *limit == 1 << 20),
+            matches!(&error, Error::ConnectionLost { reason: LinkError::MessageTooLarge { limit }, .. } if *limit == 1 << 20),
             "{error:?}"
         );
         // The rest of the line is still to come.
-        let call = client.call("short", &()).timeout(SOON);
+        let call = client.call_tool("short", &()).idle_timeout(SOON);
         timeout(SOON, call.send()).await.unwrap().unwrap();
         client.close().await;
         assert_eq!(children(), 0);
@@ -150,7 +150,7 @@ fn a_flood_of_notifications_and_noise_is_passed_over() {
         answer; answer"#,
     ))
     .await;
-        let call = client.call("t", &()).timeout(SOON);
+        let call = client.call_tool("t", &()).idle_timeout(SOON);
         timeout(SOON, call.send()).await.unwrap().unwrap();
         client.close().await;
         assert_eq!(children(), 0);
@@ -169,8 +169,8 @@ fn a_server_that_dies_again_and_again_is_given_up() {
             assert!(
                 matches!(
                     &error,
-                    Error::Lost {
-                        reason: LinkError::Exited { .. },
+                    Error::ConnectionLost {
+                        reason: LinkError::ProcessExited { .. },
                         ..
                     }
                 ),
@@ -179,7 +179,7 @@ fn a_server_that_dies_again_and_again_is_given_up() {
         }
         let error = text_of(&client, "t").await.unwrap_err();
         assert!(
-            matches!(&error, Error::GivenUp { attempts: 5, .. }),
+            matches!(&error, Error::ReconnectsExhausted { attempts: 5, .. }),
             "{error:?}"
         );
         assert!(
@@ -250,7 +250,7 @@ async fn round(number: usize) {
         _ => ("exec 1>&-; sleep 60", Duration::from_millis(30)),
     };
     let client = connect(shell(script)).await;
-    let call = client.call("t", &()).timeout(patience);
+    let call = client.call_tool("t", &()).idle_timeout(patience);
     let outcome = timeout(SOON, call.send()).await.unwrap();
     assert_eq!(
         outcome.is_ok(),

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, timeout};
-use turnbuckle_client::{Client, Era, Error};
+use turnbuckle_client::{Client, EraPreference, Error};
 use turnbuckle_http::HttpConnector;
 use turnbuckle_it::peer::open_files;
 use turnbuckle_wire::revision::Revision;
@@ -87,7 +87,7 @@ fn a_connection_that_ends_early_is_named_and_leaves_no_socket() {
             let url = format!("http://{}/mcp", listener.local_addr().unwrap());
             let server = tokio::spawn(serve(listener, answer));
             let client = Client::builder("c", "1")
-                .era(Era::Modern)
+                .era(EraPreference::Modern)
                 .connect(HttpConnector::new(&url).unwrap())
                 .await
                 .unwrap();
@@ -127,12 +127,12 @@ fn a_call_that_is_given_up_while_it_is_sent_leaves_no_connection() {
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let mut server = tokio::spawn(deaf(listener));
         let connector = HttpConnector::new(&url).unwrap();
-        let builder = Client::builder("c", "1").era(Era::Modern);
+        let builder = Client::builder("c", "1").era(EraPreference::Modern);
         let client = builder.connect(connector).await.unwrap();
         // The server's own is over before the end.
         let before = tasks() - 1;
         let arguments = json!({"text": "x".repeat(MUCH)});
-        let mut call = Box::pin(client.call("t", &arguments).into_future());
+        let mut call = Box::pin(client.call_tool("t", &arguments).into_future());
         let mut socket = tokio::select! {
             socket = &mut server => socket.unwrap(),
             ended = &mut call => panic!("{ended:?}"),

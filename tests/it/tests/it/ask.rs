@@ -15,7 +15,8 @@ use turnbuckle_server::{
     Ask, AskError, Failure, Handler, Prompt, Resource, Server, ServerBuilder, Tool, ToolOutput,
 };
 use turnbuckle_types::{
-    CreateMessageParams, ElicitFormParams, ElicitationSchema, SamplingMessage, StringSchema,
+    CreateMessageRequestParams, ElicitRequestFormParams, ElicitationSchema, SamplingMessage,
+    StringSchema,
 };
 use turnbuckle_wire::revision::Revision;
 
@@ -328,7 +329,7 @@ async fn a_failure_means_what_it_means_without_an_ask() {
 
 #[tokio::test(start_paused = true)]
 async fn our_client_answers_in_every_revision() {
-    use turnbuckle_client::{Client, Form, FormAnswer, Question};
+    use turnbuckle_client::{Client, Form, FormAnswer, QuestionContext};
     use turnbuckle_it::coupled::Coupled;
     use turnbuckle_types::FieldValue;
 
@@ -338,12 +339,15 @@ async fn our_client_answers_in_every_revision() {
     }));
     for case in eliciting() {
         let builder = Client::builder("tester", "1.0.0");
-        let builder = builder.on_form(async |form: Form, _: Question| match &*form.message {
-            "name" => FormAnswer::accept([("said", FieldValue::from("Ada"))]),
-            _ => FormAnswer::accept([("really", FieldValue::from(true))]),
-        });
+        let builder =
+            builder.on_form(
+                async |form: Form, _: QuestionContext| match &*form.message {
+                    "name" => FormAnswer::accept([("said", FieldValue::from("Ada"))]),
+                    _ => FormAnswer::accept([("really", FieldValue::from(true))]),
+                },
+            );
         let client = Coupled::connect(case, &server, builder).await;
-        let result = client.call("it", &json!({})).await.unwrap();
+        let result = client.call_tool("it", &json!({})).await.unwrap();
         assert_eq!(result.content[0].as_text(), Some("Ada true"), "{case}");
     }
 }
@@ -351,7 +355,7 @@ async fn our_client_answers_in_every_revision() {
 #[tokio::test(start_paused = true)]
 async fn a_legacy_user_who_refuses_sampling_declines() {
     let server = server(tool(async |ask: Ask| {
-        let params = CreateMessageParams::new([SamplingMessage::user("Hello")], 5u32);
+        let params = CreateMessageRequestParams::new([SamplingMessage::user("Hello")], 5u32);
         match ask.sample(params).await {
             Err(AskError::Declined) => "declined",
             _ => "something else",
@@ -392,7 +396,9 @@ async fn an_answer_may_come_along_with_the_first_request() {
 async fn a_form_by_hand_gives_what_came_of_it() {
     let server = server(tool(async |ask: Ask| -> Result<String, Failure> {
         let schema = ElicitationSchema::new().required("said", StringSchema::new());
-        let result = ask.form_of(ElicitFormParams::new("Say", schema)).await?;
+        let result = ask
+            .raw_form(ElicitRequestFormParams::new("Say", schema))
+            .await?;
         Ok(format!("{:?}", result.action))
     }));
     for case in both() {
@@ -418,9 +424,9 @@ async fn a_panic_after_an_answer_is_told_like_any_other() {
         let _: Said = ask.form("Who?").await?;
         panic!("secret");
     }
-    async fn again(context: turnbuckle_server::Context) -> Result<String, Failure> {
+    async fn again(context: turnbuckle_server::HandlerContext) -> Result<String, Failure> {
         let schema = ElicitationSchema::new().required("said", StringSchema::new());
-        context.ask("who", ElicitFormParams::new("Who?", schema))?;
+        context.ask("who", ElicitRequestFormParams::new("Who?", schema))?;
         panic!("secret");
     }
     for server in [server(tool(straight)), server(tool(again))] {

@@ -4,30 +4,31 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use turnbuckle_server::{
-    Args, Context, Failure, NeedsInput, Prompt, Reading, Resource, Server, ServerBuilder, Tool,
+    Args, Failure, HandlerContext, NeedsInput, Prompt, ReadRequest, Resource, Server,
+    ServerBuilder, Tool,
 };
 use turnbuckle_types::{
-    CreateMessageParams, ElicitFormParams, ElicitUrlParams, ElicitationSchema, IncludeContext,
-    InputRequest, SamplingMessage, Schema, StringSchema,
+    CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestUrlParams, ElicitationSchema,
+    IncludeContext, InputRequest, SamplingMessage, Schema, StringSchema,
 };
 
 /// What can be asked.
 pub(crate) const KINDS: [&str; 6] = ["form", "url", "sample", "tools", "context", "roots"];
 
 /// A form with one field, `name`, that has to be filled in.
-pub(crate) fn form() -> ElicitFormParams {
+pub(crate) fn form() -> ElicitRequestFormParams {
     let schema = ElicitationSchema::new().required("name", StringSchema::new());
-    ElicitFormParams::new("Who are you?", schema)
+    ElicitRequestFormParams::new("Who are you?", schema)
 }
 
 /// A URL to visit.
-pub(crate) fn url() -> ElicitUrlParams {
-    ElicitUrlParams::new("Please sign in", "https://example.com/sign-in?state=1")
+pub(crate) fn url() -> ElicitRequestUrlParams {
+    ElicitRequestUrlParams::new("Please sign in", "https://example.com/sign-in?state=1")
 }
 
 /// A question to the model.
-pub(crate) fn sample() -> CreateMessageParams {
-    CreateMessageParams::new([SamplingMessage::user("Say something")], 100u32)
+pub(crate) fn sample() -> CreateMessageRequestParams {
+    CreateMessageRequestParams::new([SamplingMessage::user("Say something")], 100u32)
 }
 
 /// A question of one of the [`KINDS`].
@@ -78,7 +79,7 @@ struct Ask {
 }
 
 /// Asks everything that is not answered yet, at once; then gives the answers back.
-fn ask(kinds: &str, context: &Context) -> Result<String, Failure> {
+fn ask(kinds: &str, context: &HandlerContext) -> Result<String, Failure> {
     let kinds = || kinds.split(',');
     let open: Vec<_> = kinds()
         .filter(|kind| context.raw_answer(kind).is_none())
@@ -95,15 +96,17 @@ fn ask(kinds: &str, context: &Context) -> Result<String, Failure> {
 pub(crate) fn builder() -> ServerBuilder {
     Server::new("asking", "1.0.0")
         .tool(
-            Tool::builder("ask")
-                .handler(async |Args(it): Args<Ask>, context: Context| ask(&it.kinds, &context)),
+            Tool::builder("ask").handler(async |Args(it): Args<Ask>, context: HandlerContext| {
+                ask(&it.kinds, &context)
+            }),
         )
         .prompt(
-            Prompt::builder("ask")
-                .handler(async |Args(it): Args<Ask>, context: Context| ask(&it.kinds, &context)),
+            Prompt::builder("ask").handler(async |Args(it): Args<Ask>, context: HandlerContext| {
+                ask(&it.kinds, &context)
+            }),
         )
         .resource(Resource::builder("ask:{kinds}", "ask").handler(
-            async |reading: Reading, context: Context| {
+            async |reading: ReadRequest, context: HandlerContext| {
                 ask(
                     reading.variables.text("kinds").unwrap_or_default(),
                     &context,

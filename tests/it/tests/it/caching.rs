@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Prompt, Reading, Resource, Server, ServerBuilder};
+use turnbuckle_server::{HandlerContext, Prompt, ReadRequest, Resource, Server, ServerBuilder};
 use turnbuckle_types::{CacheScope, ReadResourceResult, ResourceContents};
 
 use crate::support::{connect_as, result, taking};
@@ -24,10 +24,10 @@ fn cacheable() -> [(&'static str, Value); 7] {
 }
 
 fn builder() -> ServerBuilder {
-    let read = async |_: Reading, _: Context| "";
+    let read = async |_: ReadRequest, _: HandlerContext| "";
     Server::new("caching", "1.0.0")
         .tool(taking("t", json!({"type": "object"})))
-        .prompt(Prompt::builder("p").handler(async |(): (), _: Context| String::new()))
+        .prompt(Prompt::builder("p").handler(async |(): (), _: HandlerContext| String::new()))
         .resource(Resource::builder("r:1", "r").handler(read))
         .resource(Resource::builder("r:{x}", "r").handler(read))
 }
@@ -78,8 +78,8 @@ async fn every_cacheable_result_has_hints() {
 
 #[tokio::test(start_paused = true)]
 async fn the_author_says_what_may_be_kept() {
-    let read = async |_: Reading, _: Context| "";
-    let own = async |_: Reading, _: Context| {
+    let read = async |_: ReadRequest, _: HandlerContext| "";
+    let own = async |_: ReadRequest, _: HandlerContext| {
         ReadResourceResult::new([] as [ResourceContents; 0])
             .ttl_ms(7u64)
             .cache_scope(CacheScope::Public)
@@ -179,11 +179,11 @@ async fn one_scope_for_all_pages() {
 // requirement: c437ee73059e
 #[tokio::test(start_paused = true)]
 async fn a_time_to_live_is_never_negative() {
-    let read = async |_: Reading, _: Context| "";
+    let read = async |_: ReadRequest, _: HandlerContext| "";
     for ttl in [0, 1, u64::from(u32::MAX), i64::MAX.unsigned_abs(), u64::MAX] {
         let server = Server::new("caching", "1.0.0")
             .tool(taking("t", json!({"type": "object"})))
-            .prompt(Prompt::builder("p").handler(async |(): (), _: Context| String::new()))
+            .prompt(Prompt::builder("p").handler(async |(): (), _: HandlerContext| String::new()))
             .resource(
                 Resource::builder("r:1", "r")
                     .handler(read)

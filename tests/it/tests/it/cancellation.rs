@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Server, Tool};
+use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::Limits;
-use turnbuckle_types::LogLevel;
+use turnbuckle_types::LoggingLevel;
 
 use crate::servers::{echo, echo_builder, everything};
 use crate::traced::Traced;
@@ -41,25 +41,25 @@ impl Drop for Dropped {
 fn cancellable(seen: &Seen) -> Server {
     let polite = {
         let seen = seen.clone();
-        move |(): (), context: Context| {
+        move |(): (), context: HandlerContext| {
             let seen = seen.clone();
             async move {
                 context.cancelled().await;
                 seen.note(format!("cancelled: {}", context.is_cancelled()));
                 context.progress(9, None).await;
-                context.log(LogLevel::Error, None, "cancelled").await;
+                context.log(LoggingLevel::Error, None, "cancelled").await;
                 "a result that nobody wants"
             }
         }
     };
     let stubborn = {
         let seen = seen.clone();
-        move |(): (), context: Context| {
+        move |(): (), context: HandlerContext| {
             let dropped = Dropped(seen.clone(), Instant::now());
             async move {
                 for step in 1.. {
                     context.progress(step, None).await;
-                    context.log(LogLevel::Error, None, "still here").await;
+                    context.log(LoggingLevel::Error, None, "still here").await;
                     tokio::time::sleep(Duration::from_millis(300)).await;
                 }
                 drop(dropped);
@@ -125,7 +125,7 @@ async fn a_stubborn_handler_is_dropped_after_the_grace() {
         for grace in [None, Some(Duration::from_secs(7))] {
             let mut limits = Limits::default();
             if let Some(grace) = grace {
-                limits.cancel_grace = grace;
+                limits.cancel_timeout = grace;
             }
             let seen = Seen::default();
             let options = ClientOptions::new().limits(limits);
@@ -154,7 +154,7 @@ async fn a_stubborn_handler_is_dropped_after_the_grace() {
 async fn a_deadline_ends_a_handler_with_an_error() {
     for case in Case::all() {
         let mut limits = Limits::default();
-        limits.handler_deadline = Duration::from_secs(30);
+        limits.handler_timeout = Duration::from_secs(30);
         let options = ClientOptions::new().limits(limits);
         let seen = Seen::default();
         let mut client = Client::connect_with(case, &cancellable(&seen), options).await;

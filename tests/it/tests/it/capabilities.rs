@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
-    Context, Extension, Prompt, Reading, Resource, Server, ServerBuilder, Typing,
+    CompletionRequest, Extension, HandlerContext, Prompt, ReadRequest, Resource, Server,
+    ServerBuilder,
 };
 use turnbuckle_types::{EmptyResult, Json, Request};
 
@@ -19,14 +20,16 @@ const SERVERS: [Kind; 9] = [
     }),
     ("tools", ServerBuilder::dynamic_tools),
     ("prompts", |it| {
-        it.prompt(Prompt::builder("p").handler(async |(): (), _: Context| String::new()))
+        it.prompt(Prompt::builder("p").handler(async |(): (), _: HandlerContext| String::new()))
     }),
     ("prompts", ServerBuilder::dynamic_prompts),
     ("resources", |it| {
-        it.resource(Resource::builder("r:1", "r").handler(async |_: Reading, _: Context| ""))
+        it.resource(
+            Resource::builder("r:1", "r").handler(async |_: ReadRequest, _: HandlerContext| ""),
+        )
     }),
     ("resources", |it| {
-        let read = async |_: Reading, _: Context| "";
+        let read = async |_: ReadRequest, _: HandlerContext| "";
         it.resource(Resource::builder("r:{x}", "r").handler(read))
     }),
     ("resources", ServerBuilder::dynamic_resources),
@@ -69,8 +72,8 @@ async fn registered_kinds_are_declared() {
 
 #[tokio::test(start_paused = true)]
 async fn what_completes_is_declared() {
-    let empty = async |_: Typing, _: Context| Vec::<String>::new();
-    let read = async |_: Reading, _: Context| "";
+    let empty = async |_: CompletionRequest, _: HandlerContext| Vec::<String>::new();
+    let read = async |_: ReadRequest, _: HandlerContext| "";
     let template = Resource::builder("r:{x}", "r")
         .handler(read)
         .complete("x", empty);
@@ -122,8 +125,8 @@ async fn methods_of_an_undeclared_kind_are_32601() {
 #[test]
 fn what_was_not_declared_cannot_be_added() {
     let server = Server::new("s", "1").build().unwrap();
-    let read = async |_: Reading, _: Context| "";
-    let said = |_: (), _: Context| async { String::new() };
+    let read = async |_: ReadRequest, _: HandlerContext| "";
+    let said = |_: (), _: HandlerContext| async { String::new() };
     for (refused, says) in [
         (
             server.add_tool(taking("t", json!({"type": "object"}))),
@@ -147,7 +150,9 @@ fn what_was_not_declared_cannot_be_added() {
     let server = Server::new("s", "1").dynamic_resources().build().unwrap();
     let completing = Resource::builder("r:{x}", "r")
         .handler(read)
-        .complete("x", async |_: Typing, _: Context| Vec::<String>::new());
+        .complete("x", async |_: CompletionRequest, _: HandlerContext| {
+            Vec::<String>::new()
+        });
     let refused = server.add_resource(completing).unwrap_err();
     assert!(
         refused.to_string().contains("dynamic_completions"),
@@ -272,7 +277,8 @@ impl Request for Probe {
 #[test]
 fn what_an_extension_adds_is_its_own() {
     let probing = |id: &str| {
-        Extension::new(id).method::<Probe, _, _>(async |_, _: Context| Ok(EmptyResult::new()))
+        Extension::new(id)
+            .method::<Probe, _, _>(async |_, _: HandlerContext| Ok(EmptyResult::new()))
     };
     let built = |extensions: [Extension; 2]| {
         let builder = Server::new("s", "1");

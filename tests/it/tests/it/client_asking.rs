@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_client::{
-    ClientBuilder, Consent, Declined, Form, FormAnswer, Question, Roots, UrlRequest,
+    ClientBuilder, Form, FormAnswer, QuestionContext, Roots, SamplingRejected, UrlAnswer,
+    UrlRequest,
 };
 use turnbuckle_it::coupled::{Coupled, connect_to};
 use turnbuckle_it::harness::Case;
 use turnbuckle_it::peer::{Heard, Peer, Step};
 
-use turnbuckle_types::{CreateMessageParams, CreateMessageResult, Error, MessageRole, Root};
+use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, Error, Role, Root};
 use turnbuckle_wire::revision::{EraKind, Revision};
 
 use crate::asking::{self, said};
@@ -26,16 +27,18 @@ fn root(uri: &str) -> Root {
 fn able(roots: &Roots) -> ClientBuilder {
     plain()
         .roots(roots.clone())
-        .on_form(async |_: Form, _: Question| FormAnswer::accept([("name", "Ada")]))
-        .on_url(async |_: UrlRequest, _: Question| Consent::Accept)
-        .on_sampling(async |params: CreateMessageParams, _: Question| {
-            let text = format!("up to {:?}", params.max_tokens);
-            Ok(CreateMessageResult::new(
-                MessageRole::Assistant,
-                text.as_str(),
-                "m",
-            ))
-        })
+        .on_form(async |_: Form, _: QuestionContext| FormAnswer::accept([("name", "Ada")]))
+        .on_url(async |_: UrlRequest, _: QuestionContext| UrlAnswer::Accept)
+        .on_sampling(
+            async |params: CreateMessageRequestParams, _: QuestionContext| {
+                let text = format!("up to {:?}", params.max_tokens);
+                Ok(CreateMessageResult::new(
+                    Role::Assistant,
+                    text.as_str(),
+                    "m",
+                ))
+            },
+        )
         .sampling_tools()
         .sampling_context()
 }
@@ -67,15 +70,18 @@ async fn every_question_is_answered_in_the_way_of_its_revision() {
     for case in Case::all() {
         let client = Coupled::connect(case, &server, able(&home())).await;
         let kinds = kinds(case.revision).join(",");
-        let called = client.call("ask", &json!({"kinds": kinds})).await.unwrap();
+        let called = client
+            .call_tool("ask", &json!({"kinds": kinds}))
+            .await
+            .unwrap();
         let called = json!({"result": serde_json::to_value(called).unwrap()});
         let filled = client
-            .prompt("ask", [("kinds", kinds.as_str())])
+            .get_prompt("ask", [("kinds", kinds.as_str())])
             .await
             .unwrap();
         let filled = json!({"result": serde_json::to_value(filled).unwrap()});
         let uri = format!("ask:{}", kinds.replace(',', "%2C"));
-        let read = client.read(uri).await.unwrap();
+        let read = client.read_resource(uri).await.unwrap();
         let read = json!({"result": serde_json::to_value(read).unwrap()});
         for (method, answer) in [
             ("tools/call", called),
@@ -104,10 +110,10 @@ async fn a_client_without_handlers_is_asked_for_nothing() {
     let server = asking::server();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
-        let call = client.call("ask", &json!({"kinds": "roots"}));
+        let call = client.call_tool("ask", &json!({"kinds": "roots"}));
         let failed = match call.await {
             Ok(result) => result.is_error == Some(true),
-            Err(error) => error.refusal().is_some(),
+            Err(error) => error.error_response().is_some(),
         };
         assert!(failed, "{case}");
         let asked = client.tap().received_of("roots/list");
@@ -130,7 +136,7 @@ async fn a_legacy_server_hears_that_roots_changed_and_a_modern_one_asks() {
             .len();
         assert_eq!(heard, usize::from(case.is_legacy()), "{case}");
         let called = client
-            .call("ask", &json!({"kinds": "roots"}))
+            .call_tool("ask", &json!({"kinds": "roots"}))
             .await
             .unwrap();
         let text = called.content[0].as_text().unwrap();
@@ -149,7 +155,7 @@ async fn answer(revision: Revision, builder: ClientBuilder, method: &str, params
         ]
     });
     let client = connect_to(&peer, builder).await.unwrap();
-    client.call("t", &()).await.unwrap();
+    client.call_tool("t", &()).await.unwrap();
     let mut answers = peer.told_of("");
     assert_eq!(answers.len(), 1, "{revision} {method}");
     answers.remove(0).message
@@ -192,7 +198,7 @@ async fn a_question_without_a_mode_is_a_form_and_one_with_a_task_is_answered_at_
         vec![heard.answer(if answered { done } else { asks })]
     });
     let client = connect_to(&peer, able(&home())).await.unwrap();
-    client.call("t", &()).await.unwrap();
+    client.call_tool("t", &()).await.unwrap();
     let told = peer.told_of("tools/call");
     let expected = json!({"k": {"action": "accept", "content": {"name": "Ada"}}});
     assert_eq!(told[1].message["params"]["inputResponses"], expected);
@@ -211,7 +217,7 @@ async fn failures_of_sampling_have_their_codes() {
     let declines = || {
         plain()
             .sampling_tools()
-            .on_sampling(async |_, _: Question| Err(Declined.into()))
+            .on_sampling(async |_, _: QuestionContext| Err(SamplingRejected.into()))
     };
     let method = "sampling/createMessage";
     for revision in legacy() {
@@ -253,11 +259,12 @@ async fn failures_of_sampling_have_their_codes() {
 async fn a_handler_that_fails_is_an_internal_error() {
     for revision in legacy() {
         for panics in [false, true] {
-            let builder =
-                plain().on_sampling(move |_: CreateMessageParams, _: Question| async move {
+            let builder = plain().on_sampling(
+                move |_: CreateMessageRequestParams, _: QuestionContext| async move {
                     assert!(!panics, "on purpose");
                     Err::<CreateMessageResult, _>(Error::internal("no model"))
-                });
+                },
+            );
             let params = json!({"maxTokens": 1, "messages": []});
             let got = answer(revision, builder, "sampling/createMessage", params).await;
             assert_eq!(got["error"]["code"], -32603, "{revision} {got}");
@@ -298,17 +305,17 @@ async fn announcements_of_unknown_or_finished_visits_are_ignored() {
     });
     let took: Arc<Mutex<Option<Duration>>> = Arc::default();
     let takes = took.clone();
-    let builder = plain().on_url(move |url: UrlRequest, _: Question| {
+    let builder = plain().on_url(move |url: UrlRequest, _: QuestionContext| {
         let takes = takes.clone();
         async move {
             let began = tokio::time::Instant::now();
-            assert!(url.completed().await);
+            assert!(url.wait_for_completion().await);
             *takes.lock().unwrap() = Some(began.elapsed());
-            Consent::Accept
+            UrlAnswer::Accept
         }
     });
     let client = connect_to(&peer, builder).await.unwrap();
-    let result = client.call("t", &()).await.unwrap();
+    let result = client.call_tool("t", &()).await.unwrap();
     assert_eq!(result.content[0].as_text(), Some("done"));
     assert_eq!(took.lock().unwrap().unwrap().as_secs(), 3);
 }
@@ -332,14 +339,14 @@ async fn a_question_that_is_taken_back_is_dropped_unanswered_and_its_reason_logg
                 heard.text("done"),
             ]
         });
-        let kept: Arc<Mutex<Option<Question>>> = Arc::default();
+        let kept: Arc<Mutex<Option<QuestionContext>>> = Arc::default();
         let keeps = kept.clone();
-        let builder = plain().on_form(move |_: Form, question: Question| {
+        let builder = plain().on_form(move |_: Form, question: QuestionContext| {
             *keeps.lock().unwrap() = Some(question);
             std::future::pending()
         });
         let client = connect_to(&peer, builder).await.unwrap();
-        client.call("t", &()).await.unwrap();
+        client.call_tool("t", &()).await.unwrap();
         assert!(
             kept.lock().unwrap().take().unwrap().is_cancelled(),
             "{revision}"

@@ -50,10 +50,10 @@ async fn a_result_is_fresh_for_as_long_as_it_says_and_no_longer() {
         });
         let client = connect_to(&peer, plain()).await.unwrap();
         for _ in 0..2 {
-            client.list_tools().all().await.unwrap();
+            client.list_tools().fetch_all().await.unwrap();
         }
         tokio::time::advance(Duration::from_millis(1000)).await;
-        client.list_tools().all().await.unwrap();
+        client.list_tools().fetch_all().await.unwrap();
         assert_eq!(peer.told_of("tools/list").len(), asked, "{ttl}");
     }
 }
@@ -79,10 +79,10 @@ async fn pages() -> (Peer, Client) {
 async fn a_page_that_expired_is_asked_for_by_its_cursor() {
     let (peer, client) = pages().await;
     let all = [None, Some("c1".to_owned()), Some("c2".to_owned())];
-    client.list_tools().all().await.unwrap();
+    client.list_tools().fetch_all().await.unwrap();
     assert_eq!(cursors(&peer), all);
     tokio::time::advance(Duration::from_millis(1000)).await;
-    client.list_tools().all().await.unwrap();
+    client.list_tools().fetch_all().await.unwrap();
     assert_eq!(cursors(&peer)[3..], [Some("c1".to_owned())]);
 }
 
@@ -91,8 +91,13 @@ async fn a_page_that_expired_is_asked_for_by_its_cursor() {
 async fn a_fresh_list_is_read_from_its_beginning() {
     let (peer, client) = pages().await;
     let all = [None, Some("c1".to_owned()), Some("c2".to_owned())];
-    client.list_tools().all().await.unwrap();
-    client.list_tools().fresh().all().await.unwrap();
+    client.list_tools().fetch_all().await.unwrap();
+    client
+        .list_tools()
+        .bypass_cache()
+        .fetch_all()
+        .await
+        .unwrap();
     assert_eq!(cursors(&peer)[3..], all);
 }
 
@@ -123,7 +128,7 @@ async fn pages_of_any_size_make_one_list() {
             Some(vec![heard.answer(result)])
         });
         let client = connect_to(&peer, plain()).await.unwrap();
-        let listed = client.list_tools().all().await.unwrap();
+        let listed = client.list_tools().fetch_all().await.unwrap();
         let names: Vec<_> = listed.iter().map(|tool| tool.name.clone()).collect();
         let expected: Vec<_> = (0..10).map(|n| n.to_string()).collect();
         assert_eq!(names, expected, "{revision}");
@@ -149,7 +154,7 @@ async fn a_cursor_is_not_taken_into_another_session() {
             })
         });
         let client = connect_to(&peer, plain()).await.unwrap();
-        let listed = client.list_tools().all().await.unwrap();
+        let listed = client.list_tools().fetch_all().await.unwrap();
         assert_eq!(listed.len(), 2, "{revision}");
         let told: Vec<_> = peer
             .told_of("tools/list")
@@ -169,7 +174,10 @@ async fn a_cursor_is_not_taken_into_another_session() {
         });
         let client = connect_to(&peer, plain()).await.unwrap();
         let error = client.list_tools().page(Some("c")).await.unwrap_err();
-        assert!(matches!(error, Error::Lost { .. }), "{revision} {error}");
+        assert!(
+            matches!(error, Error::ConnectionLost { .. }),
+            "{revision} {error}"
+        );
         assert_eq!(peer.told_of("tools/list").len(), 1, "{revision}");
     }
 }
@@ -193,7 +201,7 @@ async fn a_missing_resource_is_told_with_the_code_of_any_revision() {
                 (heard.method() == "resources/read").then(|| vec![Step::Say(answer)])
             });
             let client = connect_to(&peer, plain()).await.unwrap();
-            let error = client.read("a:b").await.unwrap_err();
+            let error = client.read_resource("a:b").await.unwrap_err();
             assert_eq!(
                 error.is_resource_not_found(),
                 missing,
@@ -204,7 +212,7 @@ async fn a_missing_resource_is_told_with_the_code_of_any_revision() {
     }
     for case in turnbuckle_it::harness::Case::all() {
         let client = Coupled::connect(case, &everything(), plain()).await;
-        let error = client.read("a:none").await.unwrap_err();
+        let error = client.read_resource("a:none").await.unwrap_err();
         assert!(error.is_resource_not_found(), "{case} {error}");
     }
 }

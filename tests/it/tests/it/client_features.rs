@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_client::{Error, Interest};
+use turnbuckle_client::{ChangeFilter, Error};
 use turnbuckle_it::coupled::{Coupled, connect_to};
 use turnbuckle_it::harness::{Bind, Case};
 use turnbuckle_it::peer::{Peer, Step};
-use turnbuckle_session::{Change, Late};
-use turnbuckle_types::{CallToolResult, LogLevel, PromptReference};
+use turnbuckle_session::{Change, TimeoutKind};
+use turnbuckle_types::{CallToolResult, LoggingLevel, PromptReference};
 use turnbuckle_wire::revision::Revision;
 
 use crate::client_support::{Add, Sum, everything, plain, settle};
@@ -27,19 +27,19 @@ async fn lists_are_read_over_their_pages() {
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
         let names = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-        let tools = client.list_tools().all().await.unwrap();
+        let tools = client.list_tools().fetch_all().await.unwrap();
         let tools: Vec<_> = tools.into_iter().map(|it| it.name).collect();
         let all = names(&["add", "steps", "log", "forever", "fails", "echo"]);
         assert_eq!(tools, all, "{case}");
-        let resources = client.list_resources().all().await.unwrap();
+        let resources = client.list_resources().fetch_all().await.unwrap();
         assert_eq!(resources.len(), 3, "{case}");
         // Lists of one page, too.
         assert_eq!(
-            client.list_prompts().all().await.unwrap().len(),
+            client.list_prompts().fetch_all().await.unwrap().len(),
             1,
             "{case}"
         );
-        let templates = client.list_resource_templates().all().await.unwrap();
+        let templates = client.list_resource_templates().fetch_all().await.unwrap();
         assert_eq!(templates[0].uri_template, "note:{id}", "{case}");
 
         // Every cursor goes back as it came, and where there is none the list has ended.
@@ -66,11 +66,11 @@ async fn calls_have_typed_arguments_and_results() {
     let server = everything();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
-        client.list_tools().all().await.unwrap();
-        let call = client.call("add", &Add { a: 2, b: 3 });
+        client.list_tools().fetch_all().await.unwrap();
+        let call = client.call_tool("add", &Add { a: 2, b: 3 });
         if case.revision.features().structured_output {
             assert_eq!(
-                call.structured::<Sum>().await.unwrap(),
+                call.structured_content::<Sum>().await.unwrap(),
                 Sum { sum: 5 },
                 "{case}"
             );
@@ -78,14 +78,17 @@ async fn calls_have_typed_arguments_and_results() {
             assert_eq!(text(&call.await.unwrap()), r#"{"sum":5}"#, "{case}");
         }
         // A tool that fails has a result, which says how.
-        let failed = client.call("fails", &()).await.unwrap();
+        let failed = client.call_tool("fails", &()).await.unwrap();
         assert_eq!(failed.is_error, Some(true), "{case}");
         assert!(text(&failed).contains("does not work"), "{case}");
-        let failed = client.call("fails", &()).structured::<Sum>().await;
+        let failed = client
+            .call_tool("fails", &())
+            .structured_content::<Sum>()
+            .await;
         assert!(matches!(failed, Err(Error::ToolFailed(_))), "{case}");
         // A tool that is not there is an error of the protocol.
-        let error = client.call("none", &()).await.unwrap_err();
-        assert_eq!(error.refusal().unwrap().code, -32602, "{case}");
+        let error = client.call_tool("none", &()).await.unwrap_err();
+        assert_eq!(error.error_response().unwrap().code, -32602, "{case}");
         let sent = client.tap().sent_of("tools/call");
         assert_eq!(
             sent[0]["params"]["arguments"],
@@ -101,8 +104,8 @@ async fn progress_is_heard_and_its_tokens_are_unique() {
     let server = everything();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
-        let (first, mut progress) = client.call("steps", &()).with_progress();
-        let (second, mut others) = client.call("steps", &()).with_progress();
+        let (first, mut progress) = client.call_tool("steps", &()).with_progress();
+        let (second, mut others) = client.call_tool("steps", &()).with_progress();
         let listen = async {
             let mut heard = Vec::new();
             while let Some(notice) = progress.next().await {
@@ -151,7 +154,7 @@ async fn log_messages_come_from_the_level_on_that_was_asked_for() {
     for case in Case::all() {
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
         let hears = heard.clone();
-        let builder = plain().log_level(LogLevel::Warning).on_log(move |log| {
+        let builder = plain().log_level(LoggingLevel::Warning).on_log(move |log| {
             hears
                 .lock()
                 .unwrap()
@@ -159,18 +162,21 @@ async fn log_messages_come_from_the_level_on_that_was_asked_for() {
         });
         let client = Coupled::connect(case, &server, builder).await;
         if case.is_legacy() {
-            client.set_log_level(LogLevel::Warning).await.unwrap();
+            client.set_log_level(LoggingLevel::Warning).await.unwrap();
         } else {
-            let error = client.set_log_level(LogLevel::Warning).await.unwrap_err();
+            let error = client
+                .set_log_level(LoggingLevel::Warning)
+                .await
+                .unwrap_err();
             assert!(matches!(error, Error::Unsupported { .. }), "{case} {error}");
         }
-        client.call("log", &()).await.unwrap();
+        client.call_tool("log", &()).await.unwrap();
         settle().await;
         assert_eq!(*heard.lock().unwrap(), [json!("much")], "{case}");
         if case.is_modern() {
             client
-                .call("log", &())
-                .log_level(LogLevel::Debug)
+                .call_tool("log", &())
+                .log_level(LoggingLevel::Debug)
                 .await
                 .unwrap();
             settle().await;
@@ -184,16 +190,16 @@ async fn resources_prompts_and_completions_are_there() {
     let server = everything();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
-        let read = client.read("note:7").await.unwrap();
+        let read = client.read_resource("note:7").await.unwrap();
         let read = serde_json::to_value(&read.contents).unwrap();
         assert_eq!(read[0]["text"], "note 7", "{case}");
-        let filled = client.prompt("greet", [("name", "Ada")]).await.unwrap();
+        let filled = client.get_prompt("greet", [("name", "Ada")]).await.unwrap();
         let filled = serde_json::to_value(&filled.messages).unwrap();
         assert_eq!(filled[0]["content"]["text"], "Hello Ada", "{case}");
         let typed = client.complete(PromptReference::new("greet"), "name", "A");
         assert_eq!(typed.await.unwrap().completion.values, ["Ada"], "{case}");
-        let error = client.read("a:none").await.unwrap_err();
-        assert!(error.refusal().is_some(), "{case} {error}");
+        let error = client.read_resource("a:none").await.unwrap_err();
+        assert!(error.error_response().is_some(), "{case} {error}");
     }
 }
 
@@ -203,7 +209,7 @@ async fn pings_are_answered_both_ways() {
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
         // A handler is busy meanwhile.
-        let busy = tokio::spawn(client.call("forever", &()).into_future());
+        let busy = tokio::spawn(client.call_tool("forever", &()).into_future());
         settle().await;
         match client.ping().await {
             Ok(_) => assert!(case.is_legacy(), "{case}"),
@@ -222,15 +228,20 @@ async fn a_call_that_is_given_up_is_taken_back_by_what_the_binding_has_for_that(
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
         // What was answered is never cancelled.
-        client.call("echo", &json!({"text": "x"})).await.unwrap();
-        let dropped = tokio::spawn(client.call("forever", &()).into_future());
+        client
+            .call_tool("echo", &json!({"text": "x"}))
+            .await
+            .unwrap();
+        let dropped = tokio::spawn(client.call_tool("forever", &()).into_future());
         settle().await;
         dropped.abort();
-        let late = client.call("forever", &()).timeout(Duration::from_secs(7));
+        let late = client
+            .call_tool("forever", &())
+            .idle_timeout(Duration::from_secs(7));
         let began = tokio::time::Instant::now();
         let error = late.await.unwrap_err();
         assert!(
-            matches!(error, Error::TimedOut(Late::Silent(_))),
+            matches!(error, Error::TimedOut(TimeoutKind::Idle(_))),
             "{case} {error}"
         );
         assert_eq!(began.elapsed().as_secs(), 7, "{case}");
@@ -258,16 +269,20 @@ async fn deadlines_are_per_request_and_progress_never_passes_the_last() {
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
         // Every notice starts the silence anew.
-        let call = client.call("steps", &()).timeout(Duration::from_secs(4));
+        let call = client
+            .call_tool("steps", &())
+            .idle_timeout(Duration::from_secs(4));
         assert_eq!(text(&call.await.unwrap()), "done", "{case}");
-        let call = client.call("steps", &()).timeout(Duration::from_secs(2));
+        let call = client
+            .call_tool("steps", &())
+            .idle_timeout(Duration::from_secs(2));
         assert!(call.await.unwrap_err().is_timeout(), "{case}");
         let call = client
-            .call("steps", &())
-            .timeout_in_all(Duration::from_secs(8));
+            .call_tool("steps", &())
+            .total_timeout(Duration::from_secs(8));
         let error = call.await.unwrap_err();
         assert!(
-            matches!(error, Error::TimedOut(Late::InAll(_))),
+            matches!(error, Error::TimedOut(TimeoutKind::Total(_))),
             "{case} {error}"
         );
     }
@@ -276,19 +291,20 @@ async fn deadlines_are_per_request_and_progress_never_passes_the_last() {
 #[tokio::test(start_paused = true)]
 async fn changes_are_heard_of() {
     for case in Case::all() {
-        let read = async |_: turnbuckle_server::Reading, _: turnbuckle_server::Context| "";
+        let read =
+            async |_: turnbuckle_server::ReadRequest, _: turnbuckle_server::HandlerContext| "";
         let server = turnbuckle_server::Server::new("changing", "1.0.0")
             .dynamic_tools()
             .resource(turnbuckle_server::Resource::builder("r:1", "one").handler(read))
             .build()
             .unwrap();
         let client = Coupled::connect(case, &server, plain()).await;
-        let interest = Interest::new().tools().resource("r:1");
+        let interest = ChangeFilter::new().tools().resource("r:1");
         let mut heard = client.subscribe(interest.clone()).await.unwrap();
-        assert_eq!(heard.honoured(), interest, "{case}");
-        server.tools_changed();
+        assert_eq!(heard.acknowledged_filter(), interest, "{case}");
+        server.notify_tools_changed();
         assert_eq!(heard.next().await, Some(Change::Tools), "{case}");
-        server.resource_updated("r:1");
+        server.notify_resource_updated("r:1");
         assert_eq!(
             heard.next().await,
             Some(Change::Resource("r:1".into())),
@@ -326,9 +342,9 @@ async fn what_the_server_did_not_declare_is_not_asked_for() {
             let typed = client.complete(PromptReference::new("p"), "a", "");
             unsupported(typed.await.unwrap_err());
         }
-        unsupported(client.set_log_level(LogLevel::Info).await.unwrap_err());
+        unsupported(client.set_log_level(LoggingLevel::Info).await.unwrap_err());
         let heard = client
-            .subscribe(Interest::new().tools().resource("r:1"))
+            .subscribe(ChangeFilter::new().tools().resource("r:1"))
             .await;
         match case.is_legacy() {
             true => unsupported(heard.unwrap_err()),
@@ -355,7 +371,7 @@ async fn no_message_holds_a_line_break() {
         let client = Coupled::connect(case, &everything(), plain()).await;
         let text_sent = "one\ntwo\r\n\u{2028}\u{85}é \u{1F600}\0";
         let said = client
-            .call("echo", &json!({"text": text_sent}))
+            .call_tool("echo", &json!({"text": text_sent}))
             .await
             .unwrap();
         assert_eq!(text(&said), text_sent, "{case}");
@@ -404,14 +420,14 @@ async fn whatever_a_server_lists_is_kept_and_can_be_called() {
             (heard.method() == "tools/list").then(|| vec![heard.answer(list)])
         });
         let client = connect_to(&peer, plain()).await.unwrap();
-        let kept = client.list_tools().all().await.unwrap();
+        let kept = client.list_tools().fetch_all().await.unwrap();
         assert_eq!(
             serde_json::to_value(&kept).unwrap(),
             json!(tools),
             "{revision}"
         );
         for name in names {
-            client.call(name, &()).await.unwrap();
+            client.call_tool(name, &()).await.unwrap();
         }
         let told = peer.told_of("tools/call");
         let called: Vec<_> = told
@@ -445,8 +461,14 @@ async fn a_hint_is_not_believed_unless_the_server_is_trusted() {
                 false => plain(),
             };
             let client = connect_to(&peer, builder).await.unwrap();
-            client.list_tools().all().await.unwrap();
-            assert!(client.call("t", &()).await.unwrap_err().is_lost());
+            client.list_tools().fetch_all().await.unwrap();
+            assert!(
+                client
+                    .call_tool("t", &())
+                    .await
+                    .unwrap_err()
+                    .is_connection_lost()
+            );
             assert_eq!(
                 peer.told_of("tools/call").len(),
                 calls,

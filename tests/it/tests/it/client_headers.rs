@@ -12,7 +12,7 @@ use turnbuckle_client::{Client, Error};
 use turnbuckle_it::coupled::{Coupled, connect_over_http};
 use turnbuckle_it::harness::{Bind, Case};
 use turnbuckle_it::peer::{Peer, Step};
-use turnbuckle_server::{Context, Prompt, RawArguments, Server, Tool};
+use turnbuckle_server::{HandlerContext, Prompt, RawArguments, Server, Tool};
 use turnbuckle_wire::revision::Revision;
 
 use crate::client_support::plain;
@@ -34,11 +34,11 @@ fn mirrored() -> Server {
             "down": {"type": "string", "x-mcp-header": "Down"},
         }},
     }});
-    let place = async |_: RawArguments, _: Context| "placed";
+    let place = async |_: RawArguments, _: HandlerContext| "placed";
     let tool = Tool::builder("place")
         .handler(place)
         .input_schema(schema(input));
-    let prompt = Prompt::builder("p").handler(async |(): (), _: Context| String::new());
+    let prompt = Prompt::builder("p").handler(async |(): (), _: HandlerContext| String::new());
     Server::new("s", "1")
         .tool(tool)
         .prompt(prompt)
@@ -53,7 +53,7 @@ const PARAMS: [&str; 4] = ["region", "size", "dry", "down"];
 #[tokio::test(start_paused = true)]
 async fn arguments_are_mirrored_where_their_values_are() {
     let client = Coupled::connect(CASE, &mirrored(), plain()).await;
-    client.list_tools().all().await.unwrap();
+    client.list_tools().fetch_all().await.unwrap();
     for (arguments, headers) in [
         (json!({}), [None; 4]),
         (json!({"region": null, "other": "x"}), [None; 4]),
@@ -73,15 +73,15 @@ async fn arguments_are_mirrored_where_their_values_are() {
         (json!({"down": "x", "deep": {"region": "x"}}), [None; 4]),
     ] {
         // The server holds the headers against the body.
-        client.call("place", &arguments).await.unwrap();
+        client.call_tool("place", &arguments).await.unwrap();
         let post = client.posts.of("tools/call").pop().unwrap();
         let sent = PARAMS.map(|name| post.header(&format!("mcp-param-{name}")));
         assert_eq!(sent, headers, "{arguments}");
     }
     // An integer that headers cannot say safely is not sent at all.
     let unsafe_size = json!({"size": 9_007_199_254_740_993_i64});
-    let error = client.call("place", &unsafe_size).await.unwrap_err();
-    assert!(matches!(error, Error::Unwritable(_)), "{error}");
+    let error = client.call_tool("place", &unsafe_size).await.unwrap_err();
+    assert!(matches!(error, Error::InvalidRequest(_)), "{error}");
 }
 
 // requirement: 17d0800d09d4 5055c9e8d75b 861814238ef2 b87d6b1947ab c170766da336 f5e94b192b8c
@@ -89,7 +89,7 @@ async fn arguments_are_mirrored_where_their_values_are() {
 #[tokio::test(start_paused = true)]
 async fn values_that_no_header_can_hold_are_encoded() {
     let client = Coupled::connect(CASE, &mirrored(), plain()).await;
-    client.list_tools().all().await.unwrap();
+    client.list_tools().fetch_all().await.unwrap();
     for (value, header) in [
         ("plain ascii ~!", "plain ascii ~!"),
         ("é", "=?base64?w6k=?="),
@@ -100,15 +100,15 @@ async fn values_that_no_header_can_hold_are_encoded() {
         ("=?base64?YQ==?=", "=?base64?PT9iYXNlNjQ/WVE9PT89?="),
     ] {
         client
-            .call("place", &json!({"region": value}))
+            .call_tool("place", &json!({"region": value}))
             .await
             .unwrap();
         let post = client.posts.of("tools/call").pop().unwrap();
         assert_eq!(post.header("mcp-param-region"), Some(header), "{value:?}");
     }
     // The server reads the name, and holds it against the body, before it looks for it.
-    let error = client.prompt("é", [("a", "b")]).await.unwrap_err();
-    assert_eq!(error.refusal().unwrap().code, -32602, "{error}");
+    let error = client.get_prompt("é", [("a", "b")]).await.unwrap_err();
+    assert_eq!(error.error_response().unwrap().code, -32602, "{error}");
     let post = client.posts.of("prompts/get").pop().unwrap();
     assert_eq!(post.header("mcp-name"), Some("=?base64?w6k=?="));
 }
@@ -140,7 +140,7 @@ async fn a_tool_whose_annotations_are_invalid_is_left_out_with_a_warning() {
         (heard.method() == "tools/list").then(|| vec![heard.answer(list)])
     });
     let (client, _) = connect_over_http(&peer, plain()).await.unwrap();
-    let listed = client.list_tools().all().await.unwrap();
+    let listed = client.list_tools().fetch_all().await.unwrap();
     let names: Vec<_> = listed.iter().map(|tool| &*tool.name).collect();
     assert_eq!(names, ["good"]);
     for name in ["empty", "token", "line", "array", "items", "twice"] {
@@ -164,12 +164,12 @@ async fn calls_do_not_wait_for_who_hears_of_an_invalid_tool() {
     let (client, calls) = (Arc::new(OnceLock::<Client>::new()), AtomicUsize::new(0));
     let (calls, known) = (Arc::new(calls), client.clone());
     let (count, runtime) = (calls.clone(), tokio::runtime::Handle::current());
-    let builder = plain().on_invalid_tool(move |_, _| {
+    let builder = plain().on_invalid_item(move |_| {
         let (known, runtime) = (known.clone(), runtime.clone());
         let (begun, begins) = mpsc::channel();
         std::thread::spawn(move || {
             let _entered = runtime.enter();
-            let mut call = known.get().unwrap().call("good", &()).into_future();
+            let mut call = known.get().unwrap().call_tool("good", &()).into_future();
             let _ = call.as_mut().poll(&mut Polling::from_waker(Waker::noop()));
             let _ = begun.send(());
         });
@@ -179,7 +179,7 @@ async fn calls_do_not_wait_for_who_hears_of_an_invalid_tool() {
     });
     let (connected, _) = connect_over_http(&peer, builder).await.unwrap();
     let client = client.get_or_init(|| connected);
-    assert!(client.list_tools().all().await.unwrap().is_empty());
+    assert!(client.list_tools().fetch_all().await.unwrap().is_empty());
     assert_eq!(calls.load(Ordering::Relaxed), 1);
 }
 
@@ -210,8 +210,8 @@ async fn headers_that_do_not_match_are_corrected_by_the_tools_list() {
         _ => None,
     });
     let (client, posts) = connect_over_http(&peer, plain()).await.unwrap();
-    client.list_tools().all().await.unwrap();
-    client.call("t", &json!({"a": "x"})).await.unwrap();
+    client.list_tools().fetch_all().await.unwrap();
+    client.call_tool("t", &json!({"a": "x"})).await.unwrap();
     let said: Vec<_> = posts
         .all()
         .iter()
@@ -233,7 +233,7 @@ async fn headers_that_do_not_match_are_corrected_by_the_tools_list() {
     // Once: a server that is never content is told so.
     let peer = Peer::calls(Revision::NEWEST, |heard| vec![heard.refuse(-32020, "no")]);
     let (client, posts) = connect_over_http(&peer, plain()).await.unwrap();
-    let error = client.call("t", &()).await.unwrap_err();
-    assert_eq!(error.refusal().unwrap().code, -32020);
+    let error = client.call_tool("t", &()).await.unwrap_err();
+    assert_eq!(error.error_response().unwrap().code, -32020);
     assert_eq!(posts.of("tools/call").len(), 2);
 }

@@ -20,12 +20,21 @@ fn over(binding: Bind) -> Vec<Case> {
 /// Does something of every kind, and says goodbye.
 async fn converse(case: Case) -> Coupled {
     let client = Coupled::connect(case, &everything(), plain()).await;
-    client.list_tools().all().await.unwrap();
-    client.call("echo", &json!({"text": "x"})).await.unwrap();
-    client.call("steps", &()).on_progress(|_| ()).await.unwrap();
-    client.read("a:1").await.unwrap();
-    client.prompt("greet", [("name", "Ada")]).await.unwrap();
-    let late = client.call("forever", &()).timeout(Duration::from_secs(1));
+    client.list_tools().fetch_all().await.unwrap();
+    client
+        .call_tool("echo", &json!({"text": "x"}))
+        .await
+        .unwrap();
+    client
+        .call_tool("steps", &())
+        .on_progress(|_| ())
+        .await
+        .unwrap();
+    client.read_resource("a:1").await.unwrap();
+    client.get_prompt("greet", [("name", "Ada")]).await.unwrap();
+    let late = client
+        .call_tool("forever", &())
+        .idle_timeout(Duration::from_secs(1));
     assert!(late.await.unwrap_err().is_timeout(), "{case}");
     settle().await;
     client.close().await;
@@ -87,7 +96,7 @@ async fn a_session_travels_with_everything_after_the_handshake_and_is_ended() {
             "{case}"
         );
         assert!(
-            !format!("{:?} {:?}", *client, client.server()).contains(session),
+            !format!("{:?} {:?}", *client, client.server_info()).contains(session),
             "{case}"
         );
     }
@@ -129,7 +138,7 @@ async fn an_answer_comes_as_one_object_or_as_a_stream() {
                 false => vec![heard.text("answered")],
             });
             let (client, _) = connect_over_http(&peer, plain()).await.unwrap();
-            let said = client.call("t", &()).await.unwrap();
+            let said = client.call_tool("t", &()).await.unwrap();
             assert_eq!(
                 said.content[0].as_text(),
                 Some("answered"),
@@ -151,7 +160,7 @@ async fn a_session_that_is_gone_is_followed_by_another_handshake_without_it() {
             gone.then(|| vec![Step::Head(404, Vec::new())])
         });
         let (client, posts) = connect_over_http(&peer, plain()).await.unwrap();
-        client.read("a:b").await.unwrap();
+        client.read_resource("a:b").await.unwrap();
         let session = |post: &Post| post.header("mcp-session-id").map(str::to_owned);
         let opened: Vec<_> = posts.of("initialize").iter().map(session).collect();
         assert_eq!(opened, [None, None], "{revision}");
@@ -190,7 +199,7 @@ async fn a_broken_stream_is_taken_up_by_a_get_when_its_server_says() {
             }
         });
         let (client, posts) = connect_over_http(&peer, plain()).await.unwrap();
-        let said = client.call("t", &()).await.unwrap();
+        let said = client.call_tool("t", &()).await.unwrap();
         assert_eq!(said.content[0].as_text(), Some("late"), "{revision}");
         let call = posts.of("tools/call").remove(0);
         let resumed = posts.by("GET").pop().unwrap();
@@ -244,7 +253,7 @@ async fn a_400_is_read_before_an_older_way_is_tried() {
         let peer = answering(400, body.clone());
         let client = plain().connect(peer.web()).await.unwrap();
         assert_eq!(
-            client.server().unwrap().revision,
+            client.server_info().unwrap().revision,
             Revision::NEWEST_LEGACY,
             "{body}"
         );

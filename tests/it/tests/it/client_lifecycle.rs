@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_client::{Era, Error};
+use turnbuckle_client::{EraPreference, Error};
 use turnbuckle_it::coupled::{Coupled, connect_to};
 use turnbuckle_it::harness::Case;
 use turnbuckle_it::peer::{Peer, Step};
@@ -24,7 +24,10 @@ fn methods(peer: &Peer) -> Vec<String> {
 async fn the_handshake_comes_first_and_is_whole() {
     for case in Case::legacy() {
         let client = Coupled::connect(case, &everything(), plain()).await;
-        client.call("echo", &json!({"text": "x"})).await.unwrap();
+        client
+            .call_tool("echo", &json!({"text": "x"}))
+            .await
+            .unwrap();
         let sent = client.tap().sent();
         assert_eq!(sent[0]["method"], "initialize", "{case}");
         let params = &sent[0]["params"];
@@ -77,7 +80,7 @@ async fn the_latest_revision_is_offered_and_one_that_is_not_spoken_ends_it() {
     for version in ["1999-01-01", "2026-07-28", "", "2999-01-01"] {
         let peer = answering(version);
         let error = plain()
-            .era(Era::Legacy)
+            .era(EraPreference::Legacy)
             .connect(peer.lines())
             .await
             .unwrap_err();
@@ -95,11 +98,11 @@ async fn the_latest_revision_is_offered_and_one_that_is_not_spoken_ends_it() {
     for revision in legacy() {
         let peer = answering(revision.as_str());
         let client = plain()
-            .era(Era::Legacy)
+            .era(EraPreference::Legacy)
             .connect(peer.lines())
             .await
             .unwrap();
-        assert_eq!(client.server().unwrap().revision, revision);
+        assert_eq!(client.server_info().unwrap().revision, revision);
     }
 }
 
@@ -108,7 +111,7 @@ async fn the_latest_revision_is_offered_and_one_that_is_not_spoken_ends_it() {
 async fn a_handshake_that_is_not_answered_times_out_and_is_not_cancelled() {
     let peer = Peer::new(Revision::NEWEST_LEGACY, |_| Some(Vec::new()));
     let builder = plain()
-        .era(Era::Legacy)
+        .era(EraPreference::Legacy)
         .connect_timeout(Duration::from_secs(9));
     let began = tokio::time::Instant::now();
     let error = builder.connect(peer.lines()).await.unwrap_err();
@@ -136,8 +139,8 @@ async fn a_handshake_that_the_probe_overtakes_is_not_cancelled() {
         _ => None,
     });
     let client = plain().connect(peer.lines()).await.unwrap();
-    assert_eq!(client.server().unwrap().revision, Revision::NEWEST);
-    client.read("a:b").await.unwrap();
+    assert_eq!(client.server_info().unwrap().revision, Revision::NEWEST);
+    client.read_resource("a:b").await.unwrap();
     let told = ["server/discover", "initialize", "resources/read"];
     assert_eq!(methods(&peer), told);
 }
@@ -147,18 +150,24 @@ async fn a_handshake_that_the_probe_overtakes_is_not_cancelled() {
 #[tokio::test(start_paused = true)]
 async fn every_modern_request_carries_its_envelope() {
     for case in Case::modern() {
-        let form = async |_: turnbuckle_client::Form, _: turnbuckle_client::Question| {
+        let form = async |_: turnbuckle_client::Form, _: turnbuckle_client::QuestionContext| {
             turnbuckle_client::FormAnswer::Decline
         };
         let client = Coupled::connect(case, &everything(), plain().on_form(form)).await;
-        client.list_tools().all().await.unwrap();
-        client.call("echo", &json!({"text": "x"})).await.unwrap();
-        client.read("a:1").await.unwrap();
+        client.list_tools().fetch_all().await.unwrap();
+        client
+            .call_tool("echo", &json!({"text": "x"}))
+            .await
+            .unwrap();
+        client.read_resource("a:1").await.unwrap();
         let heard = client
-            .subscribe(turnbuckle_client::Interest::new().resource("a:1"))
+            .subscribe(turnbuckle_client::ChangeFilter::new().resource("a:1"))
             .await;
         drop(heard);
-        client.raw("com.example/any", None, None).await.unwrap_err();
+        client
+            .request_raw("com.example/any", None, None)
+            .await
+            .unwrap_err();
         let requests = client.tap().sent();
         let requests = requests.iter().filter(|it| it.get("id").is_some());
         let mut seen = HashSet::new();
@@ -182,12 +191,18 @@ async fn own_ids_are_there_and_never_repeat() {
     for case in Case::all() {
         let client = Coupled::connect(case, &everything(), plain()).await;
         let calls: Vec<_> = (0..20)
-            .map(|_| tokio::spawn(client.call("echo", &json!({"text": "x"})).into_future()))
+            .map(|_| {
+                tokio::spawn(
+                    client
+                        .call_tool("echo", &json!({"text": "x"}))
+                        .into_future(),
+                )
+            })
             .collect();
         for call in calls {
             call.await.unwrap().unwrap();
         }
-        client.list_tools().all().await.unwrap();
+        client.list_tools().fetch_all().await.unwrap();
         let mut ids = HashSet::new();
         for message in client.tap().sent() {
             // Never a batch, also where there are such.
@@ -215,17 +230,17 @@ async fn a_server_is_probed_before_all_else() {
                 false => plain().connect(peer.lines()).await.unwrap(),
                 true => plain().connect(peer.web()).await.unwrap(),
             };
-            assert_eq!(client.server().unwrap().revision, revision);
+            assert_eq!(client.server_info().unwrap().revision, revision);
             let first = &peer.told()[0];
             assert_eq!(first.method(), "server/discover");
             let version =
                 &first.message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
             assert_eq!(*version, Revision::NEWEST.as_str());
             // What it turned out to be is not asked for again while the client lives.
-            let found = client.server().unwrap().verdict();
+            let found = client.server_info().unwrap().era();
             drop(client);
             let again = Peer::new(revision, |_| None);
-            let builder = plain().era(Era::Known(found));
+            let builder = plain().era(EraPreference::Known(found));
             builder.connect(again.lines()).await.unwrap();
             let probed = again.told_of("server/discover").len();
             assert_eq!(probed, usize::from(revision == Revision::NEWEST));
@@ -240,8 +255,8 @@ async fn another_connection_of_a_client_probes_no_legacy_server_again() {
         (heard.method() == "tools/call").then(|| vec![Step::Break])
     });
     let client = plain().connect(peer.lines()).await.unwrap();
-    client.call("dies", &()).await.unwrap_err();
-    client.read("a:b").await.unwrap();
+    client.call_tool("dies", &()).await.unwrap_err();
+    client.read_resource("a:b").await.unwrap();
     assert_eq!(
         (peer.opened(), peer.told_of("server/discover").len()),
         (2, 1)
@@ -254,11 +269,14 @@ async fn another_connection_of_a_client_probes_no_legacy_server_again() {
 async fn a_client_of_the_modern_era_alone_finds_out_at_once() {
     let peer = Peer::new(Revision::NEWEST_LEGACY, |_| None);
     let error = plain()
-        .era(Era::Modern)
+        .era(EraPreference::Modern)
         .connect(peer.lines())
         .await
         .unwrap_err();
-    assert!(error.to_string().contains("try Era::Auto"), "{error}");
+    assert!(
+        error.to_string().contains("try EraPreference::Auto"),
+        "{error}"
+    );
     assert!(
         methods(&peer)
             .iter()
@@ -292,8 +310,8 @@ async fn server_info_changes_nothing() {
             Some(vec![heard.answer(result)])
         });
         let client = plain().connect(peer.lines()).await.unwrap();
-        client.call("t", &json!({"a": 1})).await.unwrap();
-        client.read("a:b").await.unwrap();
+        client.call_tool("t", &json!({"a": 1})).await.unwrap();
+        client.read_resource("a:b").await.unwrap();
         said.push(peer.told().into_iter().map(|heard| heard.message).collect());
     }
     assert_eq!(said[0], said[1]);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_client::{Client, Era};
+use turnbuckle_client::{Client, EraPreference};
 use turnbuckle_it::coupled::connect_to;
 use turnbuckle_it::peer::{Heard, Peer, Step};
 
@@ -25,11 +25,11 @@ async fn nothing_is_asked_for_by_itself() {
             })
         });
         let client = connect_to(&peer, plain()).await.unwrap();
-        client.list_tools().all().await.unwrap();
+        client.list_tools().fetch_all().await.unwrap();
         let told = peer.told().len();
         tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
         assert_eq!(peer.told().len(), told, "{revision}");
-        client.list_tools().all().await.unwrap();
+        client.list_tools().fetch_all().await.unwrap();
         assert_eq!(peer.told().len(), told + 1, "{revision}");
     }
 }
@@ -82,7 +82,7 @@ async fn a_ping_that_is_not_answered_is_logged() {
     // The connection has failed, and is gone; there is another for what comes next.
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(peer.standing(), 0);
-    client.read("a:b").await.unwrap();
+    client.read_resource("a:b").await.unwrap();
     assert_eq!(peer.opened(), 2);
 }
 
@@ -102,7 +102,7 @@ async fn a_servers_ping_is_answered_while_the_user_is_asked() {
         });
         let builder = plain().on_form(async |_, _| std::future::pending().await);
         let client = connect_to(&peer, builder).await.unwrap();
-        client.call("t", &()).await.unwrap();
+        client.call_tool("t", &()).await.unwrap();
         let answers: Vec<_> = peer.told_of("").into_iter().map(|it| it.message).collect();
         let pong = json!({"jsonrpc": "2.0", "id": "ping", "result": {}});
         assert_eq!(answers, [pong], "{revision}");
@@ -141,7 +141,7 @@ async fn invalid_cancellations_and_unknown_progress_are_ignored() {
             steps
         });
         let client = connect_to(&peer, plain()).await.unwrap();
-        let (call, mut progress) = client.call("t", &()).with_progress();
+        let (call, mut progress) = client.call_tool("t", &()).with_progress();
         assert_eq!(
             call.await.unwrap().content[0].as_text(),
             Some("all the same")
@@ -166,8 +166,8 @@ async fn a_servers_code_passes_unjudged() {
                 vec![heard.refuse(code, "as it came")]
             });
             let client = connect_to(&peer, plain()).await.unwrap();
-            let error = client.call("t", &()).await.unwrap_err();
-            let refusal = error.refusal().expect("a refusal");
+            let error = client.call_tool("t", &()).await.unwrap_err();
+            let refusal = error.error_response().expect("a refusal");
             assert_eq!(
                 (refusal.code, &*refusal.message),
                 (code, "as it came"),
@@ -195,7 +195,7 @@ async fn a_modern_server_that_asks_gets_no_response() {
     let builder = || {
         plain()
             .on_form(async |_, _| turnbuckle_client::FormAnswer::Decline)
-            .era(Era::Modern)
+            .era(EraPreference::Modern)
     };
     for web in [false, true] {
         let peer = Peer::calls(Revision::NEWEST, asking);
@@ -203,7 +203,7 @@ async fn a_modern_server_that_asks_gets_no_response() {
             false => builder().connect(peer.lines()).await.unwrap(),
             true => builder().connect(peer.web()).await.unwrap(),
         };
-        client.call("t", &()).await.unwrap();
+        client.call_tool("t", &()).await.unwrap();
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert_eq!(peer.told_of("").len(), 0, "{web}");
     }

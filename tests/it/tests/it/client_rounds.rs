@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
-use turnbuckle_client::{Form, FormAnswer, Question};
+use turnbuckle_client::{Form, FormAnswer, QuestionContext};
 use turnbuckle_it::coupled::connect_to;
 use turnbuckle_it::peer::{Heard, Peer};
 use turnbuckle_wire::revision::Revision;
@@ -39,10 +39,10 @@ async fn state_goes_back_as_it_came_and_none_is_made_up() {
         }
     });
     let builder =
-        plain().on_form(async |_: Form, _: Question| FormAnswer::accept([("name", "Ada")]));
+        plain().on_form(async |_: Form, _: QuestionContext| FormAnswer::accept([("name", "Ada")]));
     let client = connect_to(&peer, builder).await.unwrap();
     client
-        .call("t", &json!({"x": [1, {"y": null}]}))
+        .call_tool("t", &json!({"x": [1, {"y": null}]}))
         .await
         .unwrap();
     let told: Vec<_> = peer
@@ -80,17 +80,17 @@ async fn answers_never_reach_another_request() {
             Some(_) => vec![heard.answer(json!({"content": [], "resultType": "complete"}))],
         }
     });
-    let builder = plain().on_form(async |form: Form, _: Question| {
+    let builder = plain().on_form(async |form: Form, _: QuestionContext| {
         // The first that is asked is the last to answer.
         let wait = 10 - form.message.parse::<u64>().unwrap();
         tokio::time::sleep(std::time::Duration::from_secs(wait)).await;
         FormAnswer::accept([("name", form.message)])
     });
-    let client = connect_to(&peer, builder.questions_at_once(5))
+    let client = connect_to(&peer, builder.max_concurrent_questions(5))
         .await
         .unwrap();
     let calls: Vec<_> = (0..5)
-        .map(|who| client.call("t", &json!({"who": who.to_string()})))
+        .map(|who| client.call_tool("t", &json!({"who": who.to_string()})))
         .map(|call| tokio::spawn(call.into_future()))
         .collect();
     for call in calls {

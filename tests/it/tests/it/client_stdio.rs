@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use turnbuckle_client::{Client, Era};
+use turnbuckle_client::{Client, EraPreference};
 use turnbuckle_it::oracle::{Oracle, Sender};
 use turnbuckle_it::peer::{Peer, shell};
 use turnbuckle_wire::revision::Revision;
@@ -27,7 +27,7 @@ impl Drop for File {
 }
 
 async fn connect(fault: &str) -> Client {
-    let builder = plain().era(Era::Only(Revision::NEWEST_LEGACY));
+    let builder = plain().era(EraPreference::Only(Revision::NEWEST_LEGACY));
     builder.connect(shell(fault)).await.unwrap()
 }
 
@@ -42,10 +42,10 @@ async fn only_messages_are_written_to_a_process() {
     );
     let client = connect(&keep).await;
     client
-        .call("t", &json!({"text": "one\ntwo\r\n\u{2028}\u{85}"}))
+        .call_tool("t", &json!({"text": "one\ntwo\r\n\u{2028}\u{85}"}))
         .await
         .unwrap();
-    let waiting = tokio::spawn(client.call("waits", &()).into_future());
+    let waiting = tokio::spawn(client.call_tool("waits", &()).into_future());
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -75,9 +75,12 @@ async fn only_messages_are_written_to_a_process() {
 async fn what_is_said_on_error_output_is_no_error() {
     let client = connect("echo 'ERROR: fatal' >&2; answer; echo 'panicked' >&2").await;
     for _ in 0..3 {
-        client.call("t", &()).await.unwrap();
+        client.call_tool("t", &()).await.unwrap();
     }
-    assert_eq!(client.server().unwrap().revision, Revision::NEWEST_LEGACY);
+    assert_eq!(
+        client.server_info().unwrap().revision,
+        Revision::NEWEST_LEGACY
+    );
     client.close().await;
 }
 
@@ -86,12 +89,12 @@ async fn what_is_said_on_error_output_is_no_error() {
 async fn one_connection_serves_every_task() {
     for revision in Revision::ALL {
         let peer = Peer::new(revision, |_| None);
-        let builder = plain().era(Era::Only(revision));
+        let builder = plain().era(EraPreference::Only(revision));
         let client = builder.connect(peer.lines()).await.unwrap();
         let tasks: Vec<_> = (0..20)
             .map(|_| {
                 let client = client.clone();
-                tokio::spawn(async move { client.call("t", &()).await })
+                tokio::spawn(async move { client.call_tool("t", &()).await })
             })
             .collect();
         for task in tasks {

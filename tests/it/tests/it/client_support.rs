@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use turnbuckle_client::{Client, ClientBuilder};
 use turnbuckle_server::{
-    Args, Context, Prompt, Reading, Resource, Server, Structured, Tool, Typing,
+    Args, CompletionRequest, HandlerContext, Prompt, ReadRequest, Resource, Server, Structured,
+    Tool,
 };
-use turnbuckle_types::LogLevel;
+use turnbuckle_types::LoggingLevel;
 
 /// What `add` takes.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -46,25 +47,29 @@ pub(crate) async fn settle() {
 
 /// A server with every feature; its lists come in pages of two.
 pub(crate) fn everything() -> Server {
-    let add = async |Args(it): Args<Add>, _: Context| Structured(Sum { sum: it.a + it.b });
-    let steps = async |(): (), context: Context| {
+    let add = async |Args(it): Args<Add>, _: HandlerContext| Structured(Sum { sum: it.a + it.b });
+    let steps = async |(): (), context: HandlerContext| {
         for step in 1..=3 {
             tokio::time::sleep(Duration::from_secs(3)).await;
             context.progress_message(step, Some(3.into()), "on").await;
         }
         "done"
     };
-    let log = async |(): (), context: Context| {
-        context.log(LogLevel::Info, Some("test"), "little").await;
-        context.log(LogLevel::Error, Some("test"), "much").await;
+    let log = async |(): (), context: HandlerContext| {
+        context
+            .log(LoggingLevel::Info, Some("test"), "little")
+            .await;
+        context.log(LoggingLevel::Error, Some("test"), "much").await;
         "logged"
     };
-    let forever = async |(): (), _: Context| -> &'static str { std::future::pending().await };
-    let fails = async |(): (), _: Context| -> Result<String, turnbuckle_server::Failure> {
+    let forever =
+        async |(): (), _: HandlerContext| -> &'static str { std::future::pending().await };
+    let fails = async |(): (), _: HandlerContext| -> Result<String, turnbuckle_server::Failure> {
         Err(turnbuckle_server::Failure::new("it does not work"))
     };
-    let names = async |typing: Typing, _: Context| vec![format!("{}da", typing.value)];
-    let note = async |reading: Reading, _: Context| {
+    let names =
+        async |typing: CompletionRequest, _: HandlerContext| vec![format!("{}da", typing.value)];
+    let note = async |reading: ReadRequest, _: HandlerContext| {
         format!("note {}", reading.variables.text("id").unwrap_or_default())
     };
     Server::new("everything", "1.0.0")
@@ -74,14 +79,27 @@ pub(crate) fn everything() -> Server {
         .tool(Tool::builder("log").handler(log))
         .tool(Tool::builder("forever").handler(forever))
         .tool(Tool::builder("fails").handler(fails))
-        .tool(Tool::builder("echo").handler(async |Args(it): Args<Echo>, _: Context| it.text))
-        .resource(Resource::builder("a:1", "one").handler(async |_: Reading, _: Context| "first"))
-        .resource(Resource::builder("a:2", "two").handler(async |_: Reading, _: Context| "second"))
-        .resource(Resource::builder("a:3", "three").handler(async |_: Reading, _: Context| "third"))
+        .tool(
+            Tool::builder("echo").handler(async |Args(it): Args<Echo>, _: HandlerContext| it.text),
+        )
+        .resource(
+            Resource::builder("a:1", "one")
+                .handler(async |_: ReadRequest, _: HandlerContext| "first"),
+        )
+        .resource(
+            Resource::builder("a:2", "two")
+                .handler(async |_: ReadRequest, _: HandlerContext| "second"),
+        )
+        .resource(
+            Resource::builder("a:3", "three")
+                .handler(async |_: ReadRequest, _: HandlerContext| "third"),
+        )
         .resource(Resource::builder("note:{id}", "note").handler(note))
         .prompt(
             Prompt::builder("greet")
-                .handler(async |Args(it): Args<Greet>, _: Context| format!("Hello {}", it.name))
+                .handler(async |Args(it): Args<Greet>, _: HandlerContext| {
+                    format!("Hello {}", it.name)
+                })
                 .complete("name", names),
         )
         .logging()

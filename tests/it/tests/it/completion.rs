@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Args, Context, Prompt, Reading, Resource, Server, Typing};
+use turnbuckle_server::{
+    Args, CompletionRequest, HandlerContext, Prompt, ReadRequest, Resource, Server,
+};
 
 use crate::support::{code, message, result};
 
@@ -17,26 +19,29 @@ struct Trip {
 }
 
 fn server() -> Server {
-    let places = async |typing: Typing, _: Context| {
+    let places = async |typing: CompletionRequest, _: HandlerContext| {
         let from = typing.arguments.get("from").cloned().unwrap_or_default();
         vec![format!("{}ern", typing.value), from]
     };
-    let many = async |typing: Typing, _: Context| {
+    let many = async |typing: CompletionRequest, _: HandlerContext| {
         let count = typing.value.parse().unwrap_or(0);
         (0..count).map(|n: u32| n.to_string()).collect::<Vec<_>>()
     };
     Server::new("completion", "1.0.0")
         .prompt(
             Prompt::builder("trip")
-                .handler(async |Args(_): Args<Trip>, _: Context| String::new())
+                .handler(async |Args(_): Args<Trip>, _: HandlerContext| String::new())
                 .complete("to", places),
         )
         .resource(
             Resource::builder("note:{id}/{page}", "n")
-                .handler(async |_: Reading, _: Context| "")
+                .handler(async |_: ReadRequest, _: HandlerContext| "")
                 .complete("id", many),
         )
-        .resource(Resource::builder("note:1", "one").handler(async |_: Reading, _: Context| ""))
+        .resource(
+            Resource::builder("note:1", "one")
+                .handler(async |_: ReadRequest, _: HandlerContext| ""),
+        )
         .build()
         .unwrap()
 }

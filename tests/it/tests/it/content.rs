@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Prompt, Resource, Server, Tool};
+use turnbuckle_server::{HandlerContext, Prompt, Resource, Server, Tool};
 use turnbuckle_types::{
-    BlobResourceContents, ContentBlock, MessageRole, PromptMessage, ResourceContents,
-    TextResourceContents,
+    BlobResourceContents, ContentBlock, PromptMessage, ResourceContents, Role, TextResourceContents,
 };
 
 use crate::servers::echo_builder;
@@ -28,16 +27,16 @@ fn blocks() -> Vec<ContentBlock> {
 }
 
 fn server() -> Server {
-    let messages = |(): (), _: Context| async {
-        let message = |block| PromptMessage::new(MessageRole::User, block);
+    let messages = |(): (), _: HandlerContext| async {
+        let message = |block| PromptMessage::new(Role::User, block);
         blocks().into_iter().map(message).collect::<Vec<_>>()
     };
     echo_builder()
-        .tool(Tool::builder("show").handler(async |(): (), _: Context| blocks()))
+        .tool(Tool::builder("show").handler(async |(): (), _: HandlerContext| blocks()))
         .prompt(Prompt::builder("show").handler(messages))
         .resource(
             Resource::builder("test://bytes", "bytes")
-                .handler(async |_: Context| BYTES.to_vec())
+                .handler(async |_: HandlerContext| BYTES.to_vec())
                 .mime_type("application/octet-stream"),
         )
         .build()

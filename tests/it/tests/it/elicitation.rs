@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
-    Announcer, Context, Failure, NeedsInput, Prompt, Reading, Resource, Server, Tool,
+    ElicitationNotifier, Failure, HandlerContext, NeedsInput, Prompt, ReadRequest, Resource,
+    Server, Tool,
 };
 use turnbuckle_types::{
-    ElicitAction, ElicitFormParams, ElicitUrlParams, ElicitationSchema, Error, FieldValue,
-    NumberSchema, SingleSelectSchema, StringSchema,
+    ElicitAction, ElicitRequestFormParams, ElicitRequestUrlParams, ElicitationSchema, Error,
+    FieldValue, NumberSchema, SingleSelectEnumSchema, StringSchema,
 };
 use turnbuckle_wire::revision::Features;
 
@@ -151,13 +152,13 @@ fn filling() -> Server {
     let form = || {
         let schema = ElicitationSchema::new()
             .required("name", StringSchema::new().max_length(5u32))
-            .required("size", SingleSelectSchema::of(["s", "m"]))
+            .required("size", SingleSelectEnumSchema::untitled(["s", "m"]))
             .optional("age", NumberSchema::integer().minimum(0u32));
-        ElicitFormParams::new("Fill in", schema)
+        ElicitRequestFormParams::new("Fill in", schema)
     };
     Server::new("filling", "1.0.0")
         .tool(
-            Tool::builder("fill").handler(move |(): (), context: Context| async move {
+            Tool::builder("fill").handler(move |(): (), context: HandlerContext| async move {
                 let answer = context.ask("form", form())?;
                 let name = answer
                     .field("name")
@@ -213,14 +214,19 @@ async fn decline_cancel_and_failure_are_handled() {
     let params = json!({"name": "fill"});
     for case in with(|it| it.elicitation) {
         let mut client = connect(case, &server).await;
-        for action in ["decline", "cancel"] {
+        for action in ["decline", "reject", "cancel"] {
+            let read_as = if action == "reject" {
+                "decline"
+            } else {
+                action
+            };
             let answer = |_: &Question| json!({"action": action});
             let (response, _) = converse(&mut client, "tools/call", params.clone(), answer).await;
             // The handler hears of it, and says what comes of it.
-            assert_eq!(text(&response), format!("{action} nobody"), "{case}");
+            assert_eq!(text(&response), format!("{read_as} nobody"), "{case}");
             let answer = |_: &Question| json!({"action": action, "content": {"name": "Ada"}});
             let (response, _) = converse(&mut client, "tools/call", params.clone(), answer).await;
-            assert_eq!(text(&response), format!("{action} nobody"), "{case}");
+            assert_eq!(text(&response), format!("{read_as} nobody"), "{case}");
         }
         if case.is_legacy() {
             // A client that fails says so by an error; the modern one does not come back.
@@ -254,17 +260,20 @@ async fn an_invalid_url_is_refused() {
         "https://example.com/%2",
         "//example.com",
     ] {
-        let visit = move |context: Context| async move {
+        let visit = move |context: HandlerContext| async move {
             context
-                .ask("url", ElicitUrlParams::new("Go", bad))
+                .ask("url", ElicitRequestUrlParams::new("Go", bad))
                 .map(|_| "went".to_owned())
         };
-        let needed = move |_: (), _: Context| async move {
-            let urls = [ElicitUrlParams::new("Go", bad)];
+        let needed = move |_: (), _: HandlerContext| async move {
+            let urls = [ElicitRequestUrlParams::new("Go", bad)];
             Err::<String, _>(Error::url_elicitation_required(urls, "first"))
         };
         let server = Server::new("s", "1")
-            .tool(Tool::builder("visit").handler(move |(): (), context: Context| visit(context)))
+            .tool(
+                Tool::builder("visit")
+                    .handler(move |(): (), context: HandlerContext| visit(context)),
+            )
             .tool(Tool::builder("needed").handler(needed))
             .build()
             .unwrap();
@@ -284,26 +293,29 @@ async fn an_invalid_url_is_refused() {
 fn needing() -> Server {
     let needed = || {
         let urls = [
-            ElicitUrlParams::new("Sign in", "https://example.com/1"),
-            ElicitUrlParams::new("Pay", "https://example.com/2").elicitation_id("mine"),
+            ElicitRequestUrlParams::new("Sign in", "https://example.com/1"),
+            ElicitRequestUrlParams::new("Pay", "https://example.com/2").elicitation_id("mine"),
         ];
         Error::url_elicitation_required(urls, "Not before you signed in")
     };
     Server::new("needing", "1.0.0")
         .tool(
             Tool::builder("act")
-                .handler(move |(): (), _: Context| ready(Err::<String, _>(needed()))),
+                .handler(move |(): (), _: HandlerContext| ready(Err::<String, _>(needed()))),
         )
-        .tool(Tool::builder("pose").handler(async |(): (), _: Context| {
-            Err::<String, _>(Error::application(-32042, "it only looks so"))
-        }))
+        .tool(
+            Tool::builder("pose").handler(async |(): (), _: HandlerContext| {
+                Err::<String, _>(Error::application(-32042, "it only looks so"))
+            }),
+        )
         .prompt(
             Prompt::builder("act")
-                .handler(move |(): (), _: Context| ready(Err::<String, _>(needed()))),
+                .handler(move |(): (), _: HandlerContext| ready(Err::<String, _>(needed()))),
         )
         .resource(
-            Resource::builder("act:1", "act")
-                .handler(move |_: Reading, _: Context| ready(Err::<String, _>(needed()))),
+            Resource::builder("act:1", "act").handler(move |_: ReadRequest, _: HandlerContext| {
+                ready(Err::<String, _>(needed()))
+            }),
         )
         .build()
         .unwrap()
@@ -382,12 +394,12 @@ async fn a_needed_url_has_its_code() {
 #[tokio::test(start_paused = true)]
 async fn completion_is_told_to_the_asked_client_alone() {
     for case in Case::all() {
-        let kept: Arc<Mutex<Vec<Announcer>>> = Arc::default();
+        let kept: Arc<Mutex<Vec<ElicitationNotifier>>> = Arc::default();
         let keeping = kept.clone();
         let server = Server::new("visiting", "1.0.0")
             .tool(
-                Tool::builder("visit").handler(move |(): (), context: Context| {
-                    keeping.lock().unwrap().push(context.announcer());
+                Tool::builder("visit").handler(move |(): (), context: HandlerContext| {
+                    keeping.lock().unwrap().push(context.elicitation_notifier());
                     async move {
                         let needs = NeedsInput::new();
                         match context.raw_answer("url") {
@@ -410,7 +422,7 @@ async fn completion_is_told_to_the_asked_client_alone() {
         }
         // The request is long over when the interaction is.
         let announcer = kept.lock().unwrap().pop().expect("kept");
-        announcer.elicitation_complete("e-1").await;
+        announcer.notify_complete("e-1").await;
         let told = asked.messages().await;
         if has {
             assert_eq!(told.len(), 1, "{case}: {told:?}");
@@ -457,7 +469,7 @@ async fn an_answer_from_another_session_is_unknown() {
 async fn several_questions_one_after_another() {
     let server = Server::new("s", "1")
         .tool(
-            Tool::builder("two").handler(async |(): (), context: Context| {
+            Tool::builder("two").handler(async |(): (), context: HandlerContext| {
                 let first = context.ask("first", form())?;
                 let second = context.ask("second", form())?;
                 let name = |it: &turnbuckle_types::ElicitResult| {

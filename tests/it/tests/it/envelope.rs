@@ -12,7 +12,7 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Every request that a modern server takes.
 fn methods(case: Case) -> impl Iterator<Item = Method> {
     let served = move |method: &Method| {
-        method.reaches(Party::Server, case.revision) && !method.is_notification()
+        method.is_received_by(Party::Server, case.revision) && !method.is_notification()
     };
     Method::ALL.iter().copied().filter(served)
 }
@@ -20,7 +20,7 @@ fn methods(case: Case) -> impl Iterator<Item = Method> {
 /// The result of a request; that of a stream comes when the server winds down.
 async fn result_of(client: &mut Client, method: Method) -> Value {
     let id = client.start(method.as_str(), params_of(method)).await;
-    if method == Method::Listen {
+    if method == Method::SubscriptionsListen {
         client.settle().await;
         client.server_stop().close();
     }

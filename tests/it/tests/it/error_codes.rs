@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Resource, Result, Server};
-use turnbuckle_types::{ClientCapabilities, ElicitUrlParams, Error, ErrorKind, ScopeNeeded};
+use turnbuckle_server::{HandlerContext, Resource, Result, Server};
+use turnbuckle_types::{
+    ClientCapabilities, ElicitRequestUrlParams, Error, ErrorKind, RequiredScopes,
+};
 
 use crate::servers::{echo_builder, everything};
 
@@ -15,23 +17,23 @@ fn kinds() -> Vec<ErrorKind> {
         -32768, -32700, -32604, -32500, -32099, -32042, -32002, -32000,
     ];
     let mut kinds = vec![
-        ErrorKind::Malformed,
-        ErrorKind::NotAMessage,
-        ErrorKind::Envelope,
+        ErrorKind::ParseError,
+        ErrorKind::InvalidRequest,
+        ErrorKind::InvalidEnvelope,
         ErrorKind::HeaderMismatch,
-        ErrorKind::UnsupportedVersion {
+        ErrorKind::UnsupportedProtocolVersion {
             supported: vec!["2026-07-28".into()],
             requested: "2099-01-01".into(),
         },
-        ErrorKind::MissingCapability(Box::new(needed)),
-        ErrorKind::UnknownMethod,
+        ErrorKind::MissingRequiredClientCapability(Box::new(needed)),
+        ErrorKind::MethodNotFound,
         ErrorKind::ResourceNotFound,
         ErrorKind::InvalidParams,
-        ErrorKind::UrlElicitationRequired(vec![ElicitUrlParams::new(
+        ErrorKind::UrlElicitationRequired(vec![ElicitRequestUrlParams::new(
             "Sign in",
             "https://example.com/",
         )]),
-        ErrorKind::Forbidden(ScopeNeeded::new(["files:read"])),
+        ErrorKind::Forbidden(RequiredScopes::new(["files:read"])),
         ErrorKind::Internal,
         ErrorKind::Application(-31999),
         ErrorKind::Application(-32769),
@@ -46,7 +48,7 @@ fn failing() -> Server {
     let kinds = kinds().into_iter().enumerate();
     kinds
         .fold(echo_builder(), |builder, (at, kind)| {
-            let fail = move |_: Context| {
+            let fail = move |_: HandlerContext| {
                 let kind = kind.clone();
                 async move { Result::<String, Error>::Err(Error::new(kind, "failed")) }
             };

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Extension, ExtensionResult, Result, Server, Tool};
+use turnbuckle_server::{Extension, ExtensionResult, HandlerContext, Result, Server, Tool};
 use turnbuckle_types::{Notification, Request};
 
 use crate::servers::echo_builder;
@@ -36,17 +36,18 @@ impl Request for Now {
 /// A server with an extension: a method, and a result type that a tool uses where it can.
 fn clock() -> Server {
     let extension = Extension::new(ID)
-        .method::<Now, _, _>(async |asked: Zone, _: Context| {
+        .method::<Now, _, _>(async |asked: Zone, _: HandlerContext| {
             Ok(Time {
                 time: format!("noon in {}", asked.zone),
             })
         })
         .result_type("com.example.deferred");
-    let later = async |(): (), context: Context| -> Result<turnbuckle_types::CallToolResult> {
-        let _ = context;
-        Ok(turnbuckle_types::CallToolResult::text("now"))
-    };
-    let defer = async |(): (), _: Context| ExtensionResult {
+    let later =
+        async |(): (), context: HandlerContext| -> Result<turnbuckle_types::CallToolResult> {
+            let _ = context;
+            Ok(turnbuckle_types::CallToolResult::text("now"))
+        };
+    let defer = async |(): (), _: HandlerContext| ExtensionResult {
         result_type: "com.example.deferred",
         value: json!({"until": "noon"}),
     };

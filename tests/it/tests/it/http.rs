@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::harness::Case;
 use turnbuckle_it::web::{Web, sessions};
-use turnbuckle_server::{Args, Context, Failure, Server, ServerBuilder, Tool};
+use turnbuckle_server::{Args, Failure, HandlerContext, Server, ServerBuilder, Tool};
 
-use turnbuckle_types::{CreateMessageParams, LogLevel, Number, SamplingMessage};
+use turnbuckle_types::{CreateMessageRequestParams, LoggingLevel, Number, SamplingMessage};
 use turnbuckle_wire::revision::{Method, Party, Revision};
 
 use crate::servers::{echo, echo_builder, everything, params_of};
@@ -29,25 +29,25 @@ pub(crate) struct Counting {
 /// A server with a tool `count`, which reports and logs each step and then waits `seconds`; one
 /// that asks for `roots`; one that lets its stream be picked up later.
 pub(crate) fn busy_builder() -> ServerBuilder {
-    let count = async |Args(counting): Args<Counting>, context: Context| {
+    let count = async |Args(counting): Args<Counting>, context: HandlerContext| {
         for step in 1..=counting.to {
             context
                 .progress(step, Some(Number::from(counting.to)))
                 .await;
-            context.log(LogLevel::Error, None, &step).await;
+            context.log(LoggingLevel::Error, None, &step).await;
             tokio::time::sleep(Duration::from_secs(counting.seconds)).await;
         }
         format!("counted to {}", counting.to)
     };
-    let roots = async |(): (), context: Context| {
+    let roots = async |(): (), context: HandlerContext| {
         let Some(peer) = context.peer() else {
             return "there is nobody to ask".to_owned();
         };
         let roots = peer.request::<()>("roots/list", None).await;
         roots.map_or_else(|error| error.to_string(), |roots| roots.to_string())
     };
-    let later = async |(): (), context: Context| {
-        context.pause_stream();
+    let later = async |(): (), context: HandlerContext| {
+        context.close_sse_stream();
         tokio::time::sleep(Duration::from_secs(5)).await;
         context.progress(1, None).await;
         "later"
@@ -87,7 +87,10 @@ async fn a_foreign_origin_is_403() {
             assert_eq!(got.status, 403, "{verb} {foreign}");
             assert!(got.header("access-control-allow-origin").is_none());
             let message = got.json().await["error"]["message"].to_string();
-            assert!(message.contains("Config::allowed_origins"), "{message}");
+            assert!(
+                message.contains("HttpServerOptions::allowed_origins"),
+                "{message}"
+            );
         }
         for asked in [
             web.modern("tools/list", json!({})),
@@ -128,9 +131,12 @@ async fn a_foreign_host_is_403() {
         let (status, answer) = ask.json().await;
         assert_eq!(status, 403, "{host:?}");
         let message = answer["error"]["message"].to_string();
-        assert!(message.contains("Config::allowed_hosts"), "{message}");
+        assert!(
+            message.contains("HttpServerOptions::allowed_hosts"),
+            "{message}"
+        );
     }
-    let config = Config::new().allowed_hosts(["mcp.example"]);
+    let config = HttpServerOptions::new().allowed_hosts(["mcp.example"]);
     let web = Web::with(&echo(), config);
     for (host, status) in [("mcp.example:8443", 200), ("localhost", 403)] {
         let ask = web.modern("tools/list", json!({})).header("host", host);
@@ -164,7 +170,7 @@ async fn one_path_serves_post() {
     let web = Web::new(&everything());
     let mut served = 0;
     for &method in Method::ALL {
-        if method.is_notification() || !method.reaches(Party::Server, Revision::NEWEST) {
+        if method.is_notification() || !method.is_received_by(Party::Server, Revision::NEWEST) {
             continue;
         }
         let got = web.modern(method.as_str(), params_of(method)).send().await;
@@ -216,16 +222,16 @@ async fn a_missing_envelope_field_is_400() {
         assert_eq!(answer["id"], 1);
     }
     // A handler's own complaint about its parameters is an answer like any other.
-    let (status, answer) = web.call("nobody", json!({})).json().await;
+    let (status, answer) = web.call_tool("nobody", json!({})).json().await;
     assert_eq!((status, code(&answer)), (200, -32602));
 }
 
 // requirement: 79ec2020c215
 #[tokio::test(start_paused = true)]
 async fn a_missing_capability_is_400() {
-    let ask = async |(): (), context: Context| {
+    let ask = async |(): (), context: HandlerContext| {
         let messages = [SamplingMessage::user("Say hello".to_owned())];
-        let said = context.ask("said", CreateMessageParams::new(messages, 20))?;
+        let said = context.ask("said", CreateMessageRequestParams::new(messages, 20))?;
         Ok::<_, Failure>(format!("{said:?}"))
     };
     let web = Web::new(
@@ -234,7 +240,7 @@ async fn a_missing_capability_is_400() {
             .build()
             .unwrap(),
     );
-    let (status, answer) = web.call("ask", json!({})).json().await;
+    let (status, answer) = web.call_tool("ask", json!({})).json().await;
     assert_eq!((status, code(&answer)), (400, -32021));
     let needed = &answer["error"]["data"]["requiredCapabilities"];
     assert!(needed["sampling"].is_object(), "{answer}");
@@ -296,15 +302,18 @@ async fn invalid_utf8_is_a_parse_error() {
 #[tokio::test(start_paused = true)]
 async fn a_request_is_answered_by_json_or_a_stream() {
     let web = Web::new(&busy());
-    let at_once = web.call("echo", json!({"text": "t"})).send().await;
+    let at_once = web.call_tool("echo", json!({"text": "t"})).send().await;
     assert!(!at_once.is_stream());
     assert_eq!(at_once.json().await["result"]["content"][0]["text"], "t");
 
-    let config = Config::new().json_wait(Duration::from_secs(5));
+    let config = HttpServerOptions::new().json_wait(Duration::from_secs(5));
     let patient = Web::with(&busy(), config);
     for (web, seconds, streams) in [(&web, 2, true), (&patient, 2, false), (&patient, 9, true)] {
         let begin = Instant::now();
-        let got = web.call("sleep", json!({"seconds": seconds})).send().await;
+        let got = web
+            .call_tool("sleep", json!({"seconds": seconds}))
+            .send()
+            .await;
         assert_eq!((got.status, got.is_stream()), (200, streams), "{seconds}");
         if streams {
             let messages = got.events().messages().await;
@@ -341,7 +350,7 @@ async fn what_is_said_before_an_answer_makes_a_stream() {
 async fn the_response_ends_the_stream() {
     let web = Web::new(&busy());
     let begin = Instant::now();
-    let mut events = web.call("sleep", json!({"seconds": 2})).events().await;
+    let mut events = web.call_tool("sleep", json!({"seconds": 2})).events().await;
     assert_eq!(events.message().await["id"], 1);
     assert_eq!(events.within(Duration::from_secs(60)).await, [None]);
     assert_eq!(begin.elapsed(), Duration::from_secs(2));
@@ -392,14 +401,14 @@ async fn a_stream_carries_only_what_belongs_to_it() {
 async fn a_stream_forbids_buffering() {
     let web = Web::new(&busy());
     let mut streams = vec![
-        web.call("sleep", json!({"seconds": 2})).send().await,
+        web.call_tool("sleep", json!({"seconds": 2})).send().await,
         web.modern("subscriptions/listen", json!({"notifications": {}}))
             .send()
             .await,
     ];
     for revision in sessions() {
         let session = web.open(revision).await;
-        let call = session.call(1, "count", &json!({"to": 1}));
+        let call = session.call_tool(1, "count", &json!({"to": 1}));
         streams.push(call.send().await);
         streams.push(session.get().send().await);
     }
@@ -412,10 +421,13 @@ async fn a_stream_forbids_buffering() {
 
 #[tokio::test(start_paused = true)]
 async fn a_quiet_stream_says_that_it_is_there() {
-    let web = Web::with(&busy(), Config::new().keep_alive(Duration::from_secs(20)));
+    let web = Web::with(
+        &busy(),
+        HttpServerOptions::new().keep_alive_interval(Duration::from_secs(20)),
+    );
     let begin = Instant::now();
     let events = web
-        .call("sleep", json!({"seconds": 70}))
+        .call_tool("sleep", json!({"seconds": 70}))
         .events()
         .await
         .rest()
@@ -444,18 +456,20 @@ async fn legacy_headers_on_a_modern_request_are_ignored() {
 #[tokio::test(start_paused = true)]
 async fn a_principal_without_the_scope_is_403() {
     let guarded = Tool::builder("guarded")
-        .handler(async |(): (), _: Context| "open")
+        .handler(async |(): (), _: HandlerContext| "open")
         .scope("admin");
     let server = echo_builder().tool(guarded).build().unwrap();
     let web = Web::new(&server);
-    let ask = web.call("guarded", json!({})).principal(principal("ann"));
+    let ask = web
+        .call_tool("guarded", json!({}))
+        .principal(principal("ann"));
     let got = ask.send().await;
     assert_eq!(got.status, 403);
     assert!(format!("{:?}", got.scope.as_ref().unwrap()).contains("admin"));
     assert_eq!(got.json().await["id"], 1);
     let session = web.open(Revision::NEWEST_LEGACY).await;
     let ask = session
-        .call(1, "guarded", &json!({}))
+        .call_tool(1, "guarded", &json!({}))
         .principal(principal("ann"));
     let got = ask.send().await;
     assert_eq!(got.status, 403);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::Method as Verb;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::{Web, sessions};
 use turnbuckle_wire::revision::Revision;
 
@@ -20,7 +20,7 @@ async fn get_is_a_stream_or_405() {
     for revision in sessions() {
         let session = Web::new(&echo()).open(revision).await;
         assert!(session.get().send().await.is_stream());
-        let stateless = Web::with(&echo(), Config::new().stateless(true));
+        let stateless = Web::with(&echo(), HttpServerOptions::new().stateless(true));
         for verb in [Verb::GET, Verb::DELETE, Verb::PUT] {
             let ask = stateless.ask(verb).header("accept", "text/event-stream");
             let got = ask.send().await;
@@ -40,7 +40,7 @@ async fn the_get_stream_carries_unrelated_messages() {
         let session = Web::new(&everything()).open(revision).await;
         let mut general = session.get().events().await;
         // The tool says something of its own, and changes every list.
-        let call = session.call(1, "talk", &json!({}));
+        let call = session.call_tool(1, "talk", &json!({}));
         let said = call.events().await.messages().await;
         let changed = |it: &Value| {
             it["method"]
@@ -86,12 +86,12 @@ async fn no_response_travels_on_a_fresh_get() {
         let session = Web::new(&busy()).open(revision).await;
         let mut general = session.get().events().await;
         let mut count = session
-            .call(1, "count", &json!({"to": 2, "seconds": 2}))
+            .call_tool(1, "count", &json!({"to": 2, "seconds": 2}))
             .events()
             .await;
         count.message().await;
         drop(count);
-        let lost = session.call(2, "sleep", &json!({"seconds": 2})).send();
+        let lost = session.call_tool(2, "sleep", &json!({"seconds": 2})).send();
         assert!(timeout(Duration::from_millis(10), lost).await.is_err());
         let heard = messages(&general.within(Duration::from_secs(20)).await);
         assert!(heard.is_empty(), "{revision} {heard:?}");
@@ -107,7 +107,7 @@ async fn each_message_travels_on_one_stream() {
         let session = Web::new(&everything()).open(revision).await;
         let mut gets = vec![session.get().events().await, session.get().events().await];
         for round in 0..2 {
-            let call = session.call(round, "talk", &json!({}));
+            let call = session.call_tool(round, "talk", &json!({}));
             let said = call.events().await.messages().await;
             assert_eq!(said.len(), 3);
             let mut heard = Vec::new();

@@ -4,7 +4,7 @@ use http::Method as Verb;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::modern_meta;
 use turnbuckle_it::web::{Ask, Web};
-use turnbuckle_server::{Context, RawArguments, Server, Tool};
+use turnbuckle_server::{HandlerContext, RawArguments, Server, Tool};
 use turnbuckle_wire::revision::Revision;
 
 use crate::http::busy;
@@ -21,7 +21,7 @@ fn mirrored() -> Server {
             "down": {"type": "string", "x-mcp-header": "Down"},
         }},
     }});
-    let place = async |_: RawArguments, _: Context| "placed";
+    let place = async |_: RawArguments, _: HandlerContext| "placed";
     echo_builder()
         .tool(
             Tool::builder("place")
@@ -65,7 +65,7 @@ async fn a_differing_version_is_a_mismatch() {
 #[tokio::test(start_paused = true)]
 async fn a_missing_header_is_a_mismatch() {
     for name in ["mcp-protocol-version", "mcp-method", "mcp-name"] {
-        let ask = web().call("place", json!({}));
+        let ask = web().call_tool("place", json!({}));
         is_mismatch(&ask.without(name).json().await, name);
     }
     // Where nothing has a name, none is needed.
@@ -116,7 +116,7 @@ fn call_of(arguments: Value) -> Ask {
             headers.push((name, text(value)));
         }
     }
-    let ask = web().call("place", arguments);
+    let ask = web().call_tool("place", arguments);
     headers
         .iter()
         .fold(ask, |ask, (name, value)| ask.header(name, value))
@@ -137,7 +137,7 @@ async fn a_parameter_header_goes_with_its_value() {
         (json!({"region": ""}), Some(""), true),
     ] {
         let what = format!("{region} {header:?}");
-        let ask = web().call("place", region);
+        let ask = web().call_tool("place", region);
         let ask = header
             .iter()
             .fold(ask, |ask, value| ask.header("mcp-param-region", value));
@@ -148,7 +148,7 @@ async fn a_parameter_header_goes_with_its_value() {
         }
     }
     // Headers of parameters that no tool declares mean nothing.
-    let ask = web().call("place", json!({}));
+    let ask = web().call_tool("place", json!({}));
     passes(ask.header("mcp-param-other", "x"), "undeclared").await;
 }
 
@@ -165,11 +165,11 @@ async fn encoded_values_are_decoded() {
         let (_, answer) = web().modern(method, params).json().await;
         assert_ne!(code(&answer), -32020, "{answer}");
     }
-    let place = || web().call("place", json!({"region": "Hello, 世界"}));
+    let place = || web().call_tool("place", json!({"region": "Hello, 世界"}));
     let encoded = "=?base64?SGVsbG8sIOS4lueVjA==?=";
     passes(place().header("mcp-param-region", encoded), "a parameter").await;
     // What could stand there plainly may be encoded all the same.
-    let name = web().call("place", json!({}));
+    let name = web().call_tool("place", json!({}));
     passes(name.header("mcp-name", "=?base64?cGxhY2U=?="), "a name").await;
     for bad in [
         "=?base64?SGVsbG8sIOS4lueVjA?=",
@@ -179,7 +179,7 @@ async fn encoded_values_are_decoded() {
     ] {
         let answer = place().header("mcp-param-region", bad).json().await;
         is_mismatch(&answer, bad);
-        let answer = web().call("place", json!({})).header("mcp-name", bad);
+        let answer = web().call_tool("place", json!({})).header("mcp-name", bad);
         is_mismatch(&answer.json().await, bad);
     }
 }
@@ -188,9 +188,11 @@ async fn encoded_values_are_decoded() {
 #[tokio::test(start_paused = true)]
 async fn the_marks_are_case_sensitive() {
     let literal = "=?BASE64?cGxhY2U=?=";
-    let ask = web().call("place", json!({})).header("mcp-name", literal);
+    let ask = web()
+        .call_tool("place", json!({}))
+        .header("mcp-name", literal);
     is_mismatch(&ask.json().await, literal);
-    let ask = web().call("place", json!({"region": literal}));
+    let ask = web().call_tool("place", json!({"region": literal}));
     passes(ask.header("mcp-param-region", literal), literal).await;
 }
 
@@ -199,11 +201,11 @@ async fn the_marks_are_case_sensitive() {
 async fn invalid_characters_are_a_mismatch() {
     for value in ["us\u{e9}", "ü", "\u{4e16}"] {
         for name in ["mcp-name", "mcp-param-region"] {
-            let ask = web().call("place", json!({"region": value}));
+            let ask = web().call_tool("place", json!({"region": value}));
             let ask = ask.header("mcp-param-region", "x").without(name);
             is_mismatch(&ask.and_header(name, value).json().await, value);
         }
-        let ask = web().call("place", json!({})).without("mcp-method");
+        let ask = web().call_tool("place", json!({})).without("mcp-method");
         is_mismatch(&ask.and_header("mcp-method", value).json().await, value);
     }
 }
@@ -274,13 +276,13 @@ async fn no_header_of_a_request_comes_back() {
     let session = web.open(Revision::NEWEST_LEGACY).await;
     let note = json!({"jsonrpc": "2.0", "method": "notifications/x"});
     for ask in [
-        web.call("echo", json!({"text": "t"})),
-        web.call("sleep", json!({"seconds": 2})),
-        web.call("nobody", json!({})),
+        web.call_tool("echo", json!({"text": "t"})),
+        web.call_tool("sleep", json!({"seconds": 2})),
+        web.call_tool("nobody", json!({})),
         web.post("{"),
         web.ask(Verb::PUT),
         web.ask(Verb::OPTIONS),
-        session.call(1, "echo", &json!({"text": "t"})),
+        session.call_tool(1, "echo", &json!({"text": "t"})),
         session.post(&note),
         session.get(),
         session.delete(),

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::{Event, Session, Web, sessions};
-use turnbuckle_server::{Context, Tool};
+use turnbuckle_server::{HandlerContext, Tool};
 use turnbuckle_wire::revision::Revision;
 
 use crate::http::{busy, busy_builder, step_of};
@@ -57,7 +57,7 @@ async fn one_message_is_a_body() {
         assert_eq!(ping.json().await.1["result"], json!({}), "{revision}");
         let note = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});
         assert_eq!(session.post(&note).send().await.status, 202);
-        let mut events = session.call(2, "roots", &json!({})).events().await;
+        let mut events = session.call_tool(2, "roots", &json!({})).events().await;
         let asked = events.message().await;
         let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}});
         assert_eq!(session.post(&answer).send().await.status, 202);
@@ -89,7 +89,7 @@ async fn accepted_input_is_202_and_empty() {
 // requirement: b3ef20986626
 #[tokio::test(start_paused = true)]
 async fn refused_input_has_an_error_status() {
-    let web = Web::with(&echo(), Config::new().max_body(2000));
+    let web = Web::with(&echo(), HttpServerOptions::new().max_message_bytes(2000));
     for revision in sessions() {
         let session = web.open(revision).await;
         let note = json!({"jsonrpc": "2.0", "method": "notifications/anything"});
@@ -168,7 +168,7 @@ async fn a_request_is_answered_by_json_or_a_stream() {
             (4, "count", json!({"to": 2}), true),
             (5, "count", json!({"to": 2, "seconds": 1}), true),
         ] {
-            let got = session.call(id, tool, &arguments).send().await;
+            let got = session.call_tool(id, tool, &arguments).send().await;
             assert_eq!((got.status, got.is_stream()), (200, streams), "{id}");
             let last = if streams {
                 got.events().messages().await.pop().expect("an answer")
@@ -186,7 +186,7 @@ async fn the_stream_carries_every_response() {
     for revision in sessions() {
         let session = Web::new(&busy()).open(revision).await;
         let begin = Instant::now();
-        let call = session.call(1, "count", &json!({"to": 4, "seconds": 5}));
+        let call = session.call_tool(1, "count", &json!({"to": 4, "seconds": 5}));
         let said = call.events().await.messages().await;
         assert_eq!(begin.elapsed().as_secs(), 20, "{revision}");
         let steps: Vec<_> = said.iter().filter_map(step_of).collect();
@@ -218,7 +218,7 @@ async fn the_stream_carries_every_response() {
 async fn the_stream_ends_after_the_last_response() {
     for revision in sessions() {
         let session = Web::new(&busy()).open(revision).await;
-        let call = session.call(1, "sleep", &json!({"seconds": 2}));
+        let call = session.call_tool(1, "sleep", &json!({"seconds": 2}));
         let mut events = call.events().await;
         assert_eq!(events.message().await["id"], 1);
         assert_eq!(events.within(A_WHILE).await, [None], "{revision}");
@@ -248,7 +248,7 @@ async fn a_batch_of_responses_is_202() {
         let mut calls = Vec::new();
         let mut answers = Vec::new();
         for id in [1, 2] {
-            let mut events = session.call(id, "roots", &json!({})).events().await;
+            let mut events = session.call_tool(id, "roots", &json!({})).events().await;
             let asked = events.message().await;
             let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}});
             answers.push(answer);
@@ -270,9 +270,9 @@ async fn a_stream_carries_only_what_belongs_to_it() {
     for revision in sessions() {
         let able = json!({"roots": {}});
         let session = Web::new(&busy()).open_able(revision, able).await;
-        let count = |id| session.call(id, "count", &json!({"to": 4, "seconds": id}));
+        let count = |id| session.call_tool(id, "count", &json!({"to": 4, "seconds": id}));
         let (one, two) = (count(1).events().await, count(2).events().await);
-        let mut asking = session.call(3, "roots", &json!({})).events().await;
+        let mut asking = session.call_tool(3, "roots", &json!({})).events().await;
         let asked = asking.message().await;
         assert_eq!(asked["method"], "roots/list");
         for (id, events) in [(1, one), (2, two)] {
@@ -297,7 +297,7 @@ async fn a_stream_carries_only_what_belongs_to_it() {
 async fn a_lost_connection_cancels_nothing() {
     let done = Arc::new(AtomicUsize::new(0));
     let count = done.clone();
-    let work = Tool::builder("work").handler(move |(): (), _: Context| {
+    let work = Tool::builder("work").handler(move |(): (), _: HandlerContext| {
         let count = count.clone();
         async move {
             tokio::time::sleep(Duration::from_secs(5)).await;
@@ -309,9 +309,9 @@ async fn a_lost_connection_cancels_nothing() {
     for (revision, finished) in sessions().into_iter().zip(1..) {
         let session = web.open(revision).await;
         // Lost while the answer is waited for, and lost while it is streamed.
-        let waiting = session.call(1, "work", &json!({})).send();
+        let waiting = session.call_tool(1, "work", &json!({})).send();
         assert!(timeout(Duration::from_millis(10), waiting).await.is_err());
-        let begun = session.call(2, "work", &json!({})).events();
+        let begun = session.call_tool(2, "work", &json!({})).events();
         let begun = timeout(Duration::from_secs(10), begun).await;
         let mut events = begun.expect("a stream, or an answer");
         let primed = match revision.features().priming_event {
@@ -340,7 +340,7 @@ async fn a_cancelled_request_ends_its_stream_without_a_response() {
             session.post(&note).send()
         };
         let mut events = session
-            .call(1, "sleep", &json!({"seconds": 99}))
+            .call_tool(1, "sleep", &json!({"seconds": 99}))
             .events()
             .await;
         cancel(1).await;
@@ -397,7 +397,7 @@ async fn an_unknown_version_header_is_400() {
 // requirement: 4ae1ef75b383
 #[tokio::test(start_paused = true)]
 async fn no_version_header_means_the_first_http_revision() {
-    let stateless = Web::with(&echo(), Config::new().stateless(true));
+    let stateless = Web::with(&echo(), HttpServerOptions::new().stateless(true));
     let batch = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
     // That revision alone has batches.
     let without = stateless.post(batch.to_string()).json().await;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use serde_json::json;
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::{Event, Session, Web, sessions};
 use turnbuckle_session::{Limits, Rate};
 use turnbuckle_wire::revision::Revision;
@@ -21,7 +21,7 @@ fn polling() -> impl Iterator<Item = Revision> {
 /// Calls the counting tool, reads that many of its steps and loses the connection: the id of the
 /// last event.
 async fn broken_off(session: &Session, id: u32, after: usize) -> String {
-    let call = session.call(id, "count", &json!({"to": 5, "seconds": 2}));
+    let call = session.call_tool(id, "count", &json!({"to": 5, "seconds": 2}));
     let mut events = call.events().await;
     let mut last = None;
     let mut steps = 0;
@@ -43,7 +43,7 @@ fn steps(events: &[Event]) -> Vec<u64> {
 async fn a_stream_is_primed() {
     for revision in sessions() {
         let session = Web::new(&busy()).open(revision).await;
-        let call = session.call(1, "sleep", &json!({"seconds": 5}));
+        let call = session.call_tool(1, "sleep", &json!({"seconds": 5}));
         let of_post = call.events().await.next().await.unwrap();
         let mut get = session.get().events().await;
         let first = get.within(Duration::from_secs(3)).await.into_iter().next();
@@ -70,7 +70,7 @@ async fn event_ids_are_unique_in_a_session() {
         let mut count = 0;
         for round in 0..4 {
             let mut gets = [session.get().events().await, session.get().events().await];
-            let call = session.call(round, "talk", &json!({}));
+            let call = session.call_tool(round, "talk", &json!({}));
             let mut events = call.events().await.rest().await;
             for get in &mut gets {
                 let heard = get.within(Duration::from_secs(1)).await;
@@ -131,7 +131,7 @@ async fn a_replay_stays_on_its_stream() {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_that_is_not_known_is_400() {
-    let web = Web::with(&busy(), Config::new().replay_events(4));
+    let web = Web::with(&busy(), HttpServerOptions::new().max_replay_events(4));
     let session = web.open(Revision::NEWEST_LEGACY).await;
     let last = broken_off(&session, 1, 1).await;
     let (stream, _) = last.split_once('-').unwrap();
@@ -155,7 +155,7 @@ async fn an_event_that_is_not_known_is_400() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_has_ended_is_kept_for_a_while() {
-    let config = Config::new().replay_time(Duration::from_secs(30));
+    let config = HttpServerOptions::new().replay_ttl(Duration::from_secs(30));
     let session = Web::with(&busy(), config)
         .open(Revision::NEWEST_LEGACY)
         .await;
@@ -171,15 +171,15 @@ async fn a_stream_that_has_ended_is_kept_for_a_while() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_kept_of_a_session_is_bounded() {
-    let streams = Config::new().max_streams(3);
-    let bytes = Config::new().replay_session_bytes(1500);
+    let streams = HttpServerOptions::new().max_streams(3);
+    let bytes = HttpServerOptions::new().max_session_replay_bytes(1500);
     for config in [streams, bytes] {
         let session = Web::with(&busy(), config)
             .open(Revision::NEWEST_LEGACY)
             .await;
         let mut last = Vec::new();
         for id in 1..=10 {
-            let call = session.call(id, "count", &json!({"to": 2}));
+            let call = session.call_tool(id, "count", &json!({"to": 2}));
             let rest = call.events().await.rest().await;
             last.push(rest[0].id.clone().expect("primed"));
         }
@@ -197,7 +197,7 @@ async fn the_general_stream_goes_on_where_it_broke_off() {
     for revision in sessions() {
         let session = Web::new(&everything()).open(revision).await;
         let mut general = session.get().events().await;
-        session.call(1, "talk", &json!({})).send().await;
+        session.call_tool(1, "talk", &json!({})).send().await;
         let (event, first) = general.next_message().await.unwrap();
         drop(general);
         let last = event.id.unwrap();
@@ -212,11 +212,11 @@ async fn the_general_stream_goes_on_where_it_broke_off() {
 // requirement: 43f7b73074ef 6ef6db4cd07b
 #[tokio::test(start_paused = true)]
 async fn retry_goes_before_an_early_close() {
-    let config = Config::new().retry(Duration::from_millis(700));
+    let config = HttpServerOptions::new().reconnect_delay(Duration::from_millis(700));
     let web = Web::with(&busy(), config);
     for revision in polling() {
         let session = web.open(revision).await;
-        let call = session.call(1, "later", &json!({}));
+        let call = session.call_tool(1, "later", &json!({}));
         let closed = call.events().await.rest().await;
         assert_eq!(closed.len(), 1, "{closed:?}");
         assert_eq!(closed[0].retry, Some(700));
@@ -235,7 +235,7 @@ async fn retry_goes_before_an_early_close() {
             continue;
         }
         // Where a client would not come back its stream stays.
-        let call = web.open(revision).await.call(1, "later", &json!({}));
+        let call = web.open(revision).await.call_tool(1, "later", &json!({}));
         let events = call.events().await.rest().await;
         assert!(events.iter().all(|event| event.retry.is_none()));
         assert_eq!(steps(&events), [1], "{revision}");
@@ -245,7 +245,7 @@ async fn retry_goes_before_an_early_close() {
 #[tokio::test(start_paused = true)]
 async fn one_stream_more_than_are_kept_is_served_and_forgotten() {
     for revision in sessions() {
-        let web = Web::with(&busy(), Config::new().max_streams(2));
+        let web = Web::with(&busy(), HttpServerOptions::new().max_streams(2));
         let session = web.open(revision).await;
         let mut last = Vec::new();
         for id in 1..=3 {
@@ -263,12 +263,12 @@ async fn one_stream_more_than_are_kept_is_served_and_forgotten() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_cannot_be_kept_is_not_closed_early() {
-    let web = Web::with(&busy(), Config::new().max_streams(1));
+    let web = Web::with(&busy(), HttpServerOptions::new().max_streams(1));
     for revision in polling() {
         let session = web.open(revision).await;
-        let nap = session.call(1, "sleep", &json!({"seconds": 60}));
+        let nap = session.call_tool(1, "sleep", &json!({"seconds": 60}));
         let napping = nap.events().await;
-        let call = session.call(2, "later", &json!({}));
+        let call = session.call_tool(2, "later", &json!({}));
         let said = call.events().await.messages().await;
         assert_eq!(said.last().unwrap()["id"], 2);
         drop(napping);
@@ -278,11 +278,14 @@ async fn a_stream_that_cannot_be_kept_is_not_closed_early() {
 /// A client that reads nothing holds its handler up, and not more than the bound is kept for it.
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_loses_nothing() {
-    let limits = Limits::new().progress(Rate::UNLIMITED);
-    let config = Config::new().replay_events(8).limits(limits);
+    let limits = Limits::new().progress_rate(Rate::UNLIMITED);
+    let config = HttpServerOptions::new().max_replay_events(8).limits(limits);
     for revision in sessions() {
         let session = Web::with(&busy(), config.clone()).open(revision).await;
-        let events = session.call(1, "count", &json!({"to": 300})).events().await;
+        let events = session
+            .call_tool(1, "count", &json!({"to": 300}))
+            .events()
+            .await;
         tokio::time::sleep(Duration::from_secs(600)).await;
         let rest = events.rest().await;
         assert!(steps(&rest).into_iter().eq(1..=300), "{revision}");

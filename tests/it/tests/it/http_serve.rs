@@ -10,9 +10,9 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
-use turnbuckle_http::{Config, HttpServer};
+use turnbuckle_http::{HttpServer, HttpServerOptions};
 use turnbuckle_it::harness::modern_meta;
-use turnbuckle_server::{Context, Server, Tool};
+use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::Signal;
 use turnbuckle_wire::revision::Revision;
 
@@ -28,7 +28,7 @@ struct Running {
 }
 
 impl Running {
-    async fn start(server: Server, config: Config) -> Self {
+    async fn start(server: Server, config: HttpServerOptions) -> Self {
         let server = HttpServer::bind(server, "127.0.0.1:0", config).await;
         let server = server.unwrap().path("mcp");
         assert!(server.url().ends_with("/mcp"));
@@ -110,7 +110,7 @@ fn modern(tool: &str) -> String {
 fn holding() -> (Server, Arc<Notify>, Arc<Notify>) {
     let (begun, given_up) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let tell = (begun.clone(), given_up.clone());
-    let hold = move |(): (), context: Context| {
+    let hold = move |(): (), context: HandlerContext| {
         let (begun, given_up) = tell.clone();
         async move {
             begun.notify_one();
@@ -128,12 +128,15 @@ fn holding() -> (Server, Arc<Notify>, Arc<Notify>) {
 // requirement: 92e567b64a2d bbd3e52f48cd
 #[tokio::test]
 async fn serving_binds_loopback_by_default() {
-    let running = Running::start(echo(), Config::new()).await;
+    let running = Running::start(echo(), HttpServerOptions::new()).await;
     assert!(running.address.ip().is_loopback());
-    let refused = HttpServer::bind(echo(), "0.0.0.0:0", Config::new()).await;
+    let refused = HttpServer::bind(echo(), "0.0.0.0:0", HttpServerOptions::new()).await;
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("Config::allowed_hosts"), "{refused}");
-    let named = Config::new().allowed_hosts(["mcp.example"]);
+    assert!(
+        refused.contains("HttpServerOptions::allowed_hosts"),
+        "{refused}"
+    );
+    let named = HttpServerOptions::new().allowed_hosts(["mcp.example"]);
     HttpServer::bind(echo(), "0.0.0.0:0", named).await.unwrap();
     let foreign = "GET /mcp HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n";
     let answer = running.exchange(foreign).await;
@@ -144,7 +147,7 @@ async fn serving_binds_loopback_by_default() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_address_is_a_name_of_its_server() {
-    let server = HttpServer::bind(echo(), "127.0.0.2:0", Config::new()).await;
+    let server = HttpServer::bind(echo(), "127.0.0.2:0", HttpServerOptions::new()).await;
     let server = server.unwrap();
     let running = Running {
         address: server.local_addr(),
@@ -165,7 +168,7 @@ async fn an_address_is_a_name_of_its_server() {
 // requirement: 71317f251119
 #[tokio::test]
 async fn names_ignore_case() {
-    let running = Running::start(echo(), Config::new()).await;
+    let running = Running::start(echo(), HttpServerOptions::new()).await;
     let head = format!(
         "mcp-protocol-VERSION: {}\r\nMCP-METHOD: tools/call\r\nmcP-namE: echo\r\n\
          coNNection: close\r\n",
@@ -178,7 +181,7 @@ async fn names_ignore_case() {
 
 #[tokio::test]
 async fn a_request_without_a_host_is_refused() {
-    let running = Running::start(echo(), Config::new()).await;
+    let running = Running::start(echo(), HttpServerOptions::new()).await;
     for text in [
         "GET /mcp HTTP/1.0\r\n\r\n",
         "GET /mcp HTTP/1.1\r\nConnection: close\r\n\r\n",
@@ -196,7 +199,7 @@ async fn a_request_without_a_host_is_refused() {
 
 #[tokio::test]
 async fn a_chunked_body_is_bounded_too() {
-    let running = Running::start(echo(), Config::new().max_body(1000)).await;
+    let running = Running::start(echo(), HttpServerOptions::new().max_message_bytes(1000)).await;
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
                 Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
     let piece = format!("1f4\r\n{}\r\n", " ".repeat(500));
@@ -216,7 +219,7 @@ async fn a_client_that_closes_gives_its_request_up() {
     let (server, begun, given_up) = holding();
     // Closed while the answer is waited for, and closed while it is streamed.
     for wait in [Duration::from_secs(3600), Duration::ZERO] {
-        let config = Config::new().json_wait(wait);
+        let config = HttpServerOptions::new().json_wait(wait);
         let running = Running::start(server.clone(), config).await;
         let mut stream = running.send(&modern("hold")).await;
         timeout(PATIENCE, begun.notified())
@@ -236,9 +239,9 @@ async fn a_client_that_closes_gives_its_request_up() {
 #[tokio::test]
 async fn shutdown_is_bounded() {
     let (server, begun, given_up) = holding();
-    let config = Config::new()
+    let config = HttpServerOptions::new()
         .json_wait(Duration::ZERO)
-        .shutdown_time(Duration::from_millis(300));
+        .shutdown_timeout(Duration::from_millis(300));
     let running = Running::start(server, config).await;
     let mut held = running.send(&modern("hold")).await;
     timeout(PATIENCE, begun.notified())
@@ -258,7 +261,7 @@ async fn shutdown_is_bounded() {
 
 #[tokio::test]
 async fn shutdown_lets_streams_come_to_their_end() {
-    let running = Running::start(echo(), Config::new().shutdown_time(PATIENCE)).await;
+    let running = Running::start(echo(), HttpServerOptions::new().shutdown_timeout(PATIENCE)).await;
     let meta = Value::from(modern_meta(Revision::NEWEST, &json!({})));
     let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
     let listen = json!({"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::timeout;
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::{Ask, Web, sessions};
 use turnbuckle_wire::revision::Revision;
 
@@ -13,7 +13,7 @@ use crate::http::{busy, step_of};
 use crate::http_sessions::holding;
 
 fn web() -> Web {
-    Web::with(&busy(), Config::new().stateless(true))
+    Web::with(&busy(), HttpServerOptions::new().stateless(true))
 }
 
 fn ask(web: &Web, revision: Revision, method: &str, params: serde_json::Value) -> Ask {
@@ -55,7 +55,7 @@ async fn what_is_said_before_an_answer_makes_a_stream() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_is_gone_leaves_nothing_behind() {
     let (server, here) = holding();
-    let web = Web::with(&server, Config::new().stateless(true));
+    let web = Web::with(&server, HttpServerOptions::new().stateless(true));
     for revision in sessions() {
         let call = || ask(&web, revision, "tools/call", json!({"name": "hold"}));
         drop(call().events().await);
@@ -95,7 +95,7 @@ async fn a_client_cannot_be_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn the_modern_era_is_served_as_ever() {
-    let (status, answer) = web().call("echo", json!({"text": "t"})).json().await;
+    let (status, answer) = web().call_tool("echo", json!({"text": "t"})).json().await;
     assert_eq!(status, 200);
     assert_eq!(answer["result"]["content"][0]["text"], "t");
 }

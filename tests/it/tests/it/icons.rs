@@ -44,16 +44,16 @@ fn only_safe_icons_pass() {
         "https:///icon.png",
     ];
     for src in pass {
-        assert!(Icon::new(src).safe_for(server), "{src}");
+        assert!(Icon::new(src).is_safe_for(server), "{src}");
     }
     for src in fail {
-        assert!(!Icon::new(src).safe_for(server), "{src}");
+        assert!(!Icon::new(src).is_safe_for(server), "{src}");
     }
     // Who has no origin can only bring the picture along.
-    assert!(!Icon::new("https://example.com/icon.png").safe_for(None));
-    assert!(Icon::new("data:image/png;base64,AAAA").safe_for(None));
+    assert!(!Icon::new("https://example.com/icon.png").is_safe_for(None));
+    assert!(Icon::new("data:image/png;base64,AAAA").is_safe_for(None));
     // A server without TLS has no safe origin.
     let plain = Some("http://example.com");
-    assert!(!Icon::new("http://example.com/icon.png").safe_for(plain));
-    assert!(!Icon::new("https://example.com/icon.png").safe_for(plain));
+    assert!(!Icon::new("http://example.com/icon.png").is_safe_for(plain));
+    assert!(!Icon::new("https://example.com/icon.png").is_safe_for(plain));
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Prompt, Server, Structured, Tool};
-use turnbuckle_session::Closed;
-use turnbuckle_types::{ContentBlock, Icon, LogLevel};
+use turnbuckle_server::{HandlerContext, Prompt, Server, Structured, Tool};
+use turnbuckle_session::CloseReason;
+use turnbuckle_types::{ContentBlock, Icon, LoggingLevel};
 use turnbuckle_wire::revision::Revision;
 
 use crate::servers::{echo, echo_builder};
@@ -33,7 +33,10 @@ async fn every_legacy_revision_shakes_hands() {
         assert_eq!(answer["result"]["content"][0]["text"], "hello", "{case}");
         if case.is_duplex() {
             client.close();
-            assert!(matches!(client.closed().await, Closed::ByPeer), "{case}");
+            assert!(
+                matches!(client.closed().await, CloseReason::ByPeer),
+                "{case}"
+            );
         }
     }
 }
@@ -79,7 +82,7 @@ async fn initialize_answers_capabilities_and_identity() {
         .website("https://example.com")
         .icon(Icon::new("https://example.com/icon.png"))
         .instructions("Ask for the way.")
-        .tool(Tool::builder("way").handler(async |(): (), _: Context| "left"))
+        .tool(Tool::builder("way").handler(async |(): (), _: HandlerContext| "left"))
         .logging()
         .build()
         .unwrap();
@@ -159,8 +162,8 @@ async fn a_session_is_opened_once() {
 async fn only_ping_and_logs_precede_initialized() {
     let server = echo_builder()
         .tool(
-            Tool::builder("ask").handler(async |(): (), context: Context| {
-                context.log(LogLevel::Error, None, "asking").await;
+            Tool::builder("ask").handler(async |(): (), context: HandlerContext| {
+                context.log(LoggingLevel::Error, None, "asking").await;
                 let peer = context.peer().unwrap();
                 peer.ping(Duration::from_secs(1)).await.unwrap();
                 peer.request::<()>("roots/list", None).await.unwrap();
@@ -181,7 +184,7 @@ async fn only_ping_and_logs_precede_initialized() {
         client.next_of("notifications/message").await;
         let ping = client.next_of("ping").await;
         client.answer(&ping["id"], json!({})).await;
-        server.tools_changed();
+        server.notify_tools_changed();
         client.wait(Duration::from_secs(60)).await;
         client.expect_silence().await;
 
@@ -197,7 +200,7 @@ async fn only_ping_and_logs_precede_initialized() {
 /// A server that uses what only later revisions have.
 fn rich() -> Server {
     let icon = || Icon::new("https://example.com/icon.png");
-    let many = |(): (), _: Context| async {
+    let many = |(): (), _: HandlerContext| async {
         vec![
             ContentBlock::audio("AAAA", "audio/wav"),
             ContentBlock::resource_link("test://linked", "linked"),
@@ -210,12 +213,14 @@ fn rich() -> Server {
                 .title("Many")
                 .icon(icon()),
         )
-        .tool(Tool::builder("typed").handler(async |(): (), _: Context| {
-            Structured(std::collections::BTreeMap::from([("answer", 42)]))
-        }))
+        .tool(
+            Tool::builder("typed").handler(async |(): (), _: HandlerContext| {
+                Structured(std::collections::BTreeMap::from([("answer", 42)]))
+            }),
+        )
         .prompt(
             Prompt::builder("greet")
-                .handler(async |(): (), _: Context| "hello".to_owned())
+                .handler(async |(): (), _: HandlerContext| "hello".to_owned())
                 .title("Greet")
                 .icon(icon()),
         )

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Server, ServerBuilder, Tool};
-use turnbuckle_types::LogLevel;
+use turnbuckle_server::{HandlerContext, Server, ServerBuilder, Tool};
+use turnbuckle_types::LoggingLevel;
 
 use crate::support::{call, code, result, text};
 
@@ -22,9 +22,9 @@ const LEVELS: [&str; 8] = [
 /// A server with a tool that logs once at every level.
 fn builder() -> ServerBuilder {
     Server::new("logging", "1.0.0").tool(Tool::builder("log").handler(
-        async |(): (), context: Context| {
+        async |(): (), context: HandlerContext| {
             for level in LEVELS {
-                let parsed: LogLevel = serde_json::from_value(level.into()).unwrap();
+                let parsed: LoggingLevel = serde_json::from_value(level.into()).unwrap();
                 context.log(parsed, Some("test"), level).await;
             }
             "done"

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Tool};
+use turnbuckle_server::{HandlerContext, Tool};
 use turnbuckle_types::{CallToolResult, Json, Meta, MetaKeyError};
 
 use crate::servers::echo_builder;
@@ -79,7 +79,7 @@ fn an_authors_key_follows_the_grammar() {
 // requirement: ec91ba85c9ed
 #[tokio::test(start_paused = true)]
 async fn arriving_keys_pass_unjudged() {
-    let give_back = async |(): (), context: Context| {
+    let give_back = async |(): (), context: HandlerContext| {
         let meta = context.meta().unwrap_or_default();
         let meta: std::collections::BTreeMap<&str, &Json> = meta.iter().collect();
         CallToolResult::text(serde_json::to_string(&meta).unwrap())

@@ -6,13 +6,13 @@ use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower_service::Service;
-use turnbuckle_http::{Config, StreamableHttp};
-use turnbuckle_server::{Context, Server, Tool};
+use turnbuckle_http::{HttpServerOptions, StreamableHttp};
+use turnbuckle_server::{HandlerContext, Server, Tool};
 
 fn router() -> Router {
-    let echo = Tool::builder("echo").handler(async |(): (), _: Context| "hello");
+    let echo = Tool::builder("echo").handler(async |(): (), _: HandlerContext| "hello");
     let server = Server::new("mounted", "1.0.0").tool(echo).build().unwrap();
-    let endpoint = StreamableHttp::new(server, Config::new());
+    let endpoint = StreamableHttp::new(server, HttpServerOptions::new());
     Router::new()
         .route("/health", axum::routing::get(async || "well"))
         .nest_service("/deep/mcp", endpoint)

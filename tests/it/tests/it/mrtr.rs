@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{
-    Args, Context, Failure, NeedsInput, Prompt, Reading, Resource, Server, ServerBuilder, Tool,
+    Args, Failure, HandlerContext, NeedsInput, Prompt, ReadRequest, Resource, Server,
+    ServerBuilder, Tool,
 };
 use turnbuckle_types::Principal;
 
@@ -36,18 +37,20 @@ fn booking(change: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Counting {
     let runs = Arc::new(AtomicUsize::new(0));
     let book = |runs: &Arc<AtomicUsize>| {
         let runs = runs.clone();
-        move |Args(it): Args<Subject>, context: Context| {
+        move |Args(it): Args<Subject>, context: HandlerContext| {
             runs.fetch_add(1, Ordering::Relaxed);
             async move {
                 let Some(answer) = context.answer("name", &form())? else {
                     let needs = NeedsInput::new().ask("name", form());
-                    return Err(needs.state(&format!("state of {}", it.subject))?.into());
+                    return Err(needs
+                        .request_state(&format!("state of {}", it.subject))?
+                        .into());
                 };
                 let name = answer
                     .field("name")
                     .and_then(|it| it.as_str())
                     .unwrap_or("nobody");
-                let state: Option<String> = context.state()?;
+                let state: Option<String> = context.request_state()?;
                 Ok::<_, Failure>(format!("{name}, {}", state.unwrap_or_default()))
             }
         }
@@ -236,10 +239,12 @@ async fn state_of_another_request_is_refused() {
 // requirement: 07ce33f9b422
 #[tokio::test(start_paused = true)]
 async fn state_of_another_resource_is_refused() {
-    let handler = async |reading: Reading, context: Context| {
-        let needs = NeedsInput::new().ask("name", form()).state(&reading.uri)?;
+    let handler = async |reading: ReadRequest, context: HandlerContext| {
+        let needs = NeedsInput::new()
+            .ask("name", form())
+            .request_state(&reading.uri)?;
         context.raw_answer("name").ok_or(needs)?;
-        Ok::<_, Failure>(context.state::<String>()?.unwrap_or_default())
+        Ok::<_, Failure>(context.request_state::<String>()?.unwrap_or_default())
     };
     let resource = Resource::builder("doc:{id}", "doc").handler(handler);
     let server = Server::new("docs", "1").resource(resource).build().unwrap();
@@ -303,7 +308,7 @@ async fn state_of_another_principal_is_refused() {
 // requirement: e7131f1f0c8e
 #[tokio::test(start_paused = true)]
 async fn expired_state_is_refused() {
-    let booking = booking(|it| it.input_lifetime(Duration::ZERO));
+    let booking = booking(|it| it.request_state_ttl(Duration::ZERO));
     for case in Case::modern() {
         let mut client = connect(case, &booking.server).await;
         let again = first_round(&mut client).await;
@@ -479,7 +484,7 @@ async fn who_may_not_see_a_tool_cannot_come_back_to_it() {
     let server = Server::new("s", "1")
         .tool(
             Tool::builder("book")
-                .handler(async |Args(_): Args<Subject>, context: Context| {
+                .handler(async |Args(_): Args<Subject>, context: HandlerContext| {
                     context.ask("name", form()).map(|_| "went on")
                 })
                 .visible_to(|who| who.is_some_and(|who| who.subject == "ada")),

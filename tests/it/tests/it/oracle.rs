@@ -1,5 +1,6 @@
 //! Every message that is encoded for a revision is one of that revision, by its official schema.
 
+mod alone;
 mod conversation;
 mod judge;
 mod methods;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Prompt, Reading, Resource, Server};
+use turnbuckle_server::{HandlerContext, Prompt, ReadRequest, Resource, Server};
 
 use crate::support::{code, listed, result, taking};
 
@@ -22,14 +22,17 @@ fn server(items: usize, page: usize) -> Server {
         let name = format!("n{n}");
         builder = builder
             .tool(taking(&name, json!({"type": "object"})))
-            .prompt(Prompt::builder(name.clone()).handler(async |(): (), _: Context| String::new()))
+            .prompt(
+                Prompt::builder(name.clone())
+                    .handler(async |(): (), _: HandlerContext| String::new()),
+            )
             .resource(
                 Resource::builder(format!("n:{n}"), name.clone())
-                    .handler(async |_: Reading, _: Context| ""),
+                    .handler(async |_: ReadRequest, _: HandlerContext| ""),
             )
             .resource(
                 Resource::builder(format!("n:{n}/{{x}}"), name)
-                    .handler(async |_: Reading, _: Context| ""),
+                    .handler(async |_: ReadRequest, _: HandlerContext| ""),
             );
     }
     builder.build().unwrap()

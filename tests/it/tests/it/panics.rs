@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
-    Context, Extension, Prompt, Reading, Resource, Result, Server, Tool, Typing,
+    CompletionRequest, Extension, HandlerContext, Prompt, ReadRequest, Resource, Result, Server,
+    Tool,
 };
-use turnbuckle_types::{CompleteParams, CompleteResult, Request};
+use turnbuckle_types::{CompleteRequestParams, CompleteResult, Request};
 
 use crate::support::{call, code, connect_able, message, text, told};
 
@@ -13,48 +14,52 @@ struct Probe;
 
 impl Request for Probe {
     const METHOD: &'static str = "example/probe";
-    type Params = CompleteParams;
+    type Params = CompleteRequestParams;
     type Result = CompleteResult;
 }
 
 /// Panics at once, after a while, or before there is a future at all.
 fn server() -> Server {
-    let later = async |_: Reading, _: Context| -> String {
+    let later = async |_: ReadRequest, _: HandlerContext| -> String {
         tokio::task::yield_now().await;
         panic!("secret of a resource");
     };
-    let completer =
-        async |_: Typing, _: Context| -> Vec<String> { panic!("secret of a completer") };
-    let before =
-        |_: Reading, _: Context| -> std::future::Ready<String> { panic!("secret, at once") };
+    let completer = async |_: CompletionRequest, _: HandlerContext| -> Vec<String> {
+        panic!("secret of a completer")
+    };
+    let before = |_: ReadRequest, _: HandlerContext| -> std::future::Ready<String> {
+        panic!("secret, at once")
+    };
     let probing = Extension::new("com.example/probe").method::<Probe, _, _>(
-        async |_: CompleteParams, _: Context| -> Result<CompleteResult> { panic!("secret probe") },
+        async |_: CompleteRequestParams, _: HandlerContext| -> Result<CompleteResult> {
+            panic!("secret probe")
+        },
     );
     Server::new("panicking", "1.0.0")
-        .tool(Tool::builder("good").handler(async |(): (), _: Context| "good"))
+        .tool(Tool::builder("good").handler(async |(): (), _: HandlerContext| "good"))
         .tool(
-            Tool::builder("now")
-                .handler(async |(): (), _: Context| -> String { panic!("secret of a tool") }),
+            Tool::builder("now").handler(async |(): (), _: HandlerContext| -> String {
+                panic!("secret of a tool")
+            }),
         )
         .tool(
-            Tool::builder("later").handler(async |(): (), _: Context| -> String {
+            Tool::builder("later").handler(async |(): (), _: HandlerContext| -> String {
                 tokio::task::yield_now().await;
                 panic!("secret of a tool");
             }),
         )
-        .tool(
-            Tool::builder("before").handler(|(): (), _: Context| -> std::future::Ready<String> {
-                panic!("secret, at once")
-            }),
-        )
+        .tool(Tool::builder("before").handler(
+            |(): (), _: HandlerContext| -> std::future::Ready<String> { panic!("secret, at once") },
+        ))
         .tool(
             Tool::builder("seen")
-                .handler(async |(): (), _: Context| "")
+                .handler(async |(): (), _: HandlerContext| "")
                 .visible_to(|_| panic!("secret rule")),
         )
         .prompt(
-            Prompt::builder("now")
-                .handler(async |(): (), _: Context| -> String { panic!("secret of a prompt") }),
+            Prompt::builder("now").handler(async |(): (), _: HandlerContext| -> String {
+                panic!("secret of a prompt")
+            }),
         )
         .resource(Resource::builder("r:1", "r").handler(later))
         .resource(

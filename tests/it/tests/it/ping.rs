@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
-use turnbuckle_session::{Closed, Limits};
+use turnbuckle_session::{CloseReason, Limits};
 use turnbuckle_wire::revision::Revision;
 
 use crate::servers::{echo, everything};
@@ -28,7 +28,7 @@ fn pinging_within(mut limits: Limits, interval: u64, timeout: u64) -> ClientOpti
 async fn a_ping_is_answered_while_handlers_are_busy() {
     for case in Case::legacy() {
         let mut limits = Limits::default();
-        limits.in_flight = 3;
+        limits.max_in_flight = 3;
         let options = ClientOptions::new().limits(limits);
         let mut client = Client::connect_with(case, &echo(), options).await;
         let nap = json!({"name": "sleep", "arguments": {"seconds": 60}});
@@ -116,7 +116,10 @@ async fn a_missing_pong_ends_the_session() {
         let nap = json!({"name": "sleep", "arguments": {"seconds": 3000}});
         let nap = client.start("tools/call", nap).await;
         let closed = client.closed().await;
-        assert!(matches!(closed, Closed::Broken(_)), "{case}: {closed:?}");
+        assert!(
+            matches!(closed, CloseReason::Broken(_)),
+            "{case}: {closed:?}"
+        );
         let pings: Vec<&Value> = client
             .received()
             .iter()
@@ -130,11 +133,14 @@ async fn a_missing_pong_ends_the_session() {
 #[tokio::test(start_paused = true)]
 async fn a_client_is_asked_whether_it_is_there_however_many_requests_wait() {
     for case in Case::duplex(Case::legacy()) {
-        let options = pinging_within(Limits::default().outgoing(0), 30, 10);
+        let options = pinging_within(Limits::default().max_outgoing_requests(0), 30, 10);
         let mut client = Client::connect_with(case, &echo(), options).await;
         let start = Instant::now();
         let closed = client.closed().await;
-        assert!(matches!(closed, Closed::Broken(_)), "{case}: {closed:?}");
+        assert!(
+            matches!(closed, CloseReason::Broken(_)),
+            "{case}: {closed:?}"
+        );
         assert_eq!(start.elapsed().as_secs(), 40, "{case}");
     }
 }

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Tool};
+use turnbuckle_server::{HandlerContext, Tool};
 use turnbuckle_types::Number;
 
 use crate::servers::echo_builder;
 
 /// A server whose tool `steps` reports two steps, three seconds apart.
 fn stepping() -> turnbuckle_server::Server {
-    let steps = async |(): (), context: Context| {
+    let steps = async |(): (), context: HandlerContext| {
         for step in 1..=2 {
             tokio::time::sleep(Duration::from_secs(3)).await;
             let message = format!("step {step}");
@@ -105,7 +105,7 @@ async fn a_token_is_a_string_or_an_integer() {
 // requirement: b393cf02f49e
 #[tokio::test(start_paused = true)]
 async fn values_strictly_increase() {
-    let report = async |(): (), context: Context| {
+    let report = async |(): (), context: HandlerContext| {
         let values = [0.5, 0.5, 0.25, 1.0, 1.0, -3.0, 1.5, 1e300, 1e299];
         for value in values.into_iter().filter_map(Number::from_f64) {
             context.progress(value, None).await;
@@ -141,10 +141,10 @@ async fn values_strictly_increase() {
 // requirement: 458723ccde2a
 #[tokio::test(start_paused = true)]
 async fn nothing_follows_the_answer() {
-    let kept: Arc<Mutex<Vec<Context>>> = Arc::default();
+    let kept: Arc<Mutex<Vec<HandlerContext>>> = Arc::default();
     let keep = {
         let kept = Arc::clone(&kept);
-        move |(): (), context: Context| {
+        move |(): (), context: HandlerContext| {
             let kept = Arc::clone(&kept);
             async move {
                 context.progress(1, None).await;
@@ -155,7 +155,7 @@ async fn nothing_follows_the_answer() {
     };
     let slowly = {
         let kept = Arc::clone(&kept);
-        move |(): (), context: Context| {
+        move |(): (), context: HandlerContext| {
             kept.lock().unwrap().push(context.clone());
             async move {
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -178,7 +178,7 @@ async fn nothing_follows_the_answer() {
             assert_eq!(client.messages().await.len(), 1, "{case}: {name}");
             let context = kept.lock().unwrap().pop().unwrap();
             context.progress(2, None).await;
-            let error = turnbuckle_types::LogLevel::Error;
+            let error = turnbuckle_types::LoggingLevel::Error;
             context.log(error, None, "too late").await;
             if let Some(peer) = context.peer() {
                 let asked = peer.request::<()>("roots/list", None).await;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Args, BuildError, Context, Prompt, Server, ServerBuilder};
+use turnbuckle_server::{Args, BuildError, HandlerContext, Prompt, Server, ServerBuilder};
 
 use crate::support::{code, connect_as, listed, message, result, unnamed};
 
@@ -28,12 +28,12 @@ async fn a_missing_argument_is_32602() {
     let ran = Arc::new(AtomicUsize::new(0));
     let counter = ran.clone();
     let server = builder()
-        .prompt(
-            Prompt::builder("review").handler(move |Args(review): Args<Review>, _: Context| {
+        .prompt(Prompt::builder("review").handler(
+            move |Args(review): Args<Review>, _: HandlerContext| {
                 counter.fetch_add(1, Ordering::Relaxed);
                 async move { format!("{} {}", review.code, review.style.unwrap_or_default()) }
-            }),
-        )
+            },
+        ))
         .build()
         .unwrap();
     for case in Case::all() {
@@ -98,7 +98,7 @@ async fn an_unknown_name_is_32602() {
 // requirement: b6826507c974
 #[tokio::test(start_paused = true)]
 async fn the_list_is_what_the_client_may_see() {
-    let says = async |(): (), _: Context| "ran".to_owned();
+    let says = async |(): (), _: HandlerContext| "ran".to_owned();
     let server = builder()
         .prompt(Prompt::builder("all").handler(says))
         .prompt(
@@ -146,16 +146,16 @@ fn arguments_are_read_from_text() {
     }
     let reason = |built: Result<Server, BuildError>| built.map(drop).unwrap_err().to_string();
     let counted = Prompt::builder("counted")
-        .handler(async |Args(_): Args<Counted>, _: Context| String::new());
+        .handler(async |Args(_): Args<Counted>, _: HandlerContext| String::new());
     assert!(
         reason(builder().prompt(counted).build()).contains("\"count\" cannot be read from text")
     );
-    let bare =
-        Prompt::builder("bare").handler(async |Args(_): Args<String>, _: Context| String::new());
+    let bare = Prompt::builder("bare")
+        .handler(async |Args(_): Args<String>, _: HandlerContext| String::new());
     assert!(reason(builder().prompt(bare).build()).contains("object"));
     for name in ["", "a\nb", &"x".repeat(257)] {
-        let named =
-            Prompt::builder(name.to_owned()).handler(async |(): (), _: Context| String::new());
+        let named = Prompt::builder(name.to_owned())
+            .handler(async |(): (), _: HandlerContext| String::new());
         assert!(builder().prompt(named).build().is_err(), "{name:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Failure, Reading, Resource, Server, ServerBuilder};
+use turnbuckle_server::{Failure, HandlerContext, ReadRequest, Resource, Server, ServerBuilder};
 use turnbuckle_types::Error;
 
 use crate::support::{code, connect_as, listed, message, result, unnamed};
@@ -26,7 +26,7 @@ async fn a_blob_is_base64() {
     let server = builder()
         .resource(
             Resource::builder("data:bytes", "bytes")
-                .handler(move |_: Reading, _: Context| {
+                .handler(move |_: ReadRequest, _: HandlerContext| {
                     let bytes = kept.clone();
                     async move { bytes }
                 })
@@ -73,7 +73,7 @@ fn from_base64(text: &str) -> Vec<u8> {
 #[test]
 fn a_malformed_uri_is_refused_at_registration() {
     let at = |uri: &str| {
-        Resource::builder(uri.to_owned(), "r").handler(async |_: Reading, _: Context| "")
+        Resource::builder(uri.to_owned(), "r").handler(async |_: ReadRequest, _: HandlerContext| "")
     };
     for uri in ["file:///a%20b", "note:1", "git+ssh://host/x?y=[1]#z"] {
         assert!(builder().resource(at(uri)).build().is_ok(), "{uri}");
@@ -119,7 +119,7 @@ fn reading() -> (Server, Arc<AtomicUsize>) {
     let reads = Arc::new(AtomicUsize::new(0));
     let counting = |reads: &Arc<AtomicUsize>| {
         let reads = reads.clone();
-        move |reading: Reading, _: Context| {
+        move |reading: ReadRequest, _: HandlerContext| {
             reads.fetch_add(1, Ordering::Relaxed);
             async move {
                 match reading.variables.text("path") {
@@ -221,7 +221,7 @@ async fn a_missing_resource_is_never_empty() {
 // requirement: f2887cafcbe1
 #[tokio::test(start_paused = true)]
 async fn the_list_is_what_the_client_may_see() {
-    let says = async |_: Reading, _: Context| "ran";
+    let says = async |_: ReadRequest, _: HandlerContext| "ran";
     let server = builder()
         .resource(Resource::builder("note:all", "all").handler(says))
         .resource(
@@ -288,7 +288,7 @@ async fn a_template_gives_its_variables_and_the_first_that_fits_reads() {
     let server = builder()
         .resource(
             Resource::builder("repo://{owner}/{+path}{?rev}", "files").handler(
-                async |reading: Reading, _: Context| {
+                async |reading: ReadRequest, _: HandlerContext| {
                     let of = |name| reading.variables.text(name).unwrap_or("-").to_owned();
                     format!("{} {} {}", of("owner"), of("path"), of("rev"))
                 },
@@ -296,11 +296,11 @@ async fn a_template_gives_its_variables_and_the_first_that_fits_reads() {
         )
         .resource(
             Resource::builder("repo://{+rest}", "rest")
-                .handler(async |_: Reading, _: Context| "the second"),
+                .handler(async |_: ReadRequest, _: HandlerContext| "the second"),
         )
         .resource(
             Resource::builder("repo://ada/README", "readme")
-                .handler(async |_: Reading, _: Context| "itself"),
+                .handler(async |_: ReadRequest, _: HandlerContext| "itself"),
         )
         .build()
         .unwrap();
@@ -321,11 +321,9 @@ async fn a_template_gives_its_variables_and_the_first_that_fits_reads() {
 #[tokio::test(start_paused = true)]
 async fn a_failed_read_is_an_internal_error() {
     let server = builder()
-        .resource(
-            Resource::builder("note:1", "one").handler(async |_: Reading, _: Context| {
-                Err::<String, _>(Failure::new("disk full"))
-            }),
-        )
+        .resource(Resource::builder("note:1", "one").handler(
+            async |_: ReadRequest, _: HandlerContext| Err::<String, _>(Failure::new("disk full")),
+        ))
         .build()
         .unwrap();
     for case in Case::all() {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::Case;
-use turnbuckle_server::{Context, Failure, Roots, Server, Tool};
+use turnbuckle_server::{Failure, HandlerContext, Roots, Server, Tool};
 use turnbuckle_session::Peer;
 
 use crate::asking::{self, good_answer, requests, said};
@@ -43,10 +43,10 @@ async fn roots_are_asked_only_of_who_declared_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn roots_that_are_none_are_refused() {
+async fn roots_that_are_no_file_uris_are_left_out() {
     let server = Server::new("roots", "1.0.0")
         .tool(
-            Tool::builder("roots").handler(async |(): (), context: Context| {
+            Tool::builder("roots").handler(async |(): (), context: HandlerContext| {
                 let roots = context.ask("roots", Roots)?.roots;
                 let uris: Vec<_> = roots.into_iter().map(|root| root.uri).collect();
                 Ok::<_, Failure>(uris.join(" "))
@@ -65,14 +65,17 @@ async fn roots_that_are_none_are_refused() {
         let two = json!([{"uri": "file:///a"}, {"uri": "file:///b", "name": "b"}]);
         assert_eq!(text(&answered(two).await), "file:///a file:///b", "{case}");
         assert_eq!(text(&answered(json!([])).await), "", "{case}");
-        for bad in [
-            json!([{"uri": "https://example.com"}]),
-            json!([{"uri": "file:relative"}]),
-            json!([{"uri": "file:///a/../b"}]),
-            json!([{"uri": "file:///a/%2e%2e/b"}]),
-            json!([{}]),
-            json!("file:///a"),
+        // A root that is no absolute file URI is left out, the others stay.
+        for uri in [
+            "https://example.com",
+            "file:relative",
+            "file:///a/../b",
+            "file:///a/%2e%2e/b",
         ] {
+            let some = json!([{"uri": "file:///a"}, {"uri": uri}]);
+            assert_eq!(text(&answered(some).await), "file:///a", "{case} {uri}");
+        }
+        for bad in [json!([{}]), json!("file:///a")] {
             assert_eq!(code(&answered(bad.clone()).await), -32602, "{case} {bad}");
         }
     }

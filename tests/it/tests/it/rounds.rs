@@ -8,10 +8,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
-    Args, Context, Extension, Extract, Failure, Incoming, NeedsInput, Prompt, Result, Server, Tool,
-    Typing,
+    Args, CompletionRequest, Extension, Extract, Failure, HandlerContext, Invocation, NeedsInput,
+    Prompt, Result, Server, Tool,
 };
-use turnbuckle_types::{CompleteParams, CompleteResult, ElicitUrlParams, Error, Request};
+use turnbuckle_types::{
+    CompleteRequestParams, CompleteResult, ElicitRequestUrlParams, Error, Request,
+};
 
 use crate::asking::{self, form, good_answer, requests, said, url};
 use crate::support::{
@@ -80,8 +82,8 @@ async fn a_legacy_round_goes_out_together_and_the_first_failure_ends_it() {
 fn needing(needs: fn() -> Result<NeedsInput>) -> Server {
     Server::new("needing", "1.0.0")
         .tool(
-            Tool::builder("need").handler(move |(): (), context: Context| async move {
-                if context.raw_answer("a").is_some() || context.state::<u8>()?.is_some() {
+            Tool::builder("need").handler(move |(): (), context: HandlerContext| async move {
+                if context.raw_answer("a").is_some() || context.request_state::<u8>()?.is_some() {
                     return Ok::<_, Failure>("went on");
                 }
                 Err(needs()?.into())
@@ -102,7 +104,7 @@ async fn an_empty_round_is_refused() {
         assert_eq!(client.messages().await, [Value::Null; 0], "{case}");
     }
     // A state alone is something to come back with.
-    let server = needing(|| Ok(NeedsInput::new().state(&5)?));
+    let server = needing(|| Ok(NeedsInput::new().request_state(&5)?));
     for case in Case::all() {
         let mut client = connect(case, &server).await;
         let params = json!({"name": "need"});
@@ -129,22 +131,22 @@ struct Probe;
 
 impl Request for Probe {
     const METHOD: &'static str = "example/probe";
-    type Params = CompleteParams;
+    type Params = CompleteRequestParams;
     type Result = CompleteResult;
 }
 
 // requirement: 48c3bc054aef
 #[tokio::test(start_paused = true)]
 async fn only_three_methods_may_need_input() {
-    let completer = async |_: Typing, context: Context| {
+    let completer = async |_: CompletionRequest, context: HandlerContext| {
         // There is no way to say it but through an error, which a completer has none of.
         assert!(context.ask("name", form()).is_err());
         Vec::<String>::new()
     };
     let probing = Extension::new("com.example/probe").method::<Probe, _, _>(
-        async |params: CompleteParams, context: Context| {
+        async |params: CompleteRequestParams, context: HandlerContext| {
             if params.argument.value == "visit" {
-                let url = ElicitUrlParams::new("Sign in", "https://example.com/sign-in");
+                let url = ElicitRequestUrlParams::new("Sign in", "https://example.com/sign-in");
                 return Err(Error::url_elicitation_required([url], "Sign in").into());
             }
             context.ask("name", form())?;
@@ -154,7 +156,7 @@ async fn only_three_methods_may_need_input() {
     let server = Server::new("s", "1")
         .prompt(
             Prompt::builder("p")
-                .handler(async |Args(_): Args<Subject>, _: Context| String::new())
+                .handler(async |Args(_): Args<Subject>, _: HandlerContext| String::new())
                 .complete("subject", completer),
         )
         .extension(probing)
@@ -184,7 +186,7 @@ async fn only_three_methods_may_need_input() {
 struct Named;
 
 impl Extract for Named {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+    fn extract(incoming: &Invocation<'_>) -> Result<Self> {
         incoming.context().ask("name", form())?;
         Ok(Self)
     }
@@ -204,14 +206,16 @@ async fn a_completion_asks_for_nothing() {
     let server = Server::new("s", "1")
         .prompt(
             Prompt::builder("p")
-                .handler(async |Args(_): Args<Place>, _: Context| String::new())
-                .complete("street", async |_: Typing, _: Named| Vec::<String>::new())
-                .complete("city", async |_: Typing| {
+                .handler(async |Args(_): Args<Place>, _: HandlerContext| String::new())
+                .complete("street", async |_: CompletionRequest, _: Named| {
+                    Vec::<String>::new()
+                })
+                .complete("city", async |_: CompletionRequest| {
                     Err::<Vec<String>, _>(Error::url_elicitation_required([url()], "first"))
                 })
                 .complete(
                     "country",
-                    |_: Typing, context: Context| -> Result<Vec<String>> {
+                    |_: CompletionRequest, context: HandlerContext| -> Result<Vec<String>> {
                         context.ask("name", form())?;
                         Ok(Vec::new())
                     },
@@ -244,12 +248,12 @@ async fn rounds_are_bounded() {
     let counter = asked.clone();
     let server = Server::new("insatiable", "1.0.0")
         .tool(
-            Tool::builder("more").handler(move |(): (), context: Context| {
+            Tool::builder("more").handler(move |(): (), context: HandlerContext| {
                 let at = counter.fetch_add(1, Ordering::Relaxed);
                 async move { context.ask(&format!("q{at}"), form()).map(|_| "never") }
             }),
         )
-        .max_rounds(3)
+        .max_input_rounds(3)
         .build()
         .unwrap();
     for case in Case::legacy()
@@ -261,7 +265,7 @@ async fn rounds_are_bounded() {
         let params = json!({"name": "more"});
         let (answer, asked) = converse(&mut client, "tools/call", params, answers).await;
         assert!(
-            told(&answer).ends_with("more than 3 times (ServerBuilder::max_rounds)"),
+            told(&answer).ends_with("more than 3 times (ServerBuilder::max_input_rounds)"),
             "{case}: {answer}"
         );
         assert_eq!(asked.len(), 3, "{case}");
@@ -272,16 +276,17 @@ async fn rounds_are_bounded() {
 async fn what_fails_after_the_last_round_is_told_as_it_is() {
     let server = Server::new("s", "1")
         .tool(
-            Tool::builder("once").handler(async |(): (), context: Context| {
+            Tool::builder("once").handler(async |(): (), context: HandlerContext| {
                 context.ask("name", form())?;
                 Err::<String, _>(Failure::new("disk full"))
             }),
         )
         .tool(
-            Tool::builder("never")
-                .handler(async |(): (), _: Context| Err::<String, _>(Failure::new("disk full"))),
+            Tool::builder("never").handler(async |(): (), _: HandlerContext| {
+                Err::<String, _>(Failure::new("disk full"))
+            }),
         )
-        .max_rounds(1)
+        .max_input_rounds(1)
         .build()
         .unwrap();
     for case in Case::all()

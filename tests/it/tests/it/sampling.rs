@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Context, Failure, Server, Tool};
+use turnbuckle_server::{Failure, HandlerContext, Server, Tool};
 use turnbuckle_types::{
-    CreateMessageParams, IncludeContext, MessageRole, RawObject, SamplingContent, SamplingMessage,
-    Schema, ToolResultContent, ToolUseContent,
+    CreateMessageRequestParams, IncludeContext, RawObject, Role, SamplingMessage,
+    SamplingMessageContentBlock, Schema, ToolResultContent, ToolUseContent,
 };
 
 use crate::asking::{self, good_answer, requests, said};
@@ -16,10 +16,12 @@ fn good(question: &Question) -> Value {
 }
 
 /// A server with a tool that asks the model just that.
-fn asking_with(params: impl Fn() -> CreateMessageParams + Send + Sync + Clone + 'static) -> Server {
+fn asking_with(
+    params: impl Fn() -> CreateMessageRequestParams + Send + Sync + Clone + 'static,
+) -> Server {
     Server::new("sampling", "1.0.0")
         .tool(
-            Tool::builder("sample").handler(move |(): (), context: Context| {
+            Tool::builder("sample").handler(move |(): (), context: HandlerContext| {
                 let params = params();
                 async move {
                     let answer = context.ask("q", params)?;
@@ -42,12 +44,12 @@ async fn a_message_has_role_and_content() {
         [
             SamplingMessage::user("hello"),
             SamplingMessage::assistant("yes?"),
-            SamplingMessage::user(SamplingContent::image("aGk=", "image/png")),
-            SamplingMessage::user(SamplingContent::audio("aGk=", "audio/wav")),
+            SamplingMessage::user(SamplingMessageContentBlock::image("aGk=", "image/png")),
+            SamplingMessage::user(SamplingMessageContentBlock::audio("aGk=", "audio/wav")),
         ]
     };
     let server = asking_with(move || {
-        CreateMessageParams::new(messages(), 50u32)
+        CreateMessageRequestParams::new(messages(), 50u32)
             .system_prompt("Be brief")
             .temperature(1u32)
     });
@@ -91,8 +93,11 @@ async fn a_message_has_role_and_content() {
 #[tokio::test(start_paused = true)]
 async fn several_blocks_are_sent_where_a_message_may_hold_them() {
     let server = asking_with(|| {
-        let blocks = vec![SamplingContent::text("a"), SamplingContent::text("b")];
-        CreateMessageParams::new([SamplingMessage::user(blocks)], 50u32)
+        let blocks = vec![
+            SamplingMessageContentBlock::text("a"),
+            SamplingMessageContentBlock::text("b"),
+        ];
+        CreateMessageRequestParams::new([SamplingMessage::user(blocks)], 50u32)
     });
     for case in Case::all() {
         let mut client = connect(case, &server).await;
@@ -177,14 +182,17 @@ fn uses(ids: &[&str]) -> SamplingMessage {
         .iter()
         .map(|id| ToolUseContent::new(*id, "look", RawObject::empty()).into());
     SamplingMessage::new(
-        MessageRole::Assistant,
-        uses.collect::<Vec<SamplingContent>>(),
+        Role::Assistant,
+        uses.collect::<Vec<SamplingMessageContentBlock>>(),
     )
 }
 
 fn results(ids: &[&str]) -> SamplingMessage {
     let results = ids.iter().map(|id| ToolResultContent::new(*id).into());
-    SamplingMessage::new(MessageRole::User, results.collect::<Vec<SamplingContent>>())
+    SamplingMessage::new(
+        Role::User,
+        results.collect::<Vec<SamplingMessageContentBlock>>(),
+    )
 }
 
 // requirement: 26228a209fab 8f8905afc45a d31b84a630a5 e17277ff9f72
@@ -192,8 +200,8 @@ fn results(ids: &[&str]) -> SamplingMessage {
 async fn tool_turns_are_checked_before_sending() {
     let hello = || SamplingMessage::user("hello");
     let mixed = || {
-        let result: SamplingContent = ToolResultContent::new("1").into();
-        SamplingMessage::user(vec![result, SamplingContent::text("and more")])
+        let result: SamplingMessageContentBlock = ToolResultContent::new("1").into();
+        SamplingMessage::user(vec![result, SamplingMessageContentBlock::text("and more")])
     };
     let good_turns = [
         vec![hello(), uses(&["1"]), results(&["1"])],
@@ -234,7 +242,7 @@ async fn tool_turns_are_checked_before_sending() {
         let shown = format!("{messages:?}");
         let server = asking_with(move || {
             let tools = [turnbuckle_types::Tool::new("look", Schema::object())];
-            CreateMessageParams::new(messages.clone(), 50u32).tools(tools)
+            CreateMessageRequestParams::new(messages.clone(), 50u32).tools(tools)
         });
         for case in Case::all()
             .into_iter()

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Args, Context, Profile, RawArguments, Server, Structured, Tool};
+use turnbuckle_server::{Args, HandlerContext, Profile, RawArguments, Server, Structured, Tool};
 use turnbuckle_wire::revision::Revision;
 
 use crate::support::{call, refused, result, schema, taking, text, told};
@@ -113,7 +113,7 @@ fn an_unknown_dialect_is_a_named_error() {
         );
     }
     let output = Tool::builder("t")
-        .handler(async |(): (), _: Context| ())
+        .handler(async |(): (), _: HandlerContext| ())
         .output_schema(schema(
             json!({"$schema": "http://json-schema.org/draft-04/schema#"}),
         ));
@@ -144,7 +144,7 @@ fn an_invalid_schema_is_refused_at_registration() {
         let reason = refused(taking("t", input));
         assert!(reason.starts_with("tool \"t\": "), "{property}: {reason}");
         let output = Tool::builder("t")
-            .handler(async |(): (), _: Context| ())
+            .handler(async |(): (), _: HandlerContext| ())
             .output_schema(schema(json!({"properties": {"a": property}})));
         refused(output);
     }
@@ -171,7 +171,7 @@ fn a_remote_reference_is_refused_and_never_fetched() {
                 "{target}: {reason}"
             );
             let output = Tool::builder("t")
-                .handler(async |(): (), _: Context| ())
+                .handler(async |(): (), _: HandlerContext| ())
                 .output_schema(schema(input));
             refused(output);
         }
@@ -291,9 +291,9 @@ async fn derived_schemas_are_2020_12() {
         .schema_profile(Profile::Spec)
         .tool(
             Tool::builder("tree")
-                .handler(async |Args(tree): Args<Tree>, _: Context| Structured(tree)),
+                .handler(async |Args(tree): Args<Tree>, _: HandlerContext| Structured(tree)),
         )
-        .tool(Tool::builder("raw").handler(async |_: RawArguments, _: Context| ""))
+        .tool(Tool::builder("raw").handler(async |_: RawArguments, _: HandlerContext| ""))
         .build()
         .unwrap();
     let mut client = Client::connect(Case::pipe(Revision::NEWEST), &server).await;

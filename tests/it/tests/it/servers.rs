@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use turnbuckle_server::{Args, Context, Prompt, Resource, Server, ServerBuilder, Tool};
+use turnbuckle_server::{Args, HandlerContext, Prompt, Resource, Server, ServerBuilder, Tool};
 use turnbuckle_wire::revision::Method;
 
 /// A text.
@@ -28,36 +28,41 @@ pub(crate) fn echo() -> Server {
 /// The same, to be added to.
 pub(crate) fn echo_builder() -> ServerBuilder {
     Server::new("echo", "1.0.0")
-        .tool(Tool::builder("echo").handler(async |Args(said): Args<Text>, _: Context| said.text))
         .tool(
-            Tool::builder("sleep").handler(async |Args(nap): Args<Seconds>, _: Context| {
+            Tool::builder("echo")
+                .handler(async |Args(said): Args<Text>, _: HandlerContext| said.text),
+        )
+        .tool(Tool::builder("sleep").handler(
+            async |Args(nap): Args<Seconds>, _: HandlerContext| {
                 tokio::time::sleep(Duration::from_secs(nap.seconds)).await;
                 "slept"
-            }),
-        )
+            },
+        ))
 }
 
 /// A server that answers every core method.
 pub(crate) fn everything() -> Server {
     echo_builder()
         .tool(
-            Tool::builder("talk").handler(async |(): (), context: Context| {
+            Tool::builder("talk").handler(async |(): (), context: HandlerContext| {
                 context.progress(1, None).await;
-                let level = turnbuckle_types::LogLevel::Error;
+                let level = turnbuckle_types::LoggingLevel::Error;
                 context.log(level, Some("talker"), "a log message").await;
-                context.server().tools_changed();
-                context.server().prompts_changed();
-                context.server().resources_changed();
-                context.server().resource_updated("test://one");
+                context.server().notify_tools_changed();
+                context.server().notify_prompts_changed();
+                context.server().notify_resources_changed();
+                context.server().notify_resource_updated("test://one");
                 "talked"
             }),
         )
-        .prompt(Prompt::builder("greet").handler(async |(): (), _: Context| "hello".to_owned()))
-        .resource(Resource::builder("test://one", "one").handler(async |_: Context| "1"))
+        .prompt(
+            Prompt::builder("greet").handler(async |(): (), _: HandlerContext| "hello".to_owned()),
+        )
+        .resource(Resource::builder("test://one", "one").handler(async |_: HandlerContext| "1"))
         .resource(
             Resource::builder("test://many/{n}", "many")
-                .handler(async |_: Context| "n")
-                .complete("n", async |_: Context| vec!["1".to_owned()]),
+                .handler(async |_: HandlerContext| "n")
+                .complete("n", async |_: HandlerContext| vec!["1".to_owned()]),
         )
         .logging()
         .build()
@@ -77,7 +82,7 @@ pub(crate) fn params_of(method: Method) -> Value {
             "argument": {"name": "n", "value": "1"},
         }),
         Method::SetLevel => json!({"level": "info"}),
-        Method::Listen => json!({"notifications": {"toolsListChanged": true}}),
+        Method::SubscriptionsListen => json!({"notifications": {"toolsListChanged": true}}),
         _ => json!({}),
     }
 }

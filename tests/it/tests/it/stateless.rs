@@ -2,16 +2,18 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Failure, Key, KeyRing, Prompt, Server, ServerBuilder, Tool};
-use turnbuckle_types::LogLevel;
+use turnbuckle_server::{
+    Failure, HandlerContext, Prompt, Server, ServerBuilder, StateKey, StateKeyRing, Tool,
+};
+use turnbuckle_types::LoggingLevel;
 use turnbuckle_wire::revision::Revision;
 
 use crate::asking::{self, form, good_answer, requests, said};
 use crate::support::{able, call, code, connect_able, result, retry, taking, text};
 
 fn builder() -> ServerBuilder {
-    let key = || KeyRing::new(Key::from_bytes([7; 32]));
-    asking::builder().state_keys(key())
+    let key = || StateKeyRing::new(StateKey::from_bytes([7; 32]));
+    asking::builder().request_state_keys(key())
 }
 
 // requirement: f10aa01fa303
@@ -61,11 +63,14 @@ async fn another_connection_serves_as_well() {
 
 #[tokio::test(start_paused = true)]
 async fn keys_can_be_replaced() {
-    let (old, new) = (|| Key::from_bytes([1; 32]), || Key::from_bytes([2; 32]));
-    let with = |keys: KeyRing| asking::builder().state_keys(keys).build().unwrap();
-    let before = with(KeyRing::new(old()));
-    let rolled = with(KeyRing::new(new()).with_previous(old()));
-    let after = with(KeyRing::new(new()));
+    let (old, new) = (
+        || StateKey::from_bytes([1; 32]),
+        || StateKey::from_bytes([2; 32]),
+    );
+    let with = |keys: StateKeyRing| asking::builder().request_state_keys(keys).build().unwrap();
+    let before = with(StateKeyRing::new(old()));
+    let rolled = with(StateKeyRing::new(new()).with_previous(old()));
+    let after = with(StateKeyRing::new(new()));
     for case in Case::modern() {
         let [(method, params), ..] = requests("form,roots");
         let able = able(case.revision);
@@ -130,7 +135,7 @@ async fn client_info_changes_nothing() {
 async fn interleaved_conversations_do_not_meet() {
     let server = Server::new("s", "1")
         .tool(
-            Tool::builder("greet").handler(async |(): (), context: Context| {
+            Tool::builder("greet").handler(async |(): (), context: HandlerContext| {
                 let answer = context.ask("name", form())?;
                 let name = answer
                     .field("name")
@@ -171,7 +176,7 @@ async fn lists_never_vary_by_connection() {
     let server = Server::new("s", "1")
         .tool(taking("a", json!({"type": "object"})))
         .tool(taking("b", json!({"type": "object"})))
-        .prompt(Prompt::builder("p").handler(async |(): (), _: Context| String::new()))
+        .prompt(Prompt::builder("p").handler(async |(): (), _: HandlerContext| String::new()))
         .build()
         .unwrap();
     for case in Case::all() {
@@ -213,8 +218,8 @@ async fn nothing_is_remembered_between_requests() {
     let server = asking::builder()
         .logging()
         .tool(
-            Tool::builder("log").handler(async |(): (), context: Context| {
-                context.log(LogLevel::Error, None, "logged").await;
+            Tool::builder("log").handler(async |(): (), context: HandlerContext| {
+                context.log(LoggingLevel::Error, None, "logged").await;
                 let info = context.client_info().map(|it| it.name);
                 format!(
                     "{info:?} {:?}",

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, split};
 use turnbuckle_it::harness::{Bind, Case, Client};
-use turnbuckle_server::{Context, Failure, Prompt, Reading, Resource, Server, Tool};
-use turnbuckle_session::Closed;
+use turnbuckle_server::{Failure, HandlerContext, Prompt, ReadRequest, Resource, Server, Tool};
+use turnbuckle_session::CloseReason;
 use turnbuckle_stdio::{StdioOptions, serve_stream};
 use turnbuckle_wire::revision::Revision;
 
@@ -28,8 +28,8 @@ fn lines() -> Vec<Case> {
 async fn no_message_contains_a_newline() {
     let server: Server = echo_builder()
         .tool(
-            Tool::builder("log").handler(async |(): (), context: Context| {
-                let level = turnbuckle_types::LogLevel::Error;
+            Tool::builder("log").handler(async |(): (), context: HandlerContext| {
+                let level = turnbuckle_types::LoggingLevel::Error;
                 context.log(level, Some(BREAKS), BREAKS).await;
                 context.progress_message(1, None, BREAKS).await;
                 Err::<&str, _>(Failure::from(turnbuckle_types::Error::invalid_params(
@@ -37,10 +37,10 @@ async fn no_message_contains_a_newline() {
                 )))
             }),
         )
-        .prompt(Prompt::builder("p").handler(async |(): (), _: Context| BREAKS.to_owned()))
+        .prompt(Prompt::builder("p").handler(async |(): (), _: HandlerContext| BREAKS.to_owned()))
         .resource(
             Resource::builder("r:1", "r")
-                .handler(async |_: Reading, _: Context| BREAKS)
+                .handler(async |_: ReadRequest, _: HandlerContext| BREAKS)
                 .description(BREAKS),
         )
         .instructions(BREAKS)
@@ -133,7 +133,7 @@ async fn converse(
         assert!(answer.get("result").is_some(), "{answer}");
     }
     writing.shutdown().await.unwrap();
-    assert!(matches!(serving.await.unwrap(), Closed::ByPeer));
+    assert!(matches!(serving.await.unwrap(), CloseReason::ByPeer));
     assert_eq!(lines.next_line().await.unwrap(), None);
 }
 
@@ -164,7 +164,10 @@ async fn end_of_input_ends_the_server() {
         let begin = tokio::time::Instant::now();
         client.close();
         assert_eq!(text(&client.response(read).await), "read", "{case}");
-        assert!(matches!(client.closed().await, Closed::ByPeer), "{case}");
+        assert!(
+            matches!(client.closed().await, CloseReason::ByPeer),
+            "{case}"
+        );
         assert!(begin.elapsed() <= Duration::from_secs(4), "{case}");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Bind, Case, Client};
-use turnbuckle_server::{Context, Prompt, Reading, Resource, Server};
+use turnbuckle_server::{HandlerContext, Prompt, ReadRequest, Resource, Server};
 
 use crate::support::{code, connect_as, result, taking};
 
@@ -10,7 +10,7 @@ const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 fn server() -> Server {
-    let read = async |_: Reading, _: Context| "";
+    let read = async |_: ReadRequest, _: HandlerContext| "";
     Server::new("changing", "1.0.0")
         .dynamic_tools()
         .dynamic_prompts()
@@ -39,27 +39,31 @@ const CHANGES: [Changing; 13] = [
         TOOLS,
     ),
     (|it| assert!(it.remove_tool("t")), TOOLS),
-    (Server::tools_changed, TOOLS),
+    (Server::notify_tools_changed, TOOLS),
     (
         |it| {
-            it.add_prompt(Prompt::builder("p").handler(async |(): (), _: Context| String::new()))
-                .unwrap()
+            it.add_prompt(
+                Prompt::builder("p").handler(async |(): (), _: HandlerContext| String::new()),
+            )
+            .unwrap()
         },
         PROMPTS,
     ),
     (
         |it| {
-            it.add_prompt(Prompt::builder("p").handler(async |(): (), _: Context| String::new()))
-                .unwrap()
+            it.add_prompt(
+                Prompt::builder("p").handler(async |(): (), _: HandlerContext| String::new()),
+            )
+            .unwrap()
         },
         PROMPTS,
     ),
     (|it| assert!(it.remove_prompt("p")), PROMPTS),
-    (Server::prompts_changed, PROMPTS),
+    (Server::notify_prompts_changed, PROMPTS),
     (
         |it| {
             it.add_resource(
-                Resource::builder("r:3", "r").handler(async |_: Reading, _: Context| ""),
+                Resource::builder("r:3", "r").handler(async |_: ReadRequest, _: HandlerContext| ""),
             )
             .unwrap()
         },
@@ -68,14 +72,14 @@ const CHANGES: [Changing; 13] = [
     (|it| assert!(it.remove_resource("r:3")), RESOURCES),
     (
         |it| {
-            let read = async |_: Reading, _: Context| "";
+            let read = async |_: ReadRequest, _: HandlerContext| "";
             it.add_resource(Resource::builder("r:{x}", "r").handler(read))
                 .unwrap();
         },
         RESOURCES,
     ),
     (|it| assert!(it.remove_resource("r:{x}")), RESOURCES),
-    (Server::resources_changed, RESOURCES),
+    (Server::notify_resources_changed, RESOURCES),
 ];
 const TOOLS: &str = "notifications/tools/list_changed";
 const PROMPTS: &str = "notifications/prompts/list_changed";
@@ -147,8 +151,8 @@ async fn changes_coalesce() {
         }
         client.settle().await;
         for _ in 0..10_000 {
-            server.tools_changed();
-            server.resource_updated("r:1");
+            server.notify_tools_changed();
+            server.notify_resource_updated("r:1");
         }
         let messages = client.messages().await;
         assert_eq!(methods(&messages), [TOOLS, UPDATED], "{case}");
@@ -168,8 +172,8 @@ async fn a_subscribed_resource_is_told_of() {
         );
         // Once more changes nothing.
         result(&client.request("resources/subscribe", one.clone()).await);
-        server.resource_updated("r:2");
-        server.resource_updated("r:1");
+        server.notify_resource_updated("r:2");
+        server.notify_resource_updated("r:1");
         let messages = client.messages().await;
         assert_eq!(methods(&messages), [UPDATED], "{case}");
         assert_eq!(messages[0]["params"], one);
@@ -178,7 +182,7 @@ async fn a_subscribed_resource_is_told_of() {
             let answer = client.request("resources/unsubscribe", one.clone()).await;
             assert_eq!(result(&answer), &json!({}), "{case}");
         }
-        server.resource_updated("r:1");
+        server.notify_resource_updated("r:1");
         client.expect_silence().await;
         // What one does not see cannot be followed.
         for uri in ["r:ada", "r:9"] {
@@ -224,11 +228,11 @@ async fn only_asked_kinds_arrive() {
 }
 
 fn change_everything(server: &Server) {
-    server.tools_changed();
-    server.prompts_changed();
-    server.resources_changed();
+    server.notify_tools_changed();
+    server.notify_prompts_changed();
+    server.notify_resources_changed();
     for uri in ["r:1", "r:2", "r:ada", "r:9"] {
-        server.resource_updated(uri);
+        server.notify_resource_updated(uri);
     }
 }
 
@@ -405,7 +409,7 @@ async fn a_cancelled_listen_is_silent() {
 
 #[tokio::test(start_paused = true)]
 async fn what_one_may_follow_is_bounded() {
-    let read = async |_: Reading, _: Context| "";
+    let read = async |_: ReadRequest, _: HandlerContext| "";
     let server = Server::new("s", "1")
         .resource(Resource::builder("r:{x}", "r").handler(read))
         .max_subscriptions(2)
@@ -463,7 +467,7 @@ fn of_length(bytes: usize) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_no_uri_is_not_followed() {
-    let read = async |_: Reading, _: Context| "";
+    let read = async |_: ReadRequest, _: HandlerContext| "";
     let server = Server::new("s", "1")
         .resource(Resource::builder("r:{x}", "r").handler(read))
         .build()

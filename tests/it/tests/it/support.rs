@@ -1,6 +1,7 @@
 //! What the tests of a server's features share.
 
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{RawArguments, Server, Tool};
 use turnbuckle_types::{Principal, Schema};
@@ -71,7 +72,7 @@ pub(crate) async fn call(client: &mut Client, name: &str, arguments: Value) -> V
 /// A schema that is written by hand.
 #[track_caller]
 pub(crate) fn schema(schema: Value) -> Schema {
-    Schema::of(&schema).expect("an object")
+    Schema::encode(&schema).expect("an object")
 }
 
 /// A tool that takes what `input` allows and says nothing.
@@ -91,6 +92,25 @@ pub(crate) fn refused(tool: Tool) -> String {
 /// Somebody.
 pub(crate) fn principal(name: &str) -> Principal {
     Principal::new("https://issuer.example", name)
+}
+
+/// Asserts that ids of 128 bits in hexadecimal differ as random ones do. The steps of a counter, plain
+/// or multiplied by a constant, repeat; a counter that is only padded leaves bits unset.
+pub(crate) fn assert_random(ids: &[String]) {
+    let values: Vec<u128> = ids
+        .iter()
+        .map(|id| u128::from_str_radix(id, 16).expect("128 bits in hexadecimal"))
+        .collect();
+    let distinct: HashSet<u128> = values.iter().copied().collect();
+    assert_eq!(distinct.len(), values.len(), "an id came twice");
+    let steps: HashSet<u128> = values
+        .windows(2)
+        .map(|pair| pair[1].wrapping_sub(pair[0]))
+        .collect();
+    assert_eq!(steps.len(), values.len() - 1, "the ids are counted");
+    let set: u32 = values.iter().map(|value| value.count_ones()).sum();
+    let share = f64::from(set) / (values.len() as f64 * 128.0);
+    assert!((0.4..0.6).contains(&share), "{share} of the bits are set");
 }
 
 /// Connects somebody.

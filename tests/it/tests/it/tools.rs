@@ -1,5 +1,7 @@
 //! Tools: their names, their schemas, who sees them, and what calling them comes to.
 
+mod arguments;
+
 use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Args, Context, RawArguments, Server, ServerBuilder, Structured, Tool};
+use turnbuckle_server::{
+    Args, HandlerContext, RawArguments, Server, ServerBuilder, Structured, Tool,
+};
 use turnbuckle_types::{CallToolResult, Json, Schema};
 
 use crate::support::{
@@ -108,8 +112,9 @@ fn names_are_checked_at_registration() {
 // requirement: 460355cde19c
 #[tokio::test(start_paused = true)]
 async fn a_repeated_name_is_refused() {
-    let one =
-        |says: &'static str| Tool::builder("one").handler(move |(): (), _: Context| ready(says));
+    let one = |says: &'static str| {
+        Tool::builder("one").handler(move |(): (), _: HandlerContext| ready(says))
+    };
     let twice = builder().tool(one("a")).tool(one("b")).build().unwrap_err();
     assert!(twice.to_string().contains("two tools \"one\""), "{twice}");
     // While it runs, a tool of the same name takes the place of the one before.
@@ -131,8 +136,8 @@ async fn a_repeated_name_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn names_differ_by_case() {
     let server = builder()
-        .tool(Tool::builder("a").handler(async |(): (), _: Context| "small"))
-        .tool(Tool::builder("A").handler(async |(): (), _: Context| "large"))
+        .tool(Tool::builder("a").handler(async |(): (), _: HandlerContext| "small"))
+        .tool(Tool::builder("A").handler(async |(): (), _: HandlerContext| "large"))
         .build()
         .unwrap();
     for case in Case::all() {
@@ -148,7 +153,7 @@ async fn names_differ_by_case() {
 #[test]
 fn an_input_schema_is_an_object() {
     for no_schema in [json!(null), json!([]), json!(true), json!("object")] {
-        assert!(Schema::of(&no_schema).is_err(), "{no_schema}");
+        assert!(Schema::encode(&no_schema).is_err(), "{no_schema}");
     }
     for input in [
         json!({}),
@@ -158,8 +163,8 @@ fn an_input_schema_is_an_object() {
     ] {
         assert!(refused(taking("t", input)).contains("\"type\": \"object\""));
     }
-    refused(Tool::builder("t").handler(async |Args(_): Args<String>, _: Context| ()));
-    refused(Tool::builder("t").handler(async |Args(_): Args<Vec<u8>>, _: Context| ()));
+    refused(Tool::builder("t").handler(async |Args(_): Args<String>, _: HandlerContext| ()));
+    refused(Tool::builder("t").handler(async |Args(_): Args<Vec<u8>>, _: HandlerContext| ()));
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -179,15 +184,15 @@ async fn bad_arguments_are_a_tool_error() {
         "properties": {"city": {"type": "string"}, "days": {"type": "integer", "maximum": 7}},
     });
     let server = builder()
-        .tool(
-            Tool::builder("typed").handler(move |Args(forecast): Args<Forecast>, _: Context| {
+        .tool(Tool::builder("typed").handler(
+            move |Args(forecast): Args<Forecast>, _: HandlerContext| {
                 typed.fetch_add(1, Ordering::Relaxed);
                 async move { format!("{} {}", forecast.city, forecast.days) }
-            }),
-        )
+            },
+        ))
         .tool(
             Tool::builder("written")
-                .handler(move |_: RawArguments, _: Context| {
+                .handler(move |_: RawArguments, _: HandlerContext| {
                     written.fetch_add(1, Ordering::Relaxed);
                     async {}
                 })
@@ -211,10 +216,6 @@ async fn bad_arguments_are_a_tool_error() {
                 let answer = call(&mut client, name, arguments.clone()).await;
                 assert!(told(&answer).contains(says), "{case} {name}: {answer}");
             }
-        }
-        for no_object in [json!([]), json!("x"), json!(null)] {
-            let answer = call(&mut client, "typed", no_object).await;
-            told(&answer);
         }
         for name in ["typed", "written", "unread"] {
             let missing = client.request("tools/call", json!({"name": name})).await;
@@ -258,13 +259,17 @@ struct Sum {
 
 fn summing() -> Server {
     builder()
-        .tool(Tool::builder("sum").handler(async |(): (), _: Context| {
-            Structured(Sum {
-                sum: 3,
-                note: "a \"b\"\n".into(),
-            })
-        }))
-        .tool(Tool::builder("list").handler(async |(): (), _: Context| Structured(vec![1, 2])))
+        .tool(
+            Tool::builder("sum").handler(async |(): (), _: HandlerContext| {
+                Structured(Sum {
+                    sum: 3,
+                    note: "a \"b\"\n".into(),
+                })
+            }),
+        )
+        .tool(
+            Tool::builder("list").handler(async |(): (), _: HandlerContext| Structured(vec![1, 2])),
+        )
         .build()
         .unwrap()
 }
@@ -322,7 +327,7 @@ async fn structured_output_off_its_schema_is_an_error() {
             "type": "object", "required": ["city"], "properties": {"city": {"type": "string"}},
         }))
     };
-    let by_hand = async |said: RawArguments, _: Context| match said.0.as_str() {
+    let by_hand = async |said: RawArguments, _: HandlerContext| match said.0.as_str() {
         "{}" => CallToolResult::text("no structure"),
         r#"{"fail":1}"# => CallToolResult::error("as told"),
         _ => CallToolResult::new().structured_content(said.0),
@@ -338,7 +343,7 @@ async fn structured_output_off_its_schema_is_an_error() {
                 .output_schema(schema()),
         )
         .tool(
-            Tool::builder("typed").handler(async |Args(give): Args<Give>, _: Context| {
+            Tool::builder("typed").handler(async |Args(give): Args<Give>, _: HandlerContext| {
                 Structured(Grade { grade: give.grade })
             }),
         )
@@ -369,7 +374,8 @@ async fn structured_output_off_its_schema_is_an_error() {
 // requirement: 153749625378
 #[tokio::test(start_paused = true)]
 async fn the_list_is_what_the_client_may_see() {
-    let says = |name: &'static str| Tool::builder(name).handler(async |(): (), _: Context| "ran");
+    let says =
+        |name: &'static str| Tool::builder(name).handler(async |(): (), _: HandlerContext| "ran");
     let server = builder()
         .tool(says("all"))
         .tool(says("adas").visible_to(|who| who.is_some_and(|who| who.subject == "ada")))
@@ -418,7 +424,7 @@ async fn a_scope_opens_the_tool() {
     let server = builder()
         .tool(
             Tool::builder("write")
-                .handler(async |(): (), _: Context| "ran")
+                .handler(async |(): (), _: HandlerContext| "ran")
                 .scope("write"),
         )
         .build()
@@ -465,10 +471,12 @@ async fn the_order_is_stable() {
 #[tokio::test(start_paused = true)]
 async fn a_tool_needs_no_arguments_and_may_return_content() {
     let server = builder()
-        .tool(Tool::builder("unit").handler(async |(): (), _: Context| ()))
-        .tool(Tool::builder("json").handler(async |_: (), _: Context| {
-            CallToolResult::new().structured_content("null".parse::<Json>().unwrap())
-        }))
+        .tool(Tool::builder("unit").handler(async |(): (), _: HandlerContext| ()))
+        .tool(
+            Tool::builder("json").handler(async |_: (), _: HandlerContext| {
+                CallToolResult::new().structured_content("null".parse::<Json>().unwrap())
+            }),
+        )
         .build()
         .unwrap();
     for case in Case::all() {

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Args, Context, Server, Tool};
-use turnbuckle_session::{Closed, Limits, Rate};
+use turnbuckle_server::{Args, HandlerContext, Server, Tool};
+use turnbuckle_session::{CloseReason, Limits, Rate};
 
 use crate::servers::{Text, echo, echo_builder, everything};
 
 fn asking() -> Server {
-    let ask = async |(): (), context: Context| match context.peer() {
+    let ask = async |(): (), context: HandlerContext| match context.peer() {
         Some(peer) => match peer.request::<()>("roots/list", None).await {
             Ok(roots) => roots.to_string(),
             Err(error) => error.to_string(),
@@ -25,7 +25,7 @@ fn asking() -> Server {
         .unwrap()
 }
 
-// requirement: 3b4ee2ea5630
+// requirement: 3b4ee2ea5630 ca769137ad96
 #[tokio::test(start_paused = true)]
 async fn every_binding_carries_every_kind() {
     for case in Case::all() {
@@ -100,7 +100,7 @@ async fn said_to_nobody(case: Case, queue_bytes: usize) -> usize {
     const ALL: i64 = 2000;
     let said = Arc::new(AtomicUsize::new(0));
     let count = said.clone();
-    let flood = move |Args(what): Args<Text>, context: Context| {
+    let flood = move |Args(what): Args<Text>, context: HandlerContext| {
         let count = count.clone();
         async move {
             for step in 1..=ALL {
@@ -113,8 +113,8 @@ async fn said_to_nobody(case: Case, queue_bytes: usize) -> usize {
     };
     let server = echo_builder().tool(Tool::builder("flood").handler(flood));
     let server = server.build().unwrap();
-    let limits = Limits::new().queue_bytes(queue_bytes);
-    let limits = limits.progress(Rate::UNLIMITED);
+    let limits = Limits::new().max_queue_bytes(queue_bytes);
+    let limits = limits.progress_rate(Rate::UNLIMITED);
     let options = ClientOptions::new().limits(limits).progress_tokens();
     let mut client = Client::connect_with(case, &server, options).await;
     let call = json!({"name": "flood", "arguments": {"text": "x".repeat(1000)}});
@@ -149,7 +149,7 @@ async fn a_handler_waits_for_a_slow_reader() {
 async fn the_end_of_the_input_still_answers_what_was_read() {
     for case in Case::duplex(Case::all()) {
         let mut limits = Limits::default();
-        limits.drain = Duration::from_secs(10);
+        limits.drain_timeout = Duration::from_secs(10);
         let options = ClientOptions::new().limits(limits);
         let mut client = Client::connect_with(case, &echo(), options).await;
         let nap = |seconds: u64| json!({"name": "sleep", "arguments": {"seconds": seconds}});
@@ -158,7 +158,10 @@ async fn the_end_of_the_input_still_answers_what_was_read() {
         client.close();
         let answer = client.response(short).await;
         assert_eq!(answer["result"]["content"][0]["text"], "slept", "{case}");
-        assert!(matches!(client.closed().await, Closed::ByPeer), "{case}");
+        assert!(
+            matches!(client.closed().await, CloseReason::ByPeer),
+            "{case}"
+        );
         let answered = |message: &Value| message["id"] == long;
         assert!(!client.received().iter().any(answered), "{case}");
     }
@@ -173,7 +176,10 @@ async fn a_stop_ends_the_connection_at_once() {
         client.settle().await;
         let start = tokio::time::Instant::now();
         client.server_stop().cancel();
-        assert!(matches!(client.closed().await, Closed::ByUs), "{case}");
+        assert!(
+            matches!(client.closed().await, CloseReason::ByServer),
+            "{case}"
+        );
         assert_eq!(start.elapsed(), Duration::ZERO, "{case}");
     }
 }
@@ -182,7 +188,7 @@ async fn a_stop_ends_the_connection_at_once() {
 async fn answers_are_read_when_the_table_is_full() {
     for case in Case::legacy() {
         let mut limits = Limits::default();
-        limits.in_flight = 2;
+        limits.max_in_flight = 2;
         let options = ClientOptions::new()
             .capabilities(json!({"roots": {}}))
             .limits(limits);

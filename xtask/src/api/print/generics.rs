@@ -9,7 +9,7 @@ use rustdoc_types::{
 use super::Printer;
 
 impl Printer<'_> {
-    /// `<'a, T: Bound = Default>`, without what `impl Trait` in arguments stands for.
+    /// `<'a, T: Bound = Default>`, without what `impl SchemaFeature` in arguments stands for.
     pub(in super::super) fn parameters(&mut self, parameters: &[GenericParamDef]) -> &mut Self {
         let mut written = parameters.iter().filter(|one| is_written(one)).peekable();
         if written.peek().is_none() {
@@ -130,7 +130,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What an item is given: `<T, Item = U>`, or `(T) -> U`.
+    /// What an item is given: `<T, ItemAttribute = U>`, or `(T) -> U`.
     pub(super) fn arguments(&mut self, arguments: Option<&GenericArgs>) -> &mut Self {
         match arguments {
             None | Some(GenericArgs::ReturnTypeNotation) => self,

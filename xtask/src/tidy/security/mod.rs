@@ -26,10 +26,10 @@ const PAGE: &str = "SECURITY.md";
 const SETTINGS: &[(&str, &str)] = &[
     ("Limits", "crates/turnbuckle-session/src/limits.rs"),
     (
-        "ConversationLimits",
-        "crates/turnbuckle-session/src/conversation/mod.rs",
+        "ClientLimits",
+        "crates/turnbuckle-session/src/client/session/limits.rs",
     ),
-    ("Config", "crates/turnbuckle-http/src/config.rs"),
+    ("HttpServerOptions", "crates/turnbuckle-http/src/options.rs"),
     ("SchemaLimits", "crates/turnbuckle-schema/src/limits.rs"),
     (
         "HttpClientOptions",
@@ -37,20 +37,23 @@ const SETTINGS: &[(&str, &str)] = &[
     ),
     ("StdioOptions", "crates/turnbuckle-stdio/src/options.rs"),
     (
-        "ShutdownTimes",
+        "ShutdownTimeouts",
         "crates/turnbuckle-stdio/src/child/command.rs",
     ),
-    ("Reconnects", "crates/turnbuckle-client/src/live.rs"),
+    (
+        "ReconnectPolicy",
+        "crates/turnbuckle-client/src/connection/policy.rs",
+    ),
 ];
 
 /// Settings that bound nothing.
 const OTHER: &[&str] = &[
-    "Config::stateless",
-    "Config::http_sse",
-    "Config::limits",
+    "HttpServerOptions::stateless",
+    "HttpServerOptions::http_sse",
+    "HttpServerOptions::limits",
     "StdioOptions::limits",
     "StdioOptions::stop",
-    "HttpClientOptions::env_proxy",
+    "HttpClientOptions::use_env_proxy",
 ];
 
 fn check(tree: &Tree) -> Vec<Breach> {

@@ -1,12 +1,12 @@
-//! A scripted server, an inbox that remembers, and what links do with them.
+//! Tests of links with a scripted server and an inbox that records.
 
-mod bottom;
-mod rounds;
+mod cleanup;
+mod custom_client;
+mod plain_client;
 mod sse;
 mod standalone;
 mod statuses;
 mod streams;
-mod wire;
 
 use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
@@ -16,26 +16,25 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
-use http_body::{Body, Frame as Part};
+use http_body::Body;
 use tokio::time::{Instant, Sleep};
 use tower_service::Service;
-use turnbuckle_session::{Connector, Frame, Inbox, Link, LinkError, Parcel, ParcelKind};
+use turnbuckle_session::{Connector, Frame, Inbox, Link, LinkError, OutboundKind, OutboundMessage};
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::revision::Revision;
 use turnbuckle_wire::rpc::{self, Message};
 
-use super::http::{HttpFailure, RequestBody};
-use super::{HttpClientOptions, HttpConnector};
+use super::{ClientRequestBody, HttpClientError, HttpClientOptions, HttpConnector};
 
 pub(super) const URL: &str = "http://server.example/mcp?key=s3cret";
 
-/// How long anything is waited for, on the paused clock.
-const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// The time after which a test fails, on the paused clock.
+const TEST_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
-/// A request that the server saw.
+/// A request that the server received.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct ReceivedRequest {
     pub(super) method: Method,
     pub(super) uri: String,
     pub(super) headers: HeaderMap,
@@ -43,33 +42,33 @@ pub(super) struct Seen {
     pub(super) at: Instant,
 }
 
-impl Seen {
+impl ReceivedRequest {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 }
 
-/// A piece of an answer's body.
+/// A part of a response body.
 #[derive(Debug, Clone)]
-pub(super) enum Piece {
+pub(super) enum BodyPart {
     Data(Bytes),
     Wait(u64),
     Break,
     Hang,
 }
 
-/// An answer of the script.
+/// A response of the script.
 #[derive(Debug, Clone)]
-pub(super) struct Reply {
+pub(super) struct ScriptedResponse {
     status: u16,
     headers: Vec<(&'static str, String)>,
-    body: Vec<Piece>,
-    failure: Option<HttpFailure>,
-    /// How long it takes to come.
+    body: Vec<BodyPart>,
+    failure: Option<HttpClientError>,
+    /// The delay of the response.
     after: Duration,
 }
 
-impl Reply {
+impl ScriptedResponse {
     pub(super) fn new(status: u16) -> Self {
         Self {
             status,
@@ -85,7 +84,7 @@ impl Reply {
         self
     }
 
-    pub(super) fn fails(failure: HttpFailure) -> Self {
+    pub(super) fn fails(failure: HttpClientError) -> Self {
         let mut reply = Self::new(500);
         reply.failure = Some(failure);
         reply
@@ -107,37 +106,37 @@ impl Reply {
     }
 
     pub(super) fn text(mut self, text: impl Into<String>) -> Self {
-        self.body.push(Piece::Data(text.into().into()));
+        self.body.push(BodyPart::Data(text.into().into()));
         self
     }
 
-    pub(super) fn then(mut self, piece: Piece) -> Self {
+    pub(super) fn then(mut self, piece: BodyPart) -> Self {
         self.body.push(piece);
         self
     }
 }
 
-/// A server that answers by a script, and hangs when there is none.
+/// A server that answers by a script, and hangs when the script is over.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Script(Arc<Mutex<State>>);
+pub(super) struct ScriptedServer(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    replies: VecDeque<Reply>,
-    seen: Vec<Seen>,
-    /// Bodies that are not dropped yet.
+    replies: VecDeque<ScriptedResponse>,
+    received: Vec<ReceivedRequest>,
+    /// Counts bodies that are not dropped yet.
     open: Arc<()>,
 }
 
-impl Script {
-    pub(super) fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
-        let script = Self::default();
-        script.0.lock().unwrap().replies.extend(replies);
-        script
+impl ScriptedServer {
+    pub(super) fn new(replies: impl IntoIterator<Item = ScriptedResponse>) -> Self {
+        let server = Self::default();
+        server.0.lock().unwrap().replies.extend(replies);
+        server
     }
 
-    pub(super) fn seen(&self) -> Vec<Seen> {
-        self.0.lock().unwrap().seen.clone()
+    pub(super) fn received_requests(&self) -> Vec<ReceivedRequest> {
+        self.0.lock().unwrap().received.clone()
     }
 
     pub(super) fn open_bodies(&self) -> usize {
@@ -145,22 +144,23 @@ impl Script {
     }
 
     pub(super) fn connector(&self) -> HttpConnector {
-        HttpConnector::new(URL).unwrap().http(self.clone())
+        HttpConnector::new(URL).unwrap().http_client(self.clone())
     }
 }
 
-impl Service<Request<RequestBody>> for Script {
-    type Response = Response<Pieces>;
-    type Error = HttpFailure;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Pieces>, HttpFailure>> + Send>>;
+impl Service<Request<ClientRequestBody>> for ScriptedServer {
+    type Response = Response<ScriptedBody>;
+    type Error = HttpClientError;
+    type Future =
+        Pin<Box<dyn Future<Output = Result<Response<ScriptedBody>, HttpClientError>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpFailure>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpClientError>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+    fn call(&mut self, request: Request<ClientRequestBody>) -> Self::Future {
         let mut state = self.0.lock().unwrap();
-        state.seen.push(Seen {
+        state.received.push(ReceivedRequest {
             method: request.method().clone(),
             uri: request.uri().to_string(),
             headers: request.headers().clone(),
@@ -177,7 +177,7 @@ impl Service<Request<RequestBody>> for Script {
         for (name, value) in reply.headers {
             response = response.header(name, value);
         }
-        let pieces = Pieces {
+        let pieces = ScriptedBody {
             pieces: reply.body.into(),
             wait: None,
             _open: state.open.clone(),
@@ -193,20 +193,20 @@ impl Service<Request<RequestBody>> for Script {
 }
 
 #[derive(Debug)]
-pub(super) struct Pieces {
-    pieces: VecDeque<Piece>,
+pub(super) struct ScriptedBody {
+    pieces: VecDeque<BodyPart>,
     wait: Option<Pin<Box<Sleep>>>,
     _open: Arc<()>,
 }
 
-impl Body for Pieces {
+impl Body for ScriptedBody {
     type Data = Bytes;
-    type Error = HttpFailure;
+    type Error = HttpClientError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Part<Bytes>, HttpFailure>>> {
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, HttpClientError>>> {
         loop {
             if let Some(wait) = &mut self.wait {
                 std::task::ready!(wait.as_mut().poll(cx));
@@ -214,15 +214,17 @@ impl Body for Pieces {
             }
             match self.pieces.pop_front() {
                 None => return Poll::Ready(None),
-                Some(Piece::Data(data)) => return Poll::Ready(Some(Ok(Part::data(data)))),
-                Some(Piece::Break) => {
-                    return Poll::Ready(Some(Err(HttpFailure::broken("cut off"))));
+                Some(BodyPart::Data(data)) => {
+                    return Poll::Ready(Some(Ok(http_body::Frame::data(data))));
                 }
-                Some(Piece::Hang) => {
-                    self.pieces.push_front(Piece::Hang);
+                Some(BodyPart::Break) => {
+                    return Poll::Ready(Some(Err(HttpClientError::connection_lost("cut off"))));
+                }
+                Some(BodyPart::Hang) => {
+                    self.pieces.push_front(BodyPart::Hang);
                     return Poll::Pending;
                 }
-                Some(Piece::Wait(millis)) => {
+                Some(BodyPart::Wait(millis)) => {
                     let wait = tokio::time::sleep(Duration::from_millis(millis));
                     self.wait = Some(Box::pin(wait));
                 }
@@ -231,18 +233,18 @@ impl Body for Pieces {
     }
 }
 
-/// Remembers what comes, and which requests are not answered yet.
+/// An inbox that records frames, and which requests are pending.
 #[derive(Debug, Default)]
-pub(super) struct Memory(Mutex<Remembered>);
+pub(super) struct RecordingInbox(Mutex<InboxState>);
 
 #[derive(Debug, Default)]
-struct Remembered {
+struct InboxState {
     frames: Vec<(String, Option<RequestId>)>,
     waiting: HashSet<RequestId>,
-    lost: Vec<LinkError>,
+    failures: Vec<LinkError>,
 }
 
-impl Memory {
+impl RecordingInbox {
     pub(super) fn frames(&self) -> Vec<String> {
         let frames = self.0.lock().unwrap().frames.clone();
         frames.into_iter().map(|(text, _)| text).collect()
@@ -253,9 +255,9 @@ impl Memory {
         frames.into_iter().map(|(_, exchange)| exchange).collect()
     }
 
-    pub(super) fn lost(&self) -> Vec<String> {
-        let lost = self.0.lock().unwrap().lost.clone();
-        lost.iter().map(ToString::to_string).collect()
+    pub(super) fn failures(&self) -> Vec<String> {
+        let failures = self.0.lock().unwrap().failures.clone();
+        failures.iter().map(ToString::to_string).collect()
     }
 
     pub(super) fn expect(&self, id: RequestId) {
@@ -263,7 +265,7 @@ impl Memory {
     }
 }
 
-impl Inbox for Memory {
+impl Inbox for RecordingInbox {
     fn receive(&self, frame: Frame, exchange: Option<&RequestId>) {
         let mut memory = self.0.lock().unwrap();
         let text = match frame {
@@ -278,69 +280,70 @@ impl Inbox for Memory {
         memory.frames.push((text, exchange.cloned()));
     }
 
-    fn awaits(&self, id: &RequestId) -> bool {
+    fn is_pending(&self, id: &RequestId) -> bool {
         self.0.lock().unwrap().waiting.contains(id)
     }
 
-    fn lost(&self, why: LinkError) {
-        self.0.lock().unwrap().lost.push(why);
+    fn fail(&self, why: LinkError) {
+        self.0.lock().unwrap().failures.push(why);
     }
 }
 
-/// A link, and whom it tells.
-pub(super) struct Joined {
+/// A link and its inbox.
+pub(super) struct OpenedLink {
     pub(super) link: Arc<dyn Link>,
-    pub(super) inbox: Arc<Memory>,
+    pub(super) inbox: Arc<RecordingInbox>,
 }
 
-impl Joined {
+impl OpenedLink {
     pub(super) async fn to(connector: &dyn Connector) -> Self {
-        let inbox = Arc::new(Memory::default());
+        let inbox = Arc::new(RecordingInbox::default());
         let link = connector.open(inbox.clone()).await.unwrap();
         Self { link, inbox }
     }
 
-    /// Carries a request of that id.
+    /// Sends a request of this id.
     pub(super) async fn request(&self, id: i64) -> Result<(), LinkError> {
-        self.carry(ParcelKind::Request(RequestId::from(id))).await
+        self.send(OutboundKind::Request(RequestId::from(id))).await
     }
 
     pub(super) async fn initialize(&self) -> Result<(), LinkError> {
-        self.carry(ParcelKind::Initialize(RequestId::from(0))).await
+        self.send(OutboundKind::Initialize(RequestId::from(0)))
+            .await
     }
 
     pub(super) async fn notify(&self) -> Result<(), LinkError> {
-        self.carry(ParcelKind::Notification).await
+        self.send(OutboundKind::Notification).await
     }
 
-    async fn carry(&self, kind: ParcelKind) -> Result<(), LinkError> {
+    async fn send(&self, kind: OutboundKind) -> Result<(), LinkError> {
         if let Some(id) = kind.request_id() {
             self.inbox.expect(id.clone());
         }
-        let carried = tokio::time::timeout(PATIENCE, self.link.carry(parcel(kind)));
-        carried.await.expect("it ends")
+        let sent = tokio::time::timeout(TEST_TIMEOUT, self.link.send(message(kind)));
+        sent.await.expect("it ends")
     }
 
-    /// The handshake is over. The script has an answer for the server's own stream.
-    pub(super) async fn established(&self) {
+    /// Completes the handshake. The script needs a response for the server's own stream.
+    pub(super) async fn complete_handshake(&self) {
         let features = Revision::V2025_11_25.features();
-        self.link.established(features).await;
+        self.link.complete_handshake(features).await;
     }
 }
 
-pub(super) fn parcel(kind: ParcelKind) -> Parcel {
+pub(super) fn message(kind: OutboundKind) -> OutboundMessage {
     let id = match &kind {
-        ParcelKind::Notification | ParcelKind::Response => String::new(),
+        OutboundKind::Notification | OutboundKind::Response => String::new(),
         other => format!(r#","id":{:?}"#, other.request_id().unwrap()),
     };
-    Parcel {
+    OutboundMessage {
         frame: format!(r#"{{"jsonrpc":"2.0","method":"m"{id}}}"#).into(),
         kind,
         headers: vec![("mcp-method".into(), "m".into())],
     }
 }
 
-/// An answer to the request of that id.
+/// Returns a response to the request of this id.
 pub(super) fn answer(id: i64) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
 }

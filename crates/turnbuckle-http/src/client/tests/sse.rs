@@ -5,75 +5,85 @@ use super::*;
 const NOTE: &str = r#"{"jsonrpc":"2.0","method":"note"}"#;
 const ENDPOINT: &str = "event: endpoint\ndata: /messages?session=s3cret\n\n";
 
-async fn fault(reply: Reply) -> LinkError {
-    let script = Script::new([reply]);
-    let older = script.connector().older().unwrap();
-    let inbox = Arc::new(Memory::default());
+async fn fault(reply: ScriptedResponse) -> LinkError {
+    let server = ScriptedServer::new([reply]);
+    let older = server.connector().fallback().unwrap();
+    let inbox = Arc::new(RecordingInbox::default());
     let error = older.open(inbox.clone()).await.err().unwrap();
-    assert_eq!((script.open_bodies(), Arc::strong_count(&inbox)), (0, 1));
+    assert_eq!((server.open_bodies(), Arc::strong_count(&inbox)), (0, 1));
     assert!(!error.to_string().contains("s3cret"), "{error}");
     error
 }
 
-async fn open(stream: Reply, replies: impl IntoIterator<Item = Reply>) -> (Script, Joined) {
-    let script = Script::new([stream].into_iter().chain(replies));
-    let joined = Joined::to(&*script.connector().older().unwrap()).await;
-    (script, joined)
+async fn open(
+    stream: ScriptedResponse,
+    replies: impl IntoIterator<Item = ScriptedResponse>,
+) -> (ScriptedServer, OpenedLink) {
+    let server = ScriptedServer::new([stream].into_iter().chain(replies));
+    let opened = OpenedLink::to(&*server.connector().fallback().unwrap()).await;
+    (server, opened)
 }
 
 #[tokio::test(start_paused = true)]
 async fn messages_go_to_the_endpoint_and_come_over_the_stream() {
-    let stream = Reply::events()
+    let stream = ScriptedResponse::events()
         .text(format!(
             ": hello\n\n{ENDPOINT}event: message\ndata: {NOTE}\n\n"
         ))
-        .then(Piece::Wait(1000))
+        .then(BodyPart::Wait(1000))
         .text(format!("event: message\ndata: {}\n\n", answer(1)))
-        .then(Piece::Hang);
-    let (script, joined) = open(stream, [Reply::new(202).text("Accepted")]).await;
-    joined.request(1).await.unwrap();
+        .then(BodyPart::Hang);
+    let (server, opened) = open(stream, [ScriptedResponse::new(202).text("Accepted")]).await;
+    opened.request(1).await.unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(joined.inbox.frames(), [NOTE.to_owned(), answer(1)]);
-    assert_eq!(joined.inbox.exchanges(), [None, None]);
-    let seen = script.seen();
-    assert_eq!((&seen[0].method, &*seen[0].uri), (&Method::GET, URL));
-    assert_eq!(seen[0].header("accept"), Some("text/event-stream"));
+    assert_eq!(opened.inbox.frames(), [NOTE.to_owned(), answer(1)]);
+    assert_eq!(opened.inbox.exchanges(), [None, None]);
+    let received = server.received_requests();
+    assert_eq!(
+        (&received[0].method, &*received[0].uri),
+        (&Method::GET, URL)
+    );
+    assert_eq!(received[0].header("accept"), Some("text/event-stream"));
     let uri = "http://server.example/messages?session=s3cret";
-    assert_eq!((&seen[1].method, &*seen[1].uri), (&Method::POST, uri));
-    assert_eq!(seen[1].header("content-type"), Some("application/json"));
+    assert_eq!(
+        (&received[1].method, &*received[1].uri),
+        (&Method::POST, uri)
+    );
+    assert_eq!(received[1].header("content-type"), Some("application/json"));
     let accept = Some("application/json, text/event-stream");
-    assert_eq!(seen[1].header("accept"), accept);
-    joined.link.close().await;
-    assert_eq!(script.open_bodies(), 0);
-    assert_eq!(joined.inbox.lost(), [""; 0]);
-    assert!(matches!(joined.notify().await, Err(LinkError::Closed)));
+    assert_eq!(received[1].header("accept"), accept);
+    opened.link.close().await;
+    assert_eq!(server.open_bodies(), 0);
+    assert_eq!(opened.inbox.failures(), [""; 0]);
+    assert!(matches!(opened.notify().await, Err(LinkError::Closed)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_speaks_something_else_is_found_out() {
+async fn a_server_without_sse_is_detected() {
     for (reply, said) in [
         (
-            Reply::new(404).text("nothing here"),
+            ScriptedResponse::new(404).text("nothing here"),
             "HTTP 404: nothing here",
         ),
-        (Reply::new(405), "HTTP 405"),
-        (Reply::new(401), "authorization"),
-        (Reply::json(200, "{}"), "JSON where a stream"),
-        (Reply::events(), "ended the stream"),
+        (ScriptedResponse::new(405), "HTTP 405"),
+        (ScriptedResponse::new(401), "authorization"),
+        (ScriptedResponse::json(200, "{}"), "JSON where a stream"),
+        (ScriptedResponse::events(), "ended the stream"),
         (
-            Reply::events().text(format!("data: {NOTE}\n\n")),
+            ScriptedResponse::events().text(format!("data: {NOTE}\n\n")),
             "begin with the endpoint",
         ),
         (
-            Reply::events().then(Piece::Hang),
+            ScriptedResponse::events().then(BodyPart::Hang),
             "no endpoint was named within 10s (HttpClientOptions::endpoint_timeout)",
         ),
         (
-            Reply::events().text("event: endpoint\ndata: http://evil.example/s3cret\n\n"),
+            ScriptedResponse::events()
+                .text("event: endpoint\ndata: http://evil.example/s3cret\n\n"),
             "another origin (http://evil.example)",
         ),
         (
-            Reply::events().text("event: endpoint\ndata: //evil.example/\n\n"),
+            ScriptedResponse::events().text("event: endpoint\ndata: //evil.example/\n\n"),
             "another origin (http://evil.example)",
         ),
     ] {
@@ -83,15 +93,21 @@ async fn a_server_that_speaks_something_else_is_found_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_endpoint_has_to_be_named_in_time() {
+async fn the_endpoint_has_a_timeout() {
     let limit = Duration::from_secs(3);
     let options = HttpClientOptions::new().endpoint_timeout(limit);
     for (wait, named) in [(2999, true), (3001, false)] {
-        let late = Reply::events().then(Piece::Wait(wait)).text(ENDPOINT);
-        let script = Script::new([late.then(Piece::Hang)]);
-        let older = script.connector().limits(options.clone()).older().unwrap();
+        let late = ScriptedResponse::events()
+            .then(BodyPart::Wait(wait))
+            .text(ENDPOINT);
+        let server = ScriptedServer::new([late.then(BodyPart::Hang)]);
+        let older = server
+            .connector()
+            .options(options.clone())
+            .fallback()
+            .unwrap();
         let begin = Instant::now();
-        let opened = older.open(Arc::new(Memory::default())).await;
+        let opened = older.open(Arc::new(RecordingInbox::default())).await;
         assert_eq!(opened.is_ok(), named);
         if let Err(error) = opened {
             assert_eq!(begin.elapsed(), limit);
@@ -103,41 +119,47 @@ async fn an_endpoint_has_to_be_named_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_stream_is_the_end_of_the_link() {
-    for end in [None, Some(Piece::Break)] {
-        let stream = Reply::events().text(ENDPOINT).then(Piece::Wait(1000));
-        let stream = end.into_iter().fold(stream, Reply::then);
-        let (script, joined) = open(stream, []).await;
+    for end in [None, Some(BodyPart::Break)] {
+        let stream = ScriptedResponse::events()
+            .text(ENDPOINT)
+            .then(BodyPart::Wait(1000));
+        let stream = end.into_iter().fold(stream, ScriptedResponse::then);
+        let (server, opened) = open(stream, []).await;
         // The script has no answer to this.
-        let carried = joined.request(1).await;
-        assert!(matches!(carried, Err(LinkError::Broken { .. })));
-        let later = joined.notify().await.unwrap_err().to_string();
-        assert_eq!(joined.inbox.lost(), [later]);
-        assert_eq!(script.seen().len(), 2);
+        let sent = opened.request(1).await;
+        assert!(matches!(sent, Err(LinkError::ConnectionLost { .. })));
+        let later = opened.notify().await.unwrap_err().to_string();
+        assert_eq!(opened.inbox.failures(), [later]);
+        assert_eq!(server.received_requests().len(), 2);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_is_not_taken_is_told() {
+async fn a_refused_message_is_reported() {
     for (status, said) in [
         (400, "HTTP 400: no"),
         (403, "not allow"),
         (404, "HTTP 404: no"),
     ] {
-        let stream = Reply::events().text(ENDPOINT).then(Piece::Hang);
-        let (_, joined) = open(stream, [Reply::new(status).text("no")]).await;
-        let error = joined.notify().await.unwrap_err().to_string();
+        let stream = ScriptedResponse::events()
+            .text(ENDPOINT)
+            .then(BodyPart::Hang);
+        let (_, opened) = open(stream, [ScriptedResponse::new(status).text("no")]).await;
+        let error = opened.notify().await.unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn dropping_the_link_drops_the_stream() {
-    let stream = Reply::events().text(ENDPOINT).then(Piece::Hang);
-    let (script, joined) = open(stream, []).await;
-    assert_eq!(script.open_bodies(), 1);
-    let Joined { link, inbox } = joined;
+    let stream = ScriptedResponse::events()
+        .text(ENDPOINT)
+        .then(BodyPart::Hang);
+    let (server, opened) = open(stream, []).await;
+    assert_eq!(server.open_bodies(), 1);
+    let OpenedLink { link, inbox } = opened;
     drop(link);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!((script.open_bodies(), Arc::strong_count(&inbox)), (0, 1));
-    assert_eq!(inbox.lost(), [""; 0]);
+    assert_eq!((server.open_bodies(), Arc::strong_count(&inbox)), (0, 1));
+    assert_eq!(inbox.failures(), [""; 0]);
 }

@@ -1,40 +1,42 @@
-//! Who reads a stream: its connections.
+//! The handle of one connection of a stream.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
-use super::{Stream, wake};
+use super::readers::NextEvent;
+use super::{SessionStream, wake};
 
-/// Somebody who is about to read a stream.
+/// A place that is kept for the reader of a stream: until it is dropped, the stream keeps for that
+/// reader what is sent.
 #[derive(Debug)]
-pub(crate) struct Awaited(pub(super) Arc<Stream>);
+pub(crate) struct ReaderReservation(pub(super) Arc<SessionStream>);
 
-impl Awaited {
-    /// Reads it, from its beginning.
-    pub(crate) fn reader(self) -> Option<Reader> {
+impl ReaderReservation {
+    /// Attaches a reader that begins with the first event that nobody has read.
+    pub(crate) fn reader(self) -> Option<StreamReader> {
         self.0.attach(None)
     }
 }
 
-impl Drop for Awaited {
+impl Drop for ReaderReservation {
     fn drop(&mut self) {
-        self.0.state().awaited = false;
+        self.0.state().readers.set_reserved(false);
         self.0.space.notify_waiters();
     }
 }
 
-/// One connection of a stream. It leaves when it is dropped.
+/// One connection of a stream. Dropping it removes the connection and ends nothing else.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct StreamReader {
     number: u64,
     after: u64,
-    stream: Arc<Stream>,
+    stream: Arc<SessionStream>,
 }
 
-impl Reader {
-    pub(super) fn new(number: u64, after: u64, stream: Arc<Stream>) -> Self {
+impl StreamReader {
+    pub(super) fn new(number: u64, after: u64, stream: Arc<SessionStream>) -> Self {
         Self {
             number,
             after,
@@ -42,63 +44,53 @@ impl Reader {
         }
     }
 
-    /// What it reads.
-    pub(crate) fn stream(&self) -> &Arc<Stream> {
+    pub(crate) fn stream(&self) -> &Arc<SessionStream> {
         &self.stream
     }
 
-    /// A number that no other connection of the stream has.
+    /// Returns the number of the connection, which no other connection of the stream has.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The number of the event after which it began.
+    /// Returns the sequence number of the event after which the connection begins.
     pub(crate) fn began_after(&self) -> u64 {
         self.after
     }
 
-    /// Whether it is this one that reads.
-    pub(crate) fn has_turn(&self) -> bool {
-        let state = self.stream.state();
-        state
-            .readers
-            .last()
-            .is_some_and(|it| it.number == self.number)
+    /// Returns whether this is the connection that is sent new events.
+    pub(crate) fn is_active(&self) -> bool {
+        self.stream.state().readers.is_active(self.number)
     }
 
-    /// The next event; `None` when it has read its last.
+    /// Returns the next event; `None` when the connection has read its last one.
     pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let mut state = self.stream.state();
-        let Some(place) = state.readers.iter().position(|it| it.number == self.number) else {
-            return Poll::Ready(None);
-        };
-        let has_turn = place + 1 == state.readers.len();
-        let behind = !state.readers[place].again.is_empty();
-        let next = match state.say_again(place) {
-            None if has_turn => state.say(place).map(Some),
-            next => next,
-        };
-        if next.is_some() && self.stream.replay.is_over() {
-            self.stream.trim(&mut state);
+        let mut guard = self.stream.state();
+        let state = &mut *guard;
+        let was_replaying = state.readers.is_replaying(self.number);
+        let next = state.readers.take_next(self.number, &mut state.log);
+        let has_event = matches!(next, NextEvent::Event(_));
+        if has_event && self.stream.limits.replay.is_exceeded() {
+            state.trim();
         }
-        let is_over = state.ended.is_some();
-        if next.is_none() && !is_over {
-            state.readers[place].waker = Some(cx.waker().clone());
+        let is_closed = state.log.is_closed();
+        if matches!(next, NextEvent::Pending) && !is_closed {
+            state.readers.set_waker(self.number, cx.waker());
         }
-        drop(state);
-        // What was passed over makes room as well.
-        if behind || next.is_some() {
+        drop(guard);
+        // Events of other lines that were skipped make room as well.
+        if was_replaying || has_event {
             self.stream.space.notify_waiters();
         }
         match next {
-            Some(event) => Poll::Ready(event),
-            None if is_over => Poll::Ready(None),
-            None => Poll::Pending,
+            NextEvent::Event(event) => Poll::Ready(Some(event)),
+            NextEvent::Pending if !is_closed => Poll::Pending,
+            NextEvent::Pending | NextEvent::Lost => Poll::Ready(None),
         }
     }
 
-    /// Takes all that is there. Whether there will be no more.
-    pub(crate) fn take_all(&self, out: &mut Vec<u8>) -> bool {
+    /// Appends all events that are ready to `out`. Returns whether no more will come.
+    pub(crate) fn read_available(&self, out: &mut Vec<u8>) -> bool {
         let mut cx = Context::from_waker(Waker::noop());
         loop {
             match self.poll_next(&mut cx) {
@@ -110,13 +102,13 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for StreamReader {
     fn drop(&mut self) {
         let mut state = self.stream.state();
-        state.readers.retain(|it| it.number != self.number);
-        // Whoever waited for its turn may have it now.
+        state.readers.remove(self.number);
+        // The connection before this one is the active one now.
         wake(state);
-        // Nobody has to wait for a reader that is not there.
+        // A sender no longer has to wait for this reader.
         self.stream.space.notify_waiters();
     }
 }

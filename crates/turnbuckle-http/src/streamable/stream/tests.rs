@@ -1,47 +1,51 @@
 use super::*;
-use crate::config::Config;
 
 const READERS: usize = 8;
 
-fn stream_of(id: u64, events: usize, bytes: usize) -> Arc<Stream> {
-    let config = Config::new().replay_events(events).replay_bytes(bytes);
-    Replay::new(&config.max_readers(READERS)).stream(id)
+fn stream_of(id: u64, events: usize, bytes: usize) -> Arc<SessionStream> {
+    let config = HttpServerOptions::new()
+        .max_replay_events(events)
+        .max_replay_bytes(bytes);
+    SessionStream::new(
+        id,
+        StreamLimits::new(&config.max_stream_connections(READERS)),
+    )
 }
 
 fn cx() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }
 
-fn answer() -> Answer {
-    Answer {
+fn answer() -> EncodedResponse {
+    EncodedResponse {
         frame: b"{}".to_vec(),
         tail: Bytes::new(),
         failure: None,
     }
 }
 
-fn say(stream: &Stream) -> bool {
+fn send_one(stream: &SessionStream) -> bool {
     stream.send(b"{}".to_vec()).is_ok()
 }
 
-/// After the event of that number, whoever heard it.
-fn after(sequence: u64) -> Option<Place> {
-    Some(Place {
+/// Returns the position after the event of that number.
+fn after(sequence: u64) -> Option<StreamPosition> {
+    Some(StreamPosition {
         sequence,
         connection: None,
     })
 }
 
-/// After the event of that number, where that connection began.
-fn after_joining(sequence: u64, connection: u64) -> Option<Place> {
-    Some(Place {
+/// Returns the position after the event of that number, at which that connection began.
+fn after_start_of(sequence: u64, connection: u64) -> Option<StreamPosition> {
+    Some(StreamPosition {
         sequence,
         connection: Some(connection),
     })
 }
 
-/// The ids of the events that can be read now.
-fn ids(reader: &Reader) -> Vec<String> {
+/// Reads all events that are ready, and returns their ids.
+fn read_ids(reader: &StreamReader) -> Vec<String> {
     let mut ids = Vec::new();
     while let Poll::Ready(Some(event)) = reader.poll_next(&mut cx()) {
         let text = String::from_utf8(event.to_vec()).unwrap();
@@ -51,250 +55,257 @@ fn ids(reader: &Reader) -> Vec<String> {
     ids
 }
 
-fn is_over(reader: &Reader) -> bool {
+fn is_over(reader: &StreamReader) -> bool {
     matches!(reader.poll_next(&mut cx()), Poll::Ready(None))
 }
 
 #[test]
-fn what_was_said_can_be_heard_again_from_any_point() {
+fn events_are_replayed_from_any_position() {
     let stream = stream_of(4, 10, 1000);
     let first = stream.attach(None).unwrap();
-    assert!((0..3).all(|_| say(&stream)));
-    assert_eq!(ids(&first), ["4-1", "4-2", "4-3"]);
+    assert!((0..3).all(|_| send_one(&stream)));
+    assert_eq!(read_ids(&first), ["4-1", "4-2", "4-3"]);
     drop(first);
     let again = stream.attach(after(1)).unwrap();
-    assert_eq!(ids(&again), ["4-2", "4-3"]);
-    assert_eq!(ids(&stream.attach(None).unwrap()), [""; 0]);
+    assert_eq!(read_ids(&again), ["4-2", "4-3"]);
+    assert_eq!(read_ids(&stream.attach(None).unwrap()), [""; 0]);
     for unknown in [4, 9, u64::MAX] {
         assert!(stream.attach(after(unknown)).is_none(), "{unknown}");
     }
 }
 
 #[test]
-fn of_several_readers_the_newest_reads_and_the_one_before_takes_over() {
+fn the_newest_of_several_readers_reads_and_the_one_before_takes_over() {
     let stream = stream_of(0, 10, 1000);
     let one = stream.attach(None).unwrap();
     let two = stream.attach(None).unwrap();
-    say(&stream);
-    assert_eq!((ids(&one), ids(&two)), (vec![], vec!["0-1".to_owned()]));
-    assert!(!one.has_turn() && two.has_turn());
+    send_one(&stream);
+    assert_eq!(
+        (read_ids(&one), read_ids(&two)),
+        (vec![], vec!["0-1".to_owned()])
+    );
+    assert!(!one.is_active() && two.is_active());
     drop(two);
-    say(&stream);
-    assert!(one.has_turn());
-    assert_eq!(ids(&one), ["0-2"]);
+    send_one(&stream);
+    assert!(one.is_active());
+    assert_eq!(read_ids(&one), ["0-2"]);
     let more: Vec<_> = (0..READERS).map(|_| stream.attach(None)).collect();
-    assert!(is_over(&one), "there is no place for it any more");
+    assert!(is_over(&one), "it was closed for a newer one");
     assert!(!is_over(more[0].as_ref().unwrap()));
 }
 
 #[test]
-fn what_went_to_one_connection_is_not_said_again_to_another() {
+fn an_event_is_replayed_only_to_the_connection_that_was_sent_it() {
     let stream = stream_of(0, 10, 1000);
     let one = stream.attach(None).unwrap();
     let two = stream.attach(None).unwrap();
-    assert!((0..2).all(|_| say(&stream)));
-    assert_eq!(ids(&two), ["0-1", "0-2"]);
+    assert!((0..2).all(|_| send_one(&stream)));
+    assert_eq!(read_ids(&two), ["0-1", "0-2"]);
     drop(two);
-    assert!((0..2).all(|_| say(&stream)));
-    assert_eq!(ids(&one), ["0-3", "0-4"]);
-    // The second comes back while the first stands.
+    assert!((0..2).all(|_| send_one(&stream)));
+    assert_eq!(read_ids(&one), ["0-3", "0-4"]);
+    // The second connection is resumed while the first is open.
     let again = stream.attach(after(1)).unwrap();
-    assert_eq!(ids(&again), ["0-2"]);
-    assert!(say(&stream));
-    assert_eq!(ids(&again), ["0-5"]);
+    assert_eq!(read_ids(&again), ["0-2"]);
+    assert!(send_one(&stream));
+    assert_eq!(read_ids(&again), ["0-5"]);
     drop(again);
-    assert!(say(&stream));
-    assert_eq!(ids(&one), ["0-6"]);
-    // Both are gone, and each comes back.
+    assert!(send_one(&stream));
+    assert_eq!(read_ids(&one), ["0-6"]);
+    // Both are closed, and both are resumed.
     drop(one);
     let second = stream.attach(after(1)).unwrap();
-    assert_eq!(ids(&second), ["0-2", "0-5"]);
+    assert_eq!(read_ids(&second), ["0-2", "0-5"]);
     let first = stream.attach(after(3)).unwrap();
-    assert_eq!(ids(&first), ["0-4", "0-6"]);
+    assert_eq!(read_ids(&first), ["0-4", "0-6"]);
 }
 
 #[test]
-fn a_connection_that_has_its_turn_back_hears_nothing_twice() {
+fn a_connection_that_becomes_active_again_reads_nothing_twice() {
     let stream = stream_of(0, 10, 1000);
     let one = stream.attach(None).unwrap();
-    assert!((0..4).all(|_| say(&stream)));
-    assert_eq!(ids(&one), ["0-1", "0-2", "0-3", "0-4"]);
-    // Its client has not noticed, or lost it without our noticing.
+    assert!((0..4).all(|_| send_one(&stream)));
+    assert_eq!(read_ids(&one), ["0-1", "0-2", "0-3", "0-4"]);
+    // The connection is resumed although it still seems to be open.
     let again = stream.attach(after(2)).unwrap();
     assert!(matches!(again.poll_next(&mut cx()), Poll::Ready(Some(_))));
     drop(again);
-    assert!(say(&stream));
-    assert_eq!(ids(&one), ["0-5"]);
+    assert!(send_one(&stream));
+    assert_eq!(read_ids(&one), ["0-5"]);
 }
 
 #[test]
-fn a_connection_is_taken_up_again_where_it_began() {
+fn a_connection_is_resumed_from_its_first_event() {
     let stream = stream_of(0, 10, 1000);
     let one = stream.attach(None).unwrap();
-    assert!(say(&stream));
-    assert_eq!(ids(&one), ["0-1"]);
+    assert!(send_one(&stream));
+    assert_eq!(read_ids(&one), ["0-1"]);
     let two = stream.attach(None).unwrap();
-    assert!((0..2).all(|_| say(&stream)));
-    assert_eq!(ids(&two), ["0-2", "0-3"]);
-    // Each has heard nothing but its own id. Both may still seem to stand.
+    assert!((0..2).all(|_| send_one(&stream)));
+    assert_eq!(read_ids(&two), ["0-2", "0-3"]);
+    // The clients know only the ids of their first events. Both connections may still seem open.
     for _ in 0..2 {
-        let first = stream.attach(after_joining(0, one.number())).unwrap();
-        assert_eq!(ids(&first), ["0-1"]);
-        let second = stream.attach(after_joining(1, two.number())).unwrap();
-        assert_eq!(ids(&second), ["0-2", "0-3"]);
+        let first = stream.attach(after_start_of(0, one.number())).unwrap();
+        assert_eq!(read_ids(&first), ["0-1"]);
+        let second = stream.attach(after_start_of(1, two.number())).unwrap();
+        assert_eq!(read_ids(&second), ["0-2", "0-3"]);
     }
     for stranger in [0, 99] {
-        assert!(stream.attach(after_joining(1, stranger)).is_none());
+        assert!(stream.attach(after_start_of(1, stranger)).is_none());
     }
 }
 
 #[test]
-fn what_is_said_again_is_waited_for_and_what_is_passed_over_is_not() {
+fn senders_wait_for_replayed_events_and_not_for_skipped_ones() {
     let stream = stream_of(0, 3, 1000);
     let one = stream.attach(None).unwrap();
     let two = stream.attach(None).unwrap();
-    assert!(say(&stream));
-    assert_eq!(ids(&two), ["0-1"]);
+    assert!(send_one(&stream));
+    assert_eq!(read_ids(&two), ["0-1"]);
     drop(two);
-    assert!((0..3).all(|_| say(&stream)));
-    assert_eq!(ids(&one), ["0-2", "0-3", "0-4"]);
-    // The second is behind by as many as are kept, and all of them are the first one's.
+    assert!((0..3).all(|_| send_one(&stream)));
+    assert_eq!(read_ids(&one), ["0-2", "0-3", "0-4"]);
+    // The second is behind by as many events as are kept, and all of them are those of the first.
     let again = stream.attach(after(1)).unwrap();
-    assert!(!say(&stream));
-    let room = std::pin::pin!(stream.space.notified());
-    assert!(ids(&again).is_empty());
-    assert!(room.poll(&mut cx()).is_ready() && say(&stream));
-    assert_eq!(ids(&again), ["0-5"]);
-    // The first is behind, and waited for until another one has its turn.
+    assert!(!send_one(&stream));
+    let space = std::pin::pin!(stream.space.notified());
+    assert!(read_ids(&again).is_empty());
+    assert!(space.poll(&mut cx()).is_ready() && send_one(&stream));
+    assert_eq!(read_ids(&again), ["0-5"]);
+    // The first is behind, and senders wait for it until another connection is active.
     let overtaken = stream.attach(after(2)).unwrap();
-    assert!(!say(&stream));
+    assert!(!send_one(&stream));
     let newest = stream.attach(None).unwrap();
     for _ in 0..5 {
-        assert!(say(&stream));
-        assert_eq!(ids(&newest).len(), 1);
+        assert!(send_one(&stream));
+        assert_eq!(read_ids(&newest).len(), 1);
     }
     assert!(is_over(&overtaken));
 }
 
 #[test]
-fn the_log_is_bounded_and_says_when_it_forgot() {
+fn the_log_is_bounded_and_removed_positions_are_unknown() {
     let stream = stream_of(1, 3, 1000);
-    assert!((0..10).all(|_| say(&stream)));
+    assert!((0..10).all(|_| send_one(&stream)));
     assert!((1..=6).all(|forgotten| stream.attach(after(forgotten)).is_none()));
     assert_eq!(
-        ids(&stream.attach(after(7)).unwrap()),
+        read_ids(&stream.attach(after(7)).unwrap()),
         ["1-8", "1-9", "1-10"]
     );
     const EVENT: usize = "id: 1-1\nevent: message\ndata: {}\n\n".len();
     for (bytes, kept) in [(4 * EVENT, 4), (4 * EVENT - 1, 3)] {
         let small = stream_of(1, 100, bytes);
-        assert!((0..4).all(|_| say(&small)));
-        assert_eq!(small.bytes(), kept * EVENT);
+        assert!((0..4).all(|_| send_one(&small)));
+        assert_eq!(small.replay_bytes(), kept * EVENT);
         assert_eq!(small.attach(after(0)).is_some(), kept == 4);
-        assert_eq!(ids(&small.attach(after(1)).unwrap()), ["1-2", "1-3", "1-4"]);
+        assert_eq!(
+            read_ids(&small.attach(after(1)).unwrap()),
+            ["1-2", "1-3", "1-4"]
+        );
     }
 }
 
 #[test]
-fn a_slow_reader_holds_its_sender_up_and_one_that_leaves_does_not() {
+fn a_slow_reader_blocks_its_sender_and_one_that_leaves_does_not() {
     let stream = stream_of(1, 3, 1000);
     let reader = stream.attach(None).unwrap();
-    assert!((0..3).all(|_| say(&stream)));
-    assert!(!say(&stream));
+    assert!((0..3).all(|_| send_one(&stream)));
+    assert!(!send_one(&stream));
     drop(reader);
-    assert!((0..10).all(|_| say(&stream)));
-    assert!(stream.state().log.len() <= 3);
+    assert!((0..10).all(|_| send_one(&stream)));
+    let log = &stream.state().log;
+    assert!(log.next_sequence() - log.first_sequence() <= 3);
 }
 
 #[test]
-fn what_nobody_has_read_is_kept_while_somebody_could() {
+fn unread_events_are_kept_while_there_is_a_reader() {
     let stream = stream_of(1, 3, 1000);
     let reader = stream.attach(None).unwrap();
-    assert!((0..3).all(|_| say(&stream)));
-    stream.done(Some(answer()));
-    assert_eq!(ids(&reader), ["1-1", "1-2", "1-3", "1-4"]);
+    assert!((0..3).all(|_| send_one(&stream)));
+    stream.finish(Some(answer()));
+    assert_eq!(read_ids(&reader), ["1-1", "1-2", "1-3", "1-4"]);
     assert!(is_over(&reader));
 }
 
 #[test]
-fn an_answer_alone_is_no_stream_and_one_after_messages_is() {
-    let silent = stream_of(1, 3, 1000);
-    silent.done(Some(answer()));
-    let first = silent.poll_first(&mut cx());
-    assert!(matches!(first, Poll::Ready(First::Answer(_))));
+fn a_response_alone_is_json_and_one_after_messages_is_an_event() {
+    let json = stream_of(1, 3, 1000);
+    json.finish(Some(answer()));
+    let first = json.poll_first_output(&mut cx());
+    assert!(matches!(first, Poll::Ready(FirstOutput::Response(_))));
 
-    let telling = stream_of(1, 3, 1000);
-    let reader = telling.attach(None).unwrap();
-    say(&telling);
-    let first = telling.poll_first(&mut cx());
-    assert!(matches!(first, Poll::Ready(First::Stream)));
-    telling.open(true);
-    telling.done(Some(answer()));
-    assert_eq!(ids(&reader), ["1-1", "1-2"]);
+    let streaming = stream_of(1, 3, 1000);
+    let reader = streaming.attach(None).unwrap();
+    send_one(&streaming);
+    let first = streaming.poll_first_output(&mut cx());
+    assert!(matches!(first, Poll::Ready(FirstOutput::Stream)));
+    streaming.start_streaming(true);
+    streaming.finish(Some(answer()));
+    assert_eq!(read_ids(&reader), ["1-1", "1-2"]);
     assert!(is_over(&reader));
 
     let cancelled = stream_of(1, 3, 1000);
-    cancelled.done(None);
-    let first = cancelled.poll_first(&mut cx());
-    assert!(matches!(first, Poll::Ready(First::Nothing)));
+    cancelled.finish(None);
+    let first = cancelled.poll_first_output(&mut cx());
+    assert!(matches!(first, Poll::Ready(FirstOutput::Nothing)));
 }
 
 #[test]
-fn the_answers_of_a_batch_are_one_array_or_an_event_each() {
+fn the_responses_to_a_batch_are_one_array_or_an_event_each() {
     let together = stream_of(1, 9, 1000);
-    together.part(answer()).unwrap();
-    together.part(answer()).unwrap();
-    together.done(None);
-    match together.poll_first(&mut cx()) {
-        Poll::Ready(First::Answer(answer)) => assert_eq!(answer.frame, b"[{},{}]"),
+    together.send_batch_response(answer()).unwrap();
+    together.send_batch_response(answer()).unwrap();
+    together.finish(None);
+    match together.poll_first_output(&mut cx()) {
+        Poll::Ready(FirstOutput::Response(answer)) => assert_eq!(answer.frame, b"[{},{}]"),
         _ => panic!("no answer"),
     }
 
     let apart = stream_of(1, 9, 1000);
     let reader = apart.attach(None).unwrap();
-    apart.part(answer()).unwrap();
-    apart.open(false);
-    assert_eq!(ids(&reader), ["1-1"]);
-    apart.part(answer()).unwrap();
-    assert_eq!(ids(&reader), ["1-2"]);
-    apart.done(None);
+    apart.send_batch_response(answer()).unwrap();
+    apart.start_streaming(false);
+    assert_eq!(read_ids(&reader), ["1-1"]);
+    apart.send_batch_response(answer()).unwrap();
+    assert_eq!(read_ids(&reader), ["1-2"]);
+    apart.finish(None);
     assert!(is_over(&reader));
 }
 
 #[test]
-fn a_pause_ends_the_connection_and_not_the_stream() {
+fn closing_the_connection_does_not_end_the_stream() {
     let stream = stream_of(1, 3, 1000);
     let reader = stream.attach(None).unwrap();
-    stream.open(true);
-    stream.pause();
+    stream.start_streaming(true);
+    stream.close_sse_stream();
     assert!(is_over(&reader));
-    stream.done(Some(answer()));
+    stream.finish(Some(answer()));
     let back = stream.attach(after(0)).unwrap();
-    assert_eq!(ids(&back), ["1-1"]);
+    assert_eq!(read_ids(&back), ["1-1"]);
     assert!(is_over(&back));
 }
 
 #[test]
-fn a_pause_before_there_is_a_stream_makes_one_and_ends_its_connection() {
+fn closing_the_connection_before_the_first_output_makes_a_stream() {
     for resumable in [true, false] {
         let stream = stream_of(1, 3, 1000);
         let reader = stream.attach(None).unwrap();
-        stream.pause();
-        let first = stream.poll_first(&mut cx());
-        assert!(matches!(first, Poll::Ready(First::Stream)));
-        stream.open(resumable);
+        stream.close_sse_stream();
+        let first = stream.poll_first_output(&mut cx());
+        assert!(matches!(first, Poll::Ready(FirstOutput::Stream)));
+        stream.start_streaming(resumable);
         assert_eq!(is_over(&reader), resumable);
     }
 }
 
 #[test]
-fn a_stream_that_nobody_could_resume_is_not_paused() {
+fn the_connection_of_a_stream_that_cannot_be_resumed_is_not_closed() {
     let stream = stream_of(1, 3, 1000);
     let reader = stream.attach(None).unwrap();
-    stream.open(false);
-    stream.pause();
-    stream.done(Some(answer()));
-    assert_eq!(ids(&reader), ["1-1"]);
+    stream.start_streaming(false);
+    stream.close_sse_stream();
+    stream.finish(Some(answer()));
+    assert_eq!(read_ids(&reader), ["1-1"]);
 }
 
 #[test]
@@ -302,7 +313,20 @@ fn an_ended_stream_takes_nothing_more() {
     let stream = stream_of(1, 3, 1000);
     let reader = stream.attach(None).unwrap();
     stream.end();
-    assert!(say(&stream) && stream.part(answer()).is_ok());
-    stream.done(Some(answer()));
-    assert!(is_over(&reader) && stream.bytes() == 0);
+    assert!(send_one(&stream) && stream.send_batch_response(answer()).is_ok());
+    stream.finish(Some(answer()));
+    assert!(is_over(&reader) && stream.replay_bytes() == 0);
+}
+
+#[test]
+fn unread_events_are_kept_beyond_the_total() {
+    const EVENT: usize = "id: 1-1\nevent: message\ndata: {}\n\n".len();
+    let config = HttpServerOptions::new().max_total_replay_bytes(0);
+    let stream = SessionStream::new(1, StreamLimits::new(&config));
+    let reader = stream.attach(None);
+    assert!((0..3).all(|_| send_one(&stream)));
+    assert_eq!(stream.replay_bytes(), 3 * EVENT);
+    drop(reader);
+    assert!(send_one(&stream));
+    assert_eq!(stream.replay_bytes(), EVENT, "the newest is always kept");
 }

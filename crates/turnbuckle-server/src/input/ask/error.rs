@@ -1,44 +1,44 @@
-//! Why a question has no answer.
+//! The errors of questions to the client.
 
 use std::fmt;
 
 use turnbuckle_types::{Error, ErrorKind};
 
-use crate::failure::Failure;
-use crate::input::{NeedsInput, NoAnswer};
+use crate::error::failure::Failure;
+use crate::input::NeedsInput;
 
-/// Why a question has no answer.
+/// The reason that a question has no answer.
 ///
-/// With `?` in a handler it becomes what it means to the client: what cannot be asked and what
-/// came malformed is told as the protocol has it, everything else by its text.
+/// With `?` in a handler it becomes a failure: unsupported questions and malformed answers are sent
+/// as the protocol's own errors, everything else as text.
 ///
 /// Specification: client/elicitation, "Response Actions" (2026-07-28).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The user, or the client for them, said no.
+    /// The user, or the client on their behalf, declined.
     Declined,
     /// The user closed the question without a choice.
     Cancelled,
-    /// The client did not declare that it can be asked that, or its revision cannot say it. The
+    /// The client did not declare the capability, or its revision does not have the question. The
     /// error names what is missing. Nothing was sent.
     Unsupported(Error),
-    /// The answer is not what was asked for; the text names the place, never the value.
+    /// The answer does not have the requested form. The text names the field, never the value.
     Malformed(String),
-    /// The handler is not the one that asked before: what it asks now, or in which order, does not
-    /// fit what is recorded. The request has to be started again.
+    /// The handler asks other questions than before, or in another order. The request has to be
+    /// started again.
     Changed(String),
-    /// The questions are too many, or what has to be kept between the rounds is too large; the text
-    /// names the bound, and what fills it.
+    /// There are too many questions, or the state to keep between two rounds is too large. The text
+    /// names the bound and the largest part.
     TooLarge(String),
-    /// The run that asked is over. A task that outlives its handler's run gets this.
+    /// The run that asked is over. A task that outlives its handler gets this.
     Ended,
-    /// The question could not be put, or a body of [`once`](super::Ask::once) failed.
+    /// The question was invalid, or the body of a [`once`](super::Ask::once) failed.
     Failed(Failure),
 }
 
 impl AskError {
-    /// The error to answer a client with that cannot be asked anything more.
+    /// Returns the protocol error for a client that cannot be asked any more.
     pub(crate) fn into_error(self) -> Error {
         match self {
             Self::Unsupported(error) => error,
@@ -47,30 +47,21 @@ impl AskError {
         }
     }
 
-    /// The failure that a handler ends with.
+    /// Returns the failure with which a handler ends.
     pub(crate) fn into_failure(self) -> Failure {
         match self {
             Self::Failed(failure) => failure,
-            Self::Unsupported(error) => NeedsInput::unable(error).into(),
+            Self::Unsupported(error) => NeedsInput::for_unsupported(error).into(),
             Self::Malformed(_) | Self::Changed(_) | Self::TooLarge(_) => self.into_error().into(),
             Self::Declined | Self::Cancelled | Self::Ended => Failure::new(self.to_string()),
         }
     }
 
-    /// What is wrong with a question before it is put.
-    pub(crate) fn unaskable(error: Error) -> Self {
+    /// Returns the error for a question that could not be asked.
+    pub(crate) fn before_asking(error: Error) -> Self {
         match error.kind() {
-            ErrorKind::MissingCapability(_) => Self::Unsupported(error),
+            ErrorKind::MissingRequiredClientCapability(_) => Self::Unsupported(error),
             _ => Self::Failed(error.into()),
-        }
-    }
-}
-
-impl From<NoAnswer> for AskError {
-    fn from(reason: NoAnswer) -> Self {
-        match reason {
-            NoAnswer::Unable(error) => Self::unaskable(error),
-            NoAnswer::Failed(error) => Self::Failed(Failure::new(error.to_string())),
         }
     }
 }
@@ -84,10 +75,10 @@ impl fmt::Display for AskError {
             Self::Malformed(reason) => write!(f, "an input response is malformed: {reason}"),
             Self::Changed(reason) => write!(
                 f,
-                "{reason}: the request has changed on the server, start it again without requestState"
+                "{reason}: the request has changed on the server; start it again without requestState"
             ),
             Self::TooLarge(reason) => f.write_str(reason),
-            Self::Ended => f.write_str("the run of the handler that asked this is over"),
+            Self::Ended => f.write_str("the handler run that asked this question is over"),
             Self::Failed(failure) => fmt::Debug::fmt(failure, f),
         }
     }

@@ -1,10 +1,10 @@
-//! Asking the client as straight code.
+//! [`Ask`]: questions to the client as straight code.
 
-mod asked;
+mod answer_future;
 mod error;
 mod form;
-mod lenient;
-mod sample;
+mod form_answer;
+mod sampling;
 
 use std::fmt;
 use std::pin::pin;
@@ -14,22 +14,22 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use turnbuckle_types::{
-    CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult,
-    ElicitUrlParams, InputRequest, Json, Root,
+    CreateMessageResult, ElicitAction, ElicitRequestFormParams, ElicitRequestParams,
+    ElicitRequestUrlParams, ElicitResult, InputRequest, Json, Root,
 };
 
-use super::{Question, Roots, Round};
-use crate::context::Context;
-use crate::extract::{Extract, Incoming, Needs, Subject};
-use crate::failure::{Failure, Result};
-use crate::schema::misfit;
+use super::{InputRound, Question, Roots};
+use crate::error::failure::{Failure, Result};
+use crate::extract::{Extract, HandlerRequirements, Invocation, RequestPayload};
+use crate::handler::context::HandlerContext;
+use crate::schema::describe_mismatch;
 
-pub use asked::Asked;
+pub use answer_future::AnswerFuture;
 pub use error::AskError;
-pub use sample::IntoSample;
+pub use sampling::IntoSamplingRequest;
 
-/// Asks the client in the middle of a request: its user by a form or a URL, its model, its roots.
-/// Cheap to clone.
+/// Asks the client in the middle of a request: its user with a form or a URL, its model, or for its
+/// roots. Cheap to clone.
 ///
 /// ```
 /// use turnbuckle_server::{Args, Ask, Failure, Server, Tool};
@@ -63,166 +63,174 @@ pub use sample::IntoSample;
 ///
 /// # How it works
 ///
-/// A legacy client is sent a request, and the handler waits. A modern one cannot be: there the
-/// request is answered with the questions, the handler's future is dropped, and when the client comes
-/// back with the answers **the handler runs again from its beginning**. A question that has an answer
-/// then resolves at once. So the code between two questions runs once for each round: what must not
-/// happen twice goes into [`once`](Self::once). Where a handler waits for an answer beside something
-/// else, that something is dropped too, unless it is a body of `once`.
+/// A legacy client is sent a request, and the handler waits for the answer. A modern client cannot
+/// be sent requests: its own request is answered with the questions, and the handler's future is
+/// dropped. When the client sends the answers, **the handler runs again from its beginning**, and
+/// questions that have an answer resolve at once. So the code between two questions runs once for
+/// each round: put what must not happen twice into [`once`](Self::once). If a handler awaits something
+/// else at the same time as an answer, that is dropped too, unless it is the body of a `once`.
 ///
-/// Questions that are waited for together (`tokio::join!`) go out together. Do not race a question
-/// against anything (`select!`): the next run could end the race otherwise.
+/// Questions that are awaited together (`tokio::join!`) are sent together. Do not race a question
+/// against anything else (`select!`): the race could end differently in the next run.
 ///
-/// A handler has to ask again what it asked before. Questions are told by their content, not by their
-/// place, and answers are handed out in the order of their rounds; a question that changed between
-/// two rounds, is left out, or comes in another order is refused as [`AskError::Changed`] and never
-/// given the answer of another one. Equal questions are told apart by their order; where they are
-/// asked in parallel, give each a [`key`](Asked::key). So a message must not hold what changes from
-/// run to run, such as the time.
+/// A handler has to repeat its questions in each run. Questions are identified by their content, and
+/// answers are handed out in the order of their rounds. A question that changed between two rounds,
+/// is left out, or comes in another order ends the run with [`AskError::Changed`]; it never gets the
+/// answer to another question. So a message must not contain what changes from run to run, such as
+/// the time. Equal questions are distinguished by their order; if they are asked in parallel, give
+/// each a [`key`](AnswerFuture::key).
 ///
-/// # What the seal is worth
+/// # What sealing protects against
 ///
-/// Between the rounds answers and values travel through the client, encrypted and bound to the
-/// method, its target, the arguments, the principal and a lifetime
-/// ([`input_lifetime`](crate::ServerBuilder::input_lifetime)). The client can neither read nor change
-/// them. **But it may send the same state twice**: the seal bounds a replay to the very same request
-/// within the lifetime, it does not make a state usable only once. What may happen once at most, a
-/// payment say, needs a guard on the server, such as an idempotency key or a record of what was done.
+/// Between two rounds, answers and values are kept by the client, encrypted and bound to the method,
+/// its target, the arguments, the principal and a lifetime
+/// ([`request_state_ttl`](crate::ServerBuilder::request_state_ttl)). The client can neither read nor change
+/// them. **But it may send the same state twice**: sealing limits a replay to the same request within
+/// the lifetime, it does not make a state usable only once. What must happen at most once, such as a
+/// payment, needs a guard on the server: an idempotency key, or a record of what was done.
 ///
 /// # Bounds
 ///
-/// A request asks at most 256 questions, and what it keeps between its rounds takes at most 64 KiB;
-/// more is [`AskError::TooLarge`].
+/// A request can ask at most 256 questions, and its answers and values can take at most 64 KiB;
+/// otherwise the error is [`AskError::TooLarge`].
 ///
 /// Specification: basic/patterns/mrtr, client/elicitation, client/sampling, client/roots (2026-07-28).
 #[derive(Clone)]
 pub struct Ask {
-    context: Context,
-    round: Arc<Round>,
+    context: HandlerContext,
+    round: Arc<InputRound>,
 }
 
 impl Ask {
-    /// Asks the user to fill in a form, whose fields are those of `T`: text, numbers, booleans,
-    /// enums without data, and lists of such enums; optional ones as `Option` or with a default. Doc
-    /// comments become descriptions; of an enum's variants, titles. Bounds and formats are told too.
-    /// `()` is a form without fields: a yes or no.
+    /// Asks the user to fill in a form with the fields of `T`: text, numbers, booleans, enums
+    /// without data, and lists of such enums; optional ones as `Option` or with a default.
     ///
-    /// What the user filled in is checked against the form, leniently (`"5"` where a number is due),
-    /// and decoded. Not for secrets: those belong behind a [`url`](Self::url).
+    /// Doc comments become descriptions; those of an enum's variants become titles. Bounds and
+    /// formats are part of the form. `()` is a form without fields, for a yes or no.
+    ///
+    /// The answer is checked against the form, leniently (`"5"` is accepted for a number), and
+    /// decoded. Do not ask for secrets in a form; use a [`url`](Self::url) for them.
     ///
     /// # Errors
-    /// Through the future: the user declines or cancels, the client has no forms, the answer does
-    /// not fit, or `T` holds something that no form can, which the error names.
-    pub fn form<T: DeserializeOwned + JsonSchema>(&self, message: impl Into<String>) -> Asked<T> {
+    /// Through the future: the user declines or cancels, the client does not support forms, the
+    /// answer does not match, or `T` has a field that no form can have, which the error names.
+    pub fn form<T: DeserializeOwned + JsonSchema>(
+        &self,
+        message: impl Into<String>,
+    ) -> AnswerFuture<T> {
         let form = form::schema_of::<T>()
-            .map(|schema| InputRequest::from(ElicitFormParams::new(message.into(), schema)));
-        Asked::new(self.clone(), form, read_form)
+            .map(|schema| InputRequest::from(ElicitRequestFormParams::new(message.into(), schema)));
+        AnswerFuture::new(self.clone(), form, read_form)
     }
 
-    /// Asks the user to fill in a form that is put together by hand, and gives what came of it: a no
-    /// is no error here.
+    /// Asks the user to fill in a form given as protocol parameters, and returns the result as the
+    /// client sent it. A user who declines is not an error here.
     ///
     /// # Errors
-    /// Through the future: the client has no forms, or the answer does not fit.
-    pub fn form_of(&self, form: ElicitFormParams) -> Asked<ElicitResult> {
-        Asked::new(self.clone(), Ok(form.into()), read_outcome)
+    /// Through the future: the client does not support forms, or the answer does not match.
+    pub fn raw_form(&self, form: ElicitRequestFormParams) -> AnswerFuture<ElicitResult> {
+        AnswerFuture::new(self.clone(), Ok(form.into()), read_outcome)
     }
 
-    /// Asks the user to go to a URL, where the rest happens out of the client's sight. Resolves when
-    /// they agreed to; whether they did what waits there is for the server to find out.
+    /// Asks the user to open a URL and to do the rest there, out of the client's sight.
+    ///
+    /// The future resolves when the user has agreed; the server itself has to find out whether the
+    /// user did what the page asks.
     ///
     /// # Errors
-    /// Through the future: the user declines or cancels, or the client opens no URLs.
-    pub fn url(&self, message: impl Into<String>, url: impl Into<String>) -> Asked<()> {
-        let params = ElicitUrlParams::new(message.into(), url.into());
-        Asked::new(self.clone(), Ok(params.into()), read_url)
+    /// Through the future: the user declines or cancels, or the client does not support URLs.
+    pub fn url(&self, message: impl Into<String>, url: impl Into<String>) -> AnswerFuture<()> {
+        let params = ElicitRequestUrlParams::new(message.into(), url.into());
+        AnswerFuture::new(self.clone(), Ok(params.into()), read_url)
     }
 
-    /// Asks the client's model: a text that the user says, messages, or
-    /// [`CreateMessageParams`](turnbuckle_types::CreateMessageParams). It may write 1,000 tokens
-    /// unless told otherwise.
+    /// Asks the client's model: with a text as the user's message, with messages, or with
+    /// [`CreateMessageRequestParams`](turnbuckle_types::CreateMessageRequestParams). The default is at most 1,000
+    /// tokens.
     ///
-    /// The revision 2026-07-28 deprecates sampling (SEP-2577): a new server calls the API of a
-    /// model's provider itself.
+    /// The revision 2026-07-28 deprecates sampling (SEP-2577): in a new server, call the API of a
+    /// model's provider instead.
     ///
     /// # Errors
-    /// Through the future: the client declines, or has no such capability.
-    pub fn sample(&self, what: impl IntoSample) -> Asked<CreateMessageResult> {
-        let params = what.into_sample();
-        Asked::new(self.clone(), Ok(params.into()), read_sample)
+    /// Through the future: the client declines, or does not support sampling.
+    pub fn sample(&self, what: impl IntoSamplingRequest) -> AnswerFuture<CreateMessageResult> {
+        let params = what.into_sampling_request();
+        AnswerFuture::new(self.clone(), Ok(params.into()), read_sample)
     }
 
-    /// Asks for the directories that the client opens to the server.
+    /// Asks for the directories that the client has opened to the server.
     ///
-    /// The revision 2026-07-28 deprecates roots (SEP-2577): a new server takes directories as
-    /// arguments, as URIs of resources, or from its configuration.
+    /// The revision 2026-07-28 deprecates roots (SEP-2577): in a new server, take directories as
+    /// arguments, as URIs of resources, or from the configuration.
     ///
     /// # Errors
-    /// Through the future: the client has no roots to tell of, or answers with bad ones.
-    pub fn roots(&self) -> Asked<Vec<Root>> {
-        Asked::new(self.clone(), Ok(InputRequest::list_roots()), read_roots)
+    /// Through the future: the client does not support roots, or sends invalid ones.
+    pub fn roots(&self) -> AnswerFuture<Vec<Root>> {
+        AnswerFuture::new(self.clone(), Ok(InputRequest::list_roots()), read_roots)
     }
 
-    /// Runs `body` and remembers what it gave: the runs of later rounds get that under the same
-    /// `name`, and `body` is not run again. A failure is not remembered.
+    /// Runs `body` and keeps its value: later rounds of this request get the value under the same
+    /// `name`, and `body` does not run again. A failure is not kept.
     ///
     /// While a body runs, the handler is not dropped for a question that waits. A body cannot ask.
-    /// The value is what comes back from its JSON, the first time too. Values are forgotten with the
-    /// request, and sent to the client sealed, so keep them small.
+    /// The value is returned as decoded from its JSON, also the first time. Values are forgotten
+    /// with the request, and sent to the client sealed, so keep them small.
     ///
-    /// **This is not "at most once".** A client that never comes back leaves what was done as it is;
-    /// one that sends an older state again, or starts the request anew, has the body run again; and
-    /// so has a crash between the body's end and the answer. See [what the seal is
-    /// worth](Self#what-the-seal-is-worth).
+    /// **This is not "at most once".** If the client never comes back, the work stays done. If it
+    /// sends an older state again or starts the request anew, the body runs again; so it does if
+    /// the server crashes after the body and before its answer. See [what sealing protects
+    /// against](Self#what-sealing-protects-against).
     ///
     /// # Errors
-    /// [`AskError::Failed`] with the body's own failure, for a second `once` of that name in one run,
-    /// or when the value does not come back from its JSON; [`AskError::Changed`] when the value that
-    /// an earlier run kept is of another type.
+    /// [`AskError::Failed`] with the body's own failure, for a second `once` of that name in one
+    /// run, or if the value does not survive JSON; [`AskError::Changed`] if the value kept by an
+    /// earlier run has another type.
     pub async fn once<T, F>(&self, name: &str, body: F) -> Result<T, AskError>
     where
         T: Serialize + DeserializeOwned,
         F: Future<Output = Result<T>>,
     {
-        let journal = self.round.journal();
-        if let Some(kept) = journal.recall(name)? {
+        let answer_log = self.round.answer_log();
+        if let Some(kept) = answer_log.begin_once(name)? {
             return kept.decode().map_err(|_| {
-                journal.refuse(format!("what `once` kept as {name:?} is of another type"))
+                answer_log.refuse(format!("what `once` kept as {name:?} is of another type"))
             });
         }
-        let guard = journal.body();
+        let guard = answer_log.enter_once_body();
         let mut body = pin!(body);
         let given = std::future::poll_fn(|cx| guard.poll(|| body.as_mut().poll(cx))).await;
         let json = match given {
-            Ok(value) => Json::of(&value),
+            Ok(value) => Json::encode(&value),
             Err(failure) => return Err(AskError::Failed(failure)),
         };
         let bad = |error: serde_json::Error| {
             AskError::Failed(Failure::new(format!(
-                "what `once` gave as {name:?} does not go through JSON: {error}"
+                "the value of `once` {name:?} cannot be encoded as JSON and decoded again: {error}"
             )))
         };
         let json = json.map_err(bad)?;
         let value = json.decode().map_err(bad)?;
-        journal.keep(name, json);
+        answer_log.record_once(name, json);
         Ok(value)
     }
 }
 
 impl Extract for Ask {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
-        if matches!(incoming.subject, Subject::Typing(_)) {
-            return Err(Failure::new("completing cannot ask the client"));
+    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        if matches!(invocation.payload, RequestPayload::Completion(_)) {
+            return Err(Failure::new("a completer cannot ask the client"));
         }
-        let context = incoming.context.clone();
+        let context = invocation.context.clone();
         let round = context.asking_round().cloned().ok_or_else(|| {
-            Failure::new("an extractor that has an Ask has to say so in its `needs`")
+            Failure::new(
+                "an extractor that contains an Ask must add its requirements in `add_requirements`",
+            )
         })?;
         Ok(Self { context, round })
     }
 
-    fn needs(needs: &mut Needs) {
-        needs.asks = true;
+    fn add_requirements(requirements: &mut HandlerRequirements) {
+        requirements.asks = true;
     }
 }
 
@@ -233,43 +241,44 @@ impl fmt::Debug for Ask {
 }
 
 fn read_form<T: DeserializeOwned>(asked: &InputRequest, answer: &Json) -> Result<T, AskError> {
-    let InputRequest::Elicit(ElicitParams::Form(form)) = asked else {
+    let InputRequest::Elicit(ElicitRequestParams::Form(form)) = asked else {
         return Err(AskError::Malformed("it answers no form".to_owned()));
     };
-    let result = accepted(asked_of(answer)?)?;
-    lenient::read(result, &form.requested_schema)
+    let result = require_accepted(decode_answer(answer)?)?;
+    form_answer::read(result, &form.requested_schema)
 }
 
 fn read_outcome(asked: &InputRequest, answer: &Json) -> Result<ElicitResult, AskError> {
-    let InputRequest::Elicit(ElicitParams::Form(form)) = asked else {
+    let InputRequest::Elicit(ElicitRequestParams::Form(form)) = asked else {
         return Err(AskError::Malformed("it answers no form".to_owned()));
     };
-    let result = Question::read(form, answer);
+    let result = Question::parse_answer(form, answer);
     result.map_err(|error| AskError::Malformed(error.message().to_owned()))
 }
 
 fn read_url(_: &InputRequest, answer: &Json) -> Result<(), AskError> {
-    accepted(asked_of(answer)?).map(drop)
+    require_accepted(decode_answer(answer)?).map(drop)
 }
 
 fn read_sample(_: &InputRequest, answer: &Json) -> Result<CreateMessageResult, AskError> {
-    asked_of(answer)
+    decode_answer(answer)
 }
 
 fn read_roots(_: &InputRequest, answer: &Json) -> Result<Vec<Root>, AskError> {
-    let result = Roots.read(answer);
+    let result = Roots.parse_answer(answer);
     let result = result.map_err(|error| AskError::Malformed(error.message().to_owned()))?;
     Ok(result.roots)
 }
 
-/// An answer of the form that the protocol has for it.
-fn asked_of<T: DeserializeOwned>(answer: &Json) -> Result<T, AskError> {
+/// Decodes an answer to the protocol's type for it.
+fn decode_answer<T: DeserializeOwned>(answer: &Json) -> Result<T, AskError> {
     answer
         .decode()
-        .map_err(|error| AskError::Malformed(misfit(answer.as_str(), &error)))
+        .map_err(|error| AskError::Malformed(describe_mismatch(answer.as_str(), &error)))
 }
 
-fn accepted(result: ElicitResult) -> Result<ElicitResult, AskError> {
+/// Returns an error unless the user accepted.
+fn require_accepted(result: ElicitResult) -> Result<ElicitResult, AskError> {
     match result.action {
         ElicitAction::Accept => Ok(result),
         ElicitAction::Decline => Err(AskError::Declined),

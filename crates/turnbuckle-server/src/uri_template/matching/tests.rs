@@ -8,7 +8,7 @@ thread_local! {
     static STEPS: Cell<usize> = const { Cell::new(0) };
 }
 
-pub(super) fn step(count: usize) {
+pub(super) fn count_step(count: usize) {
     STEPS.set(STEPS.get() + count);
 }
 
@@ -16,7 +16,7 @@ fn template(text: &str) -> UriTemplate {
     UriTemplate::parse(text).unwrap()
 }
 
-/// The variables as one line: `a=text b=[item,item] c={name:text}`.
+/// Returns the variables as one line: `a=text b=[item,item] c={name:text}`.
 fn found(text: &str, uri: &str) -> Option<String> {
     let variables = template(text).matches(uri)?;
     let shown = variables.iter().map(|(name, value)| match value {
@@ -31,7 +31,7 @@ fn found(text: &str, uri: &str) -> Option<String> {
 }
 
 #[test]
-fn what_matches_and_with_what() {
+fn templates_match_uris_with_these_variables() {
     for (text, uri, expected) in [
         ("file:///a", "file:///a", Some("")),
         ("file:///a", "file:///ab", None),
@@ -121,7 +121,7 @@ fn what_matches_and_with_what() {
 }
 
 #[test]
-fn what_is_no_uri_matches_nothing() {
+fn invalid_uris_match_nothing() {
     for uri in [
         "a:%", "a:%4", "a:%zz", "a:%ff", "a:%C3", "a:\n", "a:\u{0}", "a:\u{7f}",
     ] {
@@ -132,7 +132,7 @@ fn what_is_no_uri_matches_nothing() {
     assert!(template("a:{x}").matches(&(longest + "x")).is_none());
 }
 
-/// What matching a URI takes.
+/// Returns the number of steps of a match.
 fn steps(template: &UriTemplate, uri: &str) -> usize {
     STEPS.set(0);
     let _ = template.matches(uri);
@@ -178,7 +178,7 @@ fn twice_the_uri_is_twice_the_work() {
         };
         let (half, whole) = (steps(MAX_MATCHED_URI / 2), steps(MAX_MATCHED_URI));
         assert!(half > MAX_MATCHED_URI / 2, "{text} {unit}: {half}");
-        // The last items of a URI have less behind them than an expression may take.
+        // Near the end of a URI, fewer items follow than an expression may take.
         let most = 2 * half + MAX_ITEMS * MAX_ITEMS;
         assert!(whole <= most, "{text} {unit}: {half} {whole}");
     }
@@ -186,11 +186,11 @@ fn twice_the_uri_is_twice_the_work() {
 
 proptest! {
     #[test]
-    fn what_was_expanded_is_found_again(
+    fn expanded_uris_match_with_the_same_variables(
         a in ".{1,8}", b in ".{1,8}", items in prop::collection::vec(".{0,5}", 1..4),
         query in prop::option::of(".{0,8}"), fragment in prop::option::of("[^%]{0,8}"),
     ) {
-        let mut variables = Variables::new().with("a", a).with("b", b).with("items", items);
+        let mut variables = TemplateVariables::new().with("a", a).with("b", b).with("items", items);
         query.into_iter().for_each(|text| variables.insert("query", text));
         fragment.into_iter().for_each(|text| variables.insert("fragment", text));
         for text in [
@@ -207,20 +207,20 @@ proptest! {
     }
 
     #[test]
-    fn reserved_values_are_found_again(path in "[a-zé :/@,;=&!]{1,12}", rev in ".{0,6}") {
-        let variables = Variables::new().with("path", path).with("rev", rev);
+    fn expanded_reserved_values_match_again(path in "[a-zé :/@,;=&!]{1,12}", rev in ".{0,6}") {
+        let variables = TemplateVariables::new().with("path", path).with("rev", rev);
         let template = template("x://{+path}{?rev}");
         let uri = template.expand(&variables);
         prop_assert_eq!(template.matches(&uri), Some(variables), "{}", uri);
     }
 
     #[test]
-    fn exploded_maps_are_found_again(
+    fn expanded_maps_match_again(
         pairs in prop::collection::btree_map(".{1,4}", ".{0,4}", 1..4),
     ) {
         prop_assume!(!pairs.contains_key("map"));
         let pairs = pairs.into_iter().collect();
-        let variables = Variables::new().with("map", "").with("x", "1");
+        let variables = TemplateVariables::new().with("map", "").with("x", "1");
         let variables = { let mut v = variables; v.insert("map", TemplateValue::Map(pairs)); v };
         for text in ["a:{x}{?map*}", "a:{x}{;map*}", "a:{x}?b{&map*}"] {
             let uri = template(text).expand(&variables);

@@ -1,30 +1,30 @@
 //! What a handler sees of its request: who asks, what the client can do, and the way back while
 //! the request runs.
 
-mod says;
-mod sender;
+mod client_details;
+mod notify;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use turnbuckle_types::{LogLevel, Meta, Principal, ProgressToken, RequestId};
+use turnbuckle_types::{LoggingLevel, Meta, Principal, ProgressToken, RequestId};
 use turnbuckle_wire::era::{Reply, params};
 use turnbuckle_wire::revision::{EraKind, Features};
 use turnbuckle_wire::rpc;
 
-use crate::server::reports::Reports;
-use crate::shared::rate::Account;
+use crate::server::progress::ProgressThrottle;
+use crate::shared::rate::RateAccount;
 use crate::shared::signal::LazySignal;
-use crate::{Binding, HttpHead, Outbox, Route, TransportContext};
+use crate::{Binding, FrameQueue, HttpHead, ReplySink, TransportContext};
 
-pub(crate) use says::send;
-pub(crate) use sender::{Sender, Span};
+pub(crate) use client_details::{ClientDetails, Span};
+pub(crate) use notify::send;
 
 /// One request, seen by its handler. Cheap to clone; a clone that outlives the request can do
 /// nothing any more.
 #[derive(Clone)]
-pub struct Context {
+pub struct RequestContext {
     pub(crate) state: Arc<State>,
 }
 
@@ -33,21 +33,21 @@ pub(crate) struct State {
     pub(crate) features: &'static Features,
     pub(crate) binding: Binding,
     pub(crate) frame: Bytes,
-    pub(crate) sender: Sender,
+    pub(crate) sender: ClientDetails,
     pub(crate) progress_token: Option<ProgressToken>,
     /// The level from which on this request wants log messages; a legacy session has its own.
-    pub(crate) log_level: Option<LogLevel>,
+    pub(crate) log_level: Option<LoggingLevel>,
     /// Whether the server declared that it logs.
     pub(crate) logs: bool,
     pub(crate) transport: TransportContext,
-    pub(crate) way: Way,
+    pub(crate) way: RequestSink,
     pub(crate) signal: LazySignal,
     /// Nothing, of a request that had ended before it reported anything.
-    pub(crate) reports: OnceLock<Option<Box<Reports>>>,
+    pub(crate) reports: OnceLock<Option<Box<ProgressThrottle>>>,
     /// Whose it is.
-    pub(crate) account: Arc<Account>,
+    pub(crate) account: Arc<RateAccount>,
     /// An account of this request alone, where the other is everybody's: of its log messages.
-    pub(crate) own: OnceLock<Arc<Account>>,
+    pub(crate) own: OnceLock<Arc<RateAccount>>,
     /// What was set of a deadline before the handler began to wait.
     pub(crate) deadline: Mutex<Option<(Duration, Late)>>,
 }
@@ -60,14 +60,14 @@ type Late = Arc<dyn Fn() -> Reply + Send + Sync>;
     clippy::large_enum_variant,
     reason = "it is there once, in a context's own allocation"
 )]
-pub(crate) enum Way {
+pub(crate) enum RequestSink {
     /// One that was there before it.
-    Shared(Arc<dyn Route>),
+    Shared(Arc<dyn ReplySink>),
     /// One of its own, which costs nothing until something is said on it.
-    Own(Outbox),
+    Own(FrameQueue),
 }
 
-impl Context {
+impl RequestContext {
     pub(crate) fn new(state: State) -> Self {
         Self {
             state: Arc::new(state),
@@ -174,18 +174,18 @@ impl Context {
     }
 
     /// The way back.
-    pub(crate) fn route(&self) -> &dyn Route {
+    pub(crate) fn route(&self) -> &dyn ReplySink {
         match &self.state.way {
-            Way::Shared(route) => &**route,
-            Way::Own(outbox) => outbox,
+            RequestSink::Shared(route) => &**route,
+            RequestSink::Own(outbox) => outbox,
         }
     }
 
     /// The way back of an exchange.
-    pub(crate) fn outbox(&self) -> Option<&Outbox> {
+    pub(crate) fn outbox(&self) -> Option<&FrameQueue> {
         match &self.state.way {
-            Way::Shared(_) => None,
-            Way::Own(outbox) => Some(outbox),
+            RequestSink::Shared(_) => None,
+            RequestSink::Own(outbox) => Some(outbox),
         }
     }
 
@@ -196,7 +196,7 @@ impl Context {
     /// Gives the request that long, if the session does not give it less: then it is cancelled, and
     /// `late` is its answer. Counts from when the handler first waits, and has to be said before.
     #[doc(hidden)]
-    pub fn set_deadline(&self, deadline: Duration, late: Arc<dyn Fn() -> Reply + Send + Sync>) {
+    pub fn set_timeout(&self, deadline: Duration, late: Arc<dyn Fn() -> Reply + Send + Sync>) {
         *self.own_deadline() = Some((deadline, late));
     }
 
@@ -210,7 +210,7 @@ impl Context {
     }
 }
 
-impl std::fmt::Debug for Context {
+impl std::fmt::Debug for RequestContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Context")
             .field("id", &self.state.id)

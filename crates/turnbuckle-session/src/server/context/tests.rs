@@ -7,7 +7,7 @@ use tokio::sync::futures::Notified;
 use turnbuckle_wire::revision::Revision;
 
 use super::*;
-use crate::{Answer, Full, LegacyState, Limits, Rate};
+use crate::{EncodedResponse, LegacyState, Limits, QueueFull, Rate};
 
 /// A way back with so much room, on which something happens when somebody waits for more.
 #[derive(Default)]
@@ -30,15 +30,15 @@ impl Narrow {
     }
 }
 
-impl Route for Narrow {
-    fn send(&self, frame: Vec<u8>) -> Result<(), Full> {
+impl ReplySink for Narrow {
+    fn send(&self, frame: Vec<u8>) -> Result<(), QueueFull> {
         let taken = self
             .room
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| {
                 room.checked_sub(1)
             });
         if taken.is_err() {
-            return Err(Full(frame));
+            return Err(QueueFull(frame));
         }
         let frame = String::from_utf8(frame).unwrap();
         let (_, value) = frame.split_once(r#""progress":"#).unwrap();
@@ -47,7 +47,7 @@ impl Route for Narrow {
         Ok(())
     }
 
-    fn space(&self) -> Notified<'_> {
+    fn wait_for_space(&self) -> Notified<'_> {
         let happens = self.waited_for.lock().unwrap().take();
         if let Some(happens) = happens {
             happens();
@@ -55,31 +55,31 @@ impl Route for Narrow {
         self.space.notified()
     }
 
-    fn done(&self, _: Option<Answer>) {
+    fn finish(&self, _: Option<EncodedResponse>) {
         self.said.lock().unwrap().push("answer".into());
     }
 }
 
-fn request() -> (Context, Arc<Narrow>) {
+fn request() -> (RequestContext, Arc<Narrow>) {
     let narrow = Arc::new(Narrow::default());
     let features = Revision::NEWEST_LEGACY.features();
-    let limits = Limits::default().progress(Rate::UNLIMITED);
-    let context = Context::new(State {
+    let limits = Limits::default().progress_rate(Rate::UNLIMITED);
+    let context = RequestContext::new(State {
         id: RequestId::from(1),
         features,
         binding: Binding::Duplex,
         frame: Bytes::new(),
-        sender: Sender::Unknown {
+        sender: ClientDetails::Unknown {
             state: Arc::new(LegacyState::unreachable(features)),
         },
         progress_token: Some(ProgressToken::from(1)),
         log_level: None,
         logs: true,
         transport: TransportContext::default(),
-        way: Way::Shared(narrow.clone()),
+        way: RequestSink::Shared(narrow.clone()),
         signal: LazySignal::default(),
         reports: OnceLock::new(),
-        account: Account::new(&limits),
+        account: RateAccount::new(&limits),
         own: OnceLock::new(),
         deadline: Mutex::default(),
     });
@@ -111,7 +111,7 @@ async fn what_waits_for_room_is_the_newest_and_goes_before_the_answer() {
     assert!(second.as_mut().poll(&mut cx).is_pending());
     narrow.make_room();
     assert!(context.end(), "its answer is wanted");
-    narrow.done(None);
+    narrow.finish(None);
     narrow.make_room();
     assert!(first.as_mut().poll(&mut cx).is_ready());
     assert!(second.as_mut().poll(&mut cx).is_ready());
@@ -132,7 +132,7 @@ async fn no_report_goes_after_the_answer() {
         *narrow.waited_for.lock().unwrap() = Some(Box::new(move || {
             route.make_room();
             ending.end();
-            route.done(None);
+            route.finish(None);
             route.make_room();
         }));
         context.progress(5, None).await;

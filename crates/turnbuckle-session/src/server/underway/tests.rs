@@ -10,15 +10,16 @@ use turnbuckle_wire::rpc::{self, Message};
 
 use super::*;
 use crate::{
-    Call, Delivery, Dispatch, Exchange, Handling, Identity, Limits, Opened, Outbox, OutboxLimits,
-    Received, Route, TransportContext,
+    Dispatch, ExchangeOutcome, FrameQueue, FrameQueueLimits, HandlerOutcome, InboundFrame,
+    IncomingRequest, Limits, MessageOutcome, ReplySink, ServerEndpoint, ServerIdentity,
+    TransportContext,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A server with one handler, which is ready when it is told to be.
 struct Puppet {
-    identity: Identity,
+    identity: ServerIdentity,
     seen: Arc<Seen>,
 }
 
@@ -29,7 +30,7 @@ struct Seen {
     in_place: AtomicUsize,
     in_task: AtomicUsize,
     dropped: AtomicBool,
-    context: Mutex<Option<Context>>,
+    context: Mutex<Option<RequestContext>>,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -42,7 +43,7 @@ impl Seen {
 
     fn is_cancelled(&self) -> bool {
         let context = self.context.lock().unwrap();
-        context.as_ref().is_some_and(Context::is_cancelled)
+        context.as_ref().is_some_and(RequestContext::is_cancelled)
     }
 
     fn is_dropped(&self) -> bool {
@@ -82,27 +83,27 @@ impl Drop for Waiting {
 }
 
 impl Dispatch for Puppet {
-    fn identity(&self) -> &Identity {
+    fn identity(&self) -> &ServerIdentity {
         &self.identity
     }
 
-    fn call(&self, _: Call<'_>, context: Context) -> Handling {
+    fn call(&self, _: IncomingRequest<'_>, context: RequestContext) -> HandlerOutcome {
         *self.seen.context.lock().unwrap() = Some(context);
-        Handling::Pending(Box::pin(Waiting(self.seen.clone())))
+        HandlerOutcome::Pending(Box::pin(Waiting(self.seen.clone())))
     }
 
-    fn mirrored(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
+    fn param_headers(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
         Arc::default()
     }
 }
 
-fn puppet(limits: Limits) -> (Exchange, Arc<Seen>) {
+fn puppet(limits: Limits) -> (ServerEndpoint, Arc<Seen>) {
     let seen = Arc::new(Seen::default());
-    let identity = Identity {
+    let identity = ServerIdentity {
         info: Implementation::new("puppet", "1"),
         capabilities: ServerCapabilities::new(),
         instructions: None,
-        in_every_result: false,
+        include_in_results: false,
         ttl_ms: 0,
         public: false,
     };
@@ -110,7 +111,7 @@ fn puppet(limits: Limits) -> (Exchange, Arc<Seen>) {
         identity,
         seen: seen.clone(),
     };
-    (Exchange::new(Arc::new(puppet), limits), seen)
+    (ServerEndpoint::new(Arc::new(puppet), limits), seen)
 }
 
 fn cx() -> Task<'static> {
@@ -120,9 +121,9 @@ fn cx() -> Task<'static> {
 /// Hands a message to `take`.
 fn delivered<T>(
     text: &'static str,
-    take: impl FnOnce(Message<'_, Params<'_>>, Delivery<'_>) -> T,
+    take: impl FnOnce(Message<'_, Params<'_>>, InboundFrame<'_>) -> T,
 ) -> T {
-    let delivery = Delivery {
+    let delivery = InboundFrame {
         frame: &Bytes::from_static(text.as_bytes()),
         text,
         transport: &TransportContext::default(),
@@ -134,7 +135,7 @@ fn delivered<T>(
 
 const REQUEST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"x/wait"}"#;
 
-fn open(exchange: &Exchange) -> Exchanged {
+fn open(exchange: &ServerEndpoint) -> ResponseStream {
     let opened = delivered(REQUEST, |message, delivery| {
         let Message::Request(request) = message else {
             panic!("it is a request");
@@ -142,12 +143,12 @@ fn open(exchange: &Exchange) -> Exchanged {
         exchange.open(request, Revision::NEWEST_LEGACY, delivery, &mut cx())
     });
     match opened {
-        Opened::Going(going) => going,
-        Opened::Answered(answer) => panic!("{answer:?}"),
+        ExchangeOutcome::Streaming(going) => going,
+        ExchangeOutcome::Response(answer) => panic!("{answer:?}"),
     }
 }
 
-fn is_answer(next: Poll<Option<Result<Vec<u8>, Answer>>>) -> bool {
+fn is_answer(next: Poll<Option<Result<Vec<u8>, EncodedResponse>>>) -> bool {
     matches!(next, Poll::Ready(Some(Err(answer))) if answer.failure.is_none())
 }
 
@@ -162,7 +163,7 @@ async fn rest() {
 async fn a_handler_is_polled_in_place_where_its_request_was_taken_up() {
     let (exchange, seen) = puppet(Limits::default());
     let mut going = open(&exchange);
-    assert!(going.poll_said(&mut cx()).is_pending());
+    assert!(going.poll_sent(&mut cx()).is_pending());
     assert_eq!(seen.polls(), (1, 0), "not again before it has woken us");
     seen.finish();
     assert!(is_answer(going.poll_next(&mut cx())));
@@ -194,7 +195,7 @@ async fn one_that_is_polled_often_moves_to_a_task() {
 
 #[tokio::test(start_paused = true)]
 async fn an_exchange_that_is_dropped_cancels_its_handler_in_place() {
-    let (exchange, seen) = puppet(Limits::default().cancel_grace(SECOND));
+    let (exchange, seen) = puppet(Limits::default().cancel_timeout(SECOND));
     let mut going = open(&exchange);
     assert!(going.poll_next(&mut cx()).is_pending());
     assert!(!seen.is_cancelled());
@@ -208,7 +209,7 @@ async fn an_exchange_that_is_dropped_cancels_its_handler_in_place() {
 
 #[tokio::test(start_paused = true)]
 async fn an_exchange_that_is_dropped_cancels_its_handler_in_its_task() {
-    let (exchange, seen) = puppet(Limits::default().cancel_grace(SECOND));
+    let (exchange, seen) = puppet(Limits::default().cancel_timeout(SECOND));
     let mut going = open(&exchange);
     going.detach();
     rest().await;
@@ -223,8 +224,8 @@ async fn an_exchange_that_is_dropped_cancels_its_handler_in_its_task() {
 
 #[tokio::test(start_paused = true)]
 async fn a_deadline_counts_from_when_the_handler_began_to_wait() {
-    let limits = Limits::default().handler_deadline(10 * SECOND);
-    let (exchange, seen) = puppet(limits.cancel_grace(Duration::ZERO));
+    let limits = Limits::default().handler_timeout(10 * SECOND);
+    let (exchange, seen) = puppet(limits.cancel_timeout(Duration::ZERO));
     let mut going = open(&exchange);
     going.waits_since(tokio::time::Instant::now().into_std());
     tokio::time::sleep(4 * SECOND).await;
@@ -236,14 +237,14 @@ async fn a_deadline_counts_from_when_the_handler_began_to_wait() {
         panic!("its time is over");
     };
     let told = String::from_utf8(late.frame).unwrap();
-    assert!(told.contains("Limits::handler_deadline"), "{told}");
+    assert!(told.contains("Limits::handler_timeout"), "{told}");
     assert!(seen.is_dropped());
 }
 
 /// The way back of a session's request, and what it came to.
-fn in_session(exchange: &Exchange) -> (Arc<Session>, Arc<Outbox>, Received) {
-    let outbox = Arc::new(Outbox::new(OutboxLimits::default()));
-    let route: Arc<dyn Route> = outbox.clone();
+fn in_session(exchange: &ServerEndpoint) -> (Arc<Session>, Arc<FrameQueue>, MessageOutcome) {
+    let outbox = Arc::new(FrameQueue::new(FrameQueueLimits::default()));
+    let route: Arc<dyn ReplySink> = outbox.clone();
     let account = exchange.account(None, None);
     let revision = Some(Revision::NEWEST_LEGACY);
     let session = exchange.stateless_session(revision, route.clone(), account);
@@ -276,7 +277,7 @@ async fn an_answer_in_place_wakes_nobody() {
 async fn a_session_s_handler_that_is_held_gives_its_answer_to_the_holder() {
     let (exchange, seen) = puppet(Limits::default());
     let (session, outbox, received) = in_session(&exchange);
-    let Received::Held(mut underway) = received else {
+    let MessageOutcome::Held(mut underway) = received else {
         panic!("{received:?}");
     };
     assert!(underway.poll(&mut cx()).is_pending());
@@ -290,7 +291,7 @@ async fn a_session_s_handler_that_is_held_gives_its_answer_to_the_holder() {
 async fn a_session_s_handler_goes_on_when_nobody_holds_it() {
     let (exchange, seen) = puppet(Limits::default());
     let (session, outbox, received) = in_session(&exchange);
-    let Received::Held(underway) = received else {
+    let MessageOutcome::Held(underway) = received else {
         panic!("{received:?}");
     };
     drop(underway);
@@ -307,13 +308,13 @@ async fn a_session_s_handler_goes_on_when_nobody_holds_it() {
 async fn a_message_cancels_a_handler_that_is_held() {
     const CANCEL: &str =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    let (exchange, seen) = puppet(Limits::default().cancel_grace(SECOND));
+    let (exchange, seen) = puppet(Limits::default().cancel_timeout(SECOND));
     let (session, outbox, received) = in_session(&exchange);
-    let Received::Held(mut underway) = received else {
+    let MessageOutcome::Held(mut underway) = received else {
         panic!("{received:?}");
     };
     assert!(underway.poll(&mut cx()).is_pending());
-    let route: Arc<dyn Route> = outbox.clone();
+    let route: Arc<dyn ReplySink> = outbox.clone();
     delivered(CANCEL, |message, delivery| {
         session.receive(message, None, delivery, &route, &mut cx())
     });

@@ -182,7 +182,7 @@ impl World {
             Event::Begin(place) => {
                 let (id, serial) = (self.judged.remove(place), self.theirs.len());
                 let may = !self.ended && !self.full() && self.running(id).is_none();
-                assert_eq!(self.kernel.begin(id.into(), serial).is_ok(), may);
+                assert_eq!(self.kernel.begin_request(id.into(), serial).is_ok(), may);
                 if may {
                     self.theirs.push(None);
                     self.handlers.push(Handler {
@@ -195,22 +195,24 @@ impl World {
             Event::HandlerEnds(place) => {
                 let handler = self.handlers.remove(place);
                 let wanted = handler.wanted.then_some(handler.serial);
-                assert_eq!(self.kernel.finish(&handler.id.into()), wanted);
+                assert_eq!(self.kernel.finish_request(&handler.id.into()), wanted);
                 end(&mut self.theirs, wanted, Ending::Answered);
             }
             Event::HandshakeEnds { well: true } => {
-                self.kernel.opened();
+                self.kernel.handshake_succeeded();
                 self.stage = Stage::Open;
             }
             Event::HandshakeEnds { well: false } => {
-                self.kernel.not_opened();
+                self.kernel.handshake_failed();
                 self.stage = Stage::Fresh;
             }
             Event::Initialized => {
-                let heard = self.kernel.notification(Some(Method::Initialized), None);
+                let heard = self
+                    .kernel
+                    .judge_notification(Some(Method::Initialized), None);
                 match self.stage {
-                    Stage::Open => assert!(matches!(heard, Heard::Initialized)),
-                    _ => assert!(matches!(heard, Heard::Ignored)),
+                    Stage::Open => assert!(matches!(heard, NotificationDecision::Initialized)),
+                    _ => assert!(matches!(heard, NotificationDecision::Ignored)),
                 }
                 if self.stage == Stage::Open {
                     self.stage = Stage::Operating;
@@ -220,11 +222,11 @@ impl World {
             Event::Ask => {
                 let serial = self.ours.len();
                 let expected = match () {
-                    () if self.ended => Err(Unasked::Ended),
-                    () if self.waiting.len() >= self.limits.1 => Err(Unasked::TooMany),
+                    () if self.ended => Err(OutgoingRequestError::Ended),
+                    () if self.waiting.len() >= self.limits.1 => Err(OutgoingRequestError::TooMany),
                     () => Ok(()),
                 };
-                let asked = self.kernel.ask(serial);
+                let asked = self.kernel.start_request(serial);
                 assert_eq!(asked.as_ref().map(drop).map_err(|why| *why), expected);
                 if let Ok(id) = asked {
                     assert!(self.given.insert(id.clone()), "{id:?} was used before");
@@ -269,24 +271,24 @@ impl World {
             Kind::Ping => (Method::Ping, EraKind::Legacy),
             Kind::Initialize => (Method::Initialize, EraKind::Legacy),
         };
-        let step = self.kernel.request(&id.into(), Some(method), era);
+        let step = self.kernel.judge_request(&id.into(), Some(method), era);
         let taken = self.ended || self.running(id).is_some();
         let greeted = matches!(self.stage, Stage::Open | Stage::Operating);
         match kind {
-            _ if taken => assert!(matches!(step, Step::Refuse(_))),
-            Kind::Ping => assert!(matches!(step, Step::Pong)),
+            _ if taken => assert!(matches!(step, RequestDecision::Refuse(_))),
+            Kind::Ping => assert!(matches!(step, RequestDecision::Pong)),
             Kind::Initialize if self.stage == Stage::Fresh => {
-                assert!(matches!(step, Step::Open));
+                assert!(matches!(step, RequestDecision::Open));
                 self.stage = Stage::Opening;
             }
-            Kind::Initialize => assert!(matches!(step, Step::Refuse(_))),
-            Kind::Legacy if !greeted => assert!(matches!(step, Step::Refuse(_))),
+            Kind::Initialize => assert!(matches!(step, RequestDecision::Refuse(_))),
+            Kind::Legacy if !greeted => assert!(matches!(step, RequestDecision::Refuse(_))),
             _ if self.full() => match step {
-                Step::Refuse(error) => assert!(error.message().contains("in_flight")),
+                RequestDecision::Refuse(error) => assert!(error.message().contains("in_flight")),
                 other => panic!("{other:?}"),
             },
             Kind::Legacy | Kind::Modern => {
-                assert!(matches!(step, Step::Serve));
+                assert!(matches!(step, RequestDecision::Serve));
                 self.judged.push(id);
             }
         }
@@ -296,16 +298,16 @@ impl World {
         let named = id.map(RequestId::from);
         let heard = self
             .kernel
-            .notification(Some(Method::Cancelled), named.as_ref());
+            .judge_notification(Some(Method::Cancelled), named.as_ref());
         let place = id.and_then(|id| self.running(id));
         let handler = place.and_then(|place| self.handlers.get_mut(place));
         match (heard, handler.filter(|handler| handler.wanted)) {
-            (Heard::Cancel(call), Some(handler)) => {
+            (NotificationDecision::Cancel(call), Some(handler)) => {
                 assert_eq!(call, handler.serial);
                 handler.wanted = false;
                 end(&mut self.theirs, Some(call), Ending::Cancelled);
             }
-            (Heard::Ignored, None) => {}
+            (NotificationDecision::Ignored, None) => {}
             (heard, handler) => panic!("{heard:?} {handler:?}"),
         }
     }
@@ -314,7 +316,7 @@ impl World {
         let (id, serial) = match answers {
             Answers::Waiting(place) => {
                 let (id, serial) = self.waiting.remove(place);
-                assert_eq!(self.kernel.waiting(&id), Some(&serial));
+                assert_eq!(self.kernel.get_waiting(&id), Some(&serial));
                 self.spent = Some(id.clone());
                 (Some(id), Some(serial))
             }
@@ -322,7 +324,7 @@ impl World {
             Answers::Unknown => (Some(RequestId::from(-1)), None),
             Answers::Nothing => (None, None),
         };
-        assert_eq!(self.kernel.response(id.as_ref()), serial);
+        assert_eq!(self.kernel.take_waiting(id.as_ref()), serial);
         end(&mut self.ours, serial, Ending::Answered);
     }
 
@@ -330,10 +332,10 @@ impl World {
     fn compare(&self) {
         let kernel = &self.kernel;
         let phase = match self.stage {
-            Stage::Fresh => Phase::Fresh,
-            Stage::Opening => Phase::Opening,
-            Stage::Open => Phase::Open,
-            Stage::Operating => Phase::Operating,
+            Stage::Fresh => HandshakePhase::Fresh,
+            Stage::Opening => HandshakePhase::Opening,
+            Stage::Open => HandshakePhase::Open,
+            Stage::Operating => HandshakePhase::Operating,
         };
         assert_eq!((kernel.phase, kernel.ended), (phase, self.ended));
         // What has ended has no handlers any more, whatever still runs.
@@ -346,7 +348,7 @@ impl World {
         );
         let wanted = self.handlers.iter().filter(|handler| handler.wanted);
         assert_eq!(kernel.in_flight(), wanted.clone().count());
-        assert_eq!(kernel.calls().count(), wanted.count());
+        assert_eq!(kernel.running_requests().count(), wanted.count());
         assert_eq!(kernel.waiting_ids().count(), self.waiting.len());
         assert_eq!(
             kernel.cancelled,

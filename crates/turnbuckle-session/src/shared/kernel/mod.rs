@@ -22,7 +22,7 @@ const KEPT: usize = 28;
 
 /// What is to be done with a request.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum RequestDecision {
     /// Serve it: [`Kernel::begin`] and, in the end, [`Kernel::finish`].
     Serve,
     /// Open the legacy session: [`Kernel::opened`] or [`Kernel::not_opened`] follows.
@@ -35,7 +35,7 @@ pub(crate) enum Step {
 
 /// What a notification means to the connection itself.
 #[derive(Debug)]
-pub(crate) enum Heard<C> {
+pub(crate) enum NotificationDecision<C> {
     /// The handshake is over.
     Initialized,
     /// This request is not to be answered any more.
@@ -48,7 +48,7 @@ pub(crate) enum Heard<C> {
 
 /// Where the legacy handshake stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum HandshakePhase {
     Fresh,
     Opening,
     Open,
@@ -57,7 +57,7 @@ enum Phase {
 
 /// Why a request of ours has no id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unasked {
+pub(crate) enum OutgoingRequestError {
     /// Everything has ended.
     Ended,
     /// Too many wait already.
@@ -68,7 +68,7 @@ pub(crate) enum Unasked {
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub(crate) struct Kernel<C, P> {
-    phase: Phase,
+    phase: HandshakePhase,
     /// Nothing is taken up any more.
     ended: bool,
     /// The requests of the peer whose handlers have not ended; empty for those that were cancelled.
@@ -88,7 +88,7 @@ impl<C, P> Kernel<C, P> {
     #[must_use]
     pub(crate) fn new(max_answering: usize, max_waiting: usize) -> Self {
         Self {
-            phase: Phase::Fresh,
+            phase: HandshakePhase::Fresh,
             ended: false,
             answering: HashMap::default(),
             cancelled: 0,
@@ -96,12 +96,12 @@ impl<C, P> Kernel<C, P> {
             next_id: 1,
             max_answering,
             max_waiting,
-            set_by: "Limits::in_flight",
+            set_by: "Limits::max_in_flight",
         }
     }
 
     /// Names what sets how many requests of the peer may be in flight.
-    pub(crate) fn set_by(self, set_by: &'static str) -> Self {
+    pub(crate) fn with_limit_name(self, set_by: &'static str) -> Self {
         Self { set_by, ..self }
     }
 
@@ -109,8 +109,13 @@ impl<C, P> Kernel<C, P> {
     ///
     /// Specification: basic/lifecycle (2025-11-25).
     #[must_use]
-    pub(crate) fn request(&mut self, id: &RequestId, method: Option<Method>, era: EraKind) -> Step {
-        let refuse = |message| Step::Refuse(not_a_message(message));
+    pub(crate) fn judge_request(
+        &mut self,
+        id: &RequestId,
+        method: Option<Method>,
+        era: EraKind,
+    ) -> RequestDecision {
+        let refuse = |message| RequestDecision::Refuse(not_a_message(message));
         if self.ended {
             return refuse(ENDED);
         }
@@ -119,21 +124,22 @@ impl<C, P> Kernel<C, P> {
         }
         if era == EraKind::Legacy {
             match (method, self.phase) {
-                (Some(Method::Ping), _) => return Step::Pong,
-                (Some(Method::Initialize), Phase::Fresh) => {
-                    self.phase = Phase::Opening;
-                    return Step::Open;
+                (Some(Method::Ping), _) => return RequestDecision::Pong,
+                (Some(Method::Initialize), HandshakePhase::Fresh) => {
+                    self.phase = HandshakePhase::Opening;
+                    return RequestDecision::Open;
                 }
                 (Some(Method::Initialize), _) => {
                     return refuse("the session is initialized already");
                 }
-                (_, Phase::Fresh | Phase::Opening) => {
+                (_, HandshakePhase::Fresh | HandshakePhase::Opening) => {
                     return refuse("send \"initialize\" first, or requests with an envelope");
                 }
-                (_, Phase::Open | Phase::Operating) => {}
+                (_, HandshakePhase::Open | HandshakePhase::Operating) => {}
             }
         }
-        self.room().map_or_else(Step::Refuse, |()| Step::Serve)
+        self.room()
+            .map_or_else(RequestDecision::Refuse, |()| RequestDecision::Serve)
     }
 
     fn room(&self) -> Result<(), Error> {
@@ -144,20 +150,20 @@ impl<C, P> Kernel<C, P> {
     }
 
     /// The handshake was answered: requests are served from now on.
-    pub(crate) fn opened(&mut self) {
-        self.phase = Phase::Open;
+    pub(crate) fn handshake_succeeded(&mut self) {
+        self.phase = HandshakePhase::Open;
     }
 
     /// The handshake was refused: another may be tried.
-    pub(crate) fn not_opened(&mut self) {
-        self.phase = Phase::Fresh;
+    pub(crate) fn handshake_failed(&mut self) {
+        self.phase = HandshakePhase::Fresh;
     }
 
     /// Notes that a request is being served.
     ///
     /// # Errors
     /// When others took its id or the last place since it was judged, or everything has ended.
-    pub(crate) fn begin(&mut self, id: RequestId, call: C) -> Result<(), Error> {
+    pub(crate) fn begin_request(&mut self, id: RequestId, call: C) -> Result<(), Error> {
         if self.ended {
             return Err(not_a_message(ENDED));
         }
@@ -171,7 +177,7 @@ impl<C, P> Kernel<C, P> {
     }
 
     /// Notes that a request's handler has ended. `None` when no answer is wanted any more.
-    pub(crate) fn finish(&mut self, id: &RequestId) -> Option<C> {
+    pub(crate) fn finish_request(&mut self, id: &RequestId) -> Option<C> {
         let call = self.answering.remove(id)?;
         self.cancelled -= usize::from(call.is_none());
         if self.answering.is_empty() && self.answering.capacity() > KEPT {
@@ -189,22 +195,22 @@ impl<C, P> Kernel<C, P> {
     }
 
     /// Judges a notification of the peer; `request` is the request that it names, if it does.
-    pub(crate) fn notification(
+    pub(crate) fn judge_notification(
         &mut self,
         method: Option<Method>,
         request: Option<&RequestId>,
-    ) -> Heard<C> {
+    ) -> NotificationDecision<C> {
         match method {
-            Some(Method::Initialized) if self.phase == Phase::Open => {
-                self.phase = Phase::Operating;
-                Heard::Initialized
+            Some(Method::Initialized) if self.phase == HandshakePhase::Open => {
+                self.phase = HandshakePhase::Operating;
+                NotificationDecision::Initialized
             }
-            Some(Method::Initialized) => Heard::Ignored,
+            Some(Method::Initialized) => NotificationDecision::Ignored,
             Some(Method::Cancelled) => match request.and_then(|id| self.cancel(id)) {
-                Some(call) => Heard::Cancel(call),
-                None => Heard::Ignored,
+                Some(call) => NotificationDecision::Cancel(call),
+                None => NotificationDecision::Ignored,
             },
-            _ => Heard::Other,
+            _ => NotificationDecision::Other,
         }
     }
 
@@ -212,20 +218,23 @@ impl<C, P> Kernel<C, P> {
     ///
     /// # Errors
     /// When too many wait already, or everything has ended.
-    pub(crate) fn ask(&mut self, waiting: P) -> Result<RequestId, Unasked> {
+    pub(crate) fn start_request(&mut self, waiting: P) -> Result<RequestId, OutgoingRequestError> {
         if !self.ended && self.waiting.len() >= self.max_waiting {
-            return Err(Unasked::TooMany);
+            return Err(OutgoingRequestError::TooMany);
         }
-        self.ask_anyway(waiting)
+        self.start_request_over_limit(waiting)
     }
 
     /// The same, however many wait already: for who asks one at a time whether the peer is there.
     ///
     /// # Errors
     /// When everything has ended.
-    pub(crate) fn ask_anyway(&mut self, waiting: P) -> Result<RequestId, Unasked> {
+    pub(crate) fn start_request_over_limit(
+        &mut self,
+        waiting: P,
+    ) -> Result<RequestId, OutgoingRequestError> {
         if self.ended {
-            return Err(Unasked::Ended);
+            return Err(OutgoingRequestError::Ended);
         }
         let id = RequestId::from(self.next_id);
         self.next_id += 1;
@@ -234,13 +243,13 @@ impl<C, P> Kernel<C, P> {
     }
 
     /// Who waits for the answer of that id. `None` for an answer that nobody waits for.
-    pub(crate) fn response(&mut self, id: Option<&RequestId>) -> Option<P> {
+    pub(crate) fn take_waiting(&mut self, id: Option<&RequestId>) -> Option<P> {
         self.waiting.remove(id?)
     }
 
     /// What waits for the answer of that id.
     #[must_use]
-    pub(crate) fn waiting(&self, id: &RequestId) -> Option<&P> {
+    pub(crate) fn get_waiting(&self, id: &RequestId) -> Option<&P> {
         self.waiting.get(id)
     }
 
@@ -250,7 +259,7 @@ impl<C, P> Kernel<C, P> {
     }
 
     /// What waits for answers.
-    pub(crate) fn waiting_ones(&self) -> impl Iterator<Item = &P> {
+    pub(crate) fn waiting_values(&self) -> impl Iterator<Item = &P> {
         self.waiting.values()
     }
 
@@ -274,7 +283,7 @@ impl<C, P> Kernel<C, P> {
     }
 
     /// What is being answered.
-    pub(crate) fn calls(&self) -> impl Iterator<Item = &C> {
+    pub(crate) fn running_requests(&self) -> impl Iterator<Item = &C> {
         self.answering.values().flatten()
     }
 }
@@ -283,7 +292,7 @@ const ENDED: &str = "the session has ended";
 const IN_FLIGHT: &str = "a request with this id is still in flight";
 
 fn not_a_message(message: &'static str) -> Error {
-    Error::new(ErrorKind::NotAMessage, message)
+    Error::new(ErrorKind::InvalidRequest, message)
 }
 
 #[cfg(test)]
@@ -292,18 +301,18 @@ mod tests {
 
     type Plain = Kernel<&'static str, &'static str>;
 
-    fn refused(step: &Step) -> bool {
-        matches!(step, Step::Refuse(error) if *error.kind() == ErrorKind::NotAMessage)
+    fn refused(step: &RequestDecision) -> bool {
+        matches!(step, RequestDecision::Refuse(error) if *error.kind() == ErrorKind::InvalidRequest)
     }
 
-    fn initialize(kernel: &mut Plain, id: i64) -> Step {
-        kernel.request(&id.into(), Some(Method::Initialize), EraKind::Legacy)
+    fn initialize(kernel: &mut Plain, id: i64) -> RequestDecision {
+        kernel.judge_request(&id.into(), Some(Method::Initialize), EraKind::Legacy)
     }
 
     fn open() -> Plain {
         let mut kernel = Plain::new(2, 2);
-        assert!(matches!(initialize(&mut kernel, 0), Step::Open));
-        kernel.opened();
+        assert!(matches!(initialize(&mut kernel, 0), RequestDecision::Open));
+        kernel.handshake_succeeded();
         kernel
     }
 
@@ -311,22 +320,22 @@ mod tests {
     fn before_the_handshake_only_ping_and_modern_requests_are_served() {
         let mut kernel = Plain::new(2, 2);
         let id = RequestId::from(1);
-        assert!(refused(&kernel.request(
+        assert!(refused(&kernel.judge_request(
             &id,
             Some(Method::ListTools),
             EraKind::Legacy
         )));
         assert!(matches!(
-            kernel.request(&id, Some(Method::Ping), EraKind::Legacy),
-            Step::Pong
+            kernel.judge_request(&id, Some(Method::Ping), EraKind::Legacy),
+            RequestDecision::Pong
         ));
         assert!(matches!(
-            kernel.request(&id, Some(Method::ListTools), EraKind::Modern),
-            Step::Serve
+            kernel.judge_request(&id, Some(Method::ListTools), EraKind::Modern),
+            RequestDecision::Serve
         ));
         assert!(matches!(
-            kernel.request(&id, Some(Method::Initialize), EraKind::Legacy),
-            Step::Open
+            kernel.judge_request(&id, Some(Method::Initialize), EraKind::Legacy),
+            RequestDecision::Open
         ));
     }
 
@@ -334,10 +343,10 @@ mod tests {
     fn a_burst_leaves_no_room_behind() {
         let mut kernel = Plain::new(2000, 2);
         for id in 0..2000 {
-            kernel.begin(id.into(), "call").unwrap();
+            kernel.begin_request(id.into(), "call").unwrap();
         }
         for id in 0..2000 {
-            assert!(kernel.finish(&id.into()).is_some());
+            assert!(kernel.finish_request(&id.into()).is_some());
         }
         assert!(kernel.answering.capacity() <= KEPT);
     }
@@ -345,9 +354,9 @@ mod tests {
     #[test]
     fn a_second_handshake_is_refused() {
         let mut kernel = Plain::new(2, 2);
-        assert!(matches!(initialize(&mut kernel, 0), Step::Open));
+        assert!(matches!(initialize(&mut kernel, 0), RequestDecision::Open));
         assert!(refused(&initialize(&mut kernel, 1)));
-        kernel.opened();
+        kernel.handshake_succeeded();
         assert!(refused(&initialize(&mut kernel, 2)));
     }
 
@@ -355,81 +364,85 @@ mod tests {
     fn requests_are_served_before_the_client_says_initialized() {
         let mut kernel = open();
         assert!(matches!(
-            kernel.request(&1.into(), Some(Method::ListTools), EraKind::Legacy),
-            Step::Serve
+            kernel.judge_request(&1.into(), Some(Method::ListTools), EraKind::Legacy),
+            RequestDecision::Serve
         ));
     }
 
     #[test]
     fn an_id_in_flight_is_refused_and_free_again_afterwards() {
         let mut kernel = open();
-        assert!(kernel.begin(1.into(), "one").is_ok());
-        assert!(kernel.begin(1.into(), "again").is_err());
-        assert!(refused(&kernel.request(&1.into(), None, EraKind::Legacy)));
+        assert!(kernel.begin_request(1.into(), "one").is_ok());
+        assert!(kernel.begin_request(1.into(), "again").is_err());
+        assert!(refused(&kernel.judge_request(
+            &1.into(),
+            None,
+            EraKind::Legacy
+        )));
         assert!(matches!(
-            kernel.request(&"1".into(), None, EraKind::Legacy),
-            Step::Serve
+            kernel.judge_request(&"1".into(), None, EraKind::Legacy),
+            RequestDecision::Serve
         ));
-        assert_eq!(kernel.finish(&1.into()), Some("one"));
+        assert_eq!(kernel.finish_request(&1.into()), Some("one"));
         assert!(matches!(
-            kernel.request(&1.into(), None, EraKind::Legacy),
-            Step::Serve
+            kernel.judge_request(&1.into(), None, EraKind::Legacy),
+            RequestDecision::Serve
         ));
     }
 
     #[test]
     fn requests_over_the_cap_are_refused_by_name_and_ping_is_not() {
         let mut kernel = open();
-        kernel.begin(1.into(), "one").unwrap();
-        kernel.begin(2.into(), "two").unwrap();
-        match kernel.request(&3.into(), None, EraKind::Legacy) {
-            Step::Refuse(error) => assert!(error.message().contains("in_flight")),
+        kernel.begin_request(1.into(), "one").unwrap();
+        kernel.begin_request(2.into(), "two").unwrap();
+        match kernel.judge_request(&3.into(), None, EraKind::Legacy) {
+            RequestDecision::Refuse(error) => assert!(error.message().contains("in_flight")),
             other => panic!("{other:?}"),
         }
         assert!(matches!(
-            kernel.request(&3.into(), Some(Method::Ping), EraKind::Legacy),
-            Step::Pong
+            kernel.judge_request(&3.into(), Some(Method::Ping), EraKind::Legacy),
+            RequestDecision::Pong
         ));
     }
 
     #[test]
     fn a_cancelled_request_gets_no_answer_and_only_once() {
         let mut kernel = open();
-        kernel.begin(1.into(), "one").unwrap();
+        kernel.begin_request(1.into(), "one").unwrap();
         let id = RequestId::from(1);
         assert!(matches!(
-            kernel.notification(Some(Method::Cancelled), Some(&id)),
-            Heard::Cancel("one")
+            kernel.judge_notification(Some(Method::Cancelled), Some(&id)),
+            NotificationDecision::Cancel("one")
         ));
         assert_eq!(kernel.in_flight(), 0);
         assert!(matches!(
-            kernel.notification(Some(Method::Cancelled), Some(&id)),
-            Heard::Ignored
+            kernel.judge_notification(Some(Method::Cancelled), Some(&id)),
+            NotificationDecision::Ignored
         ));
-        assert_eq!(kernel.finish(&id), None);
+        assert_eq!(kernel.finish_request(&id), None);
         assert!(matches!(
-            kernel.notification(Some(Method::Cancelled), None),
-            Heard::Ignored
+            kernel.judge_notification(Some(Method::Cancelled), None),
+            NotificationDecision::Ignored
         ));
     }
 
     #[test]
     fn a_cancelled_request_keeps_its_place_until_its_handler_ends() {
         let mut kernel = open();
-        kernel.begin(1.into(), "one").unwrap();
-        kernel.begin(2.into(), "two").unwrap();
+        kernel.begin_request(1.into(), "one").unwrap();
+        kernel.begin_request(2.into(), "two").unwrap();
         let id = RequestId::from(1);
-        kernel.notification(Some(Method::Cancelled), Some(&id));
-        assert_eq!(kernel.calls().collect::<Vec<_>>(), [&"two"]);
-        assert!(refused(&kernel.request(&id, None, EraKind::Legacy)));
+        kernel.judge_notification(Some(Method::Cancelled), Some(&id));
+        assert_eq!(kernel.running_requests().collect::<Vec<_>>(), [&"two"]);
+        assert!(refused(&kernel.judge_request(&id, None, EraKind::Legacy)));
         assert!(matches!(
-            kernel.request(&3.into(), None, EraKind::Legacy),
-            Step::Refuse(_)
+            kernel.judge_request(&3.into(), None, EraKind::Legacy),
+            RequestDecision::Refuse(_)
         ));
-        kernel.finish(&id);
+        kernel.finish_request(&id);
         assert!(matches!(
-            kernel.request(&id, None, EraKind::Legacy),
-            Step::Serve
+            kernel.judge_request(&id, None, EraKind::Legacy),
+            RequestDecision::Serve
         ));
     }
 
@@ -437,42 +450,48 @@ mod tests {
     fn initialized_counts_once_and_only_after_the_answer() {
         let mut kernel = Plain::new(1, 1);
         assert!(matches!(
-            kernel.notification(Some(Method::Initialized), None),
-            Heard::Ignored
+            kernel.judge_notification(Some(Method::Initialized), None),
+            NotificationDecision::Ignored
         ));
-        assert!(matches!(initialize(&mut kernel, 0), Step::Open));
-        kernel.opened();
+        assert!(matches!(initialize(&mut kernel, 0), RequestDecision::Open));
+        kernel.handshake_succeeded();
         assert!(matches!(
-            kernel.notification(Some(Method::Initialized), None),
-            Heard::Initialized
+            kernel.judge_notification(Some(Method::Initialized), None),
+            NotificationDecision::Initialized
         ));
         assert!(matches!(
-            kernel.notification(Some(Method::Initialized), None),
-            Heard::Ignored
+            kernel.judge_notification(Some(Method::Initialized), None),
+            NotificationDecision::Ignored
         ));
     }
 
     #[test]
     fn our_own_ids_never_repeat_and_an_answer_counts_once() {
         let mut kernel = open();
-        let first = kernel.ask("a").unwrap();
-        assert_eq!(kernel.response(Some(&first)), Some("a"));
-        assert_eq!(kernel.response(Some(&first)), None);
-        assert_eq!(kernel.response(None), None);
-        let second = kernel.ask("b").unwrap();
+        let first = kernel.start_request("a").unwrap();
+        assert_eq!(kernel.take_waiting(Some(&first)), Some("a"));
+        assert_eq!(kernel.take_waiting(Some(&first)), None);
+        assert_eq!(kernel.take_waiting(None), None);
+        let second = kernel.start_request("b").unwrap();
         assert_ne!(first, second);
-        kernel.ask("c").unwrap();
-        assert_eq!(kernel.ask("d"), Err(Unasked::TooMany));
+        kernel.start_request("c").unwrap();
+        assert_eq!(
+            kernel.start_request("d"),
+            Err(OutgoingRequestError::TooMany)
+        );
     }
 
     #[test]
     fn the_end_leaves_nothing() {
         let mut kernel = open();
-        kernel.begin(1.into(), "one").unwrap();
-        kernel.ask("a").unwrap();
+        kernel.begin_request(1.into(), "one").unwrap();
+        kernel.start_request("a").unwrap();
         assert_eq!(kernel.end(), (vec!["one"], vec!["a"]));
         assert_eq!((kernel.in_flight(), kernel.end()), (0, (vec![], vec![])));
-        assert!(kernel.begin(1.into(), "late").is_err());
-        assert_eq!(kernel.ask("late"), Err(Unasked::Ended));
+        assert!(kernel.begin_request(1.into(), "late").is_err());
+        assert_eq!(
+            kernel.start_request("late"),
+            Err(OutgoingRequestError::Ended)
+        );
     }
 }

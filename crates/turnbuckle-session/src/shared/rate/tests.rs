@@ -1,14 +1,14 @@
 use super::*;
 
 /// Whether each of so many tries passes at a time.
-fn passing(bucket: &Bucket, now: Instant, tries: usize) -> usize {
+fn passing(bucket: &TokenBucket, now: Instant, tries: usize) -> usize {
     (0..tries).filter(|_| bucket.take(|| now).is_ok()).count()
 }
 
 #[test]
 fn a_burst_passes_and_no_more() {
     let begin = Instant::now();
-    let bucket = Bucket::full(Rate::per_second(10).burst(3), begin);
+    let bucket = TokenBucket::full(Rate::per_second(10).burst(3), begin);
     assert_eq!(passing(&bucket, begin, 3), 3);
     assert_eq!(bucket.take(|| begin), Err(Duration::from_millis(100)));
     let later = begin + Duration::from_millis(99);
@@ -20,7 +20,7 @@ fn a_burst_passes_and_no_more() {
 #[test]
 fn the_clock_is_read_only_when_the_tokens_are_used_up() {
     let begin = Instant::now();
-    let bucket = Bucket::full(Rate::per_second(5), begin);
+    let bucket = TokenBucket::full(Rate::per_second(5), begin);
     for _ in 0..5 {
         assert!(bucket.take(|| panic!("no need to look")).is_ok());
     }
@@ -30,7 +30,7 @@ fn the_clock_is_read_only_when_the_tokens_are_used_up() {
 #[test]
 fn what_is_saved_up_is_no_more_than_the_burst() {
     let begin = Instant::now();
-    let bucket = Bucket::full(Rate::per_second(10).burst(3), begin);
+    let bucket = TokenBucket::full(Rate::per_second(10).burst(3), begin);
     assert_eq!(passing(&bucket, begin, 3), 3);
     let tomorrow = begin + Duration::from_secs(86_400);
     assert_eq!(passing(&bucket, tomorrow, 10), 3);
@@ -44,16 +44,16 @@ fn what_is_saved_up_is_no_more_than_the_burst() {
 fn never_is_never_and_unlimited_has_no_end() {
     let begin = Instant::now();
     let tomorrow = begin + Duration::from_secs(86_400);
-    let never = Bucket::full(Rate::per_second(0), begin);
+    let never = TokenBucket::full(Rate::per_second(0), begin);
     assert_eq!(passing(&never, tomorrow, 3), 0);
-    let always = Bucket::full(Rate::UNLIMITED, begin);
+    let always = TokenBucket::full(Rate::UNLIMITED, begin);
     assert_eq!(passing(&always, begin, 100_000), 100_000);
 }
 
 #[test]
 fn over_a_long_time_the_rate_holds() {
     let begin = Instant::now();
-    let bucket = Bucket::full(Rate::per_second(1000).burst(50), begin);
+    let bucket = TokenBucket::full(Rate::per_second(1000).burst(50), begin);
     let passed: usize = (0..10_000)
         .map(|milli| passing(&bucket, begin + Duration::from_millis(milli), 7))
         .sum();
@@ -63,7 +63,7 @@ fn over_a_long_time_the_rate_holds() {
 #[test]
 fn threads_share_what_there_is() {
     let begin = Instant::now();
-    let bucket = Bucket::full(Rate::per_second(1000), begin);
+    let bucket = TokenBucket::full(Rate::per_second(1000), begin);
     let passed: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
             .map(|_| scope.spawn(|| passing(&bucket, begin, 1000)))
@@ -80,9 +80,9 @@ fn somebody(name: usize) -> Principal {
 #[tokio::test(start_paused = true)]
 async fn everybody_has_an_account_of_their_own_until_there_is_no_room() {
     let limits = Limits::new()
-        .principals(2)
-        .calls(Rate::per_second(1))
-        .completions(Rate::per_second(1));
+        .max_principals(2)
+        .call_rate(Rate::per_second(1))
+        .completion_rate(Rate::per_second(1));
     let accounts = Accounts::new(Arc::new(limits));
     let of = |name| accounts.of(Some(&somebody(name)), None);
     assert!(Arc::ptr_eq(&of(1), &of(1)));
@@ -106,7 +106,7 @@ async fn everybody_has_an_account_of_their_own_until_there_is_no_room() {
 
 #[test]
 fn who_holds_an_account_keeps_it() {
-    let accounts = Accounts::new(Arc::new(Limits::new().principals(1)));
+    let accounts = Accounts::new(Arc::new(Limits::new().max_principals(1)));
     let kept = accounts.of(Some(&somebody(1)), None);
     assert!(accounts.of(Some(&somebody(2)), None).is_shared());
     assert!(Arc::ptr_eq(&kept, &accounts.of(Some(&somebody(1)), None)));
@@ -116,7 +116,7 @@ fn who_holds_an_account_keeps_it() {
 fn without_a_principal_the_connection_counts_and_without_one_everybody() {
     let limits = Limits::new();
     let accounts = Accounts::new(Arc::new(limits.clone()));
-    let connection = Account::new(&limits);
+    let connection = RateAccount::new(&limits);
     let of = |connection| accounts.of(None, connection);
     assert!(Arc::ptr_eq(&of(Some(&connection)), &connection));
     assert!(Arc::ptr_eq(&of(None), &of(None)));
@@ -127,34 +127,37 @@ fn without_a_principal_the_connection_counts_and_without_one_everybody() {
 #[test]
 fn what_ends_something_is_never_refused() {
     let never = Rate::per_second(0);
-    let account = Account::new(&Limits::new().calls(never).completions(never));
+    let account = RateAccount::new(&Limits::new().call_rate(never).completion_rate(never));
     for method in [Method::Ping, Method::Initialize, Method::Unsubscribe] {
         assert!(account.admit(Some(method)).is_ok());
     }
     for (method, setting) in [
-        (Some(Method::CallTool), "(Limits::calls)"),
-        (None, "(Limits::calls)"),
-        (Some(Method::Complete), "(Limits::completions)"),
+        (Some(Method::CallTool), "(Limits::call_rate)"),
+        (None, "(Limits::call_rate)"),
+        (Some(Method::Complete), "(Limits::completion_rate)"),
     ] {
         let error = account.admit(method).unwrap_err();
         assert!(error.message().contains(setting), "{error}");
-        assert!(matches!(error.kind(), ErrorKind::TooMany { .. }));
+        assert!(matches!(error.kind(), ErrorKind::RateLimited { .. }));
     }
 }
 
 #[test]
 fn so_many_run_at_a_time_for_one_and_any_number_for_all() {
-    let limits = Limits::new().in_flight(2);
-    let account = Account::new(&limits);
+    let limits = Limits::new().max_in_flight(2);
+    let account = RateAccount::new(&limits);
     let one = account.run();
     assert!(account.admit(None).is_ok());
     let two = account.run();
     let error = account.admit(None).unwrap_err();
-    assert!(error.message().contains("(Limits::in_flight)"), "{error}");
+    assert!(
+        error.message().contains("(Limits::max_in_flight)"),
+        "{error}"
+    );
     assert!(account.admit(Some(Method::Ping)).is_ok());
     drop((one, two));
     assert!(account.admit(None).is_ok());
-    let everybody = Arc::new(Account::of(&limits, true));
+    let everybody = Arc::new(RateAccount::of(&limits, true));
     let _many: Vec<_> = (0..10).map(|_| everybody.run()).collect();
     assert!(everybody.admit(None).is_ok());
 }

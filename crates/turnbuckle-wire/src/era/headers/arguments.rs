@@ -15,7 +15,8 @@ use crate::era::ParamHeader;
 /// The largest integer that every reader of a header can hold exactly: 2⁵³ − 1.
 const LARGEST: i64 = (1 << 53) - 1;
 
-/// The argument of each declared header, in the same order; `None` for one that is absent or `null`.
+/// Returns the argument of each declared header, in the same order; `None` for one that is absent
+/// or `null`.
 ///
 /// Every object on the way is read once, and none where nothing is declared. A member that stands twice on a declared path is an error:
 /// its readers could disagree about which one counts.
@@ -133,7 +134,7 @@ impl<'w> Visitor<'_> for Name<'w> {
     }
 }
 
-/// Whether a header can mirror the value.
+/// Returns whether a header can mirror the value.
 pub(super) fn is_mirrorable(value: RawJson<'_>) -> bool {
     match value.as_str().as_bytes().first() {
         Some(b'"' | b't' | b'f') => true,
@@ -141,7 +142,7 @@ pub(super) fn is_mirrorable(value: RawJson<'_>) -> bool {
     }
 }
 
-/// A value as the text that a header mirrors it in; `None` when no header can.
+/// Returns the text by which a header mirrors the value; `None` when no header can.
 pub(super) fn spelled(value: RawJson<'_>) -> Option<Cow<'_, str>> {
     match value.as_str() {
         json @ ("true" | "false") => Some(json.into()),

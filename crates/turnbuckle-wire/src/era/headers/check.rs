@@ -1,4 +1,4 @@
-//! Do the headers say what the body says?
+//! Checks that the HTTP headers of a request agree with its body.
 //!
 //! Specification: basic/transports/streamable-http, "Server Validation" and "Server Behavior for
 //! Custom Headers" (2026-07-28).
@@ -11,16 +11,16 @@ use super::arguments::{extract, is_mirrorable, spelled};
 use super::{METHOD, NAME, decode_value, encode_value, value_matches};
 use crate::era::ParamHeader;
 use crate::era::params::Params;
-use crate::revision::Method;
+use crate::revision::{Method, MirroredParam};
 
-/// How often a header stands in a request, and with which value.
+/// The values of one header of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderValues<'h> {
-    /// It is not there.
+    /// The header is absent.
     Missing,
-    /// It is there once.
+    /// The header occurs once, with this value.
     One(&'h [u8]),
-    /// It is there more than once, so that nobody can say which value counts.
+    /// The header occurs more than once, so that no value counts.
     Repeated,
 }
 
@@ -41,24 +41,23 @@ impl<'h> FromIterator<&'h [u8]> for HeaderValues<'h> {
     }
 }
 
-/// The member of a request's parameters that its name header mirrors: `None` when the method needs
+/// Returns the member of a request's parameters that its name header mirrors: `None` when the method needs
 /// no such header, `Some(None)` when it does and the request has no such member.
 #[must_use]
 pub fn mirrored_name<'a>(method: Method, params: &Params<'a>) -> Option<Option<RawJson<'a>>> {
-    match method {
-        Method::CallTool | Method::GetPrompt => Some(params.name),
-        Method::ReadResource => Some(params.uri),
-        _ => None,
+    match method.mirrored_param()? {
+        MirroredParam::Name => Some(params.name),
+        MirroredParam::Uri => Some(params.uri),
     }
 }
 
 /// Checks the headers that every modern request carries, but for the revision's, which
-/// [`of_opening`](crate::era::of_opening) judges.
+/// [`message_era`](crate::era::message_era) judges.
 ///
 /// # Errors
 /// [`ErrorKind::HeaderMismatch`](turnbuckle_types::ErrorKind::HeaderMismatch) when one is missing,
 /// repeated, malformed, or differs from the body.
-pub fn check<'h>(
+pub fn check_headers<'h>(
     method: &str,
     params: &Params<'_>,
     header_method: impl Into<HeaderValues<'h>>,
@@ -93,7 +92,7 @@ pub fn check<'h>(
 /// # Errors
 /// [`ErrorKind::HeaderMismatch`](turnbuckle_types::ErrorKind::HeaderMismatch) when that is not so, or
 /// when an integer is outside of what a header can mirror (±(2⁵³ − 1)).
-pub fn check_params<'h>(
+pub fn check_param_headers<'h>(
     declared: &[ParamHeader],
     arguments: Option<RawJson<'_>>,
     lookup: impl Fn(&str) -> HeaderValues<'h>,
@@ -134,13 +133,13 @@ pub fn check_params<'h>(
     Ok(())
 }
 
-/// The headers that a call with these arguments carries, name and encoded value, for a tool whose
+/// Returns the headers, name and encoded value, that a call with these arguments carries for a tool whose
 /// input schema declares `declared`.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidParams`](turnbuckle_types::ErrorKind::InvalidParams) when an argument cannot
 /// be mirrored: it is an array, an object or a fraction, or an integer outside of ±(2⁵³ − 1).
-pub fn mirror_params<'p>(
+pub fn mirror_param_headers<'p>(
     declared: &'p [ParamHeader],
     arguments: Option<RawJson<'_>>,
 ) -> Result<Vec<(&'p str, String)>, Error> {
@@ -186,7 +185,7 @@ fn mismatch(message: String) -> Error {
     Error::header_mismatch(message)
 }
 
-/// The beginning of a text that may be of any length.
+/// Returns the beginning of a text that may be of any length.
 fn brief(text: &str) -> &str {
     const LONGEST: usize = 64;
     text.char_indices()
@@ -214,7 +213,7 @@ mod tests {
         name: Option<&str>,
     ) -> Result<(), Error> {
         let params: Params<'_> = serde_json::from_str(params).unwrap();
-        check(
+        check_headers(
             method,
             &params,
             header.map(str::as_bytes),
@@ -270,9 +269,9 @@ mod tests {
     fn a_repeated_header_is_refused_and_a_long_one_is_cut_in_the_message() {
         let params = Params::default();
         let twice: HeaderValues<'_> = [&b"ping"[..], b"ping"].into_iter().collect();
-        assert!(refused(check("ping", &params, twice, None)).contains("more than once"));
+        assert!(refused(check_headers("ping", &params, twice, None)).contains("more than once"));
         let long = "ä".repeat(100_000);
-        let message = refused(check("ping", &params, Some(long.as_bytes()), None));
+        let message = refused(check_headers("ping", &params, Some(long.as_bytes()), None));
         assert!(message.len() < 300, "{}", message.len());
     }
 
@@ -287,7 +286,7 @@ mod tests {
             let same = headers.iter().filter(|(header, _)| *header == name);
             same.map(|(_, value)| value.as_bytes()).collect()
         };
-        check_params(&declared, Some(arguments), lookup)
+        check_param_headers(&declared, Some(arguments), lookup)
     }
 
     /// Arguments, headers, and what is wrong with them.
@@ -345,12 +344,12 @@ mod tests {
         let declared = param_headers(&SCHEMA.parse().unwrap()).unwrap();
         let check = |json: &str| {
             let arguments: RawJson<'_> = serde_json::from_str(json).unwrap();
-            let headers = mirror_params(&declared, Some(arguments))?;
+            let headers = mirror_param_headers(&declared, Some(arguments))?;
             let lookup = |name: &str| {
                 let value = headers.iter().find(|(header, _)| *header == name);
                 value.map(|(_, value)| value.as_bytes()).into()
             };
-            check_params(&declared, Some(arguments), lookup)
+            check_param_headers(&declared, Some(arguments), lookup)
         };
         for arguments in [
             "{}",

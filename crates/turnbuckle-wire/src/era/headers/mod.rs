@@ -8,7 +8,9 @@ mod arguments;
 mod check;
 mod value;
 
-pub use check::{HeaderValues, check, check_params, mirror_params, mirrored_name};
+pub use check::{
+    HeaderValues, check_headers, check_param_headers, mirror_param_headers, mirrored_name,
+};
 use value::value_matches;
 pub use value::{InvalidHeaderValue, decode_value, encode_value};
 

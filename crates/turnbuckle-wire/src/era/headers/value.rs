@@ -12,16 +12,16 @@ use turnbuckle_types::{Number, RawJson};
 const OPEN: &str = "=?base64?";
 const CLOSE: &str = "?=";
 
-/// A header value that says nothing: it has bytes that no header may carry, or its Base64 does not
-/// decode to text.
+/// An invalid header value: it has bytes that no header may carry, or its Base64 does not decode to
+/// text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidHeaderValue {
     /// A byte that is neither visible ASCII nor space nor tab.
     Character,
-    /// Between the sentinels stands no Base64 with its padding.
+    /// The text between the sentinels is not Base64 with its padding.
     Base64,
-    /// What the Base64 encodes is not UTF-8.
+    /// The bytes behind the Base64 are not UTF-8.
     Utf8,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for InvalidHeaderValue {
 
 impl std::error::Error for InvalidHeaderValue {}
 
-/// The text that a header value stands for. Borrowed unless it was encoded.
+/// Returns the text of a header value, borrowed unless it was encoded.
 ///
 /// Surrounding spaces and tabs are no part of a value. The sentinel is case-sensitive; a value with
 /// only one half of it is plain text.
@@ -65,7 +65,7 @@ pub fn decode_value(value: &[u8]) -> Result<Cow<'_, str>, InvalidHeaderValue> {
     }
 }
 
-/// The header value that stands for `text`. Borrowed where a header can carry it as it is.
+/// Returns the header value for `text`, borrowed where a header can carry it as it is.
 ///
 /// A tab inside the text is encoded too: some intermediaries turn it into a space.
 #[must_use]
@@ -83,7 +83,7 @@ pub fn encode_value(text: &str) -> Cow<'_, str> {
     Cow::Owned(encoded)
 }
 
-/// Whether a decoded header value says the same as a value of the body.
+/// Returns whether a decoded header value equals a value of the body.
 ///
 /// Strings match exactly, booleans as `true` and `false`, numbers by their value: `42.0` is `42`,
 /// and no digit is rounded away. `null`, arrays and objects match nothing.
@@ -106,7 +106,7 @@ fn same_number(one: &str, other: &str) -> bool {
         .is_some_and(|(one, other)| one.numeric_cmp(&other).is_eq())
 }
 
-/// Without the spaces and tabs around it.
+/// Returns the value without the spaces and tabs around it.
 fn trim(mut value: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] = value {
         value = rest;

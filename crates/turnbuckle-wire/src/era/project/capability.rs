@@ -1,56 +1,68 @@
-//! What each side is and can do.
+//! Implementations and capabilities.
 
 use turnbuckle_types::{
-    ClientCapabilities, DiscoverResult, ElicitationCapability, Implementation, InitializeParams,
-    InitializeResult, RootsCapability, SamplingCapability, ServerCapabilities,
+    ClientCapabilities, DiscoverResult, ElicitationCapability, Implementation,
+    InitializeRequestParams, InitializeResult, ListCapability, ResourcesCapability,
+    RootsCapability, SamplingCapability, ServerCapabilities, Settings,
 };
 
-use super::{Project, members};
+use super::rules::{Fate, project_objects};
+use super::{message_meta, result_extra};
 use crate::revision::{Features, Method, Party};
 
-members! {
+project_objects! {
     Implementation {
-        title since titles, description since icons, website_url since icons, icons since icons,
+        name, version, title since titles, description since icons, website_url since icons,
+        icons since icons, extra,
     }
-    ServerCapabilities { completions since completions_capability, extensions since extensions }
-    InitializeResult { capabilities within, server_info within, meta within, extra within }
-    InitializeParams { capabilities within, client_info within, meta within }
+    ServerCapabilities {
+        tools, resources, prompts, completions since completions_capability, logging,
+        extensions since extensions, experimental, extra,
+    }
+    ListCapability { list_changed, extra }
+    ResourcesCapability { subscribe, list_changed, extra }
+    ClientCapabilities {
+        roots, sampling, elicitation by elicitation_capability, extensions since extensions,
+        experimental, extra,
+    }
+    RootsCapability { list_changed by roots_list_changed, extra }
+    SamplingCapability { tools since sampling_tools, context since sampling_tools, extra }
+    ElicitationCapability { form since elicitation_url, url since elicitation_url, extra }
+    Settings { extra }
+    InitializeRequestParams {
+        protocol_version, capabilities, client_info, meta by message_meta, extra,
+    }
+    InitializeResult {
+        protocol_version, capabilities, server_info, instructions, meta by message_meta,
+        extra by result_extra,
+    }
     DiscoverResult {
-        capabilities within, ttl_ms cached, cache_scope cached, meta within, extra within,
+        supported_versions, capabilities, instructions, ttl_ms cached, cache_scope cached,
+        meta by message_meta, extra by result_extra,
     }
-    SamplingCapability { tools since sampling_tools, context since sampling_tools }
-    ElicitationCapability { form since elicitation_url, url since elicitation_url }
 }
 
-/// Whether a client may say that its roots changed.
-fn tells_of_roots(features: &Features) -> bool {
-    Method::RootsListChanged.reaches(Party::Server, features.revision)
+/// Removes the capability where nobody can be asked. Before there were modes, the capability alone
+/// promised forms, so that a client that only visits URLs cannot declare it.
+fn elicitation_capability(
+    elicitation: &Option<ElicitationCapability>,
+    features: &Features,
+) -> Fate<Option<ElicitationCapability>> {
+    match elicitation {
+        Some(_) if !features.elicitation => Fate::Replace(None),
+        Some(modes) if !features.elicitation_url && modes.form.is_none() && modes.url.is_some() => {
+            Fate::Replace(None)
+        }
+        _ => Fate::Keep,
+    }
 }
 
-impl Project for ClientCapabilities {
-    fn fits(&self, features: &Features) -> bool {
-        let announces = |roots: &RootsCapability| roots.list_changed.is_some();
-        (tells_of_roots(features) || !self.roots.as_ref().is_some_and(announces))
-            && (features.elicitation || self.elicitation.is_none())
-            && (features.extensions || self.extensions.is_empty())
-            && self.elicitation.fits(features)
-            && self.sampling.fits(features)
-    }
-
-    fn project(&mut self, features: &Features) {
-        // Before there were modes, the capability alone promised forms.
-        let forms = features.elicitation_url || self.supports_elicitation_form();
-        if !features.elicitation || !forms {
-            self.elicitation = None;
-        }
-        if !features.extensions {
-            self.extensions = Default::default();
-        }
-        if let Some(roots) = self.roots.as_mut().filter(|_| !tells_of_roots(features)) {
-            roots.list_changed = None;
-        }
-        self.elicitation.project(features);
-        self.sampling.project(features);
+/// Removes the announcement of changed roots where the revision lacks the notification.
+fn roots_list_changed(announced: &Option<bool>, features: &Features) -> Fate<Option<bool>> {
+    let exists = Method::RootsListChanged.is_received_by(Party::Server, features.revision);
+    match announced {
+        Some(_) if !exists => Fate::Replace(None),
+        _ => Fate::Keep,
     }
 }
 

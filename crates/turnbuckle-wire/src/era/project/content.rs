@@ -5,50 +5,44 @@ use turnbuckle_types::{
     TextContent,
 };
 
-use super::{Project, members};
+use super::rules::{project_objects, project_unions};
 use crate::revision::Features;
 
-members! {
-    TextContent { annotations within, meta since titles }
-    ImageContent { annotations within, meta since titles }
-    AudioContent { annotations within, meta since titles }
+project_objects! {
+    TextContent { text, annotations, meta since titles, extra }
+    ImageContent { data, mime_type, annotations, meta since titles, extra }
+    AudioContent { data, mime_type, annotations, meta since titles, extra }
     ResourceLink {
-        title since titles, icons since icons, annotations within, meta since titles,
+        uri, name, title since titles, description, mime_type, size, icons since icons, annotations,
+        meta since titles, extra,
     }
-    EmbeddedResource { resource within, annotations within, meta since titles }
+    EmbeddedResource { resource, annotations, meta since titles, extra }
 }
 
-impl Project for ContentBlock {
-    fn fits(&self, features: &Features) -> bool {
-        match self {
-            Self::Text(text) => text.fits(features),
-            Self::Image(image) => image.fits(features),
-            Self::Audio(audio) => features.audio && audio.fits(features),
-            Self::ResourceLink(link) => features.resource_links && link.fits(features),
-            Self::Resource(resource) => resource.fits(features),
-            _ => true,
-        }
-    }
+project_unions! {
+    ContentBlock [is_newer => use_older_block] { Text, Image, Audio, ResourceLink, Resource }
+}
 
-    fn project(&mut self, features: &Features) {
-        match self {
-            Self::Audio(audio) if !features.audio => *self = embedded(audio).into(),
-            Self::ResourceLink(link) if !features.resource_links => *self = told(link).into(),
-            _ => {}
-        }
-        match self {
-            Self::Text(text) => text.project(features),
-            Self::Image(image) => image.project(features),
-            Self::Audio(audio) => audio.project(features),
-            Self::ResourceLink(link) => link.project(features),
-            Self::Resource(resource) => resource.project(features),
-            _ => {}
-        }
+/// Returns whether the revision lacks this kind of content.
+fn is_newer(block: &ContentBlock, features: &Features) -> bool {
+    match block {
+        ContentBlock::Audio(_) => !features.audio,
+        ContentBlock::ResourceLink(_) => !features.resource_links,
+        _ => false,
     }
 }
 
-/// Audio as a resource that is its own contents.
-fn embedded(audio: &mut AudioContent) -> EmbeddedResource {
+/// Puts older content in the place of newer one.
+fn use_older_block(block: &mut ContentBlock, _: &Features) {
+    match block {
+        ContentBlock::Audio(audio) => *block = embedded_audio(audio).into(),
+        ContentBlock::ResourceLink(link) => *block = link_text(link).into(),
+        _ => {}
+    }
+}
+
+/// Returns an embedded resource whose contents are the audio.
+fn embedded_audio(audio: &mut AudioContent) -> EmbeddedResource {
     let uri = format!("embedded:audio/{:016x}", hash(audio.data.as_bytes()));
     let data = std::mem::take(&mut audio.data);
     let mut contents = BlobResourceContents::new(uri, data);
@@ -58,15 +52,15 @@ fn embedded(audio: &mut AudioContent) -> EmbeddedResource {
     resource
 }
 
-/// FNV-1a: tells pieces of content apart, nothing more.
+/// Returns the FNV-1a hash of `bytes`, which only tells pieces of content apart.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
 
-/// A link as the text that says where it leads.
-fn told(link: &mut ResourceLink) -> TextContent {
+/// Returns a text with the name, URI, type and description of a link.
+fn link_text(link: &mut ResourceLink) -> TextContent {
     let name = link.title.as_deref().unwrap_or(&link.name);
     let mut text = format!("{name}: {}", link.uri);
     if let Some(mime_type) = &link.mime_type {
@@ -75,9 +69,9 @@ fn told(link: &mut ResourceLink) -> TextContent {
     if let Some(description) = &link.description {
         text.extend(["\n", description]);
     }
-    let mut told = TextContent::new(text);
-    told.annotations = link.annotations.take();
-    told
+    let mut content = TextContent::new(text);
+    content.annotations = link.annotations.take();
+    content
 }
 
 #[cfg(test)]

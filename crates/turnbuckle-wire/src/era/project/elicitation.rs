@@ -1,52 +1,56 @@
-//! What a user is asked.
+//! Elicitation: questions to the user.
 
 use turnbuckle_types::{
-    BooleanSchema, ClientCapabilities, ElicitFormParams, ElicitParams, ElicitResult,
-    ElicitUrlParams, ElicitationCapability, ElicitationCompleteParams, ElicitationSchema, Error,
-    InputRequest, InputRequired, LegacyEnumSchema, NumberSchema, PrimitiveSchema, Settings,
-    SingleSelectSchema, StringSchema,
+    BooleanSchema, ClientCapabilities, ElicitRequestFormParams, ElicitRequestParams,
+    ElicitRequestUrlParams, ElicitResult, ElicitationCapability,
+    ElicitationCompleteNotificationParams, ElicitationSchema, Error, InputRequest,
+    InputRequiredResult, LegacyTitledEnumSchema, MultiSelectEnumSchema, MultiSelectItems,
+    NumberSchema, PrimitiveSchemaDefinition, Settings, SingleSelectEnumSchema, StringSchema,
+    TitledChoice,
 };
 
-use super::{Project, members};
+use super::rules::{project_objects, project_unions};
+use super::{message_meta, result_extra};
 use crate::revision::Features;
 
-members! {
-    ElicitResult { meta within, extra within }
-    ElicitationCompleteParams { meta within }
-    ElicitFormParams { requested_schema within, mode since elicitation_url, meta within }
-    ElicitUrlParams { elicitation_id since elicitation_id, meta within }
-    ElicitationSchema { dialect since elicitation_url, properties within }
-    StringSchema { default since elicitation_url }
-    NumberSchema { default since elicitation_url }
-    BooleanSchema {}
-    LegacyEnumSchema { default since elicitation_url }
-    SingleSelectSchema { default since elicitation_url }
-    InputRequired { input_requests within, meta within }
+project_objects! {
+    ElicitResult { action, content, meta by message_meta, extra by result_extra }
+    ElicitationCompleteNotificationParams { elicitation_id, meta by message_meta, extra }
+    ElicitRequestFormParams {
+        message, requested_schema, mode since elicitation_url, meta by message_meta, extra,
+    }
+    ElicitRequestUrlParams {
+        message, url, elicitation_id since elicitation_id, meta by message_meta, extra,
+    }
+    ElicitationSchema { dialect since elicitation_url, properties, required, extra }
+    StringSchema {
+        title, description, min_length, max_length, format, default since elicitation_url, extra,
+    }
+    NumberSchema {
+        kind, title, description, minimum, maximum, default since elicitation_url, extra,
+    }
+    BooleanSchema { title, description, default, extra }
+    LegacyTitledEnumSchema {
+        values, names, title, description, default since elicitation_url, extra,
+    }
+    SingleSelectEnumSchema {
+        title, description, values, one_of, default since elicitation_url, extra,
+    }
+    MultiSelectEnumSchema { items, title, description, min_items, max_items, default, extra }
+    MultiSelectItems { kind, values, any_of, extra }
+    TitledChoice { value, title, extra }
+    InputRequiredResult { input_requests, request_state, meta by message_meta, extra }
 }
 
-impl Project for ElicitParams {
-    fn fits(&self, features: &Features) -> bool {
-        match self {
-            Self::Form(form) => form.fits(features),
-            Self::Url(url) => url.fits(features),
-            _ => true,
-        }
-    }
-
-    fn project(&mut self, features: &Features) {
-        match self {
-            Self::Form(form) => form.project(features),
-            Self::Url(url) => url.project(features),
-            _ => {}
-        }
-    }
-
-    fn expressible(&self, features: &Features) -> Result<(), Error> {
+project_unions! {
+    ElicitRequestParams { Form, Url } + impl {
+    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
         match self {
             Self::Form(_) if !features.elicitation => Err(missing_form("forms")),
             Self::Form(form) if !features.elicitation_url => {
-                let several =
-                    |field: &PrimitiveSchema| matches!(field, PrimitiveSchema::MultiSelect(_));
+                let several = |field: &PrimitiveSchemaDefinition| {
+                    matches!(field, PrimitiveSchemaDefinition::MultiSelect(_))
+                };
                 match form.requested_schema.properties.values().any(several) {
                     true => Err(missing_form("forms with a choice of several values")),
                     false => Ok(()),
@@ -59,6 +63,20 @@ impl Project for ElicitParams {
             _ => Ok(()),
         }
     }
+    }
+    PrimitiveSchemaDefinition [needs_enum_names => use_enum_names] {
+        // A choice of several values has no older form, which `check_expressible` reports.
+        String, Number, Boolean, SingleSelect, MultiSelect, LegacyEnum,
+    }
+    InputRequest { Elicit, CreateMessage, ListRoots } + impl {
+    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
+        match self {
+            Self::Elicit(params) => params.check_expressible(features),
+            Self::CreateMessage(params) => params.check_expressible(features),
+            _ => Ok(()),
+        }
+    }
+    }
 }
 
 fn missing_form(what: &str) -> Error {
@@ -67,49 +85,32 @@ fn missing_form(what: &str) -> Error {
 
 fn missing(modes: ElicitationCapability, what: &str) -> Error {
     let needed = ClientCapabilities::new().elicitation(modes);
-    Error::missing_capability(
+    Error::missing_required_client_capability(
         needed,
         format!("the client's revision cannot ask for {what}"),
     )
 }
 
-impl Project for PrimitiveSchema {
-    fn fits(&self, features: &Features) -> bool {
-        match self {
-            Self::String(field) => field.fits(features),
-            Self::Number(field) => field.fits(features),
-            Self::Boolean(field) => field.fits(features),
-            Self::LegacyEnum(field) => field.fits(features),
-            Self::SingleSelect(field) => {
-                (features.elicitation_url || field.one_of.is_none()) && field.fits(features)
-            }
-            // Several values have no older form, which `expressible` says.
-            _ => true,
+/// Returns whether a choice has titles that the revision knows only in a list of their own.
+fn needs_enum_names(field: &PrimitiveSchemaDefinition, features: &Features) -> bool {
+    match field {
+        PrimitiveSchemaDefinition::SingleSelect(field) => {
+            !features.elicitation_url && field.one_of.is_some()
         }
-    }
-
-    fn project(&mut self, features: &Features) {
-        if let Self::SingleSelect(field) = self
-            && !features.elicitation_url
-            && field.one_of.is_some()
-        {
-            *self = Self::LegacyEnum(named(field));
-        }
-        match self {
-            Self::String(field) => field.project(features),
-            Self::Number(field) => field.project(features),
-            Self::Boolean(field) => field.project(features),
-            Self::LegacyEnum(field) => field.project(features),
-            Self::SingleSelect(field) => field.project(features),
-            _ => {}
-        }
+        _ => false,
     }
 }
 
-/// A choice of one titled value, as its values and their names in two lists.
-fn named(field: &mut SingleSelectSchema) -> LegacyEnumSchema {
+fn use_enum_names(field: &mut PrimitiveSchemaDefinition, _: &Features) {
+    if let PrimitiveSchemaDefinition::SingleSelect(choice) = field {
+        *field = PrimitiveSchemaDefinition::LegacyEnum(with_enum_names(choice));
+    }
+}
+
+/// Returns a choice of one titled value with the values and their titles in two lists.
+fn with_enum_names(field: &mut SingleSelectEnumSchema) -> LegacyTitledEnumSchema {
     let choices = field.one_of.take().unwrap_or_default();
-    let mut named = LegacyEnumSchema::titled(
+    let mut named = LegacyTitledEnumSchema::titled(
         choices
             .into_iter()
             .map(|choice| (choice.value, choice.title)),
@@ -121,40 +122,13 @@ fn named(field: &mut SingleSelectSchema) -> LegacyEnumSchema {
     named
 }
 
-impl Project for InputRequest {
-    fn fits(&self, features: &Features) -> bool {
-        match self {
-            Self::Elicit(params) => params.fits(features),
-            Self::CreateMessage(params) => params.fits(features),
-            Self::ListRoots(params) => params.fits(features),
-            _ => true,
-        }
-    }
-
-    fn project(&mut self, features: &Features) {
-        match self {
-            Self::Elicit(params) => params.project(features),
-            Self::CreateMessage(params) => params.project(features),
-            Self::ListRoots(params) => params.project(features),
-            _ => {}
-        }
-    }
-
-    fn expressible(&self, features: &Features) -> Result<(), Error> {
-        match self {
-            Self::Elicit(params) => params.expressible(features),
-            Self::CreateMessage(params) => params.expressible(features),
-            _ => Ok(()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
     use turnbuckle_types::ErrorKind;
 
     use super::*;
+    use crate::era::Project;
     use crate::era::project::tests::{decoded, told};
     use crate::revision::Revision;
 
@@ -163,7 +137,8 @@ mod tests {
     }
 
     fn field(field: Value, revision: Revision) -> Value {
-        told::<ElicitParams>(&form(field), revision)["requestedSchema"]["properties"]["f"].take()
+        told::<ElicitRequestParams>(&form(field), revision)["requestedSchema"]["properties"]["f"]
+            .take()
     }
 
     #[test]
@@ -212,15 +187,21 @@ mod tests {
     fn the_mode_and_the_id_are_named_where_they_exist() {
         let named = json!({"message": "m", "mode": "form",
             "requestedSchema": {"type": "object", "properties": {}}});
-        assert_eq!(told::<ElicitParams>(&named, Revision::V2025_11_25), named);
         assert_eq!(
-            told::<ElicitParams>(&named, Revision::V2025_06_18).get("mode"),
+            told::<ElicitRequestParams>(&named, Revision::V2025_11_25),
+            named
+        );
+        assert_eq!(
+            told::<ElicitRequestParams>(&named, Revision::V2025_06_18).get("mode"),
             None
         );
         let url = json!({"mode": "url", "message": "m", "url": "https://a", "elicitationId": "e"});
-        assert_eq!(told::<ElicitParams>(&url, Revision::V2025_11_25), url);
         assert_eq!(
-            told::<ElicitParams>(&url, Revision::NEWEST).get("elicitationId"),
+            told::<ElicitRequestParams>(&url, Revision::V2025_11_25),
+            url
+        );
+        assert_eq!(
+            told::<ElicitRequestParams>(&url, Revision::NEWEST).get("elicitationId"),
             None
         );
     }
@@ -228,11 +209,13 @@ mod tests {
     #[test]
     fn what_cannot_be_asked_whole_is_a_missing_capability() {
         let missing = |params: &Value, revision: Revision| {
-            let error = decoded::<ElicitParams>(params)
-                .expressible(revision.features())
+            let error = decoded::<ElicitRequestParams>(params)
+                .check_expressible(revision.features())
                 .err()?;
             match error.kind() {
-                ErrorKind::MissingCapability(needed) => Some(serde_json::to_value(needed).unwrap()),
+                ErrorKind::MissingRequiredClientCapability(needed) => {
+                    Some(serde_json::to_value(needed).unwrap())
+                }
                 other => panic!("{other:?}"),
             }
         };
@@ -253,15 +236,15 @@ mod tests {
         ] {
             assert_eq!(missing(params, revision), expected, "{revision}: {params}");
         }
-        let ask = InputRequired::new().ask("a", decoded::<ElicitParams>(&several));
+        let ask = InputRequiredResult::new().ask("a", decoded::<ElicitRequestParams>(&several));
         assert!(
             ask.input_requests
-                .expressible(Revision::V2025_06_18.features())
+                .check_expressible(Revision::V2025_06_18.features())
                 .is_err()
         );
         assert!(
             ask.input_requests
-                .expressible(Revision::NEWEST.features())
+                .check_expressible(Revision::NEWEST.features())
                 .is_ok()
         );
     }

@@ -5,19 +5,26 @@ use turnbuckle_types::{
     ListToolsResult, Root,
 };
 
-use super::members;
+use super::rules::project_objects;
+use super::{message_meta, result_extra};
 
-members! {
-    ListToolsResult { tools within, ttl_ms cached, cache_scope cached, meta within, extra within }
+project_objects! {
+    ListToolsResult {
+        tools, next_cursor, ttl_ms cached, cache_scope cached, meta by message_meta,
+        extra by result_extra,
+    }
     ListResourcesResult {
-        resources within, ttl_ms cached, cache_scope cached, meta within, extra within,
+        resources, next_cursor, ttl_ms cached, cache_scope cached, meta by message_meta,
+        extra by result_extra,
     }
     ListResourceTemplatesResult {
-        resource_templates within, ttl_ms cached, cache_scope cached, meta within, extra within,
+        resource_templates, next_cursor, ttl_ms cached, cache_scope cached, meta by message_meta,
+        extra by result_extra,
     }
     ListPromptsResult {
-        prompts within, ttl_ms cached, cache_scope cached, meta within, extra within,
+        prompts, next_cursor, ttl_ms cached, cache_scope cached, meta by message_meta,
+        extra by result_extra,
     }
-    ListRootsResult { roots within, meta within, extra within }
-    Root { meta since titles }
+    ListRootsResult { roots, meta by message_meta, extra by result_extra }
+    Root { uri, name, meta since titles, extra }
 }

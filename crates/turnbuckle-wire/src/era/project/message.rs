@@ -1,47 +1,51 @@
-//! Messages whose members are nearly all as old as the protocol.
+//! Messages whose fields nearly all revisions have.
 
 use turnbuckle_types::{
-    CancelledParams, CompleteParams, CompleteResult, EmptyResult, ListenParams, ListenResult,
-    LogParams, NotificationParams, PaginatedParams, ProgressParams, PromptReference, Reference,
-    RequestParams, ResourceUpdatedParams, SetLevelParams, SubscriptionsAcknowledgedParams,
+    CancelledNotificationParams, CompleteRequestParams, CompleteResult, Completion,
+    CompletionArgument, CompletionContext, CompletionReference, EmptyResult,
+    LoggingMessageNotificationParams, NotificationParams, PaginatedRequestParams,
+    ProgressNotificationParams, PromptReference, RequestParams, ResourceTemplateReference,
+    ResourceUpdatedNotificationParams, SetLevelRequestParams, SubscriptionFilter,
+    SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
 };
 
-use super::{Project, members};
-use crate::revision::Features;
+use super::rules::{project_objects, project_unions};
+use super::{message_meta, result_extra};
 
-members! {
-    EmptyResult { meta within, extra within }
-    CompleteResult { meta within, extra within }
-    ListenResult { meta within, extra within }
-
-    RequestParams { meta within }
-    PaginatedParams { meta within }
-    SetLevelParams { meta within }
-    ListenParams { meta within }
-    CompleteParams { reference within, context since completion_context, meta within }
-    PromptReference { title since titles }
-
-    NotificationParams { meta within }
-    CancelledParams { meta within }
-    ProgressParams { message since progress_message, meta within }
-    LogParams { meta within }
-    ResourceUpdatedParams { meta within }
-    SubscriptionsAcknowledgedParams { meta within }
+project_objects! {
+    EmptyResult { meta by message_meta, extra by result_extra }
+    CompleteResult { completion, meta by message_meta, extra by result_extra }
+    Completion { values, total, has_more, extra }
+    SubscriptionsListenResult { meta by message_meta, extra by result_extra }
+    RequestParams { meta by message_meta, extra }
+    PaginatedRequestParams { cursor, meta by message_meta, extra }
+    SetLevelRequestParams { level, meta by message_meta, extra }
+    SubscriptionsListenRequestParams { notifications, meta by message_meta, extra }
+    SubscriptionFilter {
+        tools_list_changed, prompts_list_changed, resources_list_changed, resource_subscriptions,
+        extra,
+    }
+    CompleteRequestParams {
+        reference, argument, context since completion_context, meta by message_meta, extra,
+    }
+    CompletionArgument { name, value, extra }
+    CompletionContext { arguments, extra }
+    PromptReference { name, title since titles, extra }
+    ResourceTemplateReference { uri, extra }
+    NotificationParams { meta by message_meta, extra }
+    CancelledNotificationParams { request_id, reason, meta by message_meta, extra }
+    ProgressNotificationParams {
+        progress_token, progress, total, message since progress_message, meta by message_meta,
+        extra,
+    }
+    LoggingMessageNotificationParams { level, data, logger, meta by message_meta, extra }
+    ResourceUpdatedNotificationParams { uri, meta by message_meta, extra }
+    SubscriptionsAcknowledgedNotificationParams { notifications, meta by message_meta, extra }
 }
 
-impl Project for Reference {
-    fn fits(&self, features: &Features) -> bool {
-        match self {
-            Self::Prompt(prompt) => prompt.fits(features),
-            _ => true,
-        }
-    }
-
-    fn project(&mut self, features: &Features) {
-        if let Self::Prompt(prompt) = self {
-            prompt.project(features);
-        }
-    }
+project_unions! {
+    CompletionReference { Prompt, Resource }
 }
 
 #[cfg(test)]
@@ -57,11 +61,11 @@ mod tests {
         let progress = json!({"progressToken": 1, "progress": 2, "total": 3, "message": "m"});
         let numbers = json!({"progressToken": 1, "progress": 2, "total": 3});
         assert_eq!(
-            told::<ProgressParams>(&progress, Revision::V2025_03_26),
+            told::<ProgressNotificationParams>(&progress, Revision::V2025_03_26),
             progress
         );
         assert_eq!(
-            told::<ProgressParams>(&progress, Revision::V2024_11_05),
+            told::<ProgressNotificationParams>(&progress, Revision::V2024_11_05),
             numbers
         );
 
@@ -69,7 +73,13 @@ mod tests {
             "argument": {"name": "a", "value": "v"}, "context": {"arguments": {"b": "w"}}});
         let asked = json!({"ref": {"type": "ref/prompt", "name": "p"},
             "argument": {"name": "a", "value": "v"}});
-        assert_eq!(told::<CompleteParams>(&known, Revision::V2025_06_18), known);
-        assert_eq!(told::<CompleteParams>(&known, Revision::V2025_03_26), asked);
+        assert_eq!(
+            told::<CompleteRequestParams>(&known, Revision::V2025_06_18),
+            known
+        );
+        assert_eq!(
+            told::<CompleteRequestParams>(&known, Revision::V2025_03_26),
+            asked
+        );
     }
 }

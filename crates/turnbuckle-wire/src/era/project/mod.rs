@@ -1,38 +1,36 @@
-//! Legacy output is a projection: what a revision does not know is never sent to it.
+//! The projection of values to older revisions: a member or a kind of content that a revision does
+//! not know is never sent to it.
 //!
-//! One impl per type of the vocabulary, in files by area; the table of what is sent instead is on
-//! [`Project`].
+//! Each type of the vocabulary has one table ([`rules`]), in files by area. The table of what is
+//! sent instead is on [`Project`].
 
 mod capability;
 mod content;
 mod elicitation;
 mod list;
-mod members;
 mod message;
 mod output_schema;
 mod prompt;
 mod property_schemas;
 mod resource;
+mod rules;
 mod sampling;
 mod tool;
 
-pub(crate) use tool::WRAPPED_MARK;
-
-use members::members;
+use rules::Fate;
 use serde::Serialize;
 use turnbuckle_types::{Error, Extra, Map, Meta, meta};
 
-use super::reply::write_value;
+use super::body::{ResultBody, WriteTarget, write_value};
 use super::result::RESULT_TYPE;
-use super::{Body, Target};
-use crate::json::{Additions, Unwritable};
+use super::tool_result::IS_NO_ERROR;
+use crate::json::{Additions, WriteError};
 use crate::revision::Features;
 
-/// A value that can be cut down to what an older revision knows.
+/// A value that can be reduced to what an older revision knows.
 ///
-/// It runs only where the reader's revision lacks something of what the value says. Only names that
-/// a *later* schema defines are removed; names that no schema knows pass. What is told instead, by
-/// the [`Features`] that the reader's revision lacks:
+/// Only members that a *later* schema defines are removed; members that no schema knows pass. What
+/// is sent instead, by the [`Features`] that the reader's revision lacks:
 ///
 /// | lacks | in | is sent as |
 /// |---|---|---|
@@ -63,63 +61,71 @@ use crate::revision::Features;
 /// | `completion_context` | completion | nothing: a hint |
 /// | `result_envelope` | `resultType`, `ttlMs`, `cacheScope`; the protocol's own `_meta`; answers and state of a retried request | nothing |
 ///
-/// A *missing capability* is found by [`Project::expressible`], before anything is sent; what is
-/// asked of a user or a model is never cut down in silence.
+/// A *missing capability* is found by [`Project::check_expressible`] before anything is sent: a
+/// question to a user or a model is never reduced in silence.
 pub trait Project {
-    /// Whether it is a result whose reader may keep it, so that it has to say for how long.
-    #[doc(hidden)]
+    /// `true` for a result that may be cached, which states in the modern era for how long.
     const CACHEABLE: bool = false;
 
-    /// Whether the value can be sent as it is to a peer that knows `features`.
-    #[doc(hidden)]
+    /// `true` for the result of a tool, which states in legacy revisions that it is no error.
+    const IS_TOOL_RESULT: bool = false;
+
+    /// Returns whether the value can be sent as it is to a peer with `features`.
     fn fits(&self, features: &Features) -> bool;
 
-    /// Makes the value one that such a peer knows: later names are removed, later content is told
-    /// in older content, and nothing is dropped without trace.
-    #[doc(hidden)]
+    /// Changes the value to one that such a peer knows: later members are removed, and later content
+    /// is replaced by older content that says the same.
     fn project(&mut self, features: &Features);
 
-    /// Whether the value can be told to such a peer at all.
+    /// Checks that the value can be sent to such a peer at all.
     ///
     /// # Errors
-    /// [`ErrorKind::MissingCapability`](turnbuckle_types::ErrorKind::MissingCapability), with what
+    /// [`ErrorKind::MissingRequiredClientCapability`](turnbuckle_types::ErrorKind::MissingRequiredClientCapability), with what
     /// the peer would need, when the projection would ask for something else than the value does.
-    #[doc(hidden)]
-    fn expressible(&self, features: &Features) -> Result<(), Error> {
+    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
         let _ = features;
         Ok(())
     }
 
-    /// Whether the result says that what was asked for failed.
-    #[doc(hidden)]
+    /// Returns whether the result reports a failure.
     fn is_error(&self) -> bool {
         false
     }
 
-    /// Undoes, on the reader's side, what a projection marked as done: the wrapping of structured
+    /// Undoes, on the reader's side, a change that the projection marked: the wrapping of structured
     /// output that is no object. Anything else stays as it arrived.
-    #[doc(hidden)]
-    fn restore(&mut self) {}
+    fn undo_projection(&mut self) {}
 }
 
-/// A result from the vocabulary as a body.
+/// A result from the vocabulary, which is projected while it is written.
 #[derive(Debug, Clone)]
-pub struct Projected<T>(pub T);
+pub struct ProjectedResult<T>(pub T);
 
-impl<T> Body for Projected<T>
+impl<T> ResultBody for ProjectedResult<T>
 where
     T: Serialize + Project + Clone + Send,
 {
-    fn write(&self, target: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable> {
+    fn write(&self, target: &WriteTarget<'_>, out: &mut Vec<u8>) -> Result<(), WriteError> {
         if T::CACHEABLE && target.features.result_envelope {
             let mut members = target.additions.members.to_vec();
-            // What an author does not allow may not be kept.
+            // Without a word of its author, a result may not be cached.
             members.extend_from_slice(&[("ttlMs", b"0"), ("cacheScope", b"\"private\"")]);
             let additions = Additions {
                 members: &members,
                 ..target.additions
             };
-            let target = Target {
+            let target = WriteTarget {
+                additions,
+                ..*target
+            };
+            return write_projected(&self.0, &target, out);
+        }
+        if T::IS_TOOL_RESULT && target.features.explicit_is_error {
+            let additions = Additions {
+                members: &[IS_NO_ERROR],
+                ..target.additions
+            };
+            let target = WriteTarget {
                 additions,
                 ..*target
             };
@@ -133,7 +139,11 @@ where
     }
 }
 
-fn write_projected<T>(value: &T, target: &Target<'_>, out: &mut Vec<u8>) -> Result<(), Unwritable>
+fn write_projected<T>(
+    value: &T,
+    target: &WriteTarget<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteError>
 where
     T: Serialize + Project + Clone,
 {
@@ -154,9 +164,9 @@ impl<T: Project> Project for Vec<T> {
         self.iter_mut().for_each(|value| value.project(features));
     }
 
-    fn expressible(&self, features: &Features) -> Result<(), Error> {
+    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
         self.iter()
-            .try_for_each(|value| value.expressible(features))
+            .try_for_each(|value| value.check_expressible(features))
     }
 }
 
@@ -171,9 +181,9 @@ impl<T: Project> Project for Option<T> {
         }
     }
 
-    fn expressible(&self, features: &Features) -> Result<(), Error> {
+    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
         self.as_ref()
-            .map_or(Ok(()), |value| value.expressible(features))
+            .map_or(Ok(()), |value| value.check_expressible(features))
     }
 }
 
@@ -183,47 +193,54 @@ impl<V: Project> Project for Map<V> {
     }
 
     fn project(&mut self, features: &Features) {
-        let project = |(key, mut value): (Box<str>, V)| {
-            value.project(features);
-            (key, value)
-        };
-        *self = std::mem::take(self).into_iter().map(project).collect();
+        self.values_mut().for_each(|value| value.project(features));
     }
 
-    fn expressible(&self, features: &Features) -> Result<(), Error> {
+    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
         self.values()
-            .try_for_each(|value| value.expressible(features))
+            .try_for_each(|value| value.check_expressible(features))
     }
 }
 
-/// What arrived in a result without a name in the vocabulary: the result's type is the envelope's.
-impl Project for Extra {
+impl<T: Project> Project for Box<T> {
     fn fits(&self, features: &Features) -> bool {
-        features.result_envelope || !self.contains_key(RESULT_TYPE)
+        (**self).fits(features)
     }
 
     fn project(&mut self, features: &Features) {
-        if !features.result_envelope {
-            self.remove(RESULT_TYPE);
-        }
+        (**self).project(features);
+    }
+
+    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
+        (**self).check_expressible(features)
     }
 }
 
-/// `_meta` of a message, which every revision has; of its keys only the later ones are removed.
-impl Project for Meta {
-    fn fits(&self, features: &Features) -> bool {
-        features.result_envelope
-            || self.is_empty()
-            || !self.iter().any(|(key, _)| ENVELOPE_KEYS.contains(&key))
+/// Removes the type of a result, which arrived without a name in the vocabulary, where results have
+/// none.
+fn result_extra(extra: &Extra, features: &Features) -> Fate<Extra> {
+    if features.result_envelope || !extra.contains_key(RESULT_TYPE) {
+        return Fate::Keep;
     }
+    let mut older = extra.clone();
+    older.remove(RESULT_TYPE);
+    Fate::Replace(older)
+}
 
-    fn project(&mut self, features: &Features) {
-        if !features.result_envelope {
-            for key in ENVELOPE_KEYS {
-                self.remove(key);
-            }
-        }
+/// Removes the keys of the modern envelope from the `_meta` of a message where there is none.
+fn message_meta(meta: &Meta, features: &Features) -> Fate<Meta> {
+    let is_envelope_key = |key: &str| ENVELOPE_KEYS.contains(&key);
+    if features.result_envelope
+        || meta.is_empty()
+        || !meta.iter().any(|(key, _)| is_envelope_key(key))
+    {
+        return Fate::Keep;
     }
+    let mut older = meta.clone();
+    for key in ENVELOPE_KEYS {
+        older.remove(key);
+    }
+    Fate::Replace(older)
 }
 
 const ENVELOPE_KEYS: [&str; 6] = [
@@ -248,7 +265,7 @@ mod tests {
         serde_json::from_str(&value.to_string()).unwrap()
     }
 
-    /// A value as a revision gets it.
+    /// Returns a value as a revision gets it.
     pub(super) fn told<T>(value: &Value, revision: Revision) -> Value
     where
         T: serde::de::DeserializeOwned + Serialize + Project,

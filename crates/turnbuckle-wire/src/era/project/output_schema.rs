@@ -8,59 +8,52 @@
 use serde_json::{Map as Object, Value};
 use turnbuckle_types::{Json, Map, Schema};
 
-use crate::era::structured::WRAPPED;
+use super::rules::Fate;
+use crate::era::tool_result::WRAPPER_MEMBER;
 
-/// What an output schema becomes.
-pub(super) enum Older {
-    /// It says that outputs are objects, as it has to.
-    Same,
-    /// It can be said otherwise.
-    Changed(Schema),
-    /// It cannot be said.
-    None,
-}
-
-/// The schema for revisions where structured output has to be an object.
-pub(super) fn older(schema: &Schema) -> Older {
+/// Decides on the schema for revisions where structured output has to be an object.
+///
+/// `Replace(None)` means that no schema says which outputs the tool has.
+pub(super) fn object_output_schema(schema: &Schema) -> Fate<Option<Schema>> {
     let Ok(root) = serde_json::from_str::<Value>(schema.as_str()) else {
-        return Older::None;
+        return Fate::Replace(None);
     };
     if root.get("type").and_then(Value::as_str) == Some("object") {
-        return Older::Same;
+        return Fate::Keep;
     }
-    let changed = match Reader::new(&root).kinds(&root, 0) {
+    let changed = match TypeReader::new(&root).kinds(&root, 0) {
         Kinds::OBJECT => typed(schema),
         kinds if !kinds.has_object() => wrapped(schema),
         _ => None,
     };
-    changed.map_or(Older::None, Older::Changed)
+    Fate::Replace(changed)
 }
 
-/// With the type that it leaves to its parts.
+/// Returns the schema with the type that it leaves to its parts.
 fn typed(schema: &Schema) -> Option<Schema> {
     let mut members: Map<Json> = serde_json::from_str(schema.as_str()).ok()?;
-    members.insert("type", Json::of("object").ok()?);
-    Schema::of(&members).ok()
+    members.insert("type", Json::encode("object").ok()?);
+    Schema::encode(&members).ok()
 }
 
-/// As the property of an object. References to its own root follow it there.
+/// Returns the schema as the property of an object. References to its own root follow it there.
 fn wrapped(schema: &Schema) -> Option<Schema> {
     let mut members: Map<Json> = serde_json::from_str(schema.as_str()).ok()?;
     let mut outer = Map::<Json>::new();
     if let Some(dialect) = members.remove("$schema") {
         outer.insert("$schema", dialect);
     }
-    let inner = rebased(&Json::of(&members).ok()?, Place::Schema, 0)?;
-    outer.insert("type", Json::of("object").ok()?);
+    let inner = rebased(&Json::encode(&members).ok()?, Place::Schema, 0)?;
+    outer.insert("type", Json::encode("object").ok()?);
     outer.insert(
         "properties",
-        Json::of(&Map::<Json>::from([(WRAPPED, inner)])).ok()?,
+        Json::encode(&Map::<Json>::from([(WRAPPER_MEMBER, inner)])).ok()?,
     );
-    outer.insert("required", Json::of(&[WRAPPED]).ok()?);
-    Schema::of(&outer).ok()
+    outer.insert("required", Json::encode(&[WRAPPER_MEMBER]).ok()?);
+    Schema::encode(&outer).ok()
 }
 
-/// What a JSON value in a schema is.
+/// The meaning of a JSON value inside a schema.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     /// A schema, or a list of schemas.
@@ -72,8 +65,8 @@ enum Place {
 /// No schema that a person wrote is nested this deep.
 const DEEPEST: usize = 100;
 
-/// The same with every reference to the root, or down from it, sent to where the root now is. All
-/// else keeps its text. `None` when it is nested too deep.
+/// Returns the value with every reference to the root, or down from it, pointed to the place where
+/// the root now is; the rest keeps its text. `None` when it is nested too deep.
 fn rebased(json: &Json, place: Place, depth: usize) -> Option<Json> {
     if depth > DEEPEST {
         return None;
@@ -102,7 +95,7 @@ fn rebased(json: &Json, place: Place, depth: usize) -> Option<Json> {
                 };
                 members.insert(name, member);
             }
-            Json::of(&members).ok()
+            Json::encode(&members).ok()
         }
         Some(b'[') => {
             let elements: Vec<Json> = json.decode().ok()?;
@@ -110,7 +103,7 @@ fn rebased(json: &Json, place: Place, depth: usize) -> Option<Json> {
                 .iter()
                 .map(|element| rebased(element, place, depth + 1))
                 .collect();
-            Json::of(&elements?).ok()
+            Json::encode(&elements?).ok()
         }
         _ => Some(json.clone()),
     }
@@ -122,7 +115,7 @@ fn reference(json: &Json) -> Option<Json> {
     };
     match target.strip_prefix('#') {
         Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => {
-            Json::of(&format!("#/properties/{WRAPPED}{pointer}")).ok()
+            Json::encode(&format!("#/properties/{WRAPPER_MEMBER}{pointer}")).ok()
         }
         // An anchor, or another document.
         _ => Some(json.clone()),
@@ -155,7 +148,7 @@ impl Kinds {
         Self(self.0 & other.0)
     }
 
-    /// By `type`, `const` and `enum`.
+    /// Returns the types that `type`, `const` and `enum` allow.
     fn said(schema: &Object<String, Value>) -> Self {
         let named = |name: &Value| match name.as_str() {
             Some("object") => Self::OBJECT,
@@ -189,18 +182,19 @@ impl Kinds {
 }
 
 /// Reads what a schema allows from its parts and references.
-struct Reader<'s> {
+struct TypeReader<'s> {
     root: &'s Value,
-    /// How many more schemas it looks at; references may go in circles.
+    /// The number of schemas that it still looks at; references may go in circles.
     steps: usize,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> TypeReader<'s> {
     fn new(root: &'s Value) -> Self {
         Self { root, steps: 1000 }
     }
 
-    /// Of one schema; more rather than fewer where the schema is hard to tell.
+    /// Returns the types that one schema allows; too many rather than too few where that is hard
+    /// to tell.
     fn kinds(&mut self, schema: &Value, depth: usize) -> Kinds {
         const FAR: usize = 32;
         let Value::Object(schema) = schema else {
@@ -244,12 +238,12 @@ mod tests {
 
     use super::*;
 
-    fn told(schema: &Value) -> Option<Value> {
-        let schema = Schema::of(schema).unwrap();
-        match older(&schema) {
-            Older::Same => Some(serde_json::from_str(schema.as_str()).unwrap()),
-            Older::Changed(schema) => Some(serde_json::from_str(schema.as_str()).unwrap()),
-            Older::None => None,
+    fn projected(schema: &Value) -> Option<Value> {
+        let schema = Schema::encode(schema).unwrap();
+        match object_output_schema(&schema) {
+            Fate::Keep => Some(serde_json::from_str(schema.as_str()).unwrap()),
+            Fate::Replace(Some(schema)) => Some(serde_json::from_str(schema.as_str()).unwrap()),
+            Fate::Replace(None) => None,
         }
     }
 
@@ -261,14 +255,14 @@ mod tests {
     fn what_allows_objects_only_stays_and_says_so() {
         let same = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}},
             "$defs": {"a": {}}});
-        assert_eq!(told(&same), Some(same));
+        assert_eq!(projected(&same), Some(same));
         for mut schema in [
             json!({"anyOf": [{"type": "object"}, {"const": {}}]}),
             json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "object"}}}),
             json!({"allOf": [true, {"type": ["object", "null"]}, {"type": ["object", "string"]}]}),
             json!({"enum": [{}, {"a": 1}]}),
         ] {
-            let older = told(&schema);
+            let older = projected(&schema);
             schema["type"] = "object".into();
             assert_eq!(older, Some(schema));
         }
@@ -283,7 +277,7 @@ mod tests {
             json!({"const": 7}),
             json!({"enum": ["a", null]}),
         ] {
-            assert_eq!(told(&schema), wrapping(schema));
+            assert_eq!(projected(&schema), wrapping(schema));
         }
     }
 
@@ -297,7 +291,7 @@ mod tests {
             json!({"$ref": "https://example.com/schema"}),
             json!({"properties": {"a": {}}}),
         ] {
-            assert_eq!(told(&schema), None, "{schema}");
+            assert_eq!(projected(&schema), None, "{schema}");
         }
     }
 
@@ -328,14 +322,14 @@ mod tests {
         });
         let mut expected = wrapping(inner).unwrap();
         expected["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
-        assert_eq!(told(&schema), Some(expected));
+        assert_eq!(projected(&schema), Some(expected));
     }
 
     #[test]
     fn numbers_keep_their_text() {
         let schema =
             r##"{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"maximum":1.50e+30}}}"##;
-        let Older::Changed(older) = older(&schema.parse().unwrap()) else {
+        let Fate::Replace(Some(older)) = object_output_schema(&schema.parse().unwrap()) else {
             panic!("unchanged")
         };
         assert!(
@@ -347,12 +341,16 @@ mod tests {
     #[test]
     fn circles_and_depth_come_to_an_end() {
         let branches = vec![json!({"$ref": "#"}); 50];
-        assert_eq!(told(&json!({"anyOf": branches, "allOf": branches})), None);
+        assert_eq!(
+            projected(&json!({"anyOf": branches, "allOf": branches})),
+            None
+        );
         let deep = format!(
             r#"{{"type":"array","not":{}true{}}}"#,
             r#"{"not":"#.repeat(9999),
             "}".repeat(9999)
         );
-        assert!(matches!(older(&deep.parse().unwrap()), Older::None));
+        let fate = object_output_schema(&deep.parse().unwrap());
+        assert!(matches!(fate, Fate::Replace(None)));
     }
 }

@@ -1,16 +1,23 @@
 //! Prompts.
 
-use turnbuckle_types::{GetPromptParams, GetPromptResult, Prompt, PromptArgument, PromptMessage};
+use turnbuckle_types::{
+    GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage,
+};
 
-use super::members;
+use super::rules::project_objects;
+use super::{message_meta, result_extra};
 
-members! {
-    Prompt { title since titles, arguments within, icons since icons, meta since titles }
-    PromptArgument { title since titles }
-    PromptMessage { content within }
-    GetPromptResult { messages within, meta within, extra within }
-    GetPromptParams {
-        input_responses since result_envelope, request_state since result_envelope, meta within,
+project_objects! {
+    Prompt {
+        name, title since titles, description, arguments, icons since icons, meta since titles,
+        extra,
+    }
+    PromptArgument { name, title since titles, description, required, extra }
+    PromptMessage { role, content, extra }
+    GetPromptResult { messages, description, meta by message_meta, extra by result_extra }
+    GetPromptRequestParams {
+        name, arguments, input_responses since result_envelope, request_state since result_envelope,
+        meta by message_meta, extra,
     }
 }
 

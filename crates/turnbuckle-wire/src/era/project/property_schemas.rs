@@ -2,8 +2,8 @@
 
 use turnbuckle_types::{Json, Map, Schema};
 
-/// The same schema with objects for the properties whose schemas are `true` or `false`; `None` if
-/// there are none. Only the properties of the root are meant: deeper ones are anybody's JSON.
+/// Returns the schema with objects for the properties whose schemas are `true` or `false`; `None`
+/// if there are none. Only the properties of the root are meant: deeper ones are anybody's JSON.
 pub(super) fn as_objects(schema: &Schema) -> Option<Schema> {
     let mut members: Map<Json> = serde_json::from_str(schema.as_str()).ok()?;
     let properties: Map<Json> = members.get("properties")?.decode().ok()?;
@@ -19,6 +19,9 @@ pub(super) fn as_objects(schema: &Schema) -> Option<Schema> {
         let object = object(&schema).and_then(|text| text.parse().ok());
         (name, object.unwrap_or(schema))
     });
-    members.insert("properties", Json::of(&spelled.collect::<Map<_>>()).ok()?);
-    Schema::of(&members).ok()
+    members.insert(
+        "properties",
+        Json::encode(&spelled.collect::<Map<_>>()).ok()?,
+    );
+    Schema::encode(&members).ok()
 }

@@ -1,49 +1,40 @@
-//! Resources, and the hints that they share with content.
+//! Resources, and the annotations and icons that they share with content.
 
 use turnbuckle_types::{
-    Annotations, BlobResourceContents, ReadResourceParams, ReadResourceResult, Resource,
-    ResourceContents, ResourceTemplate, SubscribeParams, TextResourceContents, UnsubscribeParams,
+    Annotations, BlobResourceContents, Icon, ReadResourceRequestParams, ReadResourceResult,
+    Resource, ResourceContents, ResourceTemplate, SubscribeRequestParams, TextResourceContents,
+    UnsubscribeRequestParams,
 };
 
-use super::{Project, members};
-use crate::revision::Features;
+use super::rules::{project_objects, project_unions};
+use super::{message_meta, result_extra};
 
-members! {
+project_objects! {
     Resource {
-        title since titles, icons since icons, annotations within, meta since titles,
+        uri, name, title since titles, description, mime_type, size, icons since icons, annotations,
+        meta since titles, extra,
     }
     ResourceTemplate {
-        title since titles, icons since icons, annotations within, meta since titles,
+        uri_template, name, title since titles, description, mime_type, icons since icons,
+        annotations, meta since titles, extra,
     }
-    Annotations { last_modified since titles }
-    TextResourceContents { meta since titles }
-    BlobResourceContents { meta since titles }
+    Annotations { audience, priority, last_modified since titles, extra }
+    Icon { src, mime_type, sizes, theme, extra }
+    TextResourceContents { uri, text, mime_type, meta since titles, extra }
+    BlobResourceContents { uri, blob, mime_type, meta since titles, extra }
     ReadResourceResult {
-        contents within, ttl_ms cached, cache_scope cached, meta within, extra within,
+        contents, ttl_ms cached, cache_scope cached, meta by message_meta, extra by result_extra,
     }
-    ReadResourceParams {
-        input_responses since result_envelope, request_state since result_envelope, meta within,
+    ReadResourceRequestParams {
+        uri, input_responses since result_envelope, request_state since result_envelope,
+        meta by message_meta, extra,
     }
-    SubscribeParams { meta within }
-    UnsubscribeParams { meta within }
+    SubscribeRequestParams { uri, meta by message_meta, extra }
+    UnsubscribeRequestParams { uri, meta by message_meta, extra }
 }
 
-impl Project for ResourceContents {
-    fn fits(&self, features: &Features) -> bool {
-        match self {
-            Self::Text(contents) => contents.fits(features),
-            Self::Blob(contents) => contents.fits(features),
-            _ => true,
-        }
-    }
-
-    fn project(&mut self, features: &Features) {
-        match self {
-            Self::Text(contents) => contents.project(features),
-            Self::Blob(contents) => contents.project(features),
-            _ => {}
-        }
-    }
+project_unions! {
+    ResourceContents { Text, Blob }
 }
 
 #[cfg(test)]

@@ -1,39 +1,24 @@
-//! What a model is asked, and what it answers.
+//! Sampling: questions to a model, and its answers.
 
 use turnbuckle_types::{
-    ClientCapabilities, CreateMessageParams, CreateMessageResult, Error, OneOrMany,
-    SamplingCapability, SamplingContent, SamplingMessage, Settings, TextContent, ToolResultContent,
-    ToolUseContent,
+    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, Error, ModelHint,
+    ModelPreferences, OneOrMany, SamplingCapability, SamplingMessage, SamplingMessageContentBlock,
+    Settings, TextContent, ToolChoice, ToolResultContent, ToolUseContent,
 };
 
-use super::{Project, members, tool};
+use super::rules::{project_objects, project_unions};
+use super::tool::{is_structure_known, project_structured};
+use super::{Project, message_meta, result_extra};
 use crate::revision::Features;
 
-members! {
-    SamplingMessage { content within, meta since sampling_tools }
-    CreateMessageResult { content within, meta within, extra within }
-    ToolUseContent {}
-}
-
-impl Project for CreateMessageParams {
-    fn fits(&self, features: &Features) -> bool {
-        (features.sampling_tools || self.tools.is_none() && self.tool_choice.is_none())
-            && self.tools.fits(features)
-            && self.messages.fits(features)
-            && self.meta.fits(features)
-    }
-
-    fn project(&mut self, features: &Features) {
-        if !features.sampling_tools {
-            self.tools = None;
-            self.tool_choice = None;
-        }
-        self.tools.project(features);
-        self.messages.project(features);
-        self.meta.project(features);
-    }
-
-    fn expressible(&self, features: &Features) -> Result<(), Error> {
+project_objects! {
+    SamplingMessage { role, content, meta since sampling_tools, extra }
+    CreateMessageRequestParams {
+        messages, max_tokens, model_preferences, system_prompt, include_context, temperature,
+        stop_sequences, metadata, tools since sampling_tools, tool_choice since sampling_tools,
+        meta by message_meta, extra,
+    } + impl {
+    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
         if features.sampling_tools {
             return Ok(());
         }
@@ -49,103 +34,98 @@ impl Project for CreateMessageParams {
             return Ok(());
         };
         let needed = SamplingCapability::new().tools(Settings::new());
-        Err(Error::missing_capability(
+        Err(Error::missing_required_client_capability(
             ClientCapabilities::new().sampling(needed),
             format!("the client's revision cannot {lacks}"),
         ))
     }
+    }
+    ModelPreferences { hints, cost_priority, speed_priority, intelligence_priority, extra }
+    ModelHint { name, extra }
+    ToolChoice { mode, extra }
+    CreateMessageResult {
+        role, content, model, stop_reason, meta by message_meta, extra by result_extra,
+    }
+    ToolUseContent { id, name, input, meta, extra }
+    ToolResultContent [has_unknown_structure => project_structure] { tool_use_id, content, structured_content, is_error, meta, extra }
 }
 
-/// One block where there are no lists yet. A list of several is a text then, which only an answer
-/// comes to: a question says that it is not expressible.
-impl Project for OneOrMany<SamplingContent> {
+project_unions! {
+    SamplingMessageContentBlock [is_newer => use_text] { Text, Image, Audio, ToolUse, ToolResult }
+}
+
+/// Returns whether the revision lacks this kind of content in messages to and from a model.
+fn is_newer(block: &SamplingMessageContentBlock, features: &Features) -> bool {
+    match block {
+        SamplingMessageContentBlock::Audio(_) => !features.audio,
+        SamplingMessageContentBlock::ToolUse(_) | SamplingMessageContentBlock::ToolResult(_) => {
+            !features.sampling_tools
+        }
+        _ => false,
+    }
+}
+
+/// Puts a text that says what was left out in the place of a block.
+fn use_text(block: &mut SamplingMessageContentBlock, _: &Features) {
+    let mut text = TextContent::new(describe_block(block));
+    if let SamplingMessageContentBlock::Audio(audio) = block {
+        text.annotations = audio.annotations.take();
+    }
+    *block = SamplingMessageContentBlock::Text(text);
+}
+
+/// One block where the revision has no lists of blocks. A list of several is joined to one text
+/// then, which happens only to an answer: a question is not expressible.
+impl Project for OneOrMany<SamplingMessageContentBlock> {
     fn fits(&self, features: &Features) -> bool {
         (features.sampling_tools || matches!(self, Self::One(_)))
             && self.iter().all(|block| block.fits(features))
     }
 
     fn project(&mut self, features: &Features) {
+        if !features.sampling_tools
+            && let Self::Many(blocks) = self
+        {
+            *self = Self::One(joined(std::mem::take(blocks)));
+        }
         match self {
             Self::One(block) => block.project(features),
-            Self::Many(blocks) if features.sampling_tools => blocks.project(features),
-            Self::Many(blocks) => {
-                let mut blocks = std::mem::take(blocks);
-                *self = Self::One(match (blocks.pop(), blocks.is_empty()) {
-                    (Some(mut only), true) => {
-                        only.project(features);
-                        only
-                    }
-                    (last, _) => {
-                        blocks.extend(last);
-                        let lines: Vec<_> = blocks.iter().map(told).collect();
-                        SamplingContent::text(lines.join("\n"))
-                    }
-                });
-            }
+            Self::Many(blocks) => blocks.project(features),
         }
     }
 }
 
-impl Project for SamplingContent {
-    fn fits(&self, features: &Features) -> bool {
-        match self {
-            Self::Text(text) => text.fits(features),
-            Self::Image(image) => image.fits(features),
-            Self::Audio(audio) => features.audio && audio.fits(features),
-            Self::ToolUse(_) => features.sampling_tools,
-            Self::ToolResult(result) => features.sampling_tools && result.fits(features),
-            _ => true,
-        }
+/// Returns the only block, or one text of all.
+fn joined(mut blocks: Vec<SamplingMessageContentBlock>) -> SamplingMessageContentBlock {
+    if let [_] = blocks[..]
+        && let Some(only) = blocks.pop()
+    {
+        return only;
     }
-
-    fn project(&mut self, features: &Features) {
-        let older = match self {
-            Self::Audio(_) => features.audio,
-            Self::ToolUse(_) | Self::ToolResult(_) => features.sampling_tools,
-            _ => true,
-        };
-        if !older {
-            let mut text = TextContent::new(told(self));
-            if let Self::Audio(audio) = self {
-                text.annotations = audio.annotations.take();
-            }
-            *self = Self::Text(text);
-        }
-        match self {
-            Self::Text(text) => text.project(features),
-            Self::Image(image) => image.project(features),
-            Self::Audio(audio) => audio.project(features),
-            Self::ToolResult(result) => result.project(features),
-            _ => {}
-        }
-    }
+    let lines: Vec<_> = blocks.iter().map(describe_block).collect();
+    SamplingMessageContentBlock::text(lines.join("\n"))
 }
 
-impl Project for ToolResultContent {
-    fn fits(&self, features: &Features) -> bool {
-        tool::structured_fits(self.structured_content.as_ref(), features)
-            && self.content.fits(features)
-    }
-
-    fn project(&mut self, features: &Features) {
-        self.content.project(features);
-        let Self {
-            structured_content,
-            content,
-            meta,
-            ..
-        } = self;
-        tool::project_structured(structured_content, content, meta, features);
-    }
+fn has_unknown_structure(result: &ToolResultContent, features: &Features) -> bool {
+    !is_structure_known(result.structured_content.as_ref(), features)
 }
 
-/// A block as text: its own, or a line that says what it was.
-fn told(block: &SamplingContent) -> String {
+fn project_structure(result: &mut ToolResultContent, features: &Features) {
+    let (content, meta) = (&mut result.content, &mut result.meta);
+    project_structured(&mut result.structured_content, content, meta, features);
+}
+
+/// Returns a block as text: its own, or a line that says what it was.
+fn describe_block(block: &SamplingMessageContentBlock) -> String {
     match block {
-        SamplingContent::Text(text) => text.text.clone(),
-        SamplingContent::Image(image) => format!("[left out: an image, {}]", image.mime_type),
-        SamplingContent::Audio(audio) => format!("[left out: audio, {}]", audio.mime_type),
-        SamplingContent::ToolUse(call) => {
+        SamplingMessageContentBlock::Text(text) => text.text.clone(),
+        SamplingMessageContentBlock::Image(image) => {
+            format!("[left out: an image, {}]", image.mime_type)
+        }
+        SamplingMessageContentBlock::Audio(audio) => {
+            format!("[left out: audio, {}]", audio.mime_type)
+        }
+        SamplingMessageContentBlock::ToolUse(call) => {
             format!(
                 "[call {} of the tool {}: {}]",
                 call.id,
@@ -153,22 +133,22 @@ fn told(block: &SamplingContent) -> String {
                 call.input.as_str()
             )
         }
-        SamplingContent::ToolResult(result) => {
+        SamplingMessageContentBlock::ToolResult(result) => {
             let texts: Vec<_> = result
                 .content
                 .iter()
                 .filter_map(|block| block.as_text())
                 .collect();
             let others = result.content.len() - texts.len();
-            let mut told = format!(
+            let mut text = format!(
                 "[result of call {}: {}]",
                 result.tool_use_id,
                 texts.join("\n")
             );
             if others > 0 {
-                told.push_str(&format!("\n[left out: {others} more of its results]"));
+                text.push_str(&format!("\n[left out: {others} more of its results]"));
             }
-            told
+            text
         }
         _ => "[left out: content of a kind that is not known here]".to_owned(),
     }
@@ -246,7 +226,7 @@ mod tests {
                 .as_object_mut()
                 .unwrap()
                 .extend(with.as_object().unwrap().clone());
-            decoded::<CreateMessageParams>(&params)
+            decoded::<CreateMessageRequestParams>(&params)
         };
         let text = json!({"type": "text", "text": "t"});
         let said =
@@ -257,12 +237,15 @@ mod tests {
             Revision::V2025_11_25.features(),
         );
         for params in [tools, said(json!([text, text]))] {
-            let error = params.expressible(old).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::MissingCapability(_)));
-            assert!(params.expressible(new).is_ok());
+            let error = params.check_expressible(old).unwrap_err();
+            assert!(matches!(
+                error.kind(),
+                ErrorKind::MissingRequiredClientCapability(_)
+            ));
+            assert!(params.check_expressible(new).is_ok());
         }
         for params in [said(json!([text])), said(text), ask(json!({"tools": []}))] {
-            assert!(params.expressible(old).is_ok());
+            assert!(params.check_expressible(old).is_ok());
         }
     }
 }

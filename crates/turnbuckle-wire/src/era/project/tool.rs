@@ -1,108 +1,46 @@
 //! Tools and their results.
 
 use turnbuckle_types::{
-    CallToolParams, CallToolResult, ContentBlock, Json, Map, Meta, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResult, ContentBlock, Json, Map, Meta, Schema, Tool,
+    ToolAnnotations,
 };
 
-use super::output_schema::{Older, older};
+use super::output_schema::object_output_schema;
 use super::property_schemas::as_objects;
-use super::{Project, members};
-use crate::era::structured::WRAPPED;
+use super::rules::{Fate, project_objects};
+use super::{message_meta, result_extra};
+use crate::era::tool_result::{WRAPPED_META_KEY, WRAPPER_MEMBER};
 use crate::revision::Features;
 
-/// The `_meta` key that says of a result that its structured form is wrapped.
-///
-/// An object with the one member `result` may also be what a tool means; only the sender knows.
-pub(crate) const WRAPPED_MARK: &str = "io.github.turnbuckle-mcp/wrapped";
-
-fn mark() -> Json {
+fn wrapped_mark() -> Json {
     Json::from(serde_json::value::RawValue::TRUE)
 }
 
-members! {
-    CallToolParams {
-        input_responses since result_envelope, request_state since result_envelope, meta within,
+project_objects! {
+    CallToolRequestParams {
+        name, arguments, input_responses since result_envelope, request_state since result_envelope,
+        meta by message_meta, extra,
     }
-}
-
-impl Project for Tool {
-    fn fits(&self, features: &Features) -> bool {
-        (features.titles || self.title.is_none() && self.meta.is_empty())
-            && (features.tool_annotations || self.annotations.is_none())
-            && (features.icons || self.icons.is_none())
-            && (features.boolean_properties
-                || as_objects(&self.input_schema).is_none()
-                    && self.output_schema.as_ref().and_then(as_objects).is_none())
-            && (features.structured_any
-                || self.output_schema.as_ref().is_none_or(|schema| {
-                    features.structured_output && matches!(older(schema), Older::Same)
-                }))
+    Tool [needs_title_hint => move_title_to_annotations] {
+        name, input_schema by object_property_schemas, title since titles, description,
+        output_schema by older_output_schema, annotations since tool_annotations, icons since icons,
+        meta since titles, extra,
     }
+    ToolAnnotations {
+        title, read_only_hint, destructive_hint, idempotent_hint, open_world_hint, extra,
+    }
+    CallToolResult [has_unknown_structure => project_structure] {
+        content, structured_content, is_error, meta by message_meta, extra by result_extra,
+    } + impl {
+        const IS_TOOL_RESULT: bool = true;
 
-    fn project(&mut self, features: &Features) {
-        if !features.titles {
-            self.meta = Default::default();
-            if let Some(title) = self.title.take() {
-                let hints = self.annotations.get_or_insert_with(ToolAnnotations::new);
-                hints.title.get_or_insert(title);
-            }
+        fn is_error(&self) -> bool {
+            self.is_error == Some(true)
         }
-        if !features.tool_annotations {
-            self.annotations = None;
-        }
-        if !features.icons {
-            self.icons = None;
-        }
-        if !features.structured_output {
-            self.output_schema = None;
-        } else if !features.structured_any
-            && let Some(schema) = &self.output_schema
-        {
-            match older(schema) {
-                Older::Same => {}
-                Older::Changed(schema) => self.output_schema = Some(schema),
-                Older::None => self.output_schema = None,
-            }
-        }
-        if !features.boolean_properties {
-            let schemas = [Some(&mut self.input_schema), self.output_schema.as_mut()];
-            for schema in schemas.into_iter().flatten() {
-                if let Some(changed) = as_objects(schema) {
-                    *schema = changed;
-                }
-            }
-        }
-    }
-}
 
-impl Project for CallToolResult {
-    fn is_error(&self) -> bool {
-        self.is_error == Some(true)
-    }
-
-    fn fits(&self, features: &Features) -> bool {
-        structured_fits(self.structured_content.as_ref(), features)
-            && self.content.fits(features)
-            && self.meta.fits(features)
-            && self.extra.fits(features)
-    }
-
-    fn project(&mut self, features: &Features) {
-        self.content.project(features);
-        self.meta.project(features);
-        self.extra.project(features);
-        let Self {
-            structured_content,
-            content,
-            meta,
-            ..
-        } = self;
-        project_structured(structured_content, content, meta, features);
-    }
-
-    fn restore(&mut self) {
-        let said = self.meta.raw(WRAPPED_MARK);
-        if said.is_none_or(|said| *said != mark()) {
+    fn undo_projection(&mut self) {
+        let mark = self.meta.get_raw(WRAPPED_META_KEY);
+        if mark.is_none_or(|mark| *mark != wrapped_mark()) {
             return;
         }
         let wrapped = self
@@ -110,35 +48,86 @@ impl Project for CallToolResult {
             .as_ref()
             .and_then(|json| json.decode().ok());
         let wrapped = wrapped.filter(|members: &Map<Json>| members.len() == 1);
-        if let Some(value) = wrapped.and_then(|mut members| members.remove(WRAPPED)) {
+        if let Some(value) = wrapped.and_then(|mut members| members.remove(WRAPPER_MEMBER)) {
             self.structured_content = Some(value);
-            self.meta.remove(WRAPPED_MARK);
+            self.meta.remove(WRAPPED_META_KEY);
         }
+    }
     }
 }
 
-/// Whether a result's structured form is one that the reader knows.
-pub(super) fn structured_fits(value: Option<&Json>, features: &Features) -> bool {
+/// Returns whether a title can only be sent as `annotations.title`.
+fn needs_title_hint(tool: &Tool, features: &Features) -> bool {
+    !features.titles && features.tool_annotations && tool.title.is_some()
+}
+
+fn move_title_to_annotations(tool: &mut Tool, _: &Features) {
+    if let Some(title) = tool.title.take() {
+        let hints = tool.annotations.get_or_insert_with(ToolAnnotations::new);
+        hints.title.get_or_insert(title);
+    }
+}
+
+/// Writes the schemas of properties as objects where they may not be `true` or `false`.
+fn object_property_schemas(schema: &Schema, features: &Features) -> Fate<Schema> {
+    if features.boolean_properties {
+        return Fate::Keep;
+    }
+    as_objects(schema).map_or(Fate::Keep, Fate::Replace)
+}
+
+/// Changes or removes an output schema that the revision does not know.
+fn older_output_schema(schema: &Option<Schema>, features: &Features) -> Fate<Option<Schema>> {
+    let Some(schema) = schema else {
+        return Fate::Keep;
+    };
+    if !features.structured_output {
+        return Fate::Replace(None);
+    }
+    let changed = match features.structured_any {
+        true => Fate::Keep,
+        false => object_output_schema(schema),
+    };
+    let changed = match changed {
+        Fate::Keep => None,
+        Fate::Replace(Some(changed)) => Some(changed),
+        Fate::Replace(None) => return Fate::Replace(None),
+    };
+    match object_property_schemas(changed.as_ref().unwrap_or(schema), features) {
+        Fate::Replace(spelled) => Fate::Replace(Some(spelled)),
+        Fate::Keep => changed.map_or(Fate::Keep, |changed| Fate::Replace(Some(changed))),
+    }
+}
+
+fn has_unknown_structure(result: &CallToolResult, features: &Features) -> bool {
+    !is_structure_known(result.structured_content.as_ref(), features)
+}
+
+fn project_structure(result: &mut CallToolResult, features: &Features) {
+    let (content, meta) = (&mut result.content, &mut result.meta);
+    project_structured(&mut result.structured_content, content, meta, features);
+}
+
+/// Returns whether a result's structured form is one that the revision knows.
+pub(super) fn is_structure_known(value: Option<&Json>, features: &Features) -> bool {
     features.structured_any
         || value.is_none_or(|value| features.structured_output && value.is_object())
 }
 
-/// A result's structured form as the reader knows it: an object, or only told in `content`.
+/// Wraps a structured form that is no object, or leaves it to `content` where the revision has no
+/// structured form.
 pub(super) fn project_structured(
     structured: &mut Option<Json>,
     content: &mut Vec<ContentBlock>,
     meta: &mut Meta,
     features: &Features,
 ) {
-    if structured_fits(structured.as_ref(), features) {
-        return;
-    }
     let Some(value) = structured.take() else {
         return;
     };
     if features.structured_output {
-        *structured = Json::of(&Map::<Json>::from([(WRAPPED, value)])).ok();
-        meta.insert_unchecked(WRAPPED_MARK, mark());
+        *structured = Json::encode(&Map::<Json>::from([(WRAPPER_MEMBER, value)])).ok();
+        meta.insert_unchecked(WRAPPED_META_KEY, wrapped_mark());
     } else if content.is_empty() {
         content.push(ContentBlock::text(value.as_str()));
     }
@@ -149,6 +138,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::era::Project;
     use crate::era::project::tests::{decoded, told};
     use crate::revision::Revision;
 
@@ -220,7 +210,7 @@ mod tests {
         let result = |value: Value| json!({"content": [], "structuredContent": value});
         let wrapped = |value: Value| {
             json!({"content": [], "structuredContent": {"result": value},
-                "_meta": {WRAPPED_MARK: true}})
+                "_meta": {WRAPPED_META_KEY: true}})
         };
         let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
         let object = result(json!({"a": 1}));
@@ -257,17 +247,17 @@ mod tests {
         let any = json!({"content": [], "structuredContent": [1], "_meta": {"a": 1}});
         let mut result: CallToolResult =
             decoded(&told::<CallToolResult>(&any, Revision::V2025_11_25));
-        result.restore();
+        result.undo_projection();
         assert_eq!(result, decoded(&any));
 
         for own in [
             json!({"content": [], "structuredContent": {"result": 1}}),
             json!({"content": [], "structuredContent": {"result": 1, "more": 2},
-                "_meta": {WRAPPED_MARK: true}}),
-            json!({"content": [], "_meta": {WRAPPED_MARK: true}}),
+                "_meta": {WRAPPED_META_KEY: true}}),
+            json!({"content": [], "_meta": {WRAPPED_META_KEY: true}}),
         ] {
             let mut result: CallToolResult = decoded(&own);
-            result.restore();
+            result.undo_projection();
             assert_eq!(result, decoded(&own));
         }
     }

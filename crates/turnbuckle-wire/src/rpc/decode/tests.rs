@@ -23,7 +23,7 @@ impl Capture<'_> for Object {
     }
 }
 
-fn refusal(text: &str) -> Refusal {
+fn refusal(text: &str) -> DecodeError {
     decode::<Raw<'_>>(text).expect_err(text)
 }
 
@@ -46,7 +46,7 @@ fn no_parameter_that_is_read_may_stand_twice() {
         assert!(decode::<Params<'_>>(&once).is_ok(), "{once}");
         let twice = params(&format!("{member},{member}"));
         let refusal = decode::<Params<'_>>(&twice).expect_err(&twice);
-        assert_eq!(refusal.kind, RefusalKind::Params, "{name}");
+        assert_eq!(refusal.kind, DecodeErrorKind::InvalidParams, "{name}");
         assert!(refusal.message.contains("named twice"), "{name}");
     }
 }
@@ -92,7 +92,7 @@ fn what_is_not_json_is_malformed() {
         r#"{"jsonrpc":"2.0"} trailing"#,
         "\u{1}",
     ] {
-        assert_eq!(refusal(text).kind, RefusalKind::Malformed, "{text:?}");
+        assert_eq!(refusal(text).kind, DecodeErrorKind::ParseError, "{text:?}");
     }
 }
 
@@ -146,7 +146,7 @@ fn what_is_no_message_is_refused_with_the_id_where_there_is_one() {
         let refusal = refusal(text);
         assert_eq!(
             (refusal.kind, refusal.id),
-            (RefusalKind::NotAMessage, id),
+            (DecodeErrorKind::InvalidRequest, id),
             "{text}"
         );
     }
@@ -159,13 +159,13 @@ fn parameters_that_are_no_object_are_told_apart() {
         let refusal = decode::<Object>(&text).map(|_| ()).expect_err(&text);
         assert_eq!(
             (refusal.kind, refusal.id),
-            (RefusalKind::Params, Some(RequestId::from(7)))
+            (DecodeErrorKind::InvalidParams, Some(RequestId::from(7)))
         );
         let text = format!(r#"{{"jsonrpc":"2.0","method":"m","params":{params}}}"#);
         let refusal = decode::<Object>(&text).map(|_| ()).expect_err(&text);
         assert_eq!(
             (refusal.kind, refusal.id),
-            (RefusalKind::Notification, None)
+            (DecodeErrorKind::InvalidNotification, None)
         );
     }
 }
@@ -182,7 +182,7 @@ fn a_method_that_is_no_string_is_no_message_whatever_its_parameters() {
         let refusal = decode::<Object>(text).map(|_| ()).expect_err(text);
         assert_eq!(
             (refusal.kind, refusal.id),
-            (RefusalKind::NotAMessage, id),
+            (DecodeErrorKind::InvalidRequest, id),
             "{text}"
         );
     }
@@ -193,17 +193,17 @@ fn a_batch_is_split_and_bounded() {
     assert!(is_batch(" \n[1]"));
     assert!(!is_batch("{}"));
     assert_eq!(
-        elements(" [ {\"a\":1} , 2 ]", 2).unwrap(),
+        split_batch(" [ {\"a\":1} , 2 ]", 2).unwrap(),
         ["{\"a\":1}", "2"]
     );
-    assert_eq!(elements("[]", 2).unwrap(), [""; 0]);
+    assert_eq!(split_batch("[]", 2).unwrap(), [""; 0]);
     assert_eq!(
-        elements("[1,2,3]", 2).unwrap_err().kind,
-        RefusalKind::NotAMessage
+        split_batch("[1,2,3]", 2).unwrap_err().kind,
+        DecodeErrorKind::InvalidRequest
     );
     assert_eq!(
-        elements("[1,2", 9).unwrap_err().kind,
-        RefusalKind::Malformed
+        split_batch("[1,2", 9).unwrap_err().kind,
+        DecodeErrorKind::ParseError
     );
 }
 
@@ -267,8 +267,8 @@ proptest! {
 
     #[test]
     fn what_is_read_quickly_is_what_is_read_carefully(text in spelled()) {
-        if let Some(message) = plain::read::<Params<'_>>(&text) {
-            let careful = decode_carefully::<Params<'_>>(&text);
+        if let Some(message) = fast::decode_fast::<Params<'_>>(&text) {
+            let careful = decode_strict::<Params<'_>>(&text);
             prop_assert_eq!(format!("{message:?}"), format!("{:?}", careful.expect("a message")));
         }
     }
@@ -283,7 +283,7 @@ fn the_usual_spellings_are_read_quickly() {
         r#"{"jsonrpc":"2.0","id":1,"result":{"a":[1,"}"]}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":null,"more":[]}"#,
     ] {
-        assert!(plain::read::<Params<'_>>(text).is_some(), "{text}");
+        assert!(fast::decode_fast::<Params<'_>>(text).is_some(), "{text}");
     }
 }
 
@@ -317,6 +317,6 @@ fn what_is_unusual_is_left_to_the_careful_reader() {
         "[]",
         "",
     ] {
-        assert!(plain::read::<Params<'_>>(text).is_none(), "{text}");
+        assert!(fast::decode_fast::<Params<'_>>(text).is_none(), "{text}");
     }
 }

@@ -51,11 +51,11 @@ fn what_must_not_happen_twice_happens_once() {
 fn prompts_and_resources_ask_too() {
     each(|at| async move {
         let answer = |word| if_asked(at.reader.forms, word);
-        let letter = at.prompt("letter", [("", ""); 0]).await.unwrap();
+        let letter = at.get_prompt("letter", [("", ""); 0]).await.unwrap();
         let letter = letter.messages[0].content.as_text();
         let expected = format!("Write to {}", answer("ADA"));
         assert_eq!(letter, Some(expected.as_str()));
-        let secret = at.read("secrets://one").await.unwrap();
+        let secret = at.read_resource("secrets://one").await.unwrap();
         let secret = serde_json::to_value(secret.contents).unwrap();
         let expected = format!("The word is {}", answer("SESAME"));
         assert_eq!(secret[0]["text"], expected);
@@ -101,7 +101,7 @@ fn a_client_that_cannot_be_asked_is_told_what_is_missing() {
                 assert!(told.contains("sampling"), "{told}");
             }
             Unable::Refused(code) => {
-                let answer = mute.call("must_ask", &()).await;
+                let answer = mute.call_tool("must_ask", &()).await;
                 let told = format!("{answer:?}");
                 assert!(told.contains("sampling"), "{told}");
                 assert_eq!(refusal(answer), code);

@@ -1,7 +1,7 @@
 //! What changes while a server runs.
 
 use serde_json::json;
-use turnbuckle::client::Interest;
+use turnbuckle::client::ChangeFilter;
 use turnbuckle::session::Change;
 
 use super::{listed, refusal, said};
@@ -10,7 +10,7 @@ use crate::cells::each;
 #[test]
 fn a_batch_of_changes_is_told() {
     each(|at| async move {
-        let interest = Interest::new().tools().prompts();
+        let interest = ChangeFilter::new().tools().prompts();
         let mut subscription = at.subscribe(interest).await.unwrap();
         said(&at, "shelve", json!({})).await;
         assert_eq!(subscription.next().await, Some(Change::Tools));
@@ -28,8 +28,8 @@ fn a_disabled_tool_is_unknown() {
     each(|at| async move {
         assert_eq!(said(&at, "shelved", json!({})).await, "still here");
         said(&at, "shelve", json!({})).await;
-        let unknown = refusal(at.call("nothing", &()).await);
-        assert_eq!(refusal(at.call("shelved", &()).await), unknown);
+        let unknown = refusal(at.call_tool("nothing", &()).await);
+        assert_eq!(refusal(at.call_tool("shelved", &()).await), unknown);
         said(&at, "unshelve", json!({})).await;
         assert_eq!(said(&at, "shelved", json!({})).await, "still here");
     });

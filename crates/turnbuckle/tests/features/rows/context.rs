@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use turnbuckle::types::LogLevel;
+use turnbuckle::types::LoggingLevel;
 
 use super::{said, text};
 use crate::cells::{Transport, each};
@@ -21,7 +21,7 @@ fn a_handler_reports_progress() {
     each(|at| async move {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let hears = heard.clone();
-        let call = at.call("progress", &()).on_progress(move |told| {
+        let call = at.call_tool("progress", &()).on_progress(move |told| {
             let total = told.total.map(|total| total.as_f64());
             let told = (told.progress.as_f64(), total, told.message);
             hears.lock().unwrap().push(told);
@@ -38,8 +38,8 @@ fn a_handler_logs_what_the_client_wants_to_hear() {
     each(|at| async move {
         at.cell.heard.take();
         said(&at, "log", json!({})).await;
-        let level = LogLevel::Warning;
-        let call = at.call("log", &());
+        let level = LoggingLevel::Warning;
+        let call = at.call_tool("log", &());
         let call = match at.reader.log_level {
             Level::OfRequest => {
                 assert!(at.cell.heard.take().is_empty());
@@ -60,7 +60,7 @@ fn a_handler_logs_what_the_client_wants_to_hear() {
 fn a_handler_sees_that_its_call_is_taken_back() {
     each(|at| async move {
         let client = (*at).clone();
-        let call = tokio::spawn(async move { client.call("wait", &()).await });
+        let call = tokio::spawn(async move { client.call_tool("wait", &()).await });
         said(&at, "await_mark", json!({"mark": "begun"})).await;
         call.abort();
         let seen = said(&at, "await_mark", json!({"mark": "cancelled"})).await;
@@ -82,7 +82,7 @@ fn a_handler_knows_its_client() {
 #[test]
 fn a_handler_has_the_requests_metadata() {
     each(|at| async move {
-        let mut call = at.call("meta", &());
+        let mut call = at.call_tool("meta", &());
         let meta = &mut call.params_mut().meta;
         meta.set("example.com/trace", "abc").unwrap();
         assert_eq!(text(&call.await.unwrap()), "\"abc\"");

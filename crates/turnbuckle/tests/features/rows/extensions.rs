@@ -10,8 +10,8 @@ use crate::server::{EXTENSION, pages};
 #[test]
 fn an_extension_has_methods_where_there_are_extensions() {
     each(|at| async move {
-        let params = RawObject::of(&json!({"shout": "ahoy"})).unwrap();
-        let answer = at.raw(EXTENSION, Some(params), None).await;
+        let params = RawObject::encode(&json!({"shout": "ahoy"})).unwrap();
+        let answer = at.request_raw(EXTENSION, Some(params), None).await;
         if at.reader.extensions {
             let result: Value = answer.unwrap().decode().unwrap();
             assert_eq!(result["shout"], "ahoy");
@@ -34,7 +34,7 @@ fn a_tool_has_a_page_where_clients_show_such() {
         let tool = listed(&at, "weather").await.unwrap();
         let uri = at.reader.titles.then_some(json!(pages::PAGE));
         assert_eq!(tool.pointer("/_meta/ui/resourceUri"), uri.as_ref());
-        let page = at.read(pages::PAGE).await.unwrap();
+        let page = at.read_resource(pages::PAGE).await.unwrap();
         let page = serde_json::to_value(page.contents).unwrap();
         assert!(page[0]["text"].as_str().unwrap().contains("id=now"));
     });

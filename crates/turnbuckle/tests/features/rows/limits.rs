@@ -9,7 +9,7 @@ use crate::cells::each;
 fn a_handler_has_a_deadline() {
     each(|at| async move {
         let told = failed(&at, "endless", json!({})).await;
-        assert_eq!(told, "the call took longer than 50ms (Group::deadline)");
+        assert_eq!(told, "the call took longer than 50ms (Group::timeout)");
     });
 }
 

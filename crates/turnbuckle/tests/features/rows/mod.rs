@@ -18,7 +18,7 @@ use turnbuckle::types::CallToolResult;
 
 /// What a call of a tool gives, as it is.
 async fn result(client: &Client, tool: &str, arguments: Value) -> CallToolResult {
-    client.call(tool, &arguments).await.unwrap()
+    client.call_tool(tool, &arguments).await.unwrap()
 }
 
 /// The text of a tool's result that is no error.
@@ -51,13 +51,13 @@ async fn content(client: &Client, tool: &str) -> Value {
 /// The code of the error that a request ends in.
 fn refusal<T: std::fmt::Debug>(answer: Result<T, turnbuckle::client::Error>) -> i64 {
     let error = answer.unwrap_err();
-    let refusal = error.refusal();
+    let refusal = error.error_response();
     refusal.unwrap_or_else(|| panic!("{error}")).code
 }
 
 /// A tool as it is listed.
 async fn listed(client: &Client, tool: &str) -> Option<Value> {
-    let tools = client.list_tools().all().await.unwrap();
+    let tools = client.list_tools().fetch_all().await.unwrap();
     let found = tools.into_iter().find(|listed| listed.name == tool);
     found.map(|tool| serde_json::to_value(tool).unwrap())
 }

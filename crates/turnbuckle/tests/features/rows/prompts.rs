@@ -9,10 +9,13 @@ use crate::cells::each;
 #[test]
 fn a_function_is_a_prompt() {
     each(|at| async move {
-        let prompt = at.prompt("review", [("language", "rust")]).await.unwrap();
+        let prompt = at
+            .get_prompt("review", [("language", "rust")])
+            .await
+            .unwrap();
         let messages = serde_json::to_value(prompt.messages).unwrap();
         assert_eq!(messages[0]["content"]["text"], "Review this rust: None");
-        let listed = at.list_prompts().all().await.unwrap();
+        let listed = at.list_prompts().fetch_all().await.unwrap();
         let review = listed.iter().find(|prompt| prompt.name == "review");
         let review = serde_json::to_value(review).unwrap();
         assert_eq!(review["description"], "Reviews code.");
@@ -23,7 +26,7 @@ fn a_function_is_a_prompt() {
         let language = language.unwrap();
         assert_eq!(language["description"], "What it is written in.");
         assert_eq!(language["required"], true);
-        let missing = at.prompt("review", [("code", "x")]).await;
+        let missing = at.get_prompt("review", [("code", "x")]).await;
         assert_eq!(refusal(missing), -32602);
     });
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle::Client;
-use turnbuckle::client::Interest;
+use turnbuckle::client::ChangeFilter;
 use turnbuckle::session::Change;
 use turnbuckle::types::ResourceTemplateReference;
 
@@ -10,7 +10,7 @@ use super::{refusal, said};
 use crate::cells::each;
 
 async fn read(client: &Client, uri: &str) -> Value {
-    let read = client.read(uri).await.unwrap();
+    let read = client.read_resource(uri).await.unwrap();
     serde_json::to_value(read.contents).unwrap()
 }
 
@@ -20,13 +20,16 @@ fn a_function_is_a_resource() {
         let uri = "notes://readme";
         let text = json!([{"uri": uri, "mimeType": "text/plain", "text": "read me"}]);
         assert_eq!(read(&at, uri).await, text);
-        let kept = at.read(uri).fresh().await.unwrap().ttl_ms;
+        let kept = at.read_resource(uri).bypass_cache().await.unwrap().ttl_ms;
         assert_eq!(kept, at.reader.cache_hints.then_some(5));
-        let listed = at.list_resources().all().await.unwrap();
+        let listed = at.list_resources().fetch_all().await.unwrap();
         assert_eq!(listed[0].description.as_deref(), Some("How to begin."));
         let title = at.reader.titles.then_some("Read me");
         assert_eq!(listed[0].title.as_deref(), title);
-        assert_eq!(refusal(at.read("notes://none").await), at.reader.not_found);
+        assert_eq!(
+            refusal(at.read_resource("notes://none").await),
+            at.reader.not_found
+        );
     });
 }
 
@@ -35,13 +38,13 @@ fn a_function_is_the_resources_of_a_template() {
     each(|at| async move {
         let note = read(&at, "notes://by-number/4").await;
         assert_eq!(note[0]["text"], "note 5");
-        let listed = at.list_resource_templates().all().await.unwrap();
+        let listed = at.list_resource_templates().fetch_all().await.unwrap();
         assert_eq!(listed[0].uri_template, "notes://by-number/{number}");
         for (uri, code) in [
             ("notes://by-number/four", -32602),
             ("notes://by-number/12", -32603),
         ] {
-            assert_eq!(refusal(at.read(uri).await), code, "{uri}");
+            assert_eq!(refusal(at.read_resource(uri).await), code, "{uri}");
         }
     });
 }
@@ -59,7 +62,7 @@ fn a_templates_variable_is_completed() {
 fn a_subscriber_hears_of_a_changed_resource() {
     each(|at| async move {
         let uri = "notes://readme";
-        let interest = Interest::new().resource(uri);
+        let interest = ChangeFilter::new().resource(uri);
         let mut subscription = at.subscribe(interest).await.unwrap();
         said(&at, "touch", json!({"uri": "notes://by-number/1"})).await;
         said(&at, "touch", json!({ "uri": uri })).await;

@@ -34,7 +34,7 @@ fn a_server_is_mounted_in_another() {
     each(|at| async move {
         assert_eq!(said(&at, "inner_which", json!({})).await, "server 2");
         assert!(listed(&at, "inner_which").await.is_some());
-        assert_eq!(refusal(at.call("which", &()).await), -32602);
+        assert_eq!(refusal(at.call_tool("which", &()).await), -32602);
     });
 }
 
@@ -52,7 +52,7 @@ fn a_layer_stands_around_a_tool() {
 fn what_is_hidden_does_not_exist() {
     each(|at| async move {
         assert!(listed(&at, "hidden").await.is_none());
-        assert_eq!(refusal(at.call("hidden", &()).await), -32602);
+        assert_eq!(refusal(at.call_tool("hidden", &()).await), -32602);
         let signed_in = at.signed_in().await;
         assert_eq!(signed_in.is_none(), at.cell.transport == Transport::Stdio);
         if let Some(client) = signed_in {
@@ -67,7 +67,7 @@ fn what_is_hidden_does_not_exist() {
 fn a_scope_is_needed() {
     each(|at| async move {
         assert!(listed(&at, "administer").await.is_some());
-        let refused = at.call("administer", &()).await.unwrap_err();
+        let refused = at.call_tool("administer", &()).await.unwrap_err();
         // What is posted beside a stream was accepted before anybody looked into it.
         match (at.cell.transport, at.reader.http) {
             (Transport::Http, Web::Streamable) => assert!(

@@ -83,7 +83,7 @@ fn a_panic_is_told_without_its_secret() {
 #[test]
 fn an_unknown_tool_is_refused() {
     each(|at| async move {
-        assert_eq!(refusal(at.call("nothing", &()).await), -32602);
+        assert_eq!(refusal(at.call_tool("nothing", &()).await), -32602);
     });
 }
 
@@ -95,7 +95,7 @@ fn a_list_comes_in_pages() {
         let next = first.next_cursor.as_deref();
         let second = at.list_tools().page(next).await.unwrap();
         assert!(next.is_some() && second.tools[0].name != first.tools[0].name);
-        let prompts = at.list_prompts().all().await.unwrap();
+        let prompts = at.list_prompts().fetch_all().await.unwrap();
         let mut names: Vec<_> = prompts.into_iter().map(|prompt| prompt.name).collect();
         names.sort_unstable();
         let all = [

@@ -77,7 +77,7 @@ async fn url(page: String, ask: Ask) -> String {
 #[tool]
 async fn sample(question: String, ask: Ask) -> Result<String> {
     let asked = ask.sample(question).await?;
-    let content = Json::of(&asked.content)?;
+    let content = Json::encode(&asked.content)?;
     Ok(content.as_str().to_owned())
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tower_layer::layer_fn;
 use tower_service::Service;
 use turnbuckle::prelude::*;
-use turnbuckle::service::{Answer, Call, CallService};
+use turnbuckle::service::{CallRequest, CallResponse, CallService};
 use turnbuckle::types::Principal;
 use turnbuckle::{IntoItem, ServerBuilder};
 
@@ -81,25 +81,23 @@ fn fragile(whole: bool) -> Result<&'static str> {
 #[derive(Clone)]
 struct Rescue(CallService);
 
-impl Service<Call> for Rescue {
-    type Response = Answer;
+impl Service<CallRequest> for Rescue {
+    type Response = CallResponse;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Answer, Infallible>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<CallResponse, Infallible>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Infallible>> {
         self.0.poll_ready(cx)
     }
 
-    fn call(&mut self, call: Call) -> Self::Future {
+    fn call(&mut self, call: CallRequest) -> Self::Future {
         let name = call.name().to_owned();
         let answer = self.0.call(call);
         Box::pin(async move {
             let answer = answer.await?;
             match answer.is_error() {
-                true => {
-                    Ok(Answer::of_tool(format!("{name} rescued"))
-                        .unwrap_or_else(Answer::of_failure))
-                }
+                true => Ok(CallResponse::from_tool_output(format!("{name} rescued"))
+                    .unwrap_or_else(CallResponse::from_failure)),
                 false => Ok(answer),
             }
         })
@@ -114,7 +112,7 @@ fn guarded() -> Group {
 }
 
 #[tool]
-fn hidden(client: Client) -> String {
+fn hidden(client: ClientInfo) -> String {
     let name = client.principal().map(|principal| &principal.subject);
     format!("found by {name:?}")
 }
@@ -127,7 +125,7 @@ fn administer() -> &'static str {
 fn limited() -> Group {
     let late = Duration::from_millis(50);
     Group::new()
-        .group(Group::new().deadline(late).tool(endless))
+        .group(Group::new().timeout(late).tool(endless))
         .group(Group::new().max_concurrent(1).tool(alone))
         .state(Crowd::default())
 }
@@ -149,19 +147,21 @@ async fn alone(State(crowd): State<Crowd>) -> String {
     inside.to_string()
 }
 
-/// Changes what there is, in one batch.
+/// Changes the tools in one update.
 #[tool]
-fn shelve(context: Context) -> Result {
-    let batch = context.server().batch();
-    batch.disable_tool("shelved").add_tool(extra).apply()?;
+fn shelve(context: HandlerContext) -> Result {
+    let server = context.server();
+    let update = server.update().disable_tool("shelved").add_tool(extra);
+    update.apply()?;
     Ok(())
 }
 
-/// Takes that back.
+/// Reverts the update.
 #[tool]
-fn unshelve(context: Context) -> Result {
-    let batch = context.server().batch();
-    batch.enable_tool("shelved").remove_tool("extra").apply()?;
+fn unshelve(context: HandlerContext) -> Result {
+    let server = context.server();
+    let update = server.update().enable_tool("shelved").remove_tool("extra");
+    update.apply()?;
     Ok(())
 }
 

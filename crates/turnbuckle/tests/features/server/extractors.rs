@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tokio::sync::watch;
 use turnbuckle::prelude::*;
-use turnbuckle::{Extract, Incoming};
+use turnbuckle::{Extract, Invocation};
 
 pub(super) fn group() -> Group {
     Group::new()
@@ -31,8 +31,8 @@ fn state(text: State<String>) -> String {
 
 #[tool]
 async fn progress(progress: Progress) -> &'static str {
-    progress.report_of(1u64, 2u64).await;
-    progress.describe(2u64, 2u64, "all of it").await;
+    progress.report_with_total(1u64, 2u64).await;
+    progress.report_with_message(2u64, 2u64, "all of it").await;
     "done"
 }
 
@@ -62,7 +62,7 @@ impl Marks {
 
 /// Ends when it is taken back.
 #[tool]
-async fn wait(cancel: Cancel, marks: State<Marks>) -> &'static str {
+async fn wait(cancel: Cancellation, marks: State<Marks>) -> &'static str {
     marks.set("begun");
     cancel.cancelled().await;
     marks.set("cancelled");
@@ -77,8 +77,8 @@ async fn await_mark(mark: String, marks: State<Marks>) -> String {
 }
 
 #[tool]
-fn whoami(client: Client) -> String {
-    let info = client.info();
+fn whoami(client: ClientInfo) -> String {
+    let info = client.implementation();
     let name = info.map(|info| format!("{} {}", info.name, info.version));
     let samples = client.capabilities().supports_sampling();
     format!("{name:?} {} {samples}", client.revision())
@@ -90,7 +90,7 @@ fn meta(meta: Meta) -> Option<String> {
 }
 
 #[tool]
-fn flavour(http: Http) -> String {
+fn flavour(http: HttpRequest) -> String {
     http.header("X-Flavour").unwrap_or("none").to_owned()
 }
 
@@ -102,7 +102,7 @@ fn process() -> u32 {
 
 /// What a header repeats of the arguments.
 #[tool]
-fn region(#[schema(header = "Region")] region: String, http: Http) -> String {
+fn region(#[schema(header = "Region")] region: String, http: HttpRequest) -> String {
     let repeated = http.header("Mcp-Param-Region");
     format!("{region}, {}", repeated.unwrap_or("none"))
 }
@@ -111,7 +111,7 @@ fn region(#[schema(header = "Region")] region: String, http: Http) -> String {
 struct Caller(String);
 
 impl Extract for Caller {
-    fn extract(incoming: &Incoming<'_>) -> Result<Self> {
+    fn extract(incoming: &Invocation<'_>) -> Result<Self> {
         let info = incoming.context().client_info();
         let info = info.ok_or_else(|| Failure::new("a nameless client"))?;
         Ok(Self(info.name))
@@ -124,7 +124,7 @@ fn caller(greeting: String, #[extract] Caller(name): Caller) -> String {
 }
 
 #[tool]
-fn context(context: Context) -> String {
+fn context(context: HandlerContext) -> String {
     let name = context.params().name.map(|name| name.as_str().to_owned());
     name.unwrap_or_default()
 }

@@ -26,8 +26,8 @@ pub(crate) fn server() -> Server {
 }
 
 fn builder() -> ServerBuilder {
-    let echo =
-        Extension::new(EXTENSION).method::<Echo, _, _>(async |shout: Shout, _: Context| Ok(shout));
+    let echo = Extension::new(EXTENSION)
+        .method::<Echo, _, _>(async |shout: Shout, _: HandlerContext| Ok(shout));
     Server::new("features", "1.0.0")
         .logging()
         .page_size(NonZeroUsize::new(PAGE).unwrap())

@@ -1,6 +1,6 @@
 //! A tool with a page of its own.
 
-use turnbuckle::apps::{Page, Ui, is_supported};
+use turnbuckle::apps::{Page, ToolUi, is_supported};
 use turnbuckle::prelude::*;
 
 /// Where the page is.
@@ -13,7 +13,7 @@ pub(super) fn group() -> Group {
 }
 
 #[tool]
-fn weather(context: Context) -> &'static str {
+fn weather(context: HandlerContext) -> &'static str {
     match is_supported(&context) {
         true => "rain, as shown",
         false => "It rains.",

@@ -1,6 +1,6 @@
 //! Prompts and their completion.
 
-use turnbuckle::Typing;
+use turnbuckle::CompletionRequest;
 use turnbuckle::prelude::*;
 
 pub(super) fn group() -> Group {
@@ -23,7 +23,7 @@ fn review(
     format!("Review this {language}: {code:?}")
 }
 
-fn languages(typing: Typing) -> Vec<&'static str> {
+fn languages(typing: CompletionRequest) -> Vec<&'static str> {
     let known = ["c", "ruby", "rust"];
     let fits = |name: &&str| name.starts_with(&typing.value);
     known.into_iter().filter(fits).collect()
@@ -35,7 +35,7 @@ fn framework(language: String, #[schema(complete = frameworks)] name: String) ->
 }
 
 /// Suggests by what is filled in already.
-async fn frameworks(typing: Typing) -> Vec<String> {
+async fn frameworks(typing: CompletionRequest) -> Vec<String> {
     let language = typing.arguments.get("language");
     vec![format!("for {}", language.map_or("any", String::as_str))]
 }

@@ -1,6 +1,6 @@
 //! Resources, one by one and by template.
 
-use turnbuckle::Typing;
+use turnbuckle::CompletionRequest;
 use turnbuckle::prelude::*;
 
 pub(super) fn group() -> Group {
@@ -26,12 +26,12 @@ async fn note(#[schema(complete = numbers)] number: u32) -> Result<String> {
     Ok(format!("note {}", number + 1))
 }
 
-fn numbers(typing: Typing) -> Vec<String> {
+fn numbers(typing: CompletionRequest) -> Vec<String> {
     vec![format!("{}1", typing.value)]
 }
 
 /// Says that a resource has changed.
 #[tool]
-fn touch(uri: String, context: Context) {
-    context.server().resource_updated(&uri);
+fn touch(uri: String, context: HandlerContext) {
+    context.server().notify_resource_updated(&uri);
 }

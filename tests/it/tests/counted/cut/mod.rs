@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use turnbuckle_client::{Client, Era, Error, Reconnects};
+use turnbuckle_client::{Client, EraPreference, Error, ReconnectPolicy};
 use turnbuckle_it::peer::open_files;
 use turnbuckle_it::wires::{Script, Toward, Wires};
-use turnbuckle_session::{Connector, Patience};
-use turnbuckle_stdio::ShutdownTimes;
+use turnbuckle_session::{Connector, Timeouts};
+use turnbuckle_stdio::ShutdownTimeouts;
 use turnbuckle_wire::revision::Revision;
 
 use super::{Clock, alone, leaves_nothing, tasks};
@@ -31,11 +31,11 @@ type Ends = Vec<Result<String, Error>>;
 
 /// Connects and has two calls under way at a time.
 async fn converse(revision: Revision, way: impl Connector, patience: Duration) -> Ends {
-    let reconnects = Reconnects::new().backoff(Duration::from_millis(1));
+    let reconnects = ReconnectPolicy::new().initial_backoff(Duration::from_millis(1));
     let connected = Client::builder("cut", "1.0.0")
-        .era(Era::Only(revision))
-        .reconnects(reconnects)
-        .patience(Patience::at_most(patience))
+        .era(EraPreference::Only(revision))
+        .reconnect_policy(reconnects)
+        .timeouts(Timeouts::uniform(patience))
         .connect_timeout(patience)
         .connect(way)
         .await;
@@ -44,7 +44,7 @@ async fn converse(revision: Revision, way: impl Connector, patience: Duration) -
         Err(error) => return vec![Err(error)],
     };
     let call = async |tool: &str| {
-        let result = client.call(tool, &()).send().await?;
+        let result = client.call_tool(tool, &()).send().await?;
         let texts = result.content.iter().filter_map(|block| block.as_text());
         Ok(texts.collect::<String>())
     };
@@ -96,9 +96,9 @@ async fn tried(revision: Revision, cut: Cut, is_last: bool) -> (Cut, Ends) {
         true => SOON,
         false => SILENCE,
     };
-    let times = ShutdownTimes::new()
-        .after_close(Duration::from_millis(100))
-        .after_term(Duration::from_millis(500));
+    let times = ShutdownTimeouts::new()
+        .close_timeout(Duration::from_millis(100))
+        .term_timeout(Duration::from_millis(500));
     let conversation = converse(revision, cut.process().shutdown(times), patience);
     let ends = timeout(2 * SOON, conversation).await;
     let ends = ends.unwrap_or_else(|_| panic!("{revision}, {cut}: it hangs"));
@@ -116,7 +116,7 @@ async fn tried(revision: Revision, cut: Cut, is_last: bool) -> (Cut, Ends) {
 
 /// Whether an error says what became of the process.
 fn is_named(cut: Cut, error: &Error) -> bool {
-    let (Error::Lost { reason, .. } | Error::Unreachable { reason, .. }) = error else {
+    let (Error::ConnectionLost { reason, .. } | Error::Unreachable { reason, .. }) = error else {
         return error.is_timeout() && !is_told(cut);
     };
     let text = reason.to_string();

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
 use tokio::runtime::Builder;
 use tokio::time::sleep;
 use turnbuckle_it::wires::Toward;
-use turnbuckle_server::{Context, Server, Tool};
+use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_stdio::{Command, StdioOptions, serve_stream};
 
 /// The variable by which this executable knows that it is the server, and how its streams end.
@@ -113,12 +113,12 @@ impl Cut {
 
 /// A tool that answers at once, and one that takes a moment.
 pub(super) fn server() -> Server {
-    let later = async |(): (), _: Context| {
+    let later = async |(): (), _: HandlerContext| {
         sleep(Duration::from_millis(20)).await;
         "later"
     };
     Server::new("cut", "1.0.0")
-        .tool(Tool::builder("now").handler(async |(): (), _: Context| "now"))
+        .tool(Tool::builder("now").handler(async |(): (), _: HandlerContext| "now"))
         .tool(Tool::builder("later").handler(later))
         .build()
         .expect("a server")

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{Ask, AskError, Failure};
-use turnbuckle_types::SamplingContent;
+use turnbuckle_types::SamplingMessageContentBlock;
 
 use super::{Said, accept, both, call, connect, server, tool};
 use crate::support::{retry, text};
@@ -96,7 +96,8 @@ fn run(ask: Ask, parts: Vec<Part>, place: String, nested: bool, trace: Shared) -
                     let message = message(number);
                     let question = ask.sample(message.as_str());
                     let said = question.key(format!("key {place}")).await?;
-                    let SamplingContent::Text(said) = &said.content.as_slice()[0] else {
+                    let SamplingMessageContentBlock::Text(said) = &said.content.as_slice()[0]
+                    else {
                         panic!("no text");
                     };
                     heard(&trace, &place, &message, &said.text);

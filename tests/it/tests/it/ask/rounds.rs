@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Client, ClientOptions};
-use turnbuckle_server::{Args, Ask, AskError, Context, Failure, Server, Tool};
+use turnbuckle_server::{Args, Ask, AskError, Failure, HandlerContext, Server, Tool};
 
 use super::{Said, accept, answers, both, call, connect, server, tool};
 use crate::support::{Question, able, code, converse, message, result, retry, text};
@@ -343,7 +343,7 @@ async fn questions_are_bounded() {
 
 #[tokio::test(start_paused = true)]
 async fn both_doors_lead_into_one_ledger() {
-    let server = server(tool(async |ask: Ask, context: Context| {
+    let server = server(tool(async |ask: Ask, context: HandlerContext| {
         let first: Said = ask.form("first").await?;
         let count: u32 = ask.once("count", async { Ok(3) }).await?;
         let second = context.ask("second", crate::asking::form())?;

@@ -3,22 +3,22 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_client::{ClientBuilder, Error, Form, FormAnswer, Question};
+use turnbuckle_client::{ClientBuilder, Error, Form, FormAnswer, QuestionContext};
 use turnbuckle_it::coupled::Coupled;
 use turnbuckle_it::harness::Case;
-use turnbuckle_session::{ConversationLimits, Rate};
-use turnbuckle_types::{CreateMessageParams, CreateMessageResult, MessageRole};
+use turnbuckle_session::{ClientLimits, Rate};
+use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, Role};
 
 use crate::asking;
 use crate::client_support::{everything, plain};
 
 /// A client that answers forms and asks its model.
-fn able(limits: ConversationLimits) -> ClientBuilder {
+fn able(limits: ClientLimits) -> ClientBuilder {
     plain()
         .limits(limits)
-        .on_form(async |_: Form, _: Question| FormAnswer::accept([("name", "Ada")]))
-        .on_sampling(async |_: CreateMessageParams, _: Question| {
-            Ok(CreateMessageResult::new(MessageRole::Assistant, "yes", "m"))
+        .on_form(async |_: Form, _: QuestionContext| FormAnswer::accept([("name", "Ada")]))
+        .on_sampling(async |_: CreateMessageRequestParams, _: QuestionContext| {
+            Ok(CreateMessageResult::new(Role::Assistant, "yes", "m"))
         })
 }
 
@@ -31,7 +31,10 @@ fn twice() -> Rate {
 fn refusal(client: &Coupled, case: Case, called: Result<Value, Error>) -> (Option<i64>, String) {
     if case.is_modern() {
         let error = called.expect_err("it is not answered");
-        assert!(matches!(error, Error::Unanswered { .. }), "{case}: {error}");
+        assert!(
+            matches!(error, Error::InputUnanswered { .. }),
+            "{case}: {error}"
+        );
         return (None, error.to_string());
     }
     let answers = client.tap().answers();
@@ -41,7 +44,7 @@ fn refusal(client: &Coupled, case: Case, called: Result<Value, Error>) -> (Optio
 }
 
 async fn ask(client: &Coupled, kind: &str) -> Result<Value, Error> {
-    let called = client.call("ask", &json!({"kinds": kind})).await?;
+    let called = client.call_tool("ask", &json!({"kinds": kind})).await?;
     Ok(serde_json::to_value(&called).expect("JSON"))
 }
 
@@ -56,7 +59,7 @@ fn is_answered(called: &Result<Value, Error>) -> bool {
 #[tokio::test(start_paused = true)]
 async fn sampling_that_is_asked_for_too_fast_is_refused_with_the_pages_code() {
     for case in Case::all() {
-        let limits = ConversationLimits::new().sampling(twice());
+        let limits = ClientLimits::new().sampling_rate(twice());
         let client = Coupled::connect(case, &asking::server(), able(limits)).await;
         for _ in 0..2 {
             let called = ask(&client, "sample").await;
@@ -66,7 +69,7 @@ async fn sampling_that_is_asked_for_too_fast_is_refused_with_the_pages_code() {
         let (code, message) = refusal(&client, case, refused);
         assert!(code.is_none_or(|code| code == -1), "{case}: {code:?}");
         assert!(
-            message.contains("(ConversationLimits::sampling)"),
+            message.contains("(ClientLimits::sampling_rate)"),
             "{case}: {message}"
         );
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -82,9 +85,9 @@ async fn users_who_are_asked_too_often_are_not_asked() {
         .into_iter()
         .filter(|case| case.revision.features().elicitation);
     for case in asks {
-        let limits = ConversationLimits::new()
-            .elicitation(twice())
-            .sampling(Rate::per_second(0));
+        let limits = ClientLimits::new()
+            .elicitation_rate(twice())
+            .sampling_rate(Rate::per_second(0));
         let client = Coupled::connect(case, &asking::server(), able(limits)).await;
         for _ in 0..2 {
             let called = ask(&client, "form").await;
@@ -94,7 +97,7 @@ async fn users_who_are_asked_too_often_are_not_asked() {
         let (code, message) = refusal(&client, case, refused);
         assert!(code.is_none_or(|code| code == -32603), "{case}: {code:?}");
         assert!(
-            message.contains("(ConversationLimits::elicitation)"),
+            message.contains("(ClientLimits::elicitation_rate)"),
             "{case}: {message}"
         );
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -107,14 +110,14 @@ async fn users_who_are_asked_too_often_are_not_asked() {
 async fn so_many_questions_come_at_once() {
     for case in Case::modern() {
         for (most, passes) in [(2, true), (1, false)] {
-            let limits = ConversationLimits::new().questions(most);
+            let limits = ClientLimits::new().max_input_requests(most);
             let client = Coupled::connect(case, &asking::server(), able(limits)).await;
             let called = ask(&client, "form,sample").await;
             assert_eq!(is_answered(&called), passes, "{case}: {called:?}");
             if let Err(error) = called {
                 let told = error.to_string();
                 assert!(
-                    told.contains("(ConversationLimits::questions)"),
+                    told.contains("(ClientLimits::max_input_requests)"),
                     "{case}: {told}"
                 );
             }
@@ -127,26 +130,26 @@ async fn a_list_has_so_many_pages_and_items() {
     let server = everything();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
-        let items = client.list_tools().all().await.unwrap().len();
+        let items = client.list_tools().fetch_all().await.unwrap().len();
         // Its pages hold two items.
         let pages = items.div_ceil(2);
         for (limits, passes) in [
             (
-                ConversationLimits::new()
-                    .list_pages(pages)
-                    .list_items(items),
+                ClientLimits::new()
+                    .max_list_pages(pages)
+                    .max_list_items(items),
                 true,
             ),
-            (ConversationLimits::new().list_pages(pages - 1), false),
-            (ConversationLimits::new().list_items(items - 1), false),
+            (ClientLimits::new().max_list_pages(pages - 1), false),
+            (ClientLimits::new().max_list_items(items - 1), false),
         ] {
             let client = Coupled::connect(case, &server, plain().limits(limits)).await;
-            let listed = client.list_tools().all().await;
+            let listed = client.list_tools().fetch_all().await;
             assert_eq!(listed.is_ok(), passes, "{case}: {listed:?}");
             if let Err(error) = listed {
                 let told = error.to_string();
                 assert!(
-                    told.contains("ConversationLimits::list_pages"),
+                    told.contains("ClientLimits::max_list_pages"),
                     "{case}: {told}"
                 );
             }

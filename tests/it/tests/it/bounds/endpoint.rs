@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::{Ask, Web};
 use turnbuckle_wire::revision::Revision;
 
@@ -14,7 +14,7 @@ use crate::servers::echo;
 /// A setting, at its line and over it.
 struct Row {
     setting: &'static str,
-    config: Config,
+    config: HttpServerOptions,
     at: fn(&Web) -> Ask,
     over: fn(&Web) -> Ask,
     status: u16,
@@ -24,7 +24,7 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"tools/list"}"#;
 
 /// A call with so many headers, ten of which are its own.
 fn headers(web: &Web, count: usize) -> Ask {
-    let call = web.call("echo", json!({"text": "t"}));
+    let call = web.call_tool("echo", json!({"text": "t"}));
     let own = [
         "host",
         "content-type",
@@ -43,15 +43,17 @@ fn padded(web: &Web, size: usize) -> Ask {
 fn rows() -> Vec<Row> {
     vec![
         Row {
-            setting: "(Config::max_headers)",
-            config: Config::new().max_headers(20),
+            setting: "(HttpServerOptions::max_headers)",
+            config: HttpServerOptions::new().max_headers(20),
             at: |web| headers(web, 20),
             over: |web| headers(web, 21),
             status: 431,
         },
         Row {
-            setting: "(Config::max_body)",
-            config: Config::new().max_body(1000).stateless(true),
+            setting: "(HttpServerOptions::max_message_bytes)",
+            config: HttpServerOptions::new()
+                .max_message_bytes(1000)
+                .stateless(true),
             at: |web| padded(web, 1000),
             over: |web| padded(web, 1001),
             status: 413,
@@ -72,7 +74,7 @@ async fn what_is_at_a_bound_passes_and_more_is_refused_by_name() {
 
 #[tokio::test(start_paused = true)]
 async fn so_many_headers_over_http_and_sse_too() {
-    let web = Web::sse(&echo(), Config::new().max_headers(3));
+    let web = Web::sse(&echo(), HttpServerOptions::new().max_headers(3));
     let open = || {
         web.ask(http::Method::GET)
             .to("/sse")
@@ -81,12 +83,12 @@ async fn so_many_headers_over_http_and_sse_too() {
     assert_eq!(open().header("x-1", "1").send().await.status, 200);
     let refused = open().header("x-1", "1").header("x-2", "1").send().await;
     assert_eq!(refused.status, 431);
-    refused_by(&refused.json().await, "(Config::max_headers)");
+    refused_by(&refused.json().await, "(HttpServerOptions::max_headers)");
 }
 
 #[tokio::test(start_paused = true)]
 async fn so_many_sessions_are_open() {
-    let web = Web::with(&echo(), Config::new().max_sessions(2));
+    let web = Web::with(&echo(), HttpServerOptions::new().max_sessions(2));
     for _ in 0..2 {
         web.open(Revision::NEWEST_LEGACY).await;
     }
@@ -95,18 +97,18 @@ async fn so_many_sessions_are_open() {
         .send()
         .await;
     assert_eq!(refused.status, 503);
-    refused_by(&refused.json().await, "(Config::max_sessions)");
+    refused_by(&refused.json().await, "(HttpServerOptions::max_sessions)");
 }
 
 /// What is lost is told with what bounds it.
 #[tokio::test(start_paused = true)]
 async fn what_all_streams_keep_for_replay_is_bounded() {
     for (total, kept) in [(256 << 20, true), (0, false)] {
-        let config = Config::new().replay_total_bytes(total);
+        let config = HttpServerOptions::new().max_total_replay_bytes(total);
         let web = Web::with(&busy(), config);
         let session = web.open(Revision::NEWEST_LEGACY).await;
         let mut events = session
-            .call(1, "count", &json!({"to": 3, "seconds": 0}))
+            .call_tool(1, "count", &json!({"to": 3, "seconds": 0}))
             .events()
             .await;
         let first = events.next().await.expect("an event");
@@ -114,7 +116,7 @@ async fn what_all_streams_keep_for_replay_is_bounded() {
         let again = session.resume(&first.id.expect("an id")).send().await;
         assert_eq!(again.status == 200, kept, "{total}");
         if !kept {
-            refused_by(&again.json().await, "replay_total_bytes");
+            refused_by(&again.json().await, "max_total_replay_bytes");
         }
     }
     tokio::time::sleep(Duration::from_millis(1)).await;

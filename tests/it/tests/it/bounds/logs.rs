@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_it::web::Web;
-use turnbuckle_server::{Context, Server, Tool};
+use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::{Limits, Rate};
-use turnbuckle_types::LogLevel;
+use turnbuckle_types::LoggingLevel;
 
 /// A server whose tool says five things at once, and another a second later.
 fn talkative() -> Server {
-    let talk = async |(): (), context: Context| {
+    let talk = async |(): (), context: HandlerContext| {
         for n in 1..=5 {
-            context.log(LogLevel::Error, None, &n).await;
+            context.log(LoggingLevel::Error, None, &n).await;
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
-        context.log(LogLevel::Error, None, "last").await;
+        context.log(LoggingLevel::Error, None, "last").await;
         "said"
     };
     let server = Server::new("talkative", "1.0.0").logging();
@@ -37,9 +37,9 @@ fn said(messages: &[Value]) -> Vec<Value> {
 // requirement: d3a04de7942f f89e4f5980ce
 #[tokio::test(start_paused = true)]
 async fn what_comes_too_fast_is_left_out_and_counted() {
-    let unsaid = "3 log messages were left out (Limits::logs)";
+    let unsaid = "3 log messages were left out (Limits::log_rate)";
     for case in Case::all() {
-        let limits = Limits::new().logs(Rate::per_second(1).burst(2));
+        let limits = Limits::new().log_rate(Rate::per_second(1).burst(2));
         let options = ClientOptions::new().limits(limits).log_level("debug");
         let mut client = Client::connect_with(case, &talkative(), options).await;
         let params = json!({"name": "talk", "arguments": {}});
@@ -59,7 +59,7 @@ async fn what_comes_too_fast_is_left_out_and_counted() {
 #[tokio::test(start_paused = true)]
 async fn all_are_sent_that_come_slowly_enough() {
     for case in Case::all() {
-        let limits = Limits::new().logs(Rate::per_second(5));
+        let limits = Limits::new().log_rate(Rate::per_second(5));
         let options = ClientOptions::new().limits(limits).log_level("debug");
         let mut client = Client::connect_with(case, &talkative(), options).await;
         let params = json!({"name": "talk", "arguments": {}});
@@ -83,8 +83,8 @@ async fn all_are_sent_that_come_slowly_enough() {
 /// Nobody hears how many of somebody else's messages were left out.
 #[tokio::test(start_paused = true)]
 async fn requests_of_whom_nothing_is_known_are_counted_apart() {
-    let limits = Limits::new().logs(Rate::per_second(1).burst(2));
-    let web = Web::with(&talkative(), Config::new().limits(limits));
+    let limits = Limits::new().log_rate(Rate::per_second(1).burst(2));
+    let web = Web::with(&talkative(), HttpServerOptions::new().limits(limits));
     let level = json!({"io.modelcontextprotocol/logLevel": "debug"});
     for _ in 0..2 {
         let params = json!({"name": "talk", "arguments": {}, "_meta": level});

@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Args, Context, Server, Tool};
+use turnbuckle_server::{Args, HandlerContext, Server, Tool};
 use turnbuckle_session::{Limits, Rate};
 
 use crate::servers::Seconds;
 use crate::support::result;
 
-/// A server whose tool reports five steps at once and then takes a while.
+/// A server whose tool reports five steps at once, then one that falls back, and then takes a while.
 fn hasty() -> Server {
-    let steps = async |Args(nap): Args<Seconds>, context: Context| {
-        for step in 1..=5 {
+    let steps = async |Args(nap): Args<Seconds>, context: HandlerContext| {
+        // The last falls back and says nothing new.
+        for step in [1, 2, 3, 4, 5, 4] {
             context.progress(step, None).await;
         }
         if nap.seconds > 0 {
@@ -27,7 +28,7 @@ fn hasty() -> Server {
 
 fn options(rate: Rate) -> ClientOptions {
     ClientOptions::new()
-        .limits(Limits::new().progress(rate))
+        .limits(Limits::new().progress_rate(rate))
         .progress_tokens()
 }
 

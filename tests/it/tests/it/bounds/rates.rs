@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use serde_json::json;
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_it::web::Web;
 use turnbuckle_session::{Limits, Rate};
+use turnbuckle_types::Principal;
 use turnbuckle_wire::revision::{Method, Revision};
 
 use super::{echoing, refused_by};
@@ -24,21 +25,21 @@ const TENTH: Duration = Duration::from_millis(100);
 #[tokio::test(start_paused = true)]
 async fn calls_that_come_too_fast_are_refused_by_name() {
     for case in Case::all() {
-        let options = ClientOptions::new().limits(Limits::new().calls(three()));
+        let options = ClientOptions::new().limits(Limits::new().call_rate(three()));
         let mut client = Client::connect_with(case, &echo(), options).await;
         for _ in 0..3 {
             result(&client.request("tools/call", echoing()).await);
         }
         for method in ["tools/call", "tools/list"] {
             let refused = client.request(method, echoing()).await;
-            refused_by(&refused, "the limit is 10 a second (Limits::calls)");
+            refused_by(&refused, "the limit is 10 a second (Limits::call_rate)");
             assert_eq!(code(&refused), -32603, "{case}");
             assert_eq!(refused["error"]["data"]["retryAfterMs"], 100, "{case}");
         }
         tokio::time::sleep(TENTH).await;
         result(&client.request("tools/call", echoing()).await);
         let refused = client.request("tools/call", echoing()).await;
-        refused_by(&refused, "(Limits::calls)");
+        refused_by(&refused, "(Limits::call_rate)");
     }
 }
 
@@ -47,7 +48,7 @@ async fn calls_that_come_too_fast_are_refused_by_name() {
 async fn completions_have_a_rate_of_their_own() {
     for case in Case::all() {
         let never = Rate::per_second(0);
-        let limits = Limits::new().calls(never).completions(three());
+        let limits = Limits::new().call_rate(never).completion_rate(three());
         let options = ClientOptions::new().limits(limits);
         let mut client = Client::connect_with(case, &everything(), options).await;
         let typing = || params_of(Method::Complete);
@@ -55,9 +56,9 @@ async fn completions_have_a_rate_of_their_own() {
             result(&client.request("completion/complete", typing()).await);
         }
         let refused = client.request("completion/complete", typing()).await;
-        refused_by(&refused, "(Limits::completions)");
+        refused_by(&refused, "(Limits::completion_rate)");
         let refused = client.request("tools/call", echoing()).await;
-        refused_by(&refused, "(Limits::calls)");
+        refused_by(&refused, "(Limits::call_rate)");
         tokio::time::sleep(TENTH).await;
         result(&client.request("completion/complete", typing()).await);
     }
@@ -66,7 +67,7 @@ async fn completions_have_a_rate_of_their_own() {
 #[tokio::test(start_paused = true)]
 async fn what_shows_life_or_ends_something_is_never_refused() {
     for case in Case::legacy() {
-        let options = ClientOptions::new().limits(Limits::new().calls(three()));
+        let options = ClientOptions::new().limits(Limits::new().call_rate(three()));
         let mut client = Client::connect_with(case, &everything(), options).await;
         let one = || json!({"uri": "test://one"});
         result(&client.request("resources/subscribe", one()).await);
@@ -75,7 +76,7 @@ async fn what_shows_life_or_ends_something_is_never_refused() {
         let nap = client.start("tools/call", nap).await;
         client.settle().await;
         let refused = client.request("tools/call", echoing()).await;
-        refused_by(&refused, "(Limits::calls)");
+        refused_by(&refused, "(Limits::call_rate)");
         for _ in 0..10 {
             result(&client.request("ping", json!({})).await);
         }
@@ -92,7 +93,7 @@ async fn every_request_of_a_batch_counts() {
         .into_iter()
         .filter(|revision| revision.features().batching);
     for case in Case::of(batching) {
-        let options = ClientOptions::new().limits(Limits::new().calls(three()));
+        let options = ClientOptions::new().limits(Limits::new().call_rate(three()));
         let mut client = Client::connect_with(case, &echo(), options).await;
         let call = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": echoing()});
         let batch = json!([call(51), call(52), call(53), call(54)]);
@@ -100,7 +101,7 @@ async fn every_request_of_a_batch_counts() {
         let answers = answers.as_array().expect("an array");
         for answer in answers {
             match answer["id"].as_u64() {
-                Some(54) => refused_by(answer, "(Limits::calls)"),
+                Some(54) => refused_by(answer, "(Limits::call_rate)"),
                 _ => assert!(answer["result"].is_object(), "{case}: {answer}"),
             }
         }
@@ -109,38 +110,41 @@ async fn every_request_of_a_batch_counts() {
 }
 
 fn endpoint() -> Web {
-    let limits = Limits::new().calls(three());
-    Web::with(&echo(), Config::new().limits(limits))
+    let limits = Limits::new().call_rate(three());
+    Web::with(&echo(), HttpServerOptions::new().limits(limits))
 }
 
 #[tokio::test(start_paused = true)]
 async fn over_http_a_refusal_says_when_to_come_again() {
     let web = endpoint();
-    let call = || web.call("echo", json!({"text": "t"}));
+    let call = || web.call_tool("echo", json!({"text": "t"}));
     for _ in 0..3 {
         assert_eq!(call().send().await.status, 200);
     }
     let refused = call().send().await;
     assert_eq!(refused.status, 429);
     assert_eq!(refused.header("retry-after"), Some("1"));
-    refused_by(&refused.json().await, "(Limits::calls)");
+    refused_by(&refused.json().await, "(Limits::call_rate)");
     // In a session an error is an answer like any other.
     let session = web.open(Revision::NEWEST_LEGACY).await;
     for id in 0..3 {
-        let called = session.call(id, "echo", &json!({"text": "t"}));
+        let called = session.call_tool(id, "echo", &json!({"text": "t"}));
         assert_eq!(called.send().await.status, 200);
     }
-    let refused = session.call(4, "echo", &json!({"text": "t"})).send().await;
+    let refused = session
+        .call_tool(4, "echo", &json!({"text": "t"}))
+        .send()
+        .await;
     assert_eq!(refused.status, 200);
     assert_eq!(refused.header("retry-after"), Some("1"));
-    refused_by(&refused.json().await, "(Limits::calls)");
+    refused_by(&refused.json().await, "(Limits::call_rate)");
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_principal_has_a_rate_of_its_own_wherever_it_asks() {
     let web = endpoint();
     let call = |name: &str| {
-        let call = web.call("echo", json!({"text": "t"}));
+        let call = web.call_tool("echo", json!({"text": "t"}));
         call.principal(principal(name)).send()
     };
     for name in ["ann", "bob"] {
@@ -149,8 +153,22 @@ async fn each_principal_has_a_rate_of_its_own_wherever_it_asks() {
         }
         assert_eq!(call(name).await.status, 429, "{name}");
     }
+    // A subject is known by its issuer and its client too: another's is somebody else.
+    for stranger in [
+        Principal::new("https://other.example", "ann"),
+        principal("ann").client("other"),
+    ] {
+        let call = || {
+            web.call_tool("echo", json!({"text": "t"}))
+                .principal(stranger.clone())
+        };
+        for _ in 0..3 {
+            assert_eq!(call().send().await.status, 200, "{stranger:?}");
+        }
+        assert_eq!(call().send().await.status, 429, "{stranger:?}");
+    }
     // Of whom nothing is known share one.
-    let anybody = || web.call("echo", json!({"text": "t"})).send();
+    let anybody = || web.call_tool("echo", json!({"text": "t"})).send();
     for _ in 0..3 {
         assert_eq!(anybody().await.status, 200);
     }
@@ -163,10 +181,10 @@ async fn each_session_has_a_rate_of_its_own() {
     for _ in 0..3 {
         let session = web.open(Revision::NEWEST_LEGACY).await;
         for id in 0..4 {
-            let call = session.call(id, "echo", &json!({"text": "t"}));
+            let call = session.call_tool(id, "echo", &json!({"text": "t"}));
             let answer = call.send().await.json().await;
             match id {
-                3 => refused_by(&answer, "(Limits::calls)"),
+                3 => refused_by(&answer, "(Limits::call_rate)"),
                 _ => assert!(answer["result"].is_object(), "{answer}"),
             }
         }
@@ -175,9 +193,9 @@ async fn each_session_has_a_rate_of_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn without_sessions_nobody_gets_a_new_rate_with_every_message() {
-    let config = Config::new()
+    let config = HttpServerOptions::new()
         .stateless(true)
-        .limits(Limits::new().calls(three()));
+        .limits(Limits::new().call_rate(three()));
     let web = Web::with(&echo(), config);
     let call = |id: u32| {
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": echoing()});
@@ -186,15 +204,15 @@ async fn without_sessions_nobody_gets_a_new_rate_with_every_message() {
     for id in 0..3 {
         assert!(call(id).await.1["result"].is_object());
     }
-    refused_by(&call(4).await.1, "(Limits::calls)");
+    refused_by(&call(4).await.1, "(Limits::call_rate)");
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_goes_beyond_the_table_of_principals_shares() {
-    let limits = Limits::new().calls(three()).principals(1);
-    let web = Web::with(&echo(), Config::new().limits(limits));
+    let limits = Limits::new().call_rate(three()).max_principals(1);
+    let web = Web::with(&echo(), HttpServerOptions::new().limits(limits));
     let call = |name: &str| {
-        let call = web.call("echo", json!({"text": "t"}));
+        let call = web.call_tool("echo", json!({"text": "t"}));
         call.principal(principal(name)).send()
     };
     assert_eq!(call("ann").await.status, 200);
@@ -207,23 +225,26 @@ async fn who_goes_beyond_the_table_of_principals_shares() {
 
 #[tokio::test(start_paused = true)]
 async fn so_many_requests_of_a_principal_go_on_over_exchanges() {
-    let limits = Limits::new().in_flight(2);
-    let web = Web::with(&echo(), Config::new().limits(limits));
+    let limits = Limits::new().max_in_flight(2);
+    let web = Web::with(&echo(), HttpServerOptions::new().limits(limits));
     let nap = |name: &str| {
-        let call = web.call("sleep", json!({"seconds": 50}));
+        let call = web.call_tool("sleep", json!({"seconds": 50}));
         tokio::spawn(call.principal(principal(name)).send())
     };
     let _two = (nap("ann"), nap("ann"));
     tokio::time::sleep(Duration::from_millis(10)).await;
-    let refused = web.call("echo", json!({"text": "t"}));
+    let refused = web.call_tool("echo", json!({"text": "t"}));
     let refused = refused.principal(principal("ann")).send().await;
     assert_eq!(refused.status, 429);
-    refused_by(&refused.json().await, "the limit is 2 (Limits::in_flight)");
-    let other = web.call("echo", json!({"text": "t"}));
+    refused_by(
+        &refused.json().await,
+        "the limit is 2 (Limits::max_in_flight)",
+    );
+    let other = web.call_tool("echo", json!({"text": "t"}));
     let other = other.principal(principal("bob")).send().await;
     assert_eq!(other.status, 200);
     tokio::time::sleep(Duration::from_secs(100)).await;
-    let again = web.call("echo", json!({"text": "t"}));
+    let again = web.call_tool("echo", json!({"text": "t"}));
     let again = again.principal(principal("ann")).send().await;
     assert_eq!(again.status, 200);
 }
@@ -233,8 +254,8 @@ async fn a_full_table_and_an_empty_bucket_do_not_stop_the_reader() {
     let duplex = |case: &Case| matches!(case.binding, Bind::Pipe | Bind::Stream);
     for case in Case::legacy().into_iter().filter(duplex) {
         let limits = Limits::new()
-            .in_flight(1)
-            .calls(Rate::per_second(0).burst(5));
+            .max_in_flight(1)
+            .call_rate(Rate::per_second(0).burst(5));
         let options = ClientOptions::new().limits(limits);
         let mut client = Client::connect_with(case, &echo(), options).await;
         let nap = json!({"name": "sleep", "arguments": {"seconds": 5}});
@@ -242,9 +263,9 @@ async fn a_full_table_and_an_empty_bucket_do_not_stop_the_reader() {
         for sent in 0..100 {
             let refused = client.request("tools/call", echoing()).await;
             let setting = if sent < 4 {
-                "(Limits::in_flight)"
+                "(Limits::max_in_flight)"
             } else {
-                "(Limits::calls)"
+                "(Limits::call_rate)"
             };
             refused_by(&refused, setting);
         }

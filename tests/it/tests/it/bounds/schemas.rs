@@ -28,22 +28,22 @@ fn schemas_that_are_written_by_hand_are_bounded_by_settings() {
     });
     for (setting, schema, at, over) in [
         (
-            "(SchemaLimits::patterns)",
+            "(SchemaLimits::max_patterns)",
             patterns(3),
-            SchemaLimits::new().patterns(3),
-            SchemaLimits::new().patterns(2),
+            SchemaLimits::new().max_patterns(3),
+            SchemaLimits::new().max_patterns(2),
         ),
         (
-            "(SchemaLimits::subschemas)",
+            "(SchemaLimits::max_subschemas)",
             patterns(3),
-            SchemaLimits::new().subschemas(4),
-            SchemaLimits::new().subschemas(3),
+            SchemaLimits::new().max_subschemas(4),
+            SchemaLimits::new().max_subschemas(3),
         ),
         (
-            "(SchemaLimits::depth)",
+            "(SchemaLimits::max_depth)",
             nested,
-            SchemaLimits::new().depth(3),
-            SchemaLimits::new().depth(2),
+            SchemaLimits::new().max_depth(3),
+            SchemaLimits::new().max_depth(2),
         ),
     ] {
         assert!(build(at, schema.clone()).is_ok(), "{setting}");
@@ -55,7 +55,7 @@ fn schemas_that_are_written_by_hand_are_bounded_by_settings() {
 #[tokio::test(start_paused = true)]
 async fn the_work_of_arguments_is_bounded_by_a_setting() {
     for (work, passes) in [(100_000, true), (100, false)] {
-        let server = build(SchemaLimits::new().work(work), patterns(3)).unwrap();
+        let server = build(SchemaLimits::new().max_work(work), patterns(3)).unwrap();
         let case = Case::pipe(Revision::NEWEST);
         let mut client = Client::connect(case, &server).await;
         let answer = call(&mut client, "t", json!({"m0": "a".repeat(2000)})).await;
@@ -63,7 +63,7 @@ async fn the_work_of_arguments_is_bounded_by_a_setting() {
             true => assert_ne!(result(&answer)["isError"], true),
             false => {
                 let told = told(&answer);
-                assert!(told.contains("(SchemaLimits::work)"), "{told}");
+                assert!(told.contains("(SchemaLimits::max_work)"), "{told}");
             }
         }
     }

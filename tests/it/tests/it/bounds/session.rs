@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_it::web::Web;
-use turnbuckle_server::{Context, Server, Tool};
+use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::{Limits, Peer, Rate};
 
 use super::{echoing, refused_by};
@@ -24,7 +24,7 @@ async fn so_many_requests_are_in_flight() {
     // Over HTTP the modern era has no peer but a principal.
     let counted = |case: &Case| case.is_legacy() || case.is_duplex();
     for case in Case::all().into_iter().filter(counted) {
-        let options = ClientOptions::new().limits(Limits::new().in_flight(3));
+        let options = ClientOptions::new().limits(Limits::new().max_in_flight(3));
         let mut client = Client::connect_with(case, &echo(), options).await;
         for _ in 0..2 {
             client.start("tools/call", nap()).await;
@@ -34,7 +34,7 @@ async fn so_many_requests_are_in_flight() {
         client.start("tools/call", nap()).await;
         client.settle().await;
         let refused = client.request("tools/call", echoing()).await;
-        refused_by(&refused, "the limit is 3 (Limits::in_flight)");
+        refused_by(&refused, "the limit is 3 (Limits::max_in_flight)");
     }
 }
 
@@ -45,14 +45,14 @@ async fn a_batch_holds_so_many_messages() {
         .into_iter()
         .filter(|revision| revision.features().batching);
     for case in Case::of(batching) {
-        let options = ClientOptions::new().limits(Limits::new().batch(2));
+        let options = ClientOptions::new().limits(Limits::new().max_batch_messages(2));
         let mut client = Client::connect_with(case, &echo(), options).await;
         let ping = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
         let two = client.exchange(&json!([ping(51), ping(52)])).await;
         assert_eq!(two.as_array().map(Vec::len), Some(2), "{case}");
         client.send(&json!([ping(53), ping(54), ping(55)])).await;
         let refused: Value = serde_json::from_str(&client.next_raw().await).unwrap();
-        refused_by(&refused, "at most 2 messages (Limits::batch)");
+        refused_by(&refused, "at most 2 messages (Limits::max_batch_messages)");
     }
 }
 
@@ -71,7 +71,7 @@ async fn so_many_notifications_are_heard_at_a_time() {
         for most in [1, 3] {
             let options = ClientOptions::new()
                 .capabilities(json!({"roots": {}}))
-                .limits(Limits::new().reactions(most));
+                .limits(Limits::new().max_notification_handlers(most));
             let mut client = Client::connect_with(case, &server, options).await;
             for _ in 0..most + 5 {
                 client
@@ -88,7 +88,7 @@ async fn so_many_notifications_are_heard_at_a_time() {
 async fn a_handshake_that_is_too_long_is_kept_without_its_decoration() {
     let seen = Arc::new(Mutex::new(None));
     let sees = seen.clone();
-    let look = move |(): (), context: Context| {
+    let look = move |(): (), context: HandlerContext| {
         let sees = sees.clone();
         async move {
             *sees.lock().unwrap() = context.client_info().and_then(|info| info.title);
@@ -110,7 +110,7 @@ async fn a_handshake_that_is_too_long_is_kept_without_its_decoration() {
         for (keep, kept) in [(size, Some("The tester".to_owned())), (size - 1, None)] {
             let options = ClientOptions::new()
                 .client_info(info.clone())
-                .limits(Limits::new().handshake_bytes(keep));
+                .limits(Limits::new().max_handshake_bytes(keep));
             let mut client = Client::connect_with(case, &server, options).await;
             let call = json!({"name": "look", "arguments": {}});
             result(&client.request("tools/call", call).await);
@@ -124,7 +124,7 @@ async fn so_many_messages_wait_for_the_reader_of_an_exchange() {
     for most in [1, 5, 10] {
         let told = Arc::new(AtomicUsize::new(0));
         let counter = told.clone();
-        let flood = move |(): (), context: Context| {
+        let flood = move |(): (), context: HandlerContext| {
             let told = counter.clone();
             async move {
                 for step in 1..=100_u32 {
@@ -138,8 +138,13 @@ async fn so_many_messages_wait_for_the_reader_of_an_exchange() {
             }
         };
         let server = Server::new("s", "1").tool(Tool::builder("flood").handler(flood));
-        let limits = Limits::new().queue_messages(most).progress(Rate::UNLIMITED);
-        let web = Web::with(&server.build().unwrap(), Config::new().limits(limits));
+        let limits = Limits::new()
+            .max_queue_messages(most)
+            .progress_rate(Rate::UNLIMITED);
+        let web = Web::with(
+            &server.build().unwrap(),
+            HttpServerOptions::new().limits(limits),
+        );
         let params = json!({"name": "flood", "arguments": {}, "_meta": {"progressToken": 1}});
         let mut events = web.modern("tools/call", params).events().await;
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -157,13 +162,13 @@ async fn so_many_messages_wait_for_the_reader_of_an_exchange() {
 async fn a_handler_that_takes_longer_than_its_deadline_is_answered_for() {
     for case in Case::all() {
         for (seconds, passes) in [(51, true), (49, false)] {
-            let limits = Limits::new().handler_deadline(Duration::from_secs(seconds));
+            let limits = Limits::new().handler_timeout(Duration::from_secs(seconds));
             let options = ClientOptions::new().limits(limits);
             let mut client = Client::connect_with(case, &echo(), options).await;
             let answer = client.request("tools/call", nap()).await;
             match passes {
                 true => assert!(answer["result"].is_object(), "{answer}"),
-                false => refused_by(&answer, "(Limits::handler_deadline)"),
+                false => refused_by(&answer, "(Limits::handler_timeout)"),
             }
         }
     }

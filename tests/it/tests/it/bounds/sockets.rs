@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use turnbuckle_http::{Config, HttpServer};
+use turnbuckle_http::{HttpServer, HttpServerOptions};
 use turnbuckle_session::{Limits, Rate, Signal};
 
 use crate::servers::echo;
@@ -13,7 +13,7 @@ use crate::servers::echo;
 /// Long enough for anything that happens at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-async fn start(config: Config) -> (String, Signal) {
+async fn start(config: HttpServerOptions) -> (String, Signal) {
     let server = HttpServer::bind(echo(), "127.0.0.1:0", config);
     let server = server.await.expect("a free port");
     let (address, shutdown) = (server.local_addr(), server.shutdown());
@@ -59,7 +59,7 @@ async fn ask(address: &str, request: &str) -> (TcpStream, u16) {
 #[tokio::test]
 async fn the_head_of_a_request_has_so_many_bytes() {
     for most in [16 << 10, 20_000] {
-        let (address, shutdown) = start(Config::new().max_head(most)).await;
+        let (address, shutdown) = start(HttpServerOptions::new().max_header_bytes(most)).await;
         let head = |request: &str| request.find("\r\n\r\n").expect("a head") + 4;
         let padding = most - head(&request(0, 0));
         // It is no request of the protocol, but it was read.
@@ -75,20 +75,20 @@ async fn the_head_of_a_request_has_so_many_bytes() {
 #[tokio::test]
 async fn what_is_set_to_the_most_is_no_bound() {
     let long = Duration::MAX;
-    let config = Config::new()
+    let config = HttpServerOptions::new()
         .max_connections(usize::MAX)
         .max_headers(usize::MAX)
-        .max_head(usize::MAX)
-        .max_body(usize::MAX)
+        .max_header_bytes(usize::MAX)
+        .max_message_bytes(usize::MAX)
         .max_sessions(usize::MAX)
-        .header_time(long)
-        .body_time(long)
+        .header_timeout(long)
+        .body_timeout(long)
         .json_wait(long)
-        .keep_alive(long)
-        .session_idle(long)
-        .handshake_time(long)
-        .replay_time(long)
-        .shutdown_time(long);
+        .keep_alive_interval(long)
+        .session_idle_timeout(long)
+        .handshake_timeout(long)
+        .replay_ttl(long)
+        .shutdown_timeout(long);
     let (address, shutdown) = start(config).await;
     assert_eq!(ask(&address, &request(1, 20_000)).await.1, 400);
     // More do not fit a map of headers.
@@ -100,7 +100,7 @@ async fn what_is_set_to_the_most_is_no_bound() {
 async fn a_request_has_so_many_headers() {
     // Four are its own.
     for most in [30, 100, 200] {
-        let (address, shutdown) = start(Config::new().max_headers(most)).await;
+        let (address, shutdown) = start(HttpServerOptions::new().max_headers(most)).await;
         assert_eq!(ask(&address, &request(1, most - 4)).await.1, 400, "{most}");
         for over in [most - 3, most, 2 * most] {
             assert_eq!(
@@ -115,7 +115,7 @@ async fn a_request_has_so_many_headers() {
 
 #[tokio::test]
 async fn so_many_connections_are_open_and_further_ones_wait() {
-    let (address, shutdown) = start(Config::new().max_connections(2)).await;
+    let (address, shutdown) = start(HttpServerOptions::new().max_connections(2)).await;
     let (first, _) = ask(&address, &request(1, 0)).await;
     let _second = ask(&address, &request(1, 0)).await;
     let mut third = TcpStream::connect(&address)
@@ -135,7 +135,7 @@ async fn so_many_connections_are_open_and_further_ones_wait() {
 
 #[tokio::test]
 async fn a_head_that_does_not_come_is_not_waited_for() {
-    let config = Config::new().header_time(Duration::from_millis(50));
+    let config = HttpServerOptions::new().header_timeout(Duration::from_millis(50));
     let (address, shutdown) = start(config).await;
     let mut stream = TcpStream::connect(&address).await.expect("a connection");
     stream.write_all(b"POST /mcp HT").await.expect("room");
@@ -150,7 +150,7 @@ async fn a_head_may_take_so_long() {
     // Longer than a busy machine takes from the answer to where the clock stands still.
     let (limit, brief) = (Duration::from_hours(1), Duration::from_mins(1));
     for (wait, in_time) in [(limit - brief, true), (limit + brief, false)] {
-        let (address, shutdown) = start(Config::new().header_time(limit)).await;
+        let (address, shutdown) = start(HttpServerOptions::new().header_timeout(limit)).await;
         // The wait for the next head begins with the answer to this.
         let (mut stream, _) = ask(&address, &request(1, 0)).await;
         // The clock stands still until it is told to go on, whatever the sockets wait for.
@@ -177,8 +177,8 @@ async fn a_head_may_take_so_long() {
 
 #[tokio::test]
 async fn each_connection_has_a_rate_of_its_own() {
-    let limits = Limits::new().calls(Rate::per_second(0).burst(2));
-    let (address, shutdown) = start(Config::new().limits(limits)).await;
+    let limits = Limits::new().call_rate(Rate::per_second(0).burst(2));
+    let (address, shutdown) = start(HttpServerOptions::new().limits(limits)).await;
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     let request = format!(
         "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, Error};
 use turnbuckle_it::peer::{Heard, Step};
-use turnbuckle_session::ConversationLimits;
+use turnbuckle_session::ClientLimits;
 use turnbuckle_wire::revision::Revision;
 
 use super::{
@@ -163,7 +163,7 @@ async fn an_error_without_an_id_is_the_exchanges_or_nobodys() {
             match way {
                 Way::Lines => assert!(is_silence(&error) && took == MINUTE, "{error}"),
                 Way::Web => {
-                    assert!(matches!(&error, Error::Refused(error) if error.code == -32700));
+                    assert!(matches!(&error, Error::ErrorResponse(error) if error.code == -32700));
                     assert_eq!(error.to_string(), "the server refused: what? (-32700)");
                 }
             }
@@ -276,7 +276,7 @@ async fn arrays_of_a_revision_with_batches_are_taken_apart() {
             vec![Step::Say(json!([1, stray, progress, answer, again]))]
         });
         let client = way.connect(&peer).await;
-        let (call, mut progress) = client.call(FAULTY, &()).with_progress();
+        let (call, mut progress) = client.call_tool(FAULTY, &()).with_progress();
         let result = call.await.unwrap();
         assert_eq!(
             serde_json::to_value(&result.content).unwrap()[0]["text"],
@@ -298,8 +298,8 @@ async fn a_batch_of_a_server_has_so_many_messages() {
         let of = async |messages: usize| {
             let limits = match bound {
                 // The default.
-                100 => ConversationLimits::new(),
-                bound => ConversationLimits::new().batch(bound),
+                100 => ClientLimits::new(),
+                bound => ClientLimits::new().max_batch_messages(bound),
             };
             let peer = faulty(revision, move |heard| {
                 let Step::Say(answer) = heard.text("batched") else {
@@ -311,7 +311,7 @@ async fn a_batch_of_a_server_has_so_many_messages() {
             way.connect_by(&peer, builder).await
         };
         assert_eq!(text_of(&of(bound).await, FAULTY).await.unwrap(), "batched");
-        let logged = || traced.with("(ConversationLimits::batch)").len();
+        let logged = || traced.with("(ClientLimits::max_batch_messages)").len();
         let before = logged();
         let (error, _) = fault(&of(bound + 1).await).await;
         assert!(

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use serde_json::Value;
-use turnbuckle_client::{Client, Era, Error};
+use turnbuckle_client::{Client, EraPreference, Error};
 use turnbuckle_it::peer::{Peer, Step};
 
 use turnbuckle_wire::revision::{EraKind, Revision};
@@ -55,7 +55,7 @@ async fn a_call_that_is_dropped_is_taken_back_exactly_once_wherever_it_waits() {
                 ]
             });
             let client = way.connect(&peer).await;
-            let outcome = polled(client.call(FAULTY, &()).send(), times).await;
+            let outcome = polled(client.call_tool(FAULTY, &()).send(), times).await;
             if let Some(outcome) = outcome {
                 outcome.unwrap();
                 break;
@@ -112,7 +112,7 @@ async fn connecting_that_is_dropped_leaves_nothing_wherever_it_waits() {
                 })
             };
             let peer = Peer::new(revision, slow);
-            let builder = Client::builder("c", "1").era(Era::Auto);
+            let builder = Client::builder("c", "1").era(EraPreference::Auto);
             let outcome = match way {
                 Way::Lines => polled(builder.connect(peer.lines()), times).await,
                 Way::Web => polled(builder.connect(peer.web()), times).await,
@@ -153,7 +153,7 @@ async fn a_late_answer_is_ignored() {
             ]
         });
         let client = Way::Lines.connect(&peer).await;
-        let error = client.call(FAULTY, &()).await.unwrap_err();
+        let error = client.call_tool(FAULTY, &()).await.unwrap_err();
         assert!(is_silence(&error), "{error}");
         assert_eq!(text_of(&client, FAULTY).await.unwrap(), "in time");
         assert_eq!((client.in_flight(), peer.opened()), ((0, 0), 1));
@@ -173,7 +173,7 @@ async fn a_client_that_is_dropped_ends_its_connection() {
         let before = tasks();
         let peer = faulty(revision, |_| vec![Step::Hang]);
         let client = way.connect(&peer).await;
-        let call = client.call(FAULTY, &());
+        let call = client.call_tool(FAULTY, &());
         let waiting = tokio::spawn(async move { call.send().await });
         tokio::task::yield_now().await;
         // A call is a hold on its client.
@@ -197,16 +197,19 @@ async fn more_calls_than_may_wait_are_refused_by_name() {
         let client = way.connect(&peer).await;
         let calls: Vec<_> = (0..1024)
             .map(|_| {
-                let call = client.call(FAULTY, &());
+                let call = client.call_tool(FAULTY, &());
                 tokio::spawn(async move { call.send().await })
             })
             .collect();
         settle().await;
-        let error = client.call("other", &()).await.unwrap_err();
-        assert!(matches!(error, Error::TooMany { limit: 1024 }), "{error}");
+        let error = client.call_tool("other", &()).await.unwrap_err();
+        assert!(
+            matches!(error, Error::TooManyRequests { limit: 1024 }),
+            "{error}"
+        );
         assert_eq!(
             error.to_string(),
-            "more than 1024 requests wait for the server (ConversationLimits::outgoing)"
+            "more than 1024 requests wait for the server (ClientLimits::max_outgoing_requests)"
         );
         for call in &calls {
             call.abort();

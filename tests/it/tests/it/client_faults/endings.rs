@@ -41,7 +41,7 @@ async fn what_is_safe_is_made_again_once() {
         for (deaths, ends_well) in [(1, true), (2, false)] {
             let peer = dying(revision, deaths);
             let client = way.connect(&peer).await;
-            let outcome = client.read("a:b").await;
+            let outcome = client.read_resource("a:b").await;
             assert_eq!(
                 peer.told_of("resources/read").len(),
                 2,
@@ -49,7 +49,7 @@ async fn what_is_safe_is_made_again_once() {
             );
             match outcome {
                 Ok(_) => assert!(ends_well),
-                Err(error) => assert!(!ends_well && error.is_lost(), "{error}"),
+                Err(error) => assert!(!ends_well && error.is_connection_lost(), "{error}"),
             }
             assert_eq!(client.in_flight(), (0, 0));
         }
@@ -74,12 +74,12 @@ async fn a_call_is_made_again_only_where_the_caller_says_so() {
     for (way, revision) in WAYS {
         let peer = dying(revision, 2);
         let client = way.connect(&peer).await;
-        let call = client.call("write", &());
+        let call = client.call_tool("write", &());
         let error = call.send().await.unwrap_err();
-        assert!(error.is_lost(), "{error}");
+        assert!(error.is_connection_lost(), "{error}");
         assert_eq!(peer.told_of("tools/call").len(), 1);
         // By hand, and by word: each time under an id of its own.
-        call.clone().repeatable().send().await.unwrap();
+        call.clone().allow_retry().send().await.unwrap();
         call.send().await.unwrap();
         let told = peer.told_of("tools/call");
         assert_eq!(told.len(), 4);
@@ -101,7 +101,7 @@ async fn every_call_ends_when_the_server_does() {
     let client = Way::Lines.connect(&peer).await;
     let mut calls = JoinSet::new();
     for index in 0..200 {
-        let call = client.call(FAULTY, &serde_json::json!({"last": index == 199}));
+        let call = client.call_tool(FAULTY, &serde_json::json!({"last": index == 199}));
         calls.spawn(async move { call.send().await.unwrap_err() });
     }
     let began = Instant::now();
@@ -123,9 +123,9 @@ async fn closing_ends_every_call_and_opens_nothing_again() {
         let client = way.connect(&peer).await;
         let mut calls = JoinSet::new();
         for _ in 0..20 {
-            let call = client.call(FAULTY, &());
+            let call = client.call_tool(FAULTY, &());
             calls.spawn(async move { call.send().await.unwrap_err() });
-            let read = client.read("a:b");
+            let read = client.read_resource("a:b");
             calls.spawn(async move { read.send().await.err().unwrap_or(Error::Closed) });
         }
         tokio::task::yield_now().await;
@@ -137,7 +137,7 @@ async fn closing_ends_every_call_and_opens_nothing_again() {
             let closed = LinkError::Closed.to_string();
             assert!(
                 matches!(error, Error::Closed)
-                    || error.is_lost() && error.to_string().starts_with(&closed),
+                    || error.is_connection_lost() && error.to_string().starts_with(&closed),
                 "{error}"
             );
         }
@@ -147,10 +147,13 @@ async fn closing_ends_every_call_and_opens_nothing_again() {
             "{way:?} {revision}"
         );
         assert!(matches!(
-            client.call("other", &()).await,
+            client.call_tool("other", &()).await,
             Err(Error::Closed)
         ));
-        assert!(matches!(client.read("a:b").await, Err(Error::Closed)));
+        assert!(matches!(
+            client.read_resource("a:b").await,
+            Err(Error::Closed)
+        ));
         assert!(peer.opened() <= 1);
         // Once is enough, and twice is no harm.
         client.close().await;
@@ -163,7 +166,7 @@ async fn a_server_that_keeps_dying_is_given_up() {
     let client = Way::Lines.connect(&peer).await;
     let began = Instant::now();
     for call in 0..6 {
-        let error = client.call(FAULTY, &()).await.unwrap_err();
+        let error = client.call_tool(FAULTY, &()).await.unwrap_err();
         assert!(
             is_broken(&error, "the server closed its output"),
             "{call} {error}"
@@ -175,14 +178,14 @@ async fn a_server_that_keeps_dying_is_given_up() {
         (6, 100 + 200 + 400 + 800)
     );
     for _ in 0..3 {
-        let error = client.call(FAULTY, &()).await.unwrap_err();
+        let error = client.call_tool(FAULTY, &()).await.unwrap_err();
         assert!(
-            matches!(error, Error::GivenUp { attempts: 5, .. }),
+            matches!(error, Error::ReconnectsExhausted { attempts: 5, .. }),
             "{error}"
         );
         assert_eq!(
             error.to_string(),
-            "given up after 5 connections within 60s (ClientBuilder::reconnects); the last one: the \
+            "given up after 5 connections within 60s (ClientBuilder::reconnect_policy); the last one: the \
              connection broke: the server closed its output"
         );
     }
@@ -207,9 +210,9 @@ async fn a_server_that_dies_in_every_handshake_is_given_up_or_named() {
             if let Err(error) = &outcome {
                 let text = error.to_string();
                 // A server that died once may be of either era, and refuses the other's opening.
-                let refused = matches!(error, Error::Refused(error) if error.code == -32601);
+                let refused = matches!(error, Error::ErrorResponse(error) if error.code == -32601);
                 assert!(
-                    refused || error.is_lost() && text.contains("connection broke"),
+                    refused || error.is_connection_lost() && text.contains("connection broke"),
                     "{error:?}"
                 );
             }

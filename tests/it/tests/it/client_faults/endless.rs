@@ -39,12 +39,12 @@ async fn rounds_of_input_without_end_are_left() {
             let client = way.connect_by(&peer, builder).await;
             let (error, took) = fault(&client).await;
             assert!(
-                matches!(error, Error::TooManyRounds { limit: 16 }),
+                matches!(error, Error::TooManyInputRounds { limit: 16 }),
                 "{error}"
             );
             assert_eq!(
                 error.to_string(),
-                "the server asked for input more than 16 times (ClientBuilder::max_rounds)"
+                "the server asked for input more than 16 times (ClientBuilder::max_input_rounds)"
             );
             let told = peer.told_of("tools/call");
             assert_eq!(
@@ -74,7 +74,7 @@ async fn input_that_asks_for_nothing_or_where_it_must_not_is_invalid() {
     let client = Way::Lines.connect(&peer).await;
     let (error, _) = fault(&client).await;
     assert!(matches!(&error, Error::InvalidResult { .. }), "{error}");
-    let error = client.list_tools().all().await.unwrap_err();
+    let error = client.list_tools().fetch_all().await.unwrap_err();
     assert!(matches!(&error, Error::InvalidResult { .. }), "{error}");
     // Without a handler there is nobody to ask.
     let peer = faulty(Revision::NEWEST, |heard| {
@@ -82,7 +82,7 @@ async fn input_that_asks_for_nothing_or_where_it_must_not_is_invalid() {
     });
     let client = Way::Lines.connect(&peer).await;
     let (error, _) = fault(&client).await;
-    assert!(matches!(&error, Error::Unanswered { .. }), "{error}");
+    assert!(matches!(&error, Error::InputUnanswered { .. }), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -98,11 +98,11 @@ async fn a_list_that_leads_back_into_itself_is_left() {
             });
             let client = way.connect(&peer).await;
             let began = Instant::now();
-            let error = client.list_tools().all().await.unwrap_err();
+            let error = client.list_tools().fetch_all().await.unwrap_err();
             assert!(matches!(&error, Error::EndlessList { .. }), "{error}");
             assert_eq!(
                 error.to_string(),
-                "the list of tools/list does not come to an end (ConversationLimits::list_pages, list_items)"
+                "the list of tools/list does not come to an end (ClientLimits::max_list_pages, max_list_items)"
             );
             assert_eq!(began.elapsed(), Duration::ZERO);
             assert!(peer.told_of("tools/list").len() <= 4);
@@ -120,7 +120,7 @@ async fn a_list_with_ever_new_cursors_is_left() {
         (heard.method() == "tools/list").then(|| vec![heard.answer(result)])
     });
     let client = Way::Lines.connect(&peer).await;
-    let error = client.list_tools().all().await.unwrap_err();
+    let error = client.list_tools().fetch_all().await.unwrap_err();
     assert!(matches!(&error, Error::EndlessList { .. }), "{error}");
     assert_eq!(peer.told_of("tools/list").len(), 10_000);
     let mut list = client.list_tools();

@@ -33,7 +33,7 @@ fn withdrawn(id: usize) -> Step {
 fn pondering(token: &Arc<()>) -> ClientBuilder {
     let token = token.clone();
     Client::builder("c", "1")
-        .questions_at_once(ASKED)
+        .max_concurrent_questions(ASKED)
         .on_form(move |_, _| {
             let token = token.clone();
             async move {
@@ -144,7 +144,7 @@ async fn a_question_that_stands_keeps_the_call_alive_until_its_own_deadline() {
         let peer = faulty(LEGACY, |_| vec![question(9), Step::Hang]);
         let client = way.connect_by(&peer, pondering(&token)).await;
         let began = tokio::time::Instant::now();
-        let error = client.call(FAULTY, &()).await.unwrap_err();
+        let error = client.call_tool(FAULTY, &()).await.unwrap_err();
         assert!(super::is_silence(&error), "{error}");
         // Ten minutes for the user, and then the server's own silence.
         let took = began.elapsed();

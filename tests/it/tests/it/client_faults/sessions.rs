@@ -29,9 +29,9 @@ fn is_gone(error: &Error) -> bool {
     let text = error.to_string();
     matches!(
         error,
-        Error::Lost {
+        Error::ConnectionLost {
             sent: false,
-            reason: LinkError::SessionGone
+            reason: LinkError::SessionNotFound
         }
     ) && text == "the server no longer knows the session; the request was not acted upon"
 }
@@ -40,7 +40,7 @@ fn is_gone(error: &Error) -> bool {
 async fn a_session_that_is_gone_is_opened_anew_once_for_what_is_safe() {
     let peer = forgetful(1);
     let client = Way::Web.connect(&peer).await;
-    client.read("a:b").await.unwrap();
+    client.read_resource("a:b").await.unwrap();
     let told = peer.told_of("resources/read");
     let sessions: Vec<_> = told.iter().map(|heard| heard.connection).collect();
     assert_eq!((sessions, peer.opened()), (vec![1, 2], 2));
@@ -51,7 +51,7 @@ async fn a_session_that_is_gone_is_opened_anew_once_for_what_is_safe() {
 async fn a_call_whose_session_is_gone_is_told_and_not_made_again() {
     let peer = forgetful(1);
     let client = Way::Web.connect(&peer).await;
-    let error = client.call("write", &()).await.unwrap_err();
+    let error = client.call_tool("write", &()).await.unwrap_err();
     assert!(is_gone(&error), "{error}");
     assert_eq!((peer.told_of("tools/call").len(), peer.opened()), (1, 1));
     assert_eq!(text_of(&client, "write").await.unwrap(), "sound");
@@ -64,9 +64,12 @@ async fn a_server_that_knows_no_session_ever_comes_to_an_end() {
     let client = Way::Web.connect(&peer).await;
     let mut given_up = 0;
     for _ in 0..10 {
-        match client.read("a:b").await.unwrap_err() {
-            Error::GivenUp { last, .. } => {
-                assert!(last.contains("no longer knows the session"), "{last}");
+        match client.read_resource("a:b").await.unwrap_err() {
+            Error::ReconnectsExhausted { last_error, .. } => {
+                assert!(
+                    last_error.contains("no longer knows the session"),
+                    "{last_error}"
+                );
                 given_up += 1;
             }
             error => assert!(is_gone(&error), "{error}"),
@@ -97,20 +100,20 @@ async fn a_session_that_dies_takes_every_call_along() {
     let client = Way::Web.connect(&peer).await;
     let slow: Vec<_> = (0..10)
         .map(|_| {
-            let call = client.call("slow", &());
+            let call = client.call_tool("slow", &());
             tokio::spawn(async move { call.send().await.unwrap_err() })
         })
         .collect();
     tokio::task::yield_now().await;
-    let error = client.call("last", &()).await.unwrap_err();
+    let error = client.call_tool("last", &()).await.unwrap_err();
     assert!(is_gone(&error), "{error}");
     for slow in slow {
         let error = slow.await.unwrap();
         assert!(
             matches!(
                 error,
-                Error::Lost {
-                    reason: LinkError::SessionGone,
+                Error::ConnectionLost {
+                    reason: LinkError::SessionNotFound,
                     ..
                 }
             ),
@@ -182,7 +185,10 @@ async fn a_legacy_stream_whose_session_dies_while_it_is_taken_up_again_is_told()
     let client = Way::Web.connect(&peer).await;
     let (error, _) = fault(&client).await;
     // Its POST was taken: it may have been acted upon.
-    assert!(matches!(error, Error::Lost { sent: true, .. }), "{error:?}");
+    assert!(
+        matches!(error, Error::ConnectionLost { sent: true, .. }),
+        "{error:?}"
+    );
     let said = error.to_string();
     assert!(said.contains("no longer knows the session"), "{said}");
     assert_eq!(peer.opened(), 2);

@@ -156,8 +156,8 @@ async fn a_legacy_stream_that_is_taken_up_for_ever_ends_at_the_deadline_or_the_b
         });
         let options = turnbuckle_http::HttpClientOptions::new().max_fruitless_reconnects(budget);
         let client = turnbuckle_client::Client::builder("c", "1")
-            .era(turnbuckle_client::Era::Only(LEGACY))
-            .connect(peer.web().limits(options))
+            .era(turnbuckle_client::EraPreference::Only(LEGACY))
+            .connect(peer.web().options(options))
             .await
             .unwrap();
         let began = tokio::time::Instant::now();
@@ -237,9 +237,9 @@ async fn a_status_without_an_answer_is_named() {
             });
             let client = Way::Web.connect(&peer).await;
             let (error, _) = fault(&client).await;
-            let Error::Lost {
+            let Error::ConnectionLost {
                 sent,
-                reason: LinkError::Status { status: told, .. },
+                reason: LinkError::HttpStatus { status: told, .. },
             } = &error
             else {
                 panic!("{error}")

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use turnbuckle_client::{Client, Error, Reconnects};
+use turnbuckle_client::{Client, Error, ReconnectPolicy};
 use turnbuckle_it::peer::{Peer, Step};
-use turnbuckle_session::Late;
+use turnbuckle_session::TimeoutKind;
 use turnbuckle_wire::revision::Revision;
 
 use super::{FAULTY, LEGACY, Way, faulty, is_silence, text_of};
@@ -34,7 +34,7 @@ async fn a_server_that_stops_reading_is_not_written_to_for_ever() {
         for _ in 0..5 {
             let mut calls = JoinSet::new();
             for _ in 0..100 {
-                let call = client.call(FAULTY, &arguments);
+                let call = client.call_tool(FAULTY, &arguments);
                 calls.spawn(async move { call.send().await.unwrap_err() });
             }
             let began = Instant::now();
@@ -70,7 +70,7 @@ async fn a_server_that_takes_no_cancellation_and_no_answer_holds_no_task() {
         assert!(is_silence(&error), "{error}");
     }
     tokio::time::sleep(2 * MINUTE).await;
-    let late = traced.with("did not take an answer in time (ConversationLimits::reply_time)");
+    let late = traced.with("did not take an answer in time (ClientLimits::reply_timeout)");
     assert_eq!(late.len(), 20);
     assert_eq!(peer.told_of("notifications/cancelled").len(), 20);
     assert!(tasks() <= before);
@@ -91,7 +91,7 @@ async fn pings_of_a_server_that_does_not_read_are_dropped_at_last() {
     assert_eq!(text_of(&client, FAULTY).await.unwrap(), "answered");
     let most = tasks() - before;
     assert!(most <= 1024, "{most} tasks");
-    let dropped = traced.with("one is dropped (ConversationLimits::replies)");
+    let dropped = traced.with("one is dropped (ClientLimits::max_queued_replies)");
     assert!(!dropped.is_empty());
     client.close().await;
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -128,23 +128,30 @@ async fn waiting_for_another_connection_counts_for_the_deadline() {
             }
         };
         let client = way.connect(&peer).await;
-        assert!(text_of(&client, "t").await.unwrap_err().is_lost());
+        assert!(
+            text_of(&client, "t")
+                .await
+                .unwrap_err()
+                .is_connection_lost()
+        );
         let mut calls = JoinSet::new();
         for _ in 0..20 {
-            let call = client.call("t", &());
+            let call = client.call_tool("t", &());
             calls.spawn(async move { call.send().await.unwrap_err() });
         }
         let began = Instant::now();
         while let Some(error) = calls.join_next().await {
             let error = error.unwrap();
             assert!(
-                error.is_timeout() || matches!(error, Error::GivenUp { .. }),
+                error.is_timeout() || matches!(error, Error::ReconnectsExhausted { .. }),
                 "{error:?}"
             );
         }
         assert!(began.elapsed() <= MINUTE, "{way:?} {:?}", began.elapsed());
         let began = Instant::now();
-        let call = client.call("t", &()).timeout(Duration::from_secs(1));
+        let call = client
+            .call_tool("t", &())
+            .idle_timeout(Duration::from_secs(1));
         call.await.unwrap_err();
         assert!(began.elapsed() <= Duration::from_secs(1));
     }
@@ -152,21 +159,26 @@ async fn waiting_for_another_connection_counts_for_the_deadline() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_waits_for_no_connection_that_is_being_opened() {
-    let reconnects = Reconnects::new()
-        .backoff(Duration::from_secs(1000))
-        .within(Duration::from_secs(100_000));
+    let reconnects = ReconnectPolicy::new()
+        .initial_backoff(Duration::from_secs(1000))
+        .window(Duration::from_secs(100_000));
     for tried_before in [0, 1, 2] {
-        let builder = Client::builder("c", "1").reconnects(reconnects);
+        let builder = Client::builder("c", "1").reconnect_policy(reconnects);
         let client = Way::Lines.connect_by(&stuck_after_death(), builder).await;
-        assert!(text_of(&client, "t").await.unwrap_err().is_lost());
+        assert!(
+            text_of(&client, "t")
+                .await
+                .unwrap_err()
+                .is_connection_lost()
+        );
         for _ in 0..tried_before {
             client
-                .call("t", &())
-                .timeout(Duration::from_secs(1))
+                .call_tool("t", &())
+                .idle_timeout(Duration::from_secs(1))
                 .await
                 .unwrap_err();
         }
-        let call = client.call("t", &());
+        let call = client.call_tool("t", &());
         let waiting = tokio::spawn(async move { call.send().await.unwrap_err() });
         tokio::time::sleep(Duration::from_secs(1)).await;
         let began = Instant::now();
@@ -191,14 +203,17 @@ async fn the_time_that_a_call_may_take_in_all_holds_over_every_round_of_it() {
         let client = way.connect(&peer).await;
         let began = Instant::now();
         let call = client
-            .call(FAULTY, &())
-            .timeout_in_all(Duration::from_secs(10));
+            .call_tool(FAULTY, &())
+            .total_timeout(Duration::from_secs(10));
         let error = call.await.unwrap_err();
         assert!(
-            matches!(error, Error::TimedOut(Late::InAll(_))),
+            matches!(error, Error::TimedOut(TimeoutKind::Total(_))),
             "{error:?}"
         );
-        assert_eq!(error.to_string(), "no answer within 10s (Patience::total)");
+        assert_eq!(
+            error.to_string(),
+            "no answer within 10s (Timeouts::total_timeout)"
+        );
         assert_eq!(began.elapsed(), Duration::from_secs(10));
         assert_eq!(client.in_flight(), (0, 0));
     }
@@ -219,6 +234,9 @@ async fn giving_up_tells_what_became_of_the_last_attempt() {
         text_of(&client, "t").await.unwrap_err();
     }
     let error = text_of(&client, "t").await.unwrap_err();
-    assert!(matches!(error, Error::GivenUp { .. }), "{error:?}");
+    assert!(
+        matches!(error, Error::ReconnectsExhausted { .. }),
+        "{error:?}"
+    );
     assert!(error.to_string().contains("out of order"), "{error}");
 }

@@ -67,7 +67,7 @@ async fn each_kind_that_changed_is_announced_once_and_no_other() {
     for case in Case::all() {
         let server = server();
         let mut client = hearing(case, &server).await;
-        let batch = server.batch().disable_tool("b").add_tool(tool("a", "new"));
+        let batch = server.update().disable_tool("b").add_tool(tool("a", "new"));
         let batch = batch.remove_tool("c").add_tool(tool("d", "new"));
         batch.apply().unwrap();
         assert_eq!(heard(&mut client).await, ["tools"], "{case}");
@@ -80,11 +80,11 @@ async fn each_kind_that_changed_is_announced_once_and_no_other() {
         let hidden = call(&mut client, "b", json!({})).await;
         assert_eq!(message(&hidden), "Unknown tool: b", "{case}");
 
-        let again = server.batch().disable_tool("b").enable_prompt("p");
+        let again = server.update().disable_tool("b").enable_prompt("p");
         again.apply().unwrap();
         assert_eq!(heard(&mut client).await, [""; 0], "nothing changed, {case}");
 
-        let all = server.batch().enable_tool("b").disable_prompt("p");
+        let all = server.update().enable_tool("b").disable_prompt("p");
         all.disable_resource("r:1")
             .disable_resource("r:{x}")
             .apply()
@@ -124,7 +124,7 @@ async fn what_cannot_be_made_as_a_whole_is_not_begun() {
     for case in Case::all() {
         let server = server();
         let mut client = hearing(case, &server).await;
-        let good = || server.batch().disable_tool("a").add_tool(tool("d", "new"));
+        let good = || server.update().disable_tool("a").add_tool(tool("d", "new"));
         let refused = [
             (good().remove_prompt("q"), "there is no prompt \"q\""),
             (good().enable_tool("x"), "there is no tool \"x\""),
@@ -158,6 +158,6 @@ async fn what_cannot_be_made_as_a_whole_is_not_begun() {
 #[test]
 fn only_what_was_declared_can_be_added() {
     let server = Server::new("s", "1").tool(tool("a", "")).build().unwrap();
-    let error = server.batch().add_prompt(prompt("p")).apply().unwrap_err();
+    let error = server.update().add_prompt(prompt("p")).apply().unwrap_err();
     assert!(error.to_string().contains("dynamic_prompts"), "{error}");
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::{Args, Cancel, Prompt, Reading, Resource, Server, State, Tool};
+use turnbuckle_server::{Args, Cancellation, Prompt, ReadRequest, Resource, Server, State, Tool};
 
 use crate::support::{call, result, text, told};
 use crate::traced::Traced;
@@ -23,33 +23,32 @@ struct Number {
 async fn they_run_on_other_threads_with_all_that_they_take() {
     type Threads = Mutex<Vec<ThreadId>>;
     let note = |threads: &Threads| threads.lock().unwrap().push(thread::current().id());
-    let server =
-        Server::new("s", "1")
-            .state(Threads::default())
-            .tool(Tool::builder("half").blocking(
-                move |Args(it): Args<Number>, on: State<Threads>| {
-                    note(&on);
-                    match it.n % 2 {
-                        0 => Ok((it.n / 2).to_string()),
-                        _ => Err(format!("{} is odd", it.n)),
-                    }
-                },
-            ))
-            .tool(Tool::builder("panics").blocking(|| -> String { panic!("secret") }))
-            .prompt(Prompt::builder("p").blocking(|| "prompted"))
-            .resource(Resource::builder("r://{n}", "r").blocking(
-                |Args(it): Args<Number>, read: Reading| format!("{} at {}", it.n, read.uri),
-            ))
-            .tool(Tool::builder("threads").handler(|on: State<Threads>| {
-                let here = thread::current().id();
-                on.lock()
-                    .unwrap()
-                    .iter()
-                    .all(|there| *there != here)
-                    .to_string()
-            }))
-            .build()
-            .unwrap();
+    let server = Server::new("s", "1")
+        .state(Threads::default())
+        .tool(
+            Tool::builder("half").blocking(move |Args(it): Args<Number>, on: State<Threads>| {
+                note(&on);
+                match it.n % 2 {
+                    0 => Ok((it.n / 2).to_string()),
+                    _ => Err(format!("{} is odd", it.n)),
+                }
+            }),
+        )
+        .tool(Tool::builder("panics").blocking(|| -> String { panic!("secret") }))
+        .prompt(Prompt::builder("p").blocking(|| "prompted"))
+        .resource(Resource::builder("r://{n}", "r").blocking(
+            |Args(it): Args<Number>, read: ReadRequest| format!("{} at {}", it.n, read.uri),
+        ))
+        .tool(Tool::builder("threads").handler(|on: State<Threads>| {
+            let here = thread::current().id();
+            on.lock()
+                .unwrap()
+                .iter()
+                .all(|there| *there != here)
+                .to_string()
+        }))
+        .build()
+        .unwrap();
     for case in Case::all() {
         let mut client = Client::connect(case, &server).await;
         assert_eq!(
@@ -91,7 +90,7 @@ async fn so_many_block_at_once_and_cancelled_ones_do_not_begin() {
     let count = Arc::clone(&begun);
     let server = Server::new("s", "1")
         .max_blocking(1)
-        .tool(Tool::builder("t").blocking(move |_: Cancel| {
+        .tool(Tool::builder("t").blocking(move |_: Cancellation| {
             count.fetch_add(1, Ordering::SeqCst);
             wait.lock().unwrap().recv().unwrap();
             "went"

@@ -15,9 +15,11 @@ use tower::timeout::TimeoutLayer;
 use tower_layer::Layer;
 use tower_service::Service;
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::service::{Answer, Call, CallService, ItemKind};
-use turnbuckle_server::{Ask, Context, Failure, Group, Prompt, Resource, Server, Tool};
-use turnbuckle_types::{BooleanSchema, ElicitParams, ElicitUrlParams, ElicitationSchema, Error};
+use turnbuckle_server::service::{CallRequest, CallResponse, CallService, ItemKind};
+use turnbuckle_server::{Ask, Failure, Group, HandlerContext, Prompt, Resource, Server, Tool};
+use turnbuckle_types::{
+    BooleanSchema, ElicitRequestParams, ElicitRequestUrlParams, ElicitationSchema, Error,
+};
 
 use super::policy::Busy;
 use crate::support::{
@@ -42,10 +44,10 @@ impl Layer<CallService> for Notes {
     }
 }
 
-type Answering<E> = Pin<Box<dyn Future<Output = Result<Answer, E>> + Send>>;
+type Answering<E> = Pin<Box<dyn Future<Output = Result<CallResponse, E>> + Send>>;
 
-impl Service<Call> for Noting {
-    type Response = Answer;
+impl Service<CallRequest> for Noting {
+    type Response = CallResponse;
     type Error = Infallible;
     type Future = Answering<Infallible>;
 
@@ -53,7 +55,7 @@ impl Service<Call> for Noting {
         self.1.poll_ready(cx)
     }
 
-    fn call(&mut self, call: Call) -> Self::Future {
+    fn call(&mut self, call: CallRequest) -> Self::Future {
         let Notes { name, list } = self.0.clone();
         list.lock()
             .unwrap()
@@ -150,8 +152,8 @@ async fn the_outermost_comes_first_and_what_is_added_later_has_the_servers() {
 #[derive(Clone)]
 struct Gate(CallService);
 
-impl Service<Call> for Gate {
-    type Response = Answer;
+impl Service<CallRequest> for Gate {
+    type Response = CallResponse;
     type Error = Failure;
     type Future = Answering<Failure>;
 
@@ -159,16 +161,18 @@ impl Service<Call> for Gate {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, call: Call) -> Self::Future {
+    fn call(&mut self, call: CallRequest) -> Self::Future {
         assert_eq!(call.kind(), ItemKind::Tool);
         let name = call.name().to_owned();
         let answer = self.0.call(call);
         Box::pin(async move {
             match name.as_str() {
-                "cached" => Answer::of_tool("from the layer"),
+                "cached" => CallResponse::from_tool_output("from the layer"),
                 "shut" => Err(Failure::new("the gate is shut")),
                 "changed" => match answer.await {
-                    Ok(answer) if answer.is_error() => Ok(Answer::of_failure("it failed, softly")),
+                    Ok(answer) if answer.is_error() => {
+                        Ok(CallResponse::from_failure("it failed, softly"))
+                    }
                     Ok(answer) => Ok(answer),
                 },
                 _ => answer.await.map_err(|never| match never {}),
@@ -262,9 +266,9 @@ async fn a_limit_of_towers_around_a_group_is_one_for_all_in_it() {
 
 #[tokio::test(start_paused = true)]
 async fn questions_to_the_client_pass_layers_and_turns() {
-    let asks = async |context: Context| {
+    let asks = async |context: HandlerContext| {
         let fields = ElicitationSchema::new().required("go", BooleanSchema::new());
-        let answer = context.ask("go", ElicitParams::form("Go?", fields))?;
+        let answer = context.ask("go", ElicitRequestParams::form("Go?", fields))?;
         Ok::<_, Failure>(format!("{:?}", answer.action))
     };
     let list = Arc::default();
@@ -287,7 +291,7 @@ async fn questions_to_the_client_pass_layers_and_turns() {
         let accept = |_: &_| json!({"action": "accept", "content": {"go": true}});
         let (answer, asked) = converse(&mut client, "tools/call", params, accept).await;
         assert_eq!((text(&answer), asked.len()), ("Accept", 1), "{case}");
-        assert_eq!(result(&answer)["isError"], json!(null), "{case}");
+        assert_ne!(result(&answer)["isError"], json!(true), "{case}");
         assert!(!list.lock().unwrap().is_empty());
     }
 }
@@ -300,12 +304,12 @@ fn with<F: Clone>(function: F) -> impl Layer<CallService, Service = With<F>> {
     tower_layer::layer_fn(move |inner| With(function.clone(), inner))
 }
 
-impl<F, Fut> Service<Call> for With<F>
+impl<F, Fut> Service<CallRequest> for With<F>
 where
-    F: Fn(Call, CallService) -> Fut,
-    Fut: Future<Output = Result<Answer, Failure>> + Send + 'static,
+    F: Fn(CallRequest, CallService) -> Fut,
+    Fut: Future<Output = Result<CallResponse, Failure>> + Send + 'static,
 {
-    type Response = Answer;
+    type Response = CallResponse;
     type Error = Failure;
     type Future = Fut;
 
@@ -313,12 +317,12 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, call: Call) -> Fut {
+    fn call(&mut self, call: CallRequest) -> Fut {
         self.0(call, self.1.clone())
     }
 }
 
-async fn pass(call: Call, mut inner: CallService) -> Answer {
+async fn pass(call: CallRequest, mut inner: CallService) -> CallResponse {
     inner
         .call(call)
         .await
@@ -351,7 +355,7 @@ async fn a_layer_may_repeat_a_call_in_any_round() {
             }
         }
     };
-    let twice = with(async |call: Call, inner: CallService| {
+    let twice = with(async |call: CallRequest, inner: CallService| {
         let answer = pass(call.clone(), inner.clone()).await;
         Ok(match answer.is_error() {
             true => pass(call, inner).await,
@@ -374,11 +378,11 @@ async fn a_layer_may_repeat_a_call_in_any_round() {
 }
 
 /// Lets nobody pass who has not visited a URL; where the handler asks, only after its question.
-async fn signed_in(call: Call, inner: CallService) -> Result<Answer, Failure> {
+async fn signed_in(call: CallRequest, inner: CallService) -> Result<CallResponse, Failure> {
     let context = call.context();
     let asked = call.name() != "asks" || context.raw_answer("go").is_some();
     if asked && context.raw_answer("url1").is_none() {
-        let url = ElicitUrlParams::new("Sign in", "https://example.com/1");
+        let url = ElicitRequestUrlParams::new("Sign in", "https://example.com/1");
         return Err(Error::url_elicitation_required([url], "Not yet").into());
     }
     Ok(pass(call, inner).await)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Cancel, Group, Prompt, Server, Tool};
+use turnbuckle_server::{Cancellation, Group, Prompt, Server, Tool};
 use turnbuckle_session::Limits;
 
 use crate::support::{call, message, text, told};
@@ -71,7 +71,7 @@ fn endless(name: &'static str, seen: &Arc<Mutex<Vec<String>>>) -> Tool {
         }
     }
     let seen = Arc::clone(seen);
-    Tool::builder(name).handler(move |cancel: Cancel| {
+    Tool::builder(name).handler(move |cancel: Cancellation| {
         let seen = Arc::clone(&seen);
         async move {
             let dropped = Dropped(Arc::clone(&seen), Instant::now());
@@ -86,26 +86,26 @@ fn endless(name: &'static str, seen: &Arc<Mutex<Vec<String>>>) -> Tool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_innermost_deadline_counts_and_names_who_set_it() {
+async fn the_innermost_timeout_counts_and_names_its_setter() {
     let seen = Arc::default();
     let server = Server::new("s", "1")
-        .deadline(5 * SECOND)
+        .timeout(5 * SECOND)
         .tool(endless("servers", &seen))
         .prompt(Prompt::builder("slow").handler(async || std::future::pending::<String>().await))
         .group(
             Group::new()
-                .deadline(3 * SECOND)
+                .timeout(3 * SECOND)
                 .tool(endless("groups", &seen))
-                .tool(endless("own", &seen).deadline(10 * SECOND)),
+                .tool(endless("own", &seen).timeout(10 * SECOND)),
         )
         .build()
         .unwrap();
     for case in Case::all() {
         let mut client = Client::connect(case, &server).await;
         for (name, seconds, set_by) in [
-            ("servers", 5, "ServerBuilder::deadline"),
-            ("groups", 3, "Group::deadline"),
-            ("own", 10, "Tool::deadline"),
+            ("servers", 5, "ServerBuilder::timeout"),
+            ("groups", 3, "Group::timeout"),
+            ("own", 10, "Tool::timeout"),
         ] {
             let late = call(&mut client, name, json!({})).await;
             let says = format!("the call took longer than {seconds}s ({set_by})");
@@ -118,7 +118,7 @@ async fn the_innermost_deadline_counts_and_names_who_set_it() {
             assert_eq!(seen, after, "{case}");
         }
         let late = client.request("prompts/get", json!({"name": "slow"})).await;
-        let says = "the call took longer than 5s (ServerBuilder::deadline)";
+        let says = "the call took longer than 5s (ServerBuilder::timeout)";
         assert_eq!(message(&late), says, "{case}");
     }
 }
@@ -127,11 +127,11 @@ async fn the_innermost_deadline_counts_and_names_who_set_it() {
 async fn the_sessions_deadline_still_holds_where_it_is_shorter() {
     let seen = Arc::default();
     let server = Server::new("s", "1")
-        .tool(endless("own", &seen).deadline(10 * SECOND))
+        .tool(endless("own", &seen).timeout(10 * SECOND))
         .build()
         .unwrap();
     let mut limits = Limits::default();
-    limits.handler_deadline = SECOND;
+    limits.handler_timeout = SECOND;
     for case in Case::all() {
         let options = ClientOptions::new().limits(limits.clone());
         let mut client = Client::connect_with(case, &server, options).await;
@@ -185,7 +185,7 @@ async fn too_many_waiting_calls_are_refused_and_cancelled_ones_leave_the_queue()
         .build()
         .unwrap();
     let mut limits = Limits::default();
-    limits.in_flight = 5000;
+    limits.max_in_flight = 5000;
     let options = ClientOptions::new().limits(limits);
     let case = Case::pipe(turnbuckle_wire::revision::Revision::NEWEST);
     let mut client = Client::connect_with(case, &server, options.clone()).await;

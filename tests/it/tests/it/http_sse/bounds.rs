@@ -8,9 +8,9 @@ use bytes::Bytes;
 use http::Method as Verb;
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::Web;
-use turnbuckle_server::{Context, Tool};
+use turnbuckle_server::{HandlerContext, Tool};
 use turnbuckle_session::{Limits, Rate};
 
 use super::Line;
@@ -20,31 +20,42 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
 
 #[tokio::test(start_paused = true)]
 async fn so_many_connections_and_no_more() {
-    let web = Web::sse(&echo(), Config::new().max_sse_connections(2));
+    let web = Web::sse(&echo(), HttpServerOptions::new().max_sse_connections(2));
     let open = || async { web.ask(Verb::GET).to("/sse").send().await };
     let (first, _second) = (open().await, open().await);
     let refused = open().await;
     assert_eq!(refused.status, 503);
     let error = refused.json().await["error"]["message"].to_string();
-    assert!(error.contains("Config::max_sse_connections"), "{error}");
+    assert!(
+        error.contains("HttpServerOptions::max_sse_connections"),
+        "{error}"
+    );
     drop(first);
     assert_eq!(open().await.status, 200);
 }
 
 #[tokio::test(start_paused = true)]
 async fn so_many_bytes_of_a_message() {
-    let line = Line::open_able(&echo(), Config::new().max_body(1000), json!({})).await;
+    let line = Line::open_able(
+        &echo(),
+        HttpServerOptions::new().max_message_bytes(1000),
+        json!({}),
+    )
+    .await;
     let padded = |size: usize| format!("{PING:size$}");
     assert_eq!(line.post(padded(1000)).send().await.status, 202);
     let (status, error) = line.post(padded(1001)).json().await;
     assert_eq!(status, 413);
     let error = error["error"]["message"].to_string();
-    assert!(error.contains("Config::max_body"), "{error}");
+    assert!(
+        error.contains("HttpServerOptions::max_message_bytes"),
+        "{error}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_says_nothing_is_let_go() {
-    let config = Config::new().handshake_time(Duration::from_secs(5));
+    let config = HttpServerOptions::new().handshake_timeout(Duration::from_secs(5));
     let begin = Instant::now();
     let line = Line::of(Web::sse(&echo(), config)).await;
     assert!(line.stream.messages().await.is_empty());
@@ -57,7 +68,7 @@ async fn a_client_that_says_nothing_is_let_go() {
 
 #[tokio::test(start_paused = true)]
 async fn a_quiet_stream_says_that_it_is_there() {
-    let config = Config::new().keep_alive(Duration::from_secs(5));
+    let config = HttpServerOptions::new().keep_alive_interval(Duration::from_secs(5));
     let mut line = Line::open_able(&echo(), config, json!({})).await;
     line.call(1, "sleep", json!({"seconds": 13})).await;
     let begin = Instant::now();
@@ -74,7 +85,7 @@ async fn a_quiet_stream_says_that_it_is_there() {
 async fn a_slow_reader_is_waited_for() {
     let told = Arc::new(AtomicUsize::new(0));
     let counter = told.clone();
-    let flood = move |(): (), context: Context| {
+    let flood = move |(): (), context: HandlerContext| {
         let told = counter.clone();
         async move {
             for step in 1..=1000 {
@@ -88,9 +99,13 @@ async fn a_slow_reader_is_waited_for() {
         .tool(Tool::builder("flood").handler(flood))
         .build()
         .unwrap();
-    let limits = Limits::new().queue_bytes(4096).progress(Rate::UNLIMITED);
-    let body_time = Duration::from_secs(10);
-    let config = Config::new().limits(limits).body_time(body_time);
+    let limits = Limits::new()
+        .max_queue_bytes(4096)
+        .progress_rate(Rate::UNLIMITED);
+    let body_timeout = Duration::from_secs(10);
+    let config = HttpServerOptions::new()
+        .limits(limits)
+        .body_timeout(body_timeout);
     let mut line = Line::open_able(&server, config, json!({})).await;
     line.call(1, "flood", json!({})).await;
     // It reads once, and then no more.
@@ -110,7 +125,7 @@ async fn a_slow_reader_is_waited_for() {
         accepted += 1;
     };
     assert_eq!(accepted, 4);
-    assert_eq!(begin.elapsed(), body_time);
+    assert_eq!(begin.elapsed(), body_timeout);
     // It reads again: nothing was lost.
     let mut steps = 1;
     let mut pings = 0;
@@ -140,7 +155,7 @@ impl AsRef<[u8]> for Shared {
 
 #[tokio::test(start_paused = true)]
 async fn what_waits_holds_nothing_of_its_body_but_the_message() {
-    let mut line = Line::of(Web::sse(&echo(), Config::new())).await;
+    let mut line = Line::of(Web::sse(&echo(), HttpServerOptions::new())).await;
     // Nobody polls the stream: they wait.
     for text in [PING.to_owned(), format!("{PING:60000}")] {
         let text = Arc::new(text);
@@ -156,8 +171,8 @@ async fn what_waits_holds_nothing_of_its_body_but_the_message() {
 #[tokio::test(start_paused = true)]
 async fn a_post_that_waits_goes_on_when_there_is_room() {
     let mut limits = Limits::default();
-    limits.queue_bytes = 1024;
-    let mut line = Line::of(Web::sse(&echo(), Config::new().limits(limits))).await;
+    limits.max_queue_bytes = 1024;
+    let mut line = Line::of(Web::sse(&echo(), HttpServerOptions::new().limits(limits))).await;
     // Nobody polls the stream: the first fills the inbox, the second waits.
     assert_eq!(line.post(PING).send().await.status, 202);
     let waiting = line.post(PING.replace('9', "10")).send();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::harness::modern_meta;
 use turnbuckle_it::web::Web;
 use turnbuckle_wire::revision::Revision;
@@ -17,7 +17,7 @@ use crate::support::able;
 #[tokio::test(start_paused = true)]
 async fn every_revision_with_a_handshake_is_spoken() {
     for revision in legacy() {
-        let mut line = Line::of(Web::sse(&echo(), Config::new())).await;
+        let mut line = Line::of(Web::sse(&echo(), HttpServerOptions::new())).await;
         line.shake_hands(revision, json!({})).await;
         line.call(1, "echo", json!({"text": "hello"})).await;
         let answer = line.stream.message().await;
@@ -27,7 +27,7 @@ async fn every_revision_with_a_handshake_is_spoken() {
 
 #[tokio::test(start_paused = true)]
 async fn so_is_one_whose_requests_carry_an_envelope() {
-    let mut line = Line::of(Web::sse(&echo(), Config::new())).await;
+    let mut line = Line::of(Web::sse(&echo(), HttpServerOptions::new())).await;
     let meta = Value::from(modern_meta(Revision::NEWEST, &json!({})));
     let params = json!({"name": "echo", "arguments": {"text": "hello"}, "_meta": meta});
     line.request(1, "tools/call", params).await;
@@ -76,7 +76,7 @@ async fn the_client_is_asked_and_answers() {
             if kind == "form" && !revision.features().elicitation {
                 continue;
             }
-            let mut line = Line::of(Web::sse(&asking::server(), Config::new())).await;
+            let mut line = Line::of(Web::sse(&asking::server(), HttpServerOptions::new())).await;
             line.shake_hands(revision, able(revision)).await;
             line.call(1, "ask", json!({"kinds": kind})).await;
             let asked = line.stream.message().await;

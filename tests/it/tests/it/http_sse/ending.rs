@@ -7,9 +7,9 @@ use http::Method as Verb;
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::Web;
-use turnbuckle_server::{Context, Server, Tool};
+use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::Signal;
 use turnbuckle_wire::revision::Revision;
 
@@ -23,7 +23,7 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
 fn holding() -> (Server, Arc<Notify>, Arc<()>) {
     let (changed, alive) = (Arc::new(Notify::new()), Arc::new(()));
     let shared = (changed.clone(), alive.clone());
-    let hold = move |(): (), context: Context| {
+    let hold = move |(): (), context: HandlerContext| {
         let (changed, alive) = shared.clone();
         async move {
             changed.notify_one();
@@ -42,7 +42,7 @@ fn holding() -> (Server, Arc<Notify>, Arc<()>) {
 #[tokio::test(start_paused = true)]
 async fn who_leaves_the_stream_gives_everything_up() {
     let (server, changed, alive) = holding();
-    let web = Web::sse(&server, Config::new().max_sse_connections(1));
+    let web = Web::sse(&server, HttpServerOptions::new().max_sse_connections(1));
     for _ in 0..100 {
         let mut line = Line::of(web.clone()).await;
         line.shake_hands(Revision::ALL[0], json!({})).await;
@@ -67,8 +67,8 @@ async fn who_leaves_the_stream_gives_everything_up() {
 #[tokio::test(start_paused = true)]
 async fn a_post_that_waits_hears_of_the_end() {
     let mut limits = turnbuckle_session::Limits::default();
-    limits.queue_bytes = 1024;
-    let line = Line::of(Web::sse(&echo(), Config::new().limits(limits))).await;
+    limits.max_queue_bytes = 1024;
+    let line = Line::of(Web::sse(&echo(), HttpServerOptions::new().limits(limits))).await;
     assert_eq!(line.post(PING).send().await.status, 202);
     let waiting = line.post(PING).send();
     let leaving = async {
@@ -81,7 +81,7 @@ async fn a_post_that_waits_hears_of_the_end() {
 #[tokio::test(start_paused = true)]
 async fn shutdown_answers_what_is_under_way() {
     let shutdown = Signal::new();
-    let config = Config::new().shutdown_time(Duration::from_secs(8));
+    let config = HttpServerOptions::new().shutdown_timeout(Duration::from_secs(8));
     let web = Web::sse_until(&echo(), config, shutdown.clone());
     let mut line = Line::of(web.clone()).await;
     line.shake_hands(Revision::ALL[0], json!({})).await;
@@ -112,7 +112,7 @@ async fn shutdown_answers_what_is_under_way() {
 async fn a_stop_ends_it_at_once() {
     let shutdown = Signal::new();
     let (server, changed, _alive) = holding();
-    let web = Web::sse_until(&server, Config::new(), shutdown.clone());
+    let web = Web::sse_until(&server, HttpServerOptions::new(), shutdown.clone());
     let mut line = Line::of(web).await;
     line.shake_hands(Revision::ALL[0], json!({})).await;
     line.call(1, "hold", json!({})).await;

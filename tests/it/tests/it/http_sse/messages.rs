@@ -2,7 +2,7 @@
 
 use http::Method as Verb;
 use serde_json::json;
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::Web;
 use turnbuckle_types::Principal;
 
@@ -65,7 +65,7 @@ async fn a_batch_is_for_the_revision_that_has_them() {
     let batch = format!("\n[{PING}]");
     for revision in legacy() {
         let features = revision.features();
-        let mut line = Line::of(Web::sse(&echo(), Config::new())).await;
+        let mut line = Line::of(Web::sse(&echo(), HttpServerOptions::new())).await;
         line.shake_hands(revision, json!({})).await;
         assert_eq!(line.post(batch.clone()).send().await.status, 202);
         let answer = line.stream.message().await;
@@ -117,7 +117,7 @@ async fn a_body_is_json() {
 #[tokio::test(start_paused = true)]
 async fn only_who_opened_a_connection_posts_to_it() {
     let of = |name: &str| Principal::new("https://issuer.example", name);
-    let web = Web::sse(&echo(), Config::new());
+    let web = Web::sse(&echo(), HttpServerOptions::new());
     let opened = web.ask(Verb::GET).principal(of("ann")).events().await;
     let mut line = Line::on(web, opened).await;
     for stranger in [line.post(PING), line.post(PING).principal(of("bob"))] {

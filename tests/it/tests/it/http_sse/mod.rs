@@ -10,7 +10,7 @@ mod serving;
 
 use http::Method as Verb;
 use serde_json::{Value, json};
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::{Ask, Events, Web};
 use turnbuckle_server::Server;
 
@@ -32,10 +32,10 @@ struct Line {
 impl Line {
     /// To a server with default settings, with the handshake of the first revision done.
     async fn open(server: &Server) -> Self {
-        Self::open_able(server, Config::new(), json!({})).await
+        Self::open_able(server, HttpServerOptions::new(), json!({})).await
     }
 
-    async fn open_able(server: &Server, config: Config, capabilities: Value) -> Self {
+    async fn open_able(server: &Server, config: HttpServerOptions, capabilities: Value) -> Self {
         let mut line = Self::of(Web::sse(server, config)).await;
         line.shake_hands(Revision::ALL[0], capabilities).await;
         line

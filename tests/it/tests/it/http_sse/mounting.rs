@@ -5,7 +5,7 @@ use axum::body::Body;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use tower_service::Service;
-use turnbuckle_http::{Config, HttpSse, StreamableHttp};
+use turnbuckle_http::{HttpServerOptions, HttpSse, StreamableHttp};
 
 use crate::servers::echo;
 
@@ -26,11 +26,14 @@ async fn next(body: &mut Body) -> String {
 
 #[tokio::test]
 async fn an_axum_router_serves_it_beside_the_endpoint_of_today() {
-    let sse = HttpSse::new(echo(), Config::new()).messages_at("/old/posts?tenant=1");
+    let sse = HttpSse::new(echo(), HttpServerOptions::new()).messages_at("/old/posts?tenant=1");
     let mut router: Router = Router::new()
         .route_service("/old/events", sse.clone())
         .route_service("/old/posts", sse)
-        .route_service("/mcp", StreamableHttp::new(echo(), Config::new()));
+        .route_service(
+            "/mcp",
+            StreamableHttp::new(echo(), HttpServerOptions::new()),
+        );
     let opened = router.call(request("GET", "/old/events", "")).await;
     let mut events = opened.unwrap().into_body();
     let first = next(&mut events).await;

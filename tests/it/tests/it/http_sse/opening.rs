@@ -1,35 +1,33 @@
 //! Opening a connection, and who may.
 
-use std::collections::HashSet;
-
 use http::Method as Verb;
 use serde_json::json;
-use turnbuckle_http::Config;
+use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::Web;
 
 use super::Line;
 use crate::servers::echo;
+use crate::support::assert_random;
 
 fn web() -> Web {
-    Web::sse(&echo(), Config::new())
+    Web::sse(&echo(), HttpServerOptions::new())
 }
 
 // requirement: 0320748ec39b 0b96a071b2d9
 #[tokio::test(start_paused = true)]
 async fn the_first_event_says_where_to_post() {
     let web = web();
-    let mut ids = HashSet::new();
-    for _ in 0..10 {
+    let mut ids = Vec::new();
+    for _ in 0..100 {
         let got = web.ask(Verb::GET).to("/sse").send().await;
         assert_eq!(got.header("cache-control"), Some("no-cache, no-transform"));
         let first = got.events().next().await.unwrap();
         assert_eq!(first.kind.as_deref(), Some("endpoint"));
         let data = first.data.unwrap();
         let id = data.strip_prefix("/messages?sessionId=").unwrap();
-        // 128 bits.
-        assert_eq!(id.len(), 32, "{id}");
-        assert!(ids.insert(id.to_owned()), "once more: {id}");
+        ids.push(id.to_owned());
     }
+    assert_random(&ids);
 }
 
 #[tokio::test(start_paused = true)]
@@ -93,7 +91,7 @@ async fn strangers_are_403() {
             assert_eq!(got.status, 403, "{verb}");
             assert!(got.header("access-control-allow-origin").is_none());
             let error = got.json().await["error"]["message"].to_string();
-            assert!(error.contains("Config::allowed_"), "{error}");
+            assert!(error.contains("HttpServerOptions::allowed_"), "{error}");
         }
     }
 }

@@ -9,9 +9,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use turnbuckle_http::{Config, HttpServer};
+use turnbuckle_http::{HttpServer, HttpServerOptions};
 use turnbuckle_it::harness::modern_meta;
-use turnbuckle_server::{Context, Tool};
+use turnbuckle_server::{HandlerContext, Tool};
 use turnbuckle_wire::revision::Revision;
 
 use crate::servers::{echo, echo_builder};
@@ -19,7 +19,7 @@ use crate::servers::{echo, echo_builder};
 /// Long enough for anything that happens at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-async fn bind(config: Config) -> HttpServer {
+async fn bind(config: HttpServerOptions) -> HttpServer {
     HttpServer::bind(echo(), "127.0.0.1:0", config)
         .await
         .unwrap()
@@ -59,7 +59,9 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
 
 #[tokio::test]
 async fn it_is_off_unless_it_is_wanted() {
-    let server = bind(Config::new()).await.sse_paths("events", "posts");
+    let server = bind(HttpServerOptions::new())
+        .await
+        .sse_paths("events", "posts");
     assert_eq!(server.sse_url(), None);
     let (address, shutdown) = (server.local_addr(), server.shutdown());
     let serving = tokio::spawn(server.serve());
@@ -76,7 +78,7 @@ async fn it_is_off_unless_it_is_wanted() {
 #[tokio::test]
 async fn it_is_served_beside_the_endpoint_of_today() {
     for paths in [None, Some(("events", "/deep/posts"))] {
-        let mut server = bind(Config::new().http_sse(true)).await;
+        let mut server = bind(HttpServerOptions::new().http_sse(true)).await;
         if let Some((stream, messages)) = paths {
             server = server.sse_paths(stream, messages);
         }
@@ -120,7 +122,7 @@ async fn it_is_served_beside_the_endpoint_of_today() {
 async fn who_hangs_up_gives_everything_up() {
     let (begun, given_up) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let tell = (begun.clone(), given_up.clone());
-    let hold = move |(): (), context: Context| {
+    let hold = move |(): (), context: HandlerContext| {
         let (begun, given_up) = tell.clone();
         async move {
             begun.notify_one();
@@ -132,7 +134,9 @@ async fn who_hangs_up_gives_everything_up() {
         .tool(Tool::builder("hold").handler(hold))
         .build()
         .unwrap();
-    let config = Config::new().http_sse(true).max_sse_connections(1);
+    let config = HttpServerOptions::new()
+        .http_sse(true)
+        .max_sse_connections(1);
     let server = HttpServer::bind(server, "127.0.0.1:0", config).await;
     let server = server.unwrap();
     let (address, shutdown) = (server.local_addr(), server.shutdown());

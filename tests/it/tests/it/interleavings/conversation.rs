@@ -8,9 +8,10 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use turnbuckle_session::{
-    Ask, AskError, Call, Carrying, Connector, Conversation, ConversationLimits, Frame, Handling,
-    Host, Inbox, Link, LinkError, LinkKind, Notice, Opening, Parcel, Patience, RawResult,
-    ServerRequest, Settling, Signal, Speaks,
+    ClientHandler, ClientLimits, ClientSession, Connector, Frame, HandlerOutcome, Inbox,
+    IncomingNotification, IncomingRequest, Link, LinkError, LinkFuture, LinkKind,
+    NegotiatedRevision, OpenFuture, OutboundMessage, OutboundRequest, RawResult, RequestError,
+    SendFuture, ServerRequest, Signal, Timeouts,
 };
 use turnbuckle_types::{EmptyResult, RequestId, RequestParams};
 use turnbuckle_wire::era::Reply;
@@ -54,17 +55,17 @@ struct Wire {
 struct To(Arc<Wire>);
 
 impl Connector for To {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> Opening<'_> {
+    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
         *self.0.inbox.lock().unwrap() = Some(inbox);
         let link: Arc<dyn Link> = Arc::new(self.clone());
         Box::pin(std::future::ready(Ok(link)))
     }
 
-    fn binding(&self) -> LinkKind {
+    fn link_kind(&self) -> LinkKind {
         LinkKind::Duplex
     }
 
-    fn describe(&self) -> String {
+    fn description(&self) -> String {
         "a wire".into()
     }
 }
@@ -74,7 +75,7 @@ impl Link for To {
         LinkKind::Duplex
     }
 
-    fn carry(&self, parcel: Parcel) -> Carrying {
+    fn send(&self, parcel: OutboundMessage) -> SendFuture {
         let wire = self.0.clone();
         Box::pin(async move {
             // As with every other way, it takes a turn.
@@ -85,7 +86,7 @@ impl Link for To {
         })
     }
 
-    fn close(&self) -> Settling {
+    fn close(&self) -> LinkFuture {
         Box::pin(std::future::ready(()))
     }
 }
@@ -93,10 +94,10 @@ impl Link for To {
 /// A user who answers when the gate is open.
 struct User(Signal);
 
-impl Host for User {
-    fn call(&self, _: Call<'_>, request: ServerRequest) -> Handling {
+impl ClientHandler for User {
+    fn handle_request(&self, _: IncomingRequest<'_>, request: ServerRequest) -> HandlerOutcome {
         let gate = self.0.clone();
-        Handling::Pending(Box::pin(async move {
+        HandlerOutcome::Pending(Box::pin(async move {
             tokio::select! {
                 biased;
                 () = request.signal().cancelled() => {}
@@ -106,15 +107,15 @@ impl Host for User {
         }))
     }
 
-    fn notified(&self, _: Notice<'_>) {}
+    fn handle_notification(&self, _: IncomingNotification<'_>) {}
 }
 
-type Asked = JoinHandle<Result<RawResult, AskError>>;
+type Asked = JoinHandle<Result<RawResult, RequestError>>;
 
 struct Path {
     wire: Arc<Wire>,
     gate: Signal,
-    conversation: Arc<Conversation>,
+    conversation: Arc<ClientSession>,
     asked: BTreeMap<usize, Asked>,
     /// Ids, by request; told before it is sent.
     ids: Arc<Mutex<BTreeMap<usize, RequestId>>>,
@@ -127,13 +128,15 @@ struct Path {
 impl Path {
     async fn new(limit: usize) -> Self {
         let (wire, gate) = (Arc::<Wire>::default(), Signal::new());
-        let mut limits = ConversationLimits::default();
-        limits.outgoing = limit;
-        limits.in_flight = 1;
+        let mut limits = ClientLimits::default();
+        limits.max_outgoing_requests = limit;
+        limits.max_in_flight = 1;
         let user = Arc::new(User(gate.clone()));
-        let opened = Conversation::open(&To(wire.clone()), user, limits).await;
+        let opened = ClientSession::open(&To(wire.clone()), user, limits).await;
         let conversation = opened.unwrap();
-        conversation.settle(Arc::new(Speaks::legacy(Revision::NEWEST_LEGACY)));
+        conversation.set_revision(Arc::new(NegotiatedRevision::legacy(
+            Revision::NEWEST_LEGACY,
+        )));
         Self {
             wire,
             gate,
@@ -162,15 +165,15 @@ impl Path {
                 self.asked.insert(
                     number,
                     tokio::spawn(async move {
-                        let speaks = Speaks::legacy(Revision::NEWEST_LEGACY);
+                        let speaks = NegotiatedRevision::legacy(Revision::NEWEST_LEGACY);
                         let nothing: Option<&RequestParams> = None;
                         let begun = |id: &RequestId| {
                             ids.lock().unwrap().insert(number, id.clone());
                         };
-                        let mut ask = Ask::new("tools/list", nothing, &speaks);
-                        ask.patience = Patience::at_most(PATIENCE);
-                        ask.begun = Some(&begun);
-                        conversation.ask(ask).await
+                        let mut ask = OutboundRequest::new("tools/list", nothing, &speaks);
+                        ask.timeouts = Timeouts::uniform(PATIENCE);
+                        ask.on_id_assigned = Some(&begun);
+                        conversation.send_request(ask).await
                     }),
                 );
             }
@@ -186,7 +189,7 @@ impl Path {
             Event::TimePasses => pass(LONG).await,
             Event::Lost => {
                 let inbox = self.wire.inbox.lock().unwrap().clone().unwrap();
-                inbox.lost(LinkError::Broken {
+                inbox.fail(LinkError::ConnectionLost {
                     reason: "cut".into(),
                 });
                 self.over = true;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_session::{
-    Call, Closed, Context, Dispatch, Frame, Handling, Identity, Limits, MemoryTransport, Signal,
-    Transport, TransportContext, pair, serve,
+    CloseReason, Dispatch, Frame, HandlerOutcome, IncomingRequest, Limits, MemoryTransport,
+    RequestContext, ServerIdentity, Signal, Transport, TransportContext, memory_pair, serve,
 };
 use turnbuckle_types::{EmptyResult, Implementation, Principal, ServerCapabilities};
 use turnbuckle_wire::era::{ParamHeader, Reply};
@@ -26,7 +26,7 @@ const B: Id = 2;
 
 /// A server whose methods are the kinds of handlers.
 struct Puppet {
-    identity: Identity,
+    identity: ServerIdentity,
     /// Let handlers of a request go on.
     gates: Mutex<BTreeMap<String, Signal>>,
 }
@@ -34,11 +34,11 @@ struct Puppet {
 impl Puppet {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            identity: Identity {
+            identity: ServerIdentity {
                 info: Implementation::new("puppet", "1"),
                 capabilities: ServerCapabilities::new(),
                 instructions: None,
-                in_every_result: false,
+                include_in_results: false,
                 ttl_ms: 0,
                 public: false,
             },
@@ -61,17 +61,17 @@ fn done() -> Reply {
 }
 
 impl Dispatch for Puppet {
-    fn identity(&self) -> &Identity {
+    fn identity(&self) -> &ServerIdentity {
         &self.identity
     }
 
-    fn call(&self, call: Call<'_>, context: Context) -> Handling {
+    fn call(&self, call: IncomingRequest<'_>, context: RequestContext) -> HandlerOutcome {
         let gate = self.gate(context.id());
-        let cancelled = |context: Context| async move { context.cancelled().await };
+        let cancelled = |context: RequestContext| async move { context.cancelled().await };
         match call.name {
-            "x/Ready" => Handling::Ready(done()),
+            "x/Ready" => HandlerOutcome::Ready(done()),
             "x/Panics" => panic!("as it was told"),
-            "x/Polite" => Handling::Pending(Box::pin(async move {
+            "x/Polite" => HandlerOutcome::Pending(Box::pin(async move {
                 tokio::select! {
                     biased;
                     () = cancelled(context.clone()) => {}
@@ -79,12 +79,12 @@ impl Dispatch for Puppet {
                 }
                 done()
             })),
-            "x/Stubborn" => Handling::Pending(Box::pin(async move {
+            "x/Stubborn" => HandlerOutcome::Pending(Box::pin(async move {
                 gate.cancelled().await;
                 drop(context);
                 done()
             })),
-            _ => Handling::Pending(Box::pin(async move {
+            _ => HandlerOutcome::Pending(Box::pin(async move {
                 gate.cancelled().await;
                 drop(context);
                 panic!("as it was told")
@@ -92,7 +92,7 @@ impl Dispatch for Puppet {
         }
     }
 
-    fn mirrored(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
+    fn param_headers(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
         Arc::default()
     }
 }
@@ -103,16 +103,16 @@ struct Path {
     modern: bool,
     client: MemoryTransport,
     stop: Signal,
-    serving: tokio::task::JoinHandle<Closed>,
+    serving: tokio::task::JoinHandle<CloseReason>,
     got: BTreeMap<Id, (u8, u8)>,
 }
 
 impl Path {
     async fn new(modern: bool, limit: usize) -> Self {
-        let (client, theirs) = pair();
+        let (client, theirs) = memory_pair();
         let (puppet, stop) = (Puppet::new(), Signal::new());
         let mut limits = Limits::default();
-        limits.in_flight = limit;
+        limits.max_in_flight = limit;
         let server: Arc<dyn Dispatch> = puppet.clone();
         let context = TransportContext::default();
         let serving = tokio::spawn(serve(server, theirs, limits, context, stop.clone()));

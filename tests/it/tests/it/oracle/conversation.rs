@@ -3,33 +3,34 @@
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_it::oracle::Oracle;
-use turnbuckle_server::{Context, Prompt, Result, Roots, Server, Tool};
+use turnbuckle_server::{HandlerContext, Prompt, Result, Roots, Server, Tool};
 
 use turnbuckle_types::{
-    CreateMessageParams, ElicitFormParams, ElicitationSchema, SamplingContent, SamplingMessage,
+    CreateMessageRequestParams, ElicitRequestFormParams, ElicitationSchema, SamplingMessage,
+    SamplingMessageContentBlock,
 };
 use turnbuckle_wire::revision::{Method, Party};
 
 use crate::servers::{echo_builder, everything, params_of};
 
-fn form() -> ElicitFormParams {
-    ElicitFormParams::new("Who are you?", ElicitationSchema::new())
+fn form() -> ElicitRequestFormParams {
+    ElicitRequestFormParams::new("Who are you?", ElicitationSchema::new())
 }
 
-fn sample() -> CreateMessageParams {
-    let message = SamplingMessage::user(SamplingContent::text("Who am I?"));
-    CreateMessageParams::new(vec![message], 100)
+fn sample() -> CreateMessageRequestParams {
+    let message = SamplingMessage::user(SamplingMessageContentBlock::text("Who am I?"));
+    CreateMessageRequestParams::new(vec![message], 100)
 }
 
 /// A server that asks everything that can be asked.
 fn inquisitive() -> Server {
-    let called = async |(): (), context: Context| -> Result<&'static str> {
+    let called = async |(): (), context: HandlerContext| -> Result<&'static str> {
         context.ask("form", form())?;
         context.ask("sample", sample())?;
         context.ask("roots", Roots)?;
         Ok("asked")
     };
-    let got = async |(): (), context: Context| -> Result<String> {
+    let got = async |(): (), context: HandlerContext| -> Result<String> {
         context.ask("form", form())?;
         Ok("asked".to_owned())
     };
@@ -57,7 +58,9 @@ async fn every_server_message_validates() {
             .filter(|method| !method.is_notification())
         {
             let id = client.start(method.as_str(), params_of(*method)).await;
-            if *method != Method::Listen || !method.reaches(Party::Server, case.revision) {
+            if *method != Method::SubscriptionsListen
+                || !method.is_received_by(Party::Server, case.revision)
+            {
                 client.response(id).await;
             }
         }
@@ -122,7 +125,7 @@ async fn what_is_no_message_of_the_revision_is_found() {
         return;
     }
     // A handler can send a frame of its own making; the harness must not let it pass.
-    let bad = async |(): (), context: Context| {
+    let bad = async |(): (), context: HandlerContext| {
         let frame = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}});
         context.send_frame(frame.to_string().into_bytes()).await;
         "sent"

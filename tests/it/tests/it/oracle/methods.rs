@@ -28,7 +28,7 @@ fn each_party_receives_what_the_schema_lets_the_other_send() {
                 let ours: BTreeSet<String> = Method::ALL
                     .iter()
                     .filter(|method| method.is_notification() == notifications)
-                    .filter(|method| method.reaches(receiver, revision))
+                    .filter(|method| method.is_received_by(receiver, revision))
                     .map(|method| method.as_str().to_owned())
                     .collect();
                 let missing: Vec<_> = official.difference(&ours).collect();
@@ -65,7 +65,7 @@ fn what_stands_only_inside_results_reaches_nobody() {
 
     let mut reaching = BTreeSet::new();
     for method in Method::ALL {
-        let reaches = |party| method.reaches(party, modern);
+        let reaches = |party| method.is_received_by(party, modern);
         if reaches(Party::Client) || reaches(Party::Server) {
             reaching.insert(method.as_str().to_owned());
         }

@@ -1,15 +1,18 @@
 //! Everything that is sent, to every revision that has it, against that revision's schema.
 
+use std::fmt::Debug;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use turnbuckle_it::oracle::{Oracle, Sender};
 use turnbuckle_types::method::{Notification, Request};
-use turnbuckle_types::{ErrorKind, InputRequired, method as m};
-use turnbuckle_wire::era::{Project, Projected, Reply, write_reply};
-use turnbuckle_wire::revision::{Method, Party, Revision};
+use turnbuckle_types::{ErrorKind, InputRequiredResult, method as m};
+use turnbuckle_wire::era::{Project, ProjectedResult, Reply, write_reply};
+use turnbuckle_wire::revision::{EraKind, Method, Party, Revision};
 use turnbuckle_wire::rpc;
 
+use super::alone::each_member_alone;
 use super::samples::{self, UNKNOWN};
 
 /// A message as it was encoded for one revision.
@@ -25,7 +28,8 @@ macro_rules! with_request {
     ($method:expr, $run:ident($($arg:expr),*)) => {
         with_request!(@match $method, $run($($arg),*),
             Initialize Ping Discover ListTools CallTool ListResources ListResourceTemplates
-            ReadResource Subscribe Unsubscribe ListPrompts GetPrompt Complete SetLevel Listen
+            ReadResource Subscribe Unsubscribe ListPrompts GetPrompt Complete SetLevel
+            SubscriptionsListen
             CreateMessage Elicit ListRoots)
     };
     (@match $method:expr, $run:ident $args:tt, $($Request:ident)+) => {
@@ -40,7 +44,7 @@ macro_rules! with_request {
 macro_rules! with_notification {
     ($method:expr, $run:ident($($arg:expr),*)) => {
         with_notification!(@match $method, $run($($arg),*),
-            Initialized Cancelled Progress Log ToolListChanged PromptListChanged
+            Initialized Cancelled Progress LoggingMessage ToolListChanged PromptListChanged
             ResourceListChanged ResourceUpdated RootsListChanged SubscriptionsAcknowledged
             ElicitationComplete)
     };
@@ -68,7 +72,7 @@ fn reaching(method: &str) -> impl Iterator<Item = (Revision, Sender)> {
             (Party::Client, Sender::Server),
         ]
         .into_iter()
-        .filter(move |(receiver, _)| method.reaches(*receiver, revision))
+        .filter(move |(receiver, _)| method.is_received_by(*receiver, revision))
         .map(move |(_, sender)| (revision, sender))
     })
 }
@@ -128,7 +132,7 @@ where
 {
     for (revision, sender) in reaching(R::METHOD) {
         let params = projected::<R::Params>(params, revision);
-        let frame = rpc::request(&7.into(), R::METHOD, Some(&params)).unwrap();
+        let frame = rpc::encode_request(&7.into(), R::METHOD, Some(&params)).unwrap();
         let message = serde_json::from_slice(&frame).unwrap();
         sent.push(Sent {
             revision,
@@ -145,7 +149,7 @@ where
 {
     for (revision, sender) in reaching(N::METHOD) {
         let params = projected::<N::Params>(params, revision);
-        let frame = rpc::notification(N::METHOD, Some(&params)).unwrap();
+        let frame = rpc::encode_notification(N::METHOD, Some(&params)).unwrap();
         let message = serde_json::from_slice(&frame).unwrap();
         sent.push(Sent {
             revision,
@@ -163,15 +167,18 @@ where
 {
     let mut asked = Vec::new();
     for (revision, sender) in reaching(R::METHOD) {
-        match decoded::<R::Params>(params).expressible(revision.features()) {
+        match decoded::<R::Params>(params).check_expressible(revision.features()) {
             Err(error) => {
-                assert!(matches!(error.kind(), ErrorKind::MissingCapability(_)));
+                assert!(matches!(
+                    error.kind(),
+                    ErrorKind::MissingRequiredClientCapability(_)
+                ));
                 continue;
             }
             Ok(()) => asked.push(revision),
         }
         let params = projected::<R::Params>(params, revision);
-        let frame = rpc::request(&7.into(), R::METHOD, Some(&params)).unwrap();
+        let frame = rpc::encode_request(&7.into(), R::METHOD, Some(&params)).unwrap();
         let message = serde_json::from_slice(&frame).unwrap();
         sent.push(Sent {
             revision,
@@ -202,8 +209,8 @@ fn everything() -> Vec<Sent> {
     }
     send_question::<m::ListRoots>(&json!({"_meta": {"progressToken": 1}}), &mut sent);
     for revision in Revision::modern() {
-        let required = decoded::<InputRequired>(&samples::input_required());
-        let reply = Reply::NeedsInput(Box::new(Projected(required)));
+        let required = decoded::<InputRequiredResult>(&samples::input_required());
+        let reply = Reply::InputRequired(Box::new(ProjectedResult(required)));
         let message = replied(revision, &reply);
         sent.push(Sent {
             revision,
@@ -213,6 +220,23 @@ fn everything() -> Vec<Sent> {
         });
     }
     sent
+}
+
+/// The messages that break the schema of their revision, and how.
+fn faults_of(oracle: &Oracle, sent: &[Sent]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for Sent {
+        revision,
+        sender,
+        message,
+        answers,
+    } in sent
+    {
+        if let Err(found) = oracle.check_message(revision.as_str(), *sender, message, *answers) {
+            faults.push(format!("{revision} {message}\n  {}", found.join("\n  ")));
+        }
+    }
+    faults
 }
 
 #[test]
@@ -225,18 +249,7 @@ fn every_message_is_one_of_its_revision() {
         let inside = samples::input_required().to_string().contains(name);
         assert!(tried || inside, "no sample of {name}");
     }
-    let mut faults = Vec::new();
-    for Sent {
-        revision,
-        sender,
-        message,
-        answers,
-    } in &sent
-    {
-        if let Err(found) = oracle.check_message(revision.as_str(), *sender, message, *answers) {
-            faults.push(format!("{revision} {message}\n  {}", found.join("\n  ")));
-        }
-    }
+    let faults = faults_of(&oracle, &sent);
     assert!(
         faults.is_empty(),
         "{} faults:\n{}",
@@ -307,5 +320,123 @@ fn a_question_is_only_put_where_it_can_be_asked_whole() {
     assert_eq!(
         asked(samples::question_with_tools()),
         [Revision::NEWEST_LEGACY]
+    );
+}
+
+/// Returns whether a value is one of the type, without a part that the vocabulary does not know.
+fn is_a<T: DeserializeOwned + Debug>(value: &Value) -> bool {
+    serde_json::from_str::<T>(&value.to_string())
+        .is_ok_and(|typed| !format!("{typed:?}").contains("Unknown"))
+}
+
+/// The value says that it fits exactly where its projection changes nothing.
+fn assert_fits_where_nothing_changes<T>(value: &Value, method: &str)
+where
+    T: Project + Serialize + DeserializeOwned,
+{
+    for (revision, _) in reaching(method) {
+        let mut typed = decoded::<T>(value);
+        let before = serde_json::to_value(&typed).unwrap();
+        let fits = typed.fits(revision.features());
+        typed.project(revision.features());
+        let after = serde_json::to_value(&typed).unwrap();
+        assert_eq!(
+            fits,
+            before == after,
+            "{revision} {method}: {value}\n{after}"
+        );
+    }
+}
+
+/// Sends messages to the legacy revisions, which lack something of the newest and need no envelope.
+fn send_alone(sent: &mut Vec<Sent>, send: impl FnOnce(&mut Vec<Sent>)) {
+    let mut messages = Vec::new();
+    send(&mut messages);
+    let is_legacy = |sent: &Sent| sent.revision.features().era == EraKind::Legacy;
+    sent.extend(messages.into_iter().filter(is_legacy));
+}
+
+fn send_results_alone<R: Request>(result: &Value, sent: &mut Vec<Sent>)
+where
+    R::Result: Project + Clone + Debug,
+{
+    for result in each_member_alone(result, &is_a::<R::Result>) {
+        assert_fits_where_nothing_changes::<R::Result>(&result, R::METHOD);
+        send_alone(sent, |sent| send_result::<R>(&result, sent));
+    }
+}
+
+fn send_requests_alone<R: Request>(params: &Value, sent: &mut Vec<Sent>)
+where
+    R::Params: Project + Debug,
+{
+    for params in each_member_alone(params, &is_a::<R::Params>) {
+        assert_fits_where_nothing_changes::<R::Params>(&params, R::METHOD);
+        send_alone(sent, |sent| send_request::<R>(&params, sent));
+    }
+}
+
+fn send_notifications_alone<N: Notification>(params: &Value, sent: &mut Vec<Sent>)
+where
+    N::Params: Project + Debug,
+{
+    for params in each_member_alone(params, &is_a::<N::Params>) {
+        assert_fits_where_nothing_changes::<N::Params>(&params, N::METHOD);
+        send_alone(sent, |sent| send_notification::<N>(&params, sent));
+    }
+}
+
+fn send_questions_alone<R: Request>(params: &Value, sent: &mut Vec<Sent>)
+where
+    R::Params: Project + Debug,
+{
+    for params in each_member_alone(params, &is_a::<R::Params>) {
+        assert_fits_where_nothing_changes::<R::Params>(&params, R::METHOD);
+        send_question::<R>(&params, sent);
+    }
+}
+
+/// In a message with everything, one member that a revision lacks hides another that is not looked
+/// at: the message is projected for the first, and the second goes with it.
+#[test]
+fn every_block_and_every_member_alone_is_one_of_its_revision() {
+    let Some(oracle) = Oracle::load() else { return };
+    let mut sent = Vec::new();
+    for (method, result) in samples::results() {
+        with_request!(method, send_results_alone(&result, &mut sent));
+    }
+    for (method, params) in samples::requests() {
+        with_request!(method, send_requests_alone(&params, &mut sent));
+    }
+    for (method, params) in samples::notifications() {
+        with_notification!(method, send_notifications_alone(&params, &mut sent));
+    }
+    for params in [samples::form(), samples::form_of_several(), samples::url()] {
+        send_questions_alone::<m::Elicit>(&params, &mut sent);
+    }
+    for params in [samples::question(), samples::question_with_tools()] {
+        send_questions_alone::<m::CreateMessage>(&params, &mut sent);
+    }
+    let required = samples::input_required();
+    for required in each_member_alone(&required, &is_a::<InputRequiredResult>) {
+        for revision in Revision::modern() {
+            let required = decoded::<InputRequiredResult>(&required);
+            let reply = Reply::InputRequired(Box::new(ProjectedResult(required)));
+            sent.push(Sent {
+                revision,
+                sender: Sender::Server,
+                message: replied(revision, &reply),
+                answers: Some("tools/call"),
+            });
+        }
+    }
+    assert!(sent.len() > 2000, "only {} messages", sent.len());
+    let faults = faults_of(&oracle, &sent);
+    assert!(
+        faults.is_empty(),
+        "{} faults of {}:\n{}",
+        faults.len(),
+        sent.len(),
+        faults.join("\n")
     );
 }

@@ -112,7 +112,7 @@ async fn a_cancelled_member_leaves_the_others() {
 async fn an_empty_or_overlong_batch_is_refused() {
     for case in batching() {
         let mut limits = Limits::default();
-        limits.batch = 3;
+        limits.max_batch_messages = 3;
         let options = ClientOptions::new().limits(limits);
         let mut client = Client::connect_with(case, &echo(), options).await;
         let ping = |id| request(id, "ping", json!({}));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Server, Tool};
+use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_wire::revision::Revision;
 
 use crate::servers::{echo, echo_builder};
@@ -183,7 +183,7 @@ async fn a_cancelled_id_is_not_free_before_its_handler_has_ended() {
 /// A server whose one tool asks the client for its roots, several times at once and one after
 /// another.
 fn asking() -> Server {
-    let ask = Tool::builder("ask").handler(async |(): (), context: Context| {
+    let ask = Tool::builder("ask").handler(async |(): (), context: HandlerContext| {
         let peer = context.peer().unwrap();
         for _ in 0..3 {
             let ask = || peer.request::<()>("roots/list", None);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
-use turnbuckle_server::{Context, Tool};
+use turnbuckle_server::{HandlerContext, Tool};
 
 use turnbuckle_wire::revision::{Method, Party};
 
@@ -14,9 +14,9 @@ async fn a_response_is_a_result_or_an_error() {
     for case in Case::all() {
         let mut client = Client::connect(case, &everything()).await;
         let served = |method: &&Method| {
-            method.reaches(Party::Server, case.revision)
+            method.is_received_by(Party::Server, case.revision)
                 && !method.is_notification()
-                && !matches!(method, Method::Initialize | Method::Listen)
+                && !matches!(method, Method::Initialize | Method::SubscriptionsListen)
         };
         for method in Method::ALL.iter().filter(served) {
             let answer = client.request(method.as_str(), params_of(*method)).await;
@@ -45,7 +45,7 @@ async fn a_response_is_a_result_or_an_error() {
 async fn a_response_with_both_or_neither_is_refused() {
     let server = echo_builder()
         .tool(
-            Tool::builder("ask").handler(async |(): (), context: Context| {
+            Tool::builder("ask").handler(async |(): (), context: HandlerContext| {
                 let peer = context.peer().unwrap();
                 let roots = peer.request::<()>("roots/list", None).await;
                 roots.unwrap().to_string()

@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Handle};
 use tokio::time::{sleep, timeout};
-use turnbuckle_client::{Client, Era, Error, FormAnswer, Interest, Question};
-use turnbuckle_http::{Config, HttpConnector, HttpSse, SseConnector, StreamableHttp};
+use turnbuckle_client::{ChangeFilter, Client, EraPreference, Error, FormAnswer, QuestionContext};
+use turnbuckle_http::{HttpConnector, HttpServerOptions, HttpSse, SseConnector, StreamableHttp};
 use turnbuckle_it::harness::{Bind, Case};
 use turnbuckle_it::wires::{Passed, Script, Wires};
-use turnbuckle_server::{Context, Failure, NeedsInput, Server, Tool};
+use turnbuckle_server::{Failure, HandlerContext, NeedsInput, Server, Tool};
 use turnbuckle_session::Connector;
-use turnbuckle_types::{CallToolResult, CreateMessageParams, CreateMessageResult, MessageRole};
+use turnbuckle_types::{CallToolResult, CreateMessageRequestParams, CreateMessageResult, Role};
 use turnbuckle_wire::revision::Revision;
 
 use crate::asking;
@@ -111,7 +111,7 @@ enum Served {
 impl Served {
     fn new(server: Server, binding: Bind) -> Self {
         let config = || {
-            Config::new()
+            HttpServerOptions::new()
                 .max_sessions(SESSIONS)
                 .max_sse_connections(SESSIONS)
         };
@@ -128,10 +128,10 @@ impl Served {
             Self::Duplex(server, Bind::Pipe) => Arc::new(wires.memory(server.clone())),
             Self::Duplex(server, _) => Arc::new(wires.lines(server.clone())),
             Self::Http(service) => {
-                Arc::new(at("http://localhost/mcp").http(wires.web(service.clone())))
+                Arc::new(at("http://localhost/mcp").http_client(wires.web(service.clone())))
             }
             Self::Sse(service) => {
-                let way = at("http://localhost/sse").http(wires.web(service.clone()));
+                let way = at("http://localhost/sse").http_client(wires.web(service.clone()));
                 Arc::new(SseConnector::new(way))
             }
         }
@@ -139,12 +139,12 @@ impl Served {
 
     async fn connect(&self, place: Place, wires: &Wires) -> Result<Client, Error> {
         let builder = Client::builder("tester", "1.0.0")
-            .on_form(async |_, _: Question| FormAnswer::accept([("name", "Ada")]))
-            .on_sampling(async |_: CreateMessageParams, _: Question| {
+            .on_form(async |_, _: QuestionContext| FormAnswer::accept([("name", "Ada")]))
+            .on_sampling(async |_: CreateMessageRequestParams, _: QuestionContext| {
                 let words = "something";
-                Ok(CreateMessageResult::new(MessageRole::Assistant, words, "m"))
+                Ok(CreateMessageResult::new(Role::Assistant, words, "m"))
             })
-            .era(Era::Only(place.case.revision));
+            .era(EraPreference::Only(place.case.revision));
         in_time(builder.connect(self.connector(wires))).await
     }
 }
@@ -157,7 +157,7 @@ async fn in_time<T>(work: impl Future<Output = T>) -> T {
 /// A server whose handlers hold `running` while they run; it asks what that revision has.
 fn server(running: &Arc<()>, revision: Revision) -> Server {
     let held = running.clone();
-    let steps = move |(): (), context: Context| {
+    let steps = move |(): (), context: HandlerContext| {
         let running = held.clone();
         async move {
             for step in 1..=2 {
@@ -173,7 +173,7 @@ fn server(running: &Arc<()>, revision: Revision) -> Server {
         true => &["form", "sample"],
         false => &["sample"],
     };
-    let ask = move |(): (), context: Context| {
+    let ask = move |(): (), context: HandlerContext| {
         let running = held.clone();
         async move {
             let _running = running;
@@ -187,13 +187,13 @@ fn server(running: &Arc<()>, revision: Revision) -> Server {
             Err::<String, Failure>(needed.into())
         }
     };
-    let touch = async |(): (), context: Context| {
-        context.server().tools_changed();
+    let touch = async |(): (), context: HandlerContext| {
+        context.server().notify_tools_changed();
         "touched"
     };
     Server::new("wired", "1.0.0")
         .dynamic_tools()
-        .tool(Tool::builder("plain").handler(async |(): (), _: Context| "plain"))
+        .tool(Tool::builder("plain").handler(async |(): (), _: HandlerContext| "plain"))
         .tool(Tool::builder("steps").handler(steps))
         .tool(Tool::builder("ask").handler(ask))
         .tool(Tool::builder("touch").handler(touch))
@@ -267,7 +267,7 @@ fn whole_lines(place: Place, passed: &Passed) {
 }
 
 async fn call(client: &Client, tool: &str) -> Result<String, String> {
-    told(in_time(client.call(tool, &()).send()).await)
+    told(in_time(client.call_tool(tool, &()).send()).await)
 }
 
 fn told(result: Result<CallToolResult, Error>) -> Result<String, String> {
@@ -287,7 +287,7 @@ async fn talk(exchange: Exchange, client: &Client) -> Vec<Result<String, String>
         Exchange::Progress => {
             let heard = Arc::new(Mutex::new(0.0));
             let hears = heard.clone();
-            let call = client.call("steps", &()).on_progress(move |told| {
+            let call = client.call_tool("steps", &()).on_progress(move |told| {
                 let mut last = hears.lock().expect("no panic");
                 assert!(told.progress.as_f64() >= *last, "it goes backwards");
                 *last = told.progress.as_f64();
@@ -295,7 +295,7 @@ async fn talk(exchange: Exchange, client: &Client) -> Vec<Result<String, String>
             vec![told(in_time(call.send()).await)]
         }
         Exchange::Listening => {
-            let interest = Interest::new().tools();
+            let interest = ChangeFilter::new().tools();
             let mut heard = match in_time(client.subscribe(interest)).await {
                 Ok(heard) => heard,
                 Err(error) => return vec![Err(error.to_string())],

@@ -7,11 +7,11 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use turnbuckle_client::{Client, Era};
-use turnbuckle_http::{Config, HttpConnector, StreamableHttp};
+use turnbuckle_client::{Client, EraPreference};
+use turnbuckle_http::{HttpConnector, HttpServerOptions, StreamableHttp};
 use turnbuckle_it::web::sessions;
 use turnbuckle_it::wires::{Harm, Passed, Script, Toward, Wires};
-use turnbuckle_server::{Context, Server, Tool};
+use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_wire::revision::Revision;
 
 /// Calls under way at a time, each on a stream of its own.
@@ -32,7 +32,7 @@ struct Run {
 }
 
 fn server() -> Server {
-    let count = async |(): (), context: Context| {
+    let count = async |(): (), context: HandlerContext| {
         for step in 1..=STEPS {
             sleep(Duration::from_millis(100)).await;
             context.progress(step, Some(STEPS.into())).await;
@@ -41,7 +41,7 @@ fn server() -> Server {
     };
     Server::new("counting", "1.0.0")
         .tool(Tool::builder("count").handler(count))
-        .tool(Tool::builder("plain").handler(async |(): (), _: Context| "plain"))
+        .tool(Tool::builder("plain").handler(async |(): (), _: HandlerContext| "plain"))
         .build()
         .unwrap()
 }
@@ -49,7 +49,7 @@ fn server() -> Server {
 async fn count(client: Client) -> Told {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hears = heard.clone();
-    let call = client.call("count", &()).on_progress(move |told| {
+    let call = client.call_tool("count", &()).on_progress(move |told| {
         hears.lock().unwrap().push(told.progress.as_f64() as u64);
     });
     let ended = match timeout(PATIENCE, call.send()).await.expect("it hangs") {
@@ -62,11 +62,11 @@ async fn count(client: Client) -> Told {
 
 /// Has all the calls at a time, and short ones beside them.
 async fn load(revision: Revision, wires: &Wires) -> Vec<Told> {
-    let service = StreamableHttp::new(server(), Config::new());
+    let service = StreamableHttp::new(server(), HttpServerOptions::new());
     let way = HttpConnector::new("http://localhost/mcp").unwrap();
     let client = Client::builder("c", "1")
-        .era(Era::Only(revision))
-        .connect(way.http(wires.web(service)))
+        .era(EraPreference::Only(revision))
+        .connect(way.http_client(wires.web(service)))
         .await
         .unwrap();
     let mut calls = JoinSet::new();
@@ -75,7 +75,7 @@ async fn load(revision: Revision, wires: &Wires) -> Vec<Told> {
         calls.spawn(async move { (number, count(client).await) });
     }
     for _ in 0..20 {
-        client.call("plain", &()).send().await.unwrap();
+        client.call_tool("plain", &()).send().await.unwrap();
         sleep(Duration::from_millis(40)).await;
     }
     let mut told = calls.join_all().await;

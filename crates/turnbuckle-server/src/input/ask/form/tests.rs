@@ -8,7 +8,7 @@ fn form_of<T: DeserializeOwned + JsonSchema>() -> Value {
     serde_json::to_value(schema_of::<T>().unwrap()).unwrap()
 }
 
-fn refused<T: DeserializeOwned + JsonSchema>() -> String {
+fn fault_of<T: DeserializeOwned + JsonSchema>() -> String {
     schema_of::<T>().unwrap_err().to_string()
 }
 
@@ -128,24 +128,27 @@ struct Anything {
 }
 
 #[test]
-fn what_a_form_cannot_say_is_named() {
+fn fields_that_no_form_can_have_are_named() {
     for (message, field) in [
         (
-            refused::<Nested>(),
+            fault_of::<Nested>(),
             "Nested cannot be a form: field `order`",
         ),
-        (refused::<Tree>(), "Tree cannot be a form: field `left`"),
+        (fault_of::<Tree>(), "Tree cannot be a form: field `left`"),
         (
-            refused::<Names>(),
+            fault_of::<Names>(),
             "field `names`: a list in a form is one of choices",
         ),
         (
-            refused::<Patterned>(),
+            fault_of::<Patterned>(),
             "field `code`: a form has no `pattern`",
         ),
-        (refused::<Anything>(), "field `data`: it takes anything"),
-        (refused::<Plan>(), "Plan cannot be a form: it is no struct"),
-        (refused::<Vec<Order>>(), "it is no struct with named fields"),
+        (fault_of::<Anything>(), "field `data`: it takes anything"),
+        (fault_of::<Plan>(), "Plan cannot be a form: it is no struct"),
+        (
+            fault_of::<Vec<Order>>(),
+            "it is no struct with named fields",
+        ),
     ] {
         assert!(message.contains(field), "{message}");
     }

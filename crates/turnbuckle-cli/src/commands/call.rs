@@ -1,0 +1,83 @@
+//! The `call` command: calls a tool.
+
+use serde_json::Value;
+use turnbuckle::types::{CallToolResult, Tool};
+
+use super::TargetArgs;
+use crate::arguments::parse_arguments;
+use crate::connection::{ServerConnection, with_server};
+use crate::error::CliError;
+use crate::exit_status::ExitStatus;
+use crate::output::{Style, pretty, render_blocks};
+use crate::suggest::did_you_mean;
+
+pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
+    let (target, mut words) = args.target()?;
+    let name = words.require("the name of the tool")?;
+    let words = words.into_rest();
+    with_server(&args.common, target, async |connection| {
+        let tool = find_tool(connection, &name).await?;
+        let schema: Value = serde_json::from_str(tool.input_schema.as_str()).unwrap_or_default();
+        let arguments = parse_arguments(&words, &schema)?;
+        connection.apply_log_level().await?;
+        let call = connection.client.call_tool(&*name, &arguments);
+        let (result, text) = connection.call_verbatim(call).await?;
+        match connection.console.is_text() {
+            true => print_result(connection, &result)?,
+            false => {
+                if connection.console.args.out.is_some() {
+                    render_blocks(&connection.console, &result.content)?;
+                }
+                connection.console.print_json(&text)?;
+            }
+        }
+        match result.is_error {
+            Some(true) => {
+                Err(CliError::new(format!("the tool {name:?} failed")).status(ExitStatus::Refused))
+            }
+            _ => Ok(()),
+        }
+    })
+    .await
+}
+
+/// Finds the tool in the server's list.
+async fn find_tool(connection: &ServerConnection, name: &str) -> Result<Tool, CliError> {
+    let mut names = Vec::new();
+    let mut tools = connection.client.list_tools();
+    while let Some(tool) = tools.next().await {
+        let tool = tool?;
+        if tool.name == name {
+            return Ok(tool);
+        }
+        names.push(tool.name);
+    }
+    let server = connection.server_name();
+    let failure =
+        CliError::new(format!("{server} has no tool {name:?}")).status(ExitStatus::Refused);
+    let names = names.iter().map(String::as_str);
+    Err(failure.hint(match did_you_mean(name, names) {
+        Some(hint) => hint,
+        None => "`list tools` shows the tools of the server".to_owned(),
+    }))
+}
+
+fn print_result(connection: &ServerConnection, result: &CallToolResult) -> Result<(), CliError> {
+    let console = &connection.console;
+    let content = render_blocks(console, &result.content)?;
+    if result.is_error == Some(true) {
+        console.print(&console.style(Style::Error, &content))?;
+    } else if !content.is_empty() {
+        console.print(&content)?;
+    }
+    // The text content usually repeats the structured content.
+    let has_text = result.content.iter().any(|block| block.as_text().is_some());
+    if let Some(structured) = &result.structured_content
+        && (!has_text || console.args.verbose)
+    {
+        console.print(&pretty(structured.as_str()))?;
+    } else if result.content.is_empty() && result.structured_content.is_none() {
+        console.print_note("done: the tool returned nothing");
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! The `complete` command: suggests values for an argument.
+
+use turnbuckle::types::{
+    CompletionContext, CompletionReference, Map, PromptReference, ResourceTemplateReference,
+};
+
+use super::{TargetArgs, prompt};
+use crate::connection::{ServerConnection, with_server};
+use crate::error::CliError;
+use crate::output::sanitize_line;
+use crate::suggest::did_you_mean;
+
+pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
+    let (target, mut words) = args.target()?;
+    let owner = words.require("the name of a prompt, or a URI template,")?;
+    let argument = words.require("the argument")?;
+    let (name, value) = argument.split_once('=').unwrap_or((&argument, ""));
+    let others: Vec<(String, String)> = words
+        .into_rest()
+        .iter()
+        .map(|word| parse_pair(word))
+        .collect::<Result<_, _>>()?;
+    with_server(&args.common, target, async |connection| {
+        let reference = find_reference(connection, &owner, name).await?;
+        let mut call = connection.client.complete(reference, name, value);
+        if !others.is_empty() {
+            let known: Map<String> = others.into_iter().collect();
+            call.params_mut().context = Some(CompletionContext::new().arguments(known));
+        }
+        let (result, text) = connection.call_verbatim(call).await?;
+        let console = &connection.console;
+        if !console.is_text() {
+            return console.print_json(&text);
+        }
+        let completion = &result.completion;
+        let values: Vec<_> = completion
+            .values
+            .iter()
+            .map(|value| sanitize_line(value, 500))
+            .collect();
+        if !values.is_empty() {
+            console.print(&values.join("\n"))?;
+        }
+        let more = completion.has_more == Some(true);
+        match &completion.total {
+            Some(total) if more => {
+                console.print_note(&format!("{} of {total} suggestions", values.len()))
+            }
+            None if more => console.print_note("there are more suggestions"),
+            _ if values.is_empty() => console.print_note("no suggestions"),
+            _ => {}
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Parses the value of another argument that is already known.
+fn parse_pair(word: &str) -> Result<(String, String), CliError> {
+    match word.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(CliError::usage(format!("{word:?} is not NAME=VALUE"))),
+    }
+}
+
+/// Returns what the argument belongs to: a resource template if `owner` looks like a URI, otherwise
+/// a prompt.
+async fn find_reference(
+    connection: &ServerConnection,
+    owner: &str,
+    argument: &str,
+) -> Result<CompletionReference, CliError> {
+    if owner.contains(['{', ':']) {
+        return Ok(ResourceTemplateReference::new(owner).into());
+    }
+    let prompt = prompt::find_prompt(connection, owner).await?;
+    let names = || {
+        prompt
+            .arguments
+            .iter()
+            .flatten()
+            .map(|argument| &*argument.name)
+    };
+    if !names().any(|name| name == argument) {
+        let failure = CliError::usage(format!("the prompt {owner:?} has no argument {argument:?}"));
+        let known = format!(
+            "its arguments are {}",
+            names().collect::<Vec<_>>().join(", ")
+        );
+        return Err(failure.hint(did_you_mean(argument, names()).unwrap_or(known)));
+    }
+    Ok(PromptReference::new(owner).into())
+}

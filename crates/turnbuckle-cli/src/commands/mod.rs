@@ -1,0 +1,37 @@
+//! The commands, one file each.
+
+pub(crate) mod call;
+pub(crate) mod complete;
+pub(crate) mod info;
+pub(crate) mod list;
+pub(crate) mod listen;
+pub(crate) mod prompt;
+pub(crate) mod raw;
+pub(crate) mod read;
+
+use clap::Args;
+
+use crate::args::CommonArgs;
+use crate::error::CliError;
+use crate::target::{PositionalArgs, Target};
+
+/// A server and the command's own arguments.
+#[derive(Args)]
+pub(crate) struct TargetArgs {
+    /// TARGET (a URL or a name from a file) unless a command follows after `--`; then what is
+    /// wanted
+    #[arg(value_name = "TARGET", hide = true)]
+    words: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+}
+
+impl TargetArgs {
+    /// Resolves the server and returns the remaining positional arguments.
+    pub(crate) fn target(&mut self) -> Result<(Target, PositionalArgs), CliError> {
+        let mut words = PositionalArgs::new(std::mem::take(&mut self.words));
+        let target = Target::resolve(&self.common.server, &mut words)?;
+        Ok((target, words))
+    }
+}

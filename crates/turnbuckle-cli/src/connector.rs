@@ -1,0 +1,180 @@
+//! Construction of the connector for a target.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use turnbuckle::http::{HttpConnector, SseConnector};
+use turnbuckle::session::Connector;
+use turnbuckle::stdio::{Command, StderrMode};
+
+use crate::args::{ProtocolArgs, ServerArgs};
+use crate::config::parse_env_file;
+use crate::error::CliError;
+use crate::output::{Console, Style, shell_quote};
+use crate::target::{Target, is_local};
+
+/// A connector that has not been opened yet, and the secret values that it sends.
+pub(crate) struct PreparedConnector {
+    pub(crate) connector: Arc<dyn Connector>,
+    pub(crate) secrets: Vec<String>,
+    /// Whether the server is known to protocol HTTP+SSE, and so a legacy revision.
+    pub(crate) is_legacy: bool,
+}
+
+/// Builds the connector for a target. Nothing is opened yet.
+pub(crate) fn prepare(
+    target: Target,
+    server_args: &ServerArgs,
+    protocol: &ProtocolArgs,
+    console: &Console,
+) -> Result<PreparedConnector, CliError> {
+    match target {
+        Target::Url { url, headers, sse } => {
+            http_connector(&url, headers, sse, server_args, protocol)
+        }
+        Target::Command { .. } => command_connector(target, server_args, console),
+    }
+}
+
+fn http_connector(
+    url: &str,
+    headers: BTreeMap<String, String>,
+    sse: bool,
+    server_args: &ServerArgs,
+    protocol: &ProtocolArgs,
+) -> Result<PreparedConnector, CliError> {
+    let wrong = |error: turnbuckle::http::ConnectorError| {
+        CliError::usage(format!("the server's URL: {error}"))
+    };
+    let mut connector = HttpConnector::new(url)
+        .map_err(wrong)?
+        .connect_timeout(protocol.connect_timeout);
+    let mut headers: Vec<(String, String)> = headers.into_iter().collect();
+    headers.extend(server_args.headers.iter().cloned());
+    for (name, variable) in &server_args.header_env {
+        headers.push((name.clone(), read_variable(variable)?));
+    }
+    if let Some(variable) = &server_args.bearer_env {
+        headers.push((
+            "Authorization".into(),
+            format!("Bearer {}", read_variable(variable)?),
+        ));
+    }
+    if !headers.is_empty() && !server_args.insecure_http && is_unencrypted_remote(url) {
+        return Err(CliError::usage(format!(
+            "the headers for {url} would be sent without encryption"
+        ))
+        .hint("use https, or pass `--insecure-http` to allow this"));
+    }
+    if let Some(file) = &server_args.ca {
+        connector = connector
+            .ca_certificate_pem(&read_file(file)?)
+            .map_err(wrong)?;
+    }
+    if let Some(file) = &server_args.client_cert {
+        connector = connector
+            .client_identity_pem(&read_file(file)?)
+            .map_err(wrong)?;
+    }
+    let mut secrets = Vec::new();
+    for (name, value) in headers {
+        connector = connector.header(&name, &value).map_err(wrong)?;
+        secrets.extend(value.split_whitespace().map(ToOwned::to_owned));
+        secrets.push(value);
+    }
+    let connector: Arc<dyn Connector> = match sse {
+        true => Arc::new(SseConnector::new(connector)),
+        false => Arc::new(connector),
+    };
+    Ok(PreparedConnector {
+        connector,
+        secrets,
+        is_legacy: sse,
+    })
+}
+
+/// Returns whether a URL leads to another machine without encryption.
+fn is_unencrypted_remote(url: &str) -> bool {
+    let rest = url
+        .get(..7)
+        .filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
+    rest.is_some() && !is_local(&url[7..])
+}
+
+fn read_file(file: &Path) -> Result<Vec<u8>, CliError> {
+    std::fs::read(file).map_err(|error| CliError::usage(format!("{}: {error}", file.display())))
+}
+
+fn read_variable(variable: &str) -> Result<String, CliError> {
+    std::env::var(variable)
+        .map_err(|_| CliError::usage(format!("the environment variable {variable} is not set")))
+}
+
+fn command_connector(
+    target: Target,
+    server_args: &ServerArgs,
+    console: &Console,
+) -> Result<PreparedConnector, CliError> {
+    let Target::Command {
+        program,
+        args,
+        mut env,
+        env_file,
+        cwd,
+        config_file: from,
+    } = target
+    else {
+        return Err(CliError::new("the target is not a command"));
+    };
+    for file in env_file.iter().chain(&server_args.env_file) {
+        // Variables given directly override those of files.
+        let direct = std::mem::replace(&mut env, read_env_file(file)?);
+        env.extend(direct);
+    }
+    env.extend(server_args.env.iter().cloned());
+    let cwd = server_args.cwd.clone().or(cwd);
+    if let Some(from) = from {
+        let mut words = vec![program.to_string_lossy()];
+        words.extend(args.iter().map(|arg| arg.to_string_lossy()));
+        let mut shown = format!(
+            "{} {}",
+            console.style_stderr(
+                Style::Warning,
+                &format!("{} runs:", shell_quote([&*from.to_string_lossy()]))
+            ),
+            shell_quote(words.iter().map(|word| &**word)),
+        );
+        if let Some(cwd) = &cwd {
+            shown += &format!("\n  in {}", shell_quote([&*cwd.to_string_lossy()]));
+        }
+        if !env.is_empty() {
+            shown += &format!("\n  with {}", shell_quote(env.keys().map(String::as_str)));
+        }
+        console.print_message(&shown);
+    }
+    let mut command = Command::new(program)
+        .args(args)
+        .envs(&env)
+        .inherit_env(server_args.inherit_env);
+    if let Some(cwd) = cwd {
+        command = command.current_dir(cwd);
+    }
+    if console.args.verbose {
+        let console = console.clone();
+        command = command.stderr(StderrMode::lines(move |line| {
+            console.print_server_line("server:", line)
+        }));
+    }
+    Ok(PreparedConnector {
+        connector: Arc::new(command),
+        secrets: env.into_values().collect(),
+        is_legacy: false,
+    })
+}
+
+fn read_env_file(file: &Path) -> Result<BTreeMap<String, String>, CliError> {
+    let failed = |why: String| CliError::usage(format!("{}: {why}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+    parse_env_file(&text).map_err(failed)
+}

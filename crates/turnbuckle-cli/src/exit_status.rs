@@ -1,0 +1,128 @@
+//! Exit codes: one number for each kind of failure.
+
+use turnbuckle::client::Error;
+use turnbuckle::session::LinkError;
+
+use crate::error::CliError;
+
+/// The kind of a failure, and the exit code of the process. Scripts rely on the numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExitStatus {
+    /// A local failure.
+    Failed = 1,
+    /// A wrong use of the command line.
+    Usage = 2,
+    /// The server demands authorization.
+    AuthNeeded = 3,
+    /// The server cannot be reached, or the connection was lost.
+    Unreachable = 4,
+    /// A tool failed, or the server answered with an error, for example for an unknown name.
+    Refused = 5,
+    /// The server violated the protocol.
+    ProtocolViolation = 6,
+    /// The server did not answer in time.
+    TimedOut = 8,
+    /// The user interrupted the command.
+    Interrupted = 130,
+}
+
+impl ExitStatus {
+    /// Returns the exit code.
+    pub(crate) fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// Returns the name of the kind in JSON errors.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Usage => "usage",
+            Self::AuthNeeded => "auth_required",
+            Self::Unreachable => "unreachable",
+            Self::Refused => "tool_error",
+            Self::ProtocolViolation => "protocol_violation",
+            Self::TimedOut => "timeout",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// Classifies an error of the client.
+    fn of_error(error: &Error) -> Self {
+        match error {
+            Error::ErrorResponse(_) | Error::ToolFailed(_) | Error::Unsupported { .. } => {
+                Self::Refused
+            }
+            Error::Unauthorized { .. } => Self::AuthNeeded,
+            Error::TimedOut(_) | Error::ConnectTimedOut { .. } => Self::TimedOut,
+            Error::Incompatible { .. }
+            | Error::InvalidResult { .. }
+            | Error::OutputMismatch { .. }
+            | Error::UnusableOutputSchema { .. }
+            | Error::EndlessList { .. }
+            | Error::TooManyInputRounds { .. }
+            | Error::ConnectionLost {
+                reason: LinkError::ProtocolViolation { .. } | LinkError::MessageTooLarge { .. },
+                ..
+            } => Self::ProtocolViolation,
+            Error::Unreachable { .. }
+            | Error::ConnectionLost { .. }
+            | Error::ReconnectsExhausted { .. } => Self::Unreachable,
+            Error::InvalidRequest(_) => Self::Usage,
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl From<Error> for CliError {
+    fn from(error: Error) -> Self {
+        let failure = Self::new(error.to_string()).status(ExitStatus::of_error(&error));
+        match error {
+            Error::ErrorResponse(refusal) => failure.response(refusal),
+            Error::Unauthorized { status: 401, .. } => failure
+                .hint("`--bearer-env VAR` sends the token in the variable VAR, `-H` any header"),
+            Error::TimedOut(_) => failure.hint("`--timeout 5m` waits longer"),
+            Error::ConnectTimedOut { .. } => failure.hint("`--connect-timeout 2m` waits longer"),
+            Error::ConnectionLost {
+                reason:
+                    LinkError::HttpStatus {
+                        status: 404 | 405, ..
+                    },
+                ..
+            } => failure.hint("is the path right? Many servers are at /mcp"),
+            Error::InputUnanswered { .. } => failure
+                .hint("`--caps` chooses what a server may ask, `--yes` answers with defaults"),
+            _ => failure,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_never_change() {
+        let all = [
+            (ExitStatus::Failed, 1),
+            (ExitStatus::Usage, 2),
+            (ExitStatus::AuthNeeded, 3),
+            (ExitStatus::Unreachable, 4),
+            (ExitStatus::Refused, 5),
+            (ExitStatus::ProtocolViolation, 6),
+            (ExitStatus::TimedOut, 8),
+            (ExitStatus::Interrupted, 130),
+        ];
+        assert!(all.iter().all(|(exit, code)| exit.code() == *code));
+    }
+
+    #[test]
+    fn a_protocol_violation_is_not_a_lost_connection() {
+        let lost = |reason| ExitStatus::of_error(&Error::ConnectionLost { sent: true, reason });
+        let reason = "half a message".to_owned();
+        assert_eq!(
+            lost(LinkError::ProtocolViolation { reason }),
+            ExitStatus::ProtocolViolation
+        );
+        assert_eq!(lost(LinkError::Closed), ExitStatus::Unreachable);
+    }
+}

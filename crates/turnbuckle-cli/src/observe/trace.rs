@@ -1,0 +1,131 @@
+//! The trace file of `--trace`: one JSON object per message, readable by the user only.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use turnbuckle::session::{Frame, LinkError, OutboundMessage};
+
+use super::redact::{REDACTED, is_secret, redact, redact_text};
+use crate::error::CliError;
+
+/// The shortest known secret that is redacted in text. Shorter ones would also match harmless text.
+const MIN_SECRET_BYTES: usize = 6;
+
+/// Writes each message with its direction and time, without secrets.
+pub(crate) struct Trace {
+    file: Mutex<File>,
+    /// Values that are redacted in any text.
+    secrets: Vec<String>,
+}
+
+impl Trace {
+    /// Creates the file with permissions for its owner only.
+    pub(crate) fn create(path: &Path, secrets: Vec<String>) -> Result<Self, CliError> {
+        let failed = |error| CliError::new(format!("cannot write {}: {error}", path.display()));
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path).map_err(failed)?;
+        // `mode` applies to new files only.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            if file.metadata().map_err(failed)?.is_file() {
+                file.set_permissions(std::fs::Permissions::from_mode(0o600))
+                    .map_err(failed)?;
+            }
+        }
+        let mut secrets = secrets;
+        secrets.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
+        Ok(Self {
+            file: Mutex::new(file),
+            secrets,
+        })
+    }
+
+    pub(super) fn on_opened(&self, address: &str) {
+        self.write("open", "server", Value::from(address), None);
+    }
+
+    pub(super) fn on_sent(&self, parcel: &OutboundMessage) {
+        let headers: serde_json::Map<String, Value> = parcel
+            .headers
+            .iter()
+            .map(|(name, value)| {
+                let shown = if is_secret(name) { REDACTED } else { value };
+                (name.to_string(), Value::from(shown))
+            })
+            .collect();
+        let headers = (!headers.is_empty()).then_some(headers);
+        self.message("send", &parcel.frame, headers);
+    }
+
+    pub(super) fn on_received(&self, frame: &Frame) {
+        match frame {
+            Frame::Message(text) => self.message("receive", text, None),
+            Frame::TooLong { limit } => {
+                self.write(
+                    "receive",
+                    "skipped",
+                    json!(format!("over {limit} bytes")),
+                    None,
+                );
+            }
+        }
+    }
+
+    pub(super) fn on_lost(&self, why: &LinkError) {
+        self.write("close", "reason", Value::from(why.to_string()), None);
+    }
+
+    fn message(
+        &self,
+        direction: &str,
+        text: &[u8],
+        headers: Option<serde_json::Map<String, Value>>,
+    ) {
+        match serde_json::from_slice(text) {
+            Ok(message) => self.write(direction, "message", message, headers),
+            Err(_) => {
+                let noise = Value::from(String::from_utf8_lossy(text));
+                self.write(direction, "noise", noise, headers);
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        direction: &str,
+        what: &str,
+        mut value: Value,
+        headers: Option<serde_json::Map<String, Value>>,
+    ) {
+        redact(&mut value, &self.secrets);
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let mut line = json!({
+            "time": format!("{}.{:06}", now.as_secs(), now.subsec_micros()),
+            "direction": direction,
+            what: value,
+        });
+        if let Some(headers) = headers {
+            let mut headers = Value::Object(headers);
+            redact(&mut headers, &self.secrets);
+            line["headers"] = headers;
+        }
+        let mut text = line.to_string();
+        // A last check of the whole line, member names included.
+        if let Some(hidden) = redact_text(&text, &self.secrets) {
+            text = hidden;
+        }
+        text.push('\n');
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = file.write_all(text.as_bytes());
+    }
+}

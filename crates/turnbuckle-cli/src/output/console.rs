@@ -1,0 +1,227 @@
+//! Standard output and standard error of the tool.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::json::pretty;
+use super::sanitize::{sanitize, sanitize_line};
+use super::style::Style;
+use crate::args::{Format, OutputArgs};
+use crate::error::CliError;
+
+/// Prints results to standard output and messages to standard error.
+#[derive(Debug, Clone)]
+pub(crate) struct Console {
+    pub(crate) args: Arc<OutputArgs>,
+    /// Whether standard output is a terminal.
+    pub(crate) stdout_is_terminal: bool,
+    /// Whether standard error is a terminal that progress can be drawn on.
+    pub(crate) stderr_is_terminal: bool,
+    stdout_colors: bool,
+    stderr_colors: bool,
+    /// The number of columns of the terminal.
+    pub(crate) width: usize,
+    /// The progress bar on the last line of standard error, if one is shown.
+    progress_bar: Arc<Mutex<Option<String>>>,
+}
+
+impl std::fmt::Debug for OutputArgs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Look")
+            .field("output", &self.output)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Console {
+    pub(crate) fn new(look: &OutputArgs) -> Self {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let colours = !look.no_color
+            && !set("NO_COLOR")
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let stdout_is_terminal = io::stdout().is_terminal();
+        let err_terminal = io::stderr().is_terminal();
+        Self {
+            args: Arc::new(look.clone()),
+            stdout_is_terminal,
+            // CI logs may claim to be terminals but cannot redraw a line.
+            stderr_is_terminal: err_terminal && !set("CI"),
+            stdout_colors: colours && stdout_is_terminal,
+            stderr_colors: colours && err_terminal,
+            width: terminal_width(),
+            progress_bar: Arc::default(),
+        }
+    }
+
+    /// Returns whether results are printed for people.
+    pub(crate) fn is_text(&self) -> bool {
+        self.args.output == Format::Text
+    }
+
+    /// Prints a result. Text of servers must be sanitized by the caller.
+    pub(crate) fn print(&self, text: &str) -> Result<(), CliError> {
+        self.clear_progress();
+        let mut out = io::stdout().lock();
+        let end = if text.ends_with('\n') || text.is_empty() {
+            ""
+        } else {
+            "\n"
+        };
+        let written = write!(out, "{text}{end}").and_then(|()| out.flush());
+        written.map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => CliError::closed_output(),
+            _ => CliError::new(format!("cannot write the result: {error}")),
+        })
+    }
+
+    /// Prints a JSON value: formatted on a terminal, on one line elsewhere.
+    pub(crate) fn print_json(&self, json: &str) -> Result<(), CliError> {
+        match self.stdout_is_terminal && self.args.output != Format::Ndjson {
+            true => self.print(&pretty(json)),
+            false if self.stdout_is_terminal => self.print(&to_single_line(json)),
+            false => self.print(&remove_line_breaks(json)),
+        }
+    }
+
+    /// Styles part of a result.
+    pub(crate) fn style(&self, ink: Style, text: &str) -> String {
+        ink.apply(self.stdout_colors, text)
+    }
+
+    /// Styles text for standard error.
+    pub(crate) fn style_stderr(&self, ink: Style, text: &str) -> String {
+        ink.apply(self.stderr_colors, text)
+    }
+
+    /// Prints a message to standard error unless `--quiet` is set.
+    pub(crate) fn print_note(&self, text: &str) {
+        if !self.args.quiet {
+            self.print_message(text);
+        }
+    }
+
+    /// Prints a message to standard error, even with `--quiet`.
+    pub(crate) fn print_message(&self, text: &str) {
+        let bar = self
+            .progress_bar
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut words = String::new();
+        if bar.is_some() {
+            words.push_str("\r\u{1b}[2K");
+        }
+        words.push_str(text);
+        words.push('\n');
+        if let Some(bar) = &*bar {
+            words.push_str(bar);
+        }
+        let _ = io::stderr().write_all(words.as_bytes());
+    }
+
+    /// Prints a prompt to standard error without a line break.
+    pub(crate) fn print_prompt(&self, text: &str) {
+        self.clear_progress();
+        let mut err = io::stderr();
+        let _ = err.write_all(text.as_bytes());
+        let _ = err.flush();
+    }
+
+    /// Draws a progress bar if standard error is a terminal.
+    pub(crate) fn draw_progress(&self, done: f64, total: Option<f64>, message: Option<&str>) {
+        if !self.stderr_is_terminal || self.args.quiet {
+            return;
+        }
+        const CELLS: usize = 24;
+        let mut drawn = String::new();
+        match total.filter(|total| *total > 0.0) {
+            Some(total) => {
+                let share = (done / total).clamp(0.0, 1.0);
+                let full = (0..CELLS)
+                    .filter(|cell| (*cell as f64) < share * CELLS as f64)
+                    .count();
+                let _ = write!(
+                    drawn,
+                    "{}{} {:>3.0}%",
+                    self.style_stderr(Style::Good, &"━".repeat(full)),
+                    self.style_stderr(Style::Dim, &"━".repeat(CELLS - full)),
+                    share * 100.0
+                );
+            }
+            None => {
+                let _ = write!(
+                    drawn,
+                    "{}",
+                    self.style_stderr(Style::Good, &sanitize_line(&done.to_string(), 12))
+                );
+            }
+        }
+        if let Some(message) = message {
+            let room = self.width.saturating_sub(CELLS + 8).max(10);
+            let _ = write!(drawn, "  {}", sanitize_line(message, room));
+        }
+        let mut bar = self
+            .progress_bar
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let _ = io::stderr().write_all(format!("\r\u{1b}[2K{drawn}").as_bytes());
+        *bar = Some(drawn);
+    }
+
+    /// Removes the progress bar.
+    pub(crate) fn clear_progress(&self) {
+        let mut bar = self
+            .progress_bar
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if bar.take().is_some() {
+            let _ = io::stderr().write_all(b"\r\x1b[2K");
+        }
+    }
+
+    /// Prints text of the server, such as a log message, after a label.
+    pub(crate) fn print_server_line(&self, label: &str, text: &str) {
+        self.print_message(&format!(
+            "{} {}",
+            self.style_stderr(Style::Dim, label),
+            sanitize(text)
+        ));
+    }
+}
+
+/// Puts JSON on one line and leaves it otherwise as it was written.
+fn remove_line_breaks(json: &str) -> String {
+    match json.contains('\n') || json.contains('\r') {
+        // Valid JSON has line breaks between tokens only.
+        true => json.replace(['\n', '\r'], ""),
+        false => json.to_owned(),
+    }
+}
+
+/// Puts JSON on one line and escapes what a terminal would act upon.
+fn to_single_line(json: &str) -> String {
+    pretty(json)
+        .lines()
+        .map(str::trim_start)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Returns the number of columns of the terminal.
+#[cfg(unix)]
+fn terminal_width() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stderr());
+    size.ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|columns| *columns >= 20)
+        .unwrap_or(80)
+}
+
+/// Returns the number of columns that `COLUMNS` names, or 80.
+#[cfg(not(unix))]
+fn terminal_width() -> usize {
+    let columns = std::env::var("COLUMNS").ok();
+    columns
+        .and_then(|columns| columns.parse().ok())
+        .unwrap_or(80)
+}

@@ -1,0 +1,50 @@
+//! Signals that end a command: Ctrl-C, and SIGTERM on Unix.
+
+use std::io;
+
+/// The signals that end a command. While this exists they no longer end the process at once.
+#[cfg(unix)]
+pub(crate) struct ShutdownSignals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl ShutdownSignals {
+    /// Starts to catch the signals.
+    pub(crate) fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for the next signal.
+    pub(crate) async fn recv(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// The signal that ends a command. While it is awaited it no longer ends the process at once.
+#[cfg(not(unix))]
+pub(crate) struct ShutdownSignals;
+
+#[cfg(not(unix))]
+impl ShutdownSignals {
+    /// Returns the signals. On this platform nothing has to be registered in advance.
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// Waits for the next signal; for ever, if it cannot be awaited.
+    pub(crate) async fn recv(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}

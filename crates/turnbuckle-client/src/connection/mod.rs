@@ -1,0 +1,36 @@
+//! The connection to the server: opening it, and replacing it when it is lost.
+
+pub(crate) mod attempts;
+pub(crate) mod connect;
+pub(crate) mod policy;
+pub(crate) mod reconnector;
+
+use std::sync::Arc;
+
+use turnbuckle_session::{ClientHandler, ClientSession, LinkKind, NegotiatedRevision};
+use turnbuckle_wire::revision::EraKind;
+
+use crate::server_info::ServerInfo;
+
+/// An open connection on which the revision has been agreed.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) session: Arc<ClientSession>,
+    pub(crate) negotiated_revision: Arc<NegotiatedRevision>,
+    pub(crate) server: Arc<ServerInfo>,
+    /// The number of this connection among those of its client, from 1.
+    pub(crate) generation: u64,
+}
+
+impl Connection {
+    /// Returns whether HTTP headers mirror the parameters of requests.
+    pub(crate) fn mirrors_headers(&self) -> bool {
+        self.server.link_kind == LinkKind::Exchange && self.server.era() == EraKind::Modern
+    }
+}
+
+/// The receiver of everything that the server sends by itself, on every connection of one client.
+pub(crate) trait ConnectionHandler: ClientHandler {
+    /// Takes note of a new connection, which replaces the one before it.
+    fn on_connected(&self, connection: &Connection, address: &str);
+}

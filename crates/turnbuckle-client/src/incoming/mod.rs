@@ -1,0 +1,5 @@
+//! Messages that the server sends by itself: requests go to the input handlers, notifications to
+//! the caches, the subscriptions and the user's callbacks.
+
+pub(crate) mod notifications;
+pub(crate) mod router;

@@ -1,0 +1,250 @@
+//! The user's handlers of input requests, and the way from a question to its answer.
+//!
+//! A legacy server sends requests of its own, a modern one asks inside a result. Both come to
+//! [`InputHandlers::answer`], and a handler cannot tell them apart.
+//!
+//! Specification: basic/patterns/mrtr, client/sampling, client/elicitation and client/roots
+//! (2026-07-28).
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use turnbuckle_schema::shorten;
+use turnbuckle_session::{HandlerOutcome, IncomingRequest};
+use turnbuckle_types::method::{CreateMessage, Elicit, ListRoots};
+use turnbuckle_types::{
+    ClientCapabilities, ElicitRequestParams, ElicitationCapability, Error, ErrorObject,
+    InputRequest, InputRequests, InputResponses, Json, Map, Request, RootsCapability,
+    SamplingCapability, Settings, UrlElicitationRequiredData, describe_decode_error,
+};
+use turnbuckle_wire::era::{EncodedResult, Project, Reply, params::raw_params};
+use turnbuckle_wire::revision::{Features, Method};
+
+use crate::connection::Connection;
+use crate::input::answer_all::answer_all;
+use crate::input::form::{Form, OnForm, answer_form};
+use crate::input::limiter::{AskingServer, QuestionLimiter};
+use crate::input::rates::QuestionRates;
+use crate::input::roots::RootsProvider;
+use crate::input::sampling::{SamplingHandler, check_params};
+use crate::input::url::{OnUrl, UrlRequest, answer_url, is_accepted};
+use crate::server_info::ServerInfo;
+
+/// The handlers of one client and their shared state.
+#[derive(Clone, Default)]
+pub(crate) struct InputHandlers {
+    pub(super) sampling: SamplingHandler,
+    pub(super) form: Option<OnForm>,
+    pub(super) url: Option<OnUrl>,
+    pub(super) roots: Option<Arc<RootsProvider>>,
+    pub(crate) extensions: Map<Json>,
+    pub(super) limiter: Arc<QuestionLimiter>,
+    pub(crate) rates: Arc<QuestionRates>,
+}
+
+impl InputHandlers {
+    /// Returns the capabilities that the installed handlers give the client.
+    pub(crate) fn capabilities(&self) -> ClientCapabilities {
+        let mut capabilities = ClientCapabilities::new();
+        capabilities.sampling = self.sampling.handler.is_some().then(|| {
+            let mut sampling = SamplingCapability::new();
+            sampling.tools = self.sampling.tools.then(Settings::new);
+            sampling.context = self.sampling.context.then(Settings::new);
+            sampling
+        });
+        capabilities.elicitation = (self.form.is_some() || self.url.is_some()).then(|| {
+            let mut elicitation = ElicitationCapability::new();
+            elicitation.form = self.form.is_some().then(Settings::new);
+            elicitation.url = self.url.is_some().then(Settings::new);
+            elicitation
+        });
+        let roots = || RootsCapability::new().list_changed(true);
+        capabilities.roots = self.roots.is_some().then(roots);
+        capabilities.extensions.clone_from(&self.extensions);
+        capabilities
+    }
+
+    /// Takes note of a new connection: questions on it name its server, which is notified of
+    /// changed roots.
+    pub(crate) fn on_connected(&self, connection: &Connection, address: &str) {
+        self.limiter.set_server(connection, address);
+        if let Some(roots) = &self.roots {
+            roots.notify_changes(connection);
+        }
+    }
+
+    /// Answers a request of a legacy server.
+    pub(crate) fn handle_request(&self, call: IncomingRequest<'_>) -> HandlerOutcome {
+        let Some(method) = input_method(call.name) else {
+            return Reply::from(Error::method_not_found(&shorten(call.name))).into();
+        };
+        let question = decode(method, call.text);
+        let input = self.clone();
+        HandlerOutcome::Pending(Box::pin(async move {
+            let asking_server = input.limiter.connected_server().await;
+            match input.answer(method, question, asking_server).await {
+                Ok(answer) => Reply::Complete(Box::new(EncodedResult::object(answer.as_str()))),
+                Err(error) => error.into(),
+            }
+        }))
+    }
+
+    /// Answers all questions inside a result of a modern server at once. The first that fails drops
+    /// the others.
+    pub(crate) async fn answer_requests(
+        &self,
+        server: &Arc<ServerInfo>,
+        requests: &InputRequests,
+    ) -> Result<InputResponses, crate::Error> {
+        let asking_server = self.limiter.server_context(server);
+        answer_all(requests, self.rates.max_input_requests(), |request| {
+            self.answer(request.method(), Ok(request.clone()), asking_server.clone())
+        })
+        .await
+    }
+
+    /// Asks the user to visit the URLs of a `URLElicitationRequired` error, one after the other.
+    /// Returns whether the user agreed to all, so that the request is worth another try.
+    pub(crate) async fn visit_required_urls(&self, refusal: &ErrorObject) -> bool {
+        let asking_server = self.limiter.last_server();
+        let Some(asking_server) =
+            asking_server.filter(|asking_server| asking_server.features().url_required_error)
+        else {
+            return false;
+        };
+        let data = refusal.data.as_ref();
+        let Some(Ok(UrlElicitationRequiredData { elicitations, .. })) = data.map(Json::decode)
+        else {
+            return false;
+        };
+        if elicitations.is_empty() || elicitations.len() > self.rates.max_input_requests() {
+            return false;
+        }
+        for url in elicitations {
+            let question = Ok(InputRequest::from(url));
+            let answer = self.answer(Elicit::METHOD, question, asking_server.clone());
+            let accepted = match answer.await {
+                Ok(answer) => is_accepted(&answer),
+                Err(_) => false,
+            };
+            if !accepted {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Handles the announcement that a visit to a URL is complete.
+    pub(crate) fn complete_visit(&self, message: &str) {
+        self.limiter.visits().complete(message);
+    }
+
+    /// Answers one question of either era, projected to the revision of the server. A question that
+    /// the client did not declare a capability for is refused with the code of the specification.
+    async fn answer(
+        &self,
+        method: &str,
+        question: Result<InputRequest, Error>,
+        asking_server: AskingServer,
+    ) -> Result<Json, Error> {
+        let features = asking_server.features();
+        let declared = self.declared_capabilities(features);
+        let capability = Method::parse(method).and_then(Method::capability);
+        if !capability.is_some_and(|capability| capability.is_declared_by_client(&declared)) {
+            return Err(Error::method_not_found(method));
+        }
+        match question? {
+            InputRequest::CreateMessage(params) => {
+                let params = check_params(*params, &declared, features)?;
+                self.rates.admit_sampling()?;
+                let (question, _permit) = self.limiter.admit(asking_server).await;
+                project_answer(self.sampling.answer(params, question).await?, features)
+            }
+            InputRequest::Elicit(ElicitRequestParams::Form(params)) => {
+                let on_form = self
+                    .form
+                    .as_ref()
+                    .filter(|_| declared.supports_elicitation_form());
+                let on_form = on_form.ok_or_else(|| undeclared_mode_error("by form"))?;
+                let form = Form::from_params(params)?;
+                self.rates.admit_elicitation()?;
+                let (question, _permit) = self.limiter.admit(asking_server).await;
+                project_answer(answer_form(on_form, form, question).await?, features)
+            }
+            InputRequest::Elicit(ElicitRequestParams::Url(params)) => {
+                let on_url = self
+                    .url
+                    .as_ref()
+                    .filter(|_| declared.supports_elicitation_url());
+                let on_url = on_url.ok_or_else(|| undeclared_mode_error("by URL"))?;
+                self.rates.admit_elicitation()?;
+                let url = UrlRequest::from_params(
+                    params,
+                    features,
+                    self.limiter.visits(),
+                    &asking_server.ended,
+                )?;
+                let (question, _permit) = self.limiter.admit(asking_server).await;
+                project_answer(answer_url(on_url, url, question).await?, features)
+            }
+            InputRequest::ListRoots(_) => {
+                let roots = self.roots.as_ref();
+                let roots = roots.ok_or_else(|| Error::method_not_found(method))?;
+                project_answer(roots.answer(), features)
+            }
+            _ => Err(Error::method_not_found(method)),
+        }
+    }
+
+    /// Returns the capabilities as the client declared them in a revision.
+    fn declared_capabilities(&self, features: &Features) -> ClientCapabilities {
+        let mut declared = self.capabilities();
+        if !declared.fits(features) {
+            declared.project(features);
+        }
+        declared
+    }
+}
+
+/// Returns the method, if it is one of an input request.
+fn input_method(method: &str) -> Option<&'static str> {
+    [CreateMessage::METHOD, Elicit::METHOD, ListRoots::METHOD]
+        .into_iter()
+        .find(|known| *known == method)
+}
+
+/// Decodes the question of a legacy request.
+fn decode(method: &str, message: &str) -> Result<InputRequest, Error> {
+    let params = raw_params(message).map(|raw| raw.as_str());
+    let malformed =
+        |error: serde_json::Error| Error::invalid_params(shorten(&describe_decode_error(&error)));
+    let needed = || params.ok_or_else(|| Error::invalid_params("\"params\" is missing"));
+    Ok(match method {
+        CreateMessage::METHOD => {
+            InputRequest::CreateMessage(serde_json::from_str(needed()?).map_err(malformed)?)
+        }
+        Elicit::METHOD => InputRequest::Elicit(serde_json::from_str(needed()?).map_err(malformed)?),
+        _ => match params {
+            Some(params) => {
+                InputRequest::ListRoots(serde_json::from_str(params).map_err(malformed)?)
+            }
+            None => InputRequest::list_roots(),
+        },
+    })
+}
+
+/// Returns the error for a mode of elicitation that was not declared.
+fn undeclared_mode_error(mode: &str) -> Error {
+    Error::invalid_params(format!("this client does not declare elicitation {mode}"))
+}
+
+/// Encodes an answer as the revision has it.
+fn project_answer<T: Serialize + Project>(
+    mut answer: T,
+    features: &Features,
+) -> Result<Json, Error> {
+    if !answer.fits(features) {
+        answer.project(features);
+    }
+    Json::encode(&answer).map_err(|error| Error::internal(error.to_string()))
+}

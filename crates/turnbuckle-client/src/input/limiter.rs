@@ -1,0 +1,112 @@
+//! Limits how many questions the handlers get at once, and knows the server that asks.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use turnbuckle_session::Signal;
+use turnbuckle_wire::revision::Features;
+
+use crate::connection::Connection;
+use crate::input::question::QuestionContext;
+use crate::input::visits::UrlVisits;
+use crate::server_info::ServerInfo;
+
+/// The default for the most questions that are with handlers at once.
+const DEFAULT_MAX_QUESTIONS: usize = 8;
+
+/// The permits for questions, the server that asks, and the visits to URLs of one client.
+pub(super) struct QuestionLimiter {
+    permits: Arc<Semaphore>,
+    asking_server: watch::Sender<Option<AskingServer>>,
+    visits: UrlVisits,
+}
+
+/// The server of one connection.
+#[derive(Debug, Clone)]
+pub(super) struct AskingServer {
+    pub(super) server: Arc<ServerInfo>,
+    pub(super) address: Arc<str>,
+    /// Fires when the connection is lost.
+    pub(super) ended: Signal,
+}
+
+impl AskingServer {
+    pub(super) fn features(&self) -> &'static Features {
+        self.server.revision.features()
+    }
+}
+
+impl Default for QuestionLimiter {
+    fn default() -> Self {
+        Self::new(DEFAULT_MAX_QUESTIONS)
+    }
+}
+
+impl QuestionLimiter {
+    pub(super) fn new(max_questions: usize) -> Self {
+        let permits = max_questions.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            permits: Arc::new(Semaphore::new(permits)),
+            asking_server: watch::Sender::new(None),
+            visits: UrlVisits::default(),
+        }
+    }
+
+    pub(super) fn visits(&self) -> &UrlVisits {
+        &self.visits
+    }
+
+    /// Takes note of the server of a new connection.
+    pub(super) fn set_server(&self, connection: &Connection, address: &str) {
+        self.asking_server.send_replace(Some(AskingServer {
+            server: connection.server.clone(),
+            address: address.into(),
+            ended: connection.session.closed().clone(),
+        }));
+    }
+
+    /// Returns the server of the last connection.
+    pub(super) fn last_server(&self) -> Option<AskingServer> {
+        self.asking_server.borrow().clone()
+    }
+
+    /// Returns the server of the open connection. A server may ask before its handshake is
+    /// concluded: this waits until then.
+    pub(super) async fn connected_server(&self) -> AskingServer {
+        let mut asking_server = self.asking_server.subscribe();
+        loop {
+            let here = asking_server.borrow_and_update().clone();
+            if let Some(here) = here.filter(|asking_server| !asking_server.ended.is_cancelled()) {
+                return here;
+            }
+            if asking_server.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Returns the server that asks inside a result.
+    pub(super) fn server_context(&self, server: &Arc<ServerInfo>) -> AskingServer {
+        let known = self.last_server();
+        match known {
+            Some(asking_server) if Arc::ptr_eq(&asking_server.server, server) => asking_server,
+            known => AskingServer {
+                server: server.clone(),
+                address: known.map_or_else(|| "".into(), |asking_server| asking_server.address),
+                // The connection of that server was replaced already.
+                ended: Signal::new(),
+            },
+        }
+    }
+
+    /// Waits for a permit and returns the context of the question with it. The question may be with
+    /// a handler for as long as the permit is kept.
+    pub(super) async fn admit(
+        &self,
+        asking_server: AskingServer,
+    ) -> (QuestionContext, Option<OwnedSemaphorePermit>) {
+        let permit = self.permits.clone().acquire_owned().await;
+        // `ok` is always `Some`: the semaphore is never closed.
+        (QuestionContext::new(asking_server), permit.ok())
+    }
+}

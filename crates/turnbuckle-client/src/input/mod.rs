@@ -1,0 +1,18 @@
+//! Input requests: a server asks the client for sampling, elicitation or roots. One set of handlers
+//! serves both eras.
+//!
+//! Specification: basic/patterns/mrtr, client/sampling, client/elicitation and client/roots
+//! (2026-07-28).
+
+mod answer_all;
+mod builder;
+pub(crate) mod form;
+mod handler;
+pub(crate) mod handlers;
+mod limiter;
+pub(crate) mod question;
+pub(crate) mod rates;
+pub(crate) mod roots;
+pub(crate) mod sampling;
+pub(crate) mod url;
+mod visits;

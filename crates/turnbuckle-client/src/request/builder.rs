@@ -1,0 +1,217 @@
+//! A request that is ready to be sent, with its options.
+
+use std::fmt;
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use turnbuckle_session::{ProgressHandler, Timeouts};
+use turnbuckle_types::method::CallTool;
+use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, Request};
+
+use crate::error::Error;
+use crate::inner::ClientInner;
+use crate::request::method::ServerMethod;
+use crate::request::progress::{Progress, ProgressListener};
+
+/// A request to the server. Awaiting it sends it.
+///
+/// Dropping the future while it waits cancels the request at the server.
+///
+/// Specification: basic/patterns/cancellation (2026-07-28).
+#[must_use = "a request is sent when it is awaited"]
+pub struct RequestBuilder<M: ServerMethod> {
+    inner: Arc<ClientInner>,
+    params: M::Params,
+    options: RequestOptions,
+    /// The reason why the request cannot be sent.
+    build_error: Option<String>,
+}
+
+/// The options of one request.
+#[derive(Clone, Default)]
+pub(crate) struct RequestOptions {
+    pub(crate) timeouts: Option<Timeouts>,
+    pub(crate) listener: Option<Arc<dyn ProgressHandler>>,
+    /// Also `listener`, if its reader must be told when the request has ended.
+    pub(crate) progress: Option<Arc<ProgressListener>>,
+    pub(crate) log_level: Option<LoggingLevel>,
+    /// True if the request may be sent again although the server may have acted on it.
+    pub(crate) allow_retry: bool,
+    /// True if the server is asked although a cached result may still be used.
+    pub(crate) bypass_cache: bool,
+    /// True if the content blocks of a tool's result are skipped.
+    pub(crate) structured_only: bool,
+}
+
+impl<M: ServerMethod> RequestBuilder<M> {
+    pub(crate) fn inner(&self) -> &ClientInner {
+        &self.inner
+    }
+
+    pub(crate) fn new(inner: Arc<ClientInner>, params: M::Params) -> Self {
+        Self {
+            inner,
+            params,
+            options: RequestOptions::default(),
+            build_error: None,
+        }
+    }
+
+    pub(crate) fn with_options(self, options: RequestOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    pub(crate) fn with_build_error(self, build_error: Option<String>) -> Self {
+        Self {
+            build_error,
+            ..self
+        }
+    }
+
+    /// Sets how long the server may send nothing about the request, instead of the client's
+    /// setting. Each progress notification starts the time anew.
+    pub fn idle_timeout(mut self, silence: Duration) -> Self {
+        self.options.timeouts = Some(self.timeouts().idle_timeout(silence));
+        self
+    }
+
+    /// Sets how long the request may take in all. Progress does not extend it; reconnecting and the
+    /// rounds of input, with the user's time, count.
+    pub fn total_timeout(mut self, total: Duration) -> Self {
+        self.options.timeouts = Some(self.timeouts().total_timeout(total));
+        self
+    }
+
+    /// Returns the timeouts of this request or else those of the client.
+    fn timeouts(&self) -> Timeouts {
+        self.options.timeouts.unwrap_or(self.inner.timeouts)
+    }
+
+    /// Returns the request together with a stream of its progress notifications.
+    ///
+    /// Specification: basic/patterns/progress (2026-07-28).
+    pub fn with_progress(mut self) -> (Self, Progress) {
+        let progress = Progress::new();
+        let listener = progress.listener();
+        self.options.listener = Some(listener.clone());
+        self.options.progress = Some(listener);
+        (self, progress)
+    }
+
+    /// Calls `callback` for each progress notification. The callback must not block: the client
+    /// reads nothing else from the server meanwhile.
+    pub fn on_progress(
+        mut self,
+        callback: impl Fn(ProgressNotificationParams) + Send + Sync + 'static,
+    ) -> Self {
+        struct Callback<F>(F);
+        impl<F: Fn(ProgressNotificationParams) + Send + Sync + 'static> ProgressHandler for Callback<F> {
+            fn handle_progress(&self, params: ProgressNotificationParams) {
+                (self.0)(params);
+            }
+        }
+        self.options.listener = Some(Arc::new(Callback(callback)));
+        self.options.progress = None;
+        self
+    }
+
+    /// Sets the least severe level of log messages that the server sends for this request. Only the
+    /// modern era has such a setting; in the legacy era the level belongs to the session, see
+    /// [`Client::set_log_level`](crate::Client::set_log_level).
+    pub fn log_level(mut self, level: LoggingLevel) -> Self {
+        self.options.log_level = Some(level);
+        self
+    }
+
+    /// Allows sending the request a second time after the connection was lost, even if the server
+    /// may have acted on it already.
+    pub fn allow_retry(mut self) -> Self {
+        self.options.allow_retry = true;
+        self
+    }
+
+    /// Asks the server even if a cached result may still be used.
+    pub fn bypass_cache(mut self) -> Self {
+        self.options.bypass_cache = true;
+        self
+    }
+
+    /// Returns the parameters, to change members that have no method of their own.
+    pub fn params_mut(&mut self) -> &mut M::Params {
+        &mut self.params
+    }
+
+    /// Sends the request and returns its result. Each call sends the request anew, under a new id.
+    ///
+    /// # Errors
+    /// Returns an [`Error`](crate::Error) if there is no result.
+    pub async fn send(&self) -> Result<M::Result, Error> {
+        let _sending = self
+            .options
+            .progress
+            .as_ref()
+            .map(|listener| listener.begin_send());
+        if let Some(build_error) = &self.build_error {
+            return Err(Error::InvalidRequest(build_error.clone()));
+        }
+        self.inner.request::<M>(&self.params, &self.options).await
+    }
+}
+
+impl RequestBuilder<CallTool> {
+    /// Sends the call and decodes the `structuredContent` of its result. The content blocks are not
+    /// decoded, unless the tool failed.
+    ///
+    /// # Errors
+    /// Returns [`Error::ToolFailed`] if the result has `isError`, [`Error::InvalidResult`] if the
+    /// result has no structured content or the content is no `T`, and any other
+    /// [`Error`](crate::Error) if there is no result.
+    pub async fn structured_content<T: DeserializeOwned>(mut self) -> Result<T, Error> {
+        self.options.structured_only = true;
+        let result = self.send().await?;
+        let invalid = |reason: String| Error::InvalidResult {
+            method: CallTool::METHOD.to_owned(),
+            reason,
+        };
+        if result.is_error == Some(true) {
+            return Err(Error::ToolFailed(Box::new(result)));
+        }
+        let structured = result
+            .structured_content
+            .ok_or_else(|| invalid("it has no structured content".into()))?;
+        structured
+            .decode()
+            .map_err(|error| invalid(format!("its structured content: {error}")))
+    }
+}
+
+impl<M: ServerMethod> IntoFuture for RequestBuilder<M> {
+    type Output = Result<M::Result, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.send().await })
+    }
+}
+
+impl<M: ServerMethod> Clone for RequestBuilder<M> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            params: self.params.clone(),
+            options: self.options.clone(),
+            build_error: self.build_error.clone(),
+        }
+    }
+}
+
+impl<M: ServerMethod> fmt::Debug for RequestBuilder<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestBuilder")
+            .field("method", &M::METHOD)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,397 @@
+//! Sends one request: deadlines, rounds of input, and the cases in which it is sent again.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use turnbuckle_session::{
+    LinkError, MirroredFields, OutboundRequest, RawResult, RequestError, TimeoutKind,
+};
+use turnbuckle_types::method::ListTools;
+use turnbuckle_types::{
+    InputRequiredResult, InputResponses, PaginatedRequestParams, describe_decode_error,
+};
+use turnbuckle_wire::era::{Project, ResultType, code, is_complete, result_type};
+use turnbuckle_wire::revision::EraKind;
+
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::inner::ClientInner;
+use crate::request::builder::{RequestBuilder, RequestOptions};
+use crate::request::deadline::RequestDeadline;
+use crate::request::list::List;
+use crate::request::method::{ResultInspector, ServerMethod, check_capability};
+
+/// Returns whether the server refused a request because it no longer knows the session: it did not
+/// act on the request, which may be sent again in a new session.
+///
+/// Specification: basic/transports, "Session Management" (2025-11-25).
+fn is_unknown_session(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::ConnectionLost {
+            sent: false,
+            reason: LinkError::SessionNotFound,
+        }
+    )
+}
+
+/// The future of a request for all tools. Boxed, because one request may make another.
+type RefreshTools = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
+
+impl ClientInner {
+    /// Sends a request and returns its result within the request's total timeout.
+    pub(crate) async fn request<M: ServerMethod>(
+        self: &Arc<Self>,
+        params: &M::Params,
+        options: &RequestOptions,
+    ) -> Result<M::Result, Error> {
+        let deadline = RequestDeadline::start(options.timeouts.unwrap_or(self.timeouts));
+        self.request_with_retries::<M>(params, options, deadline)
+            .await
+    }
+
+    /// Returns an open connection, or opens one within the idle timeout.
+    pub(crate) async fn connection(
+        &self,
+        deadline: RequestDeadline,
+    ) -> Result<Arc<Connection>, Error> {
+        if let Some(connection) = self.reconnector.open_connection() {
+            return Ok(connection);
+        }
+        // Boxed, so that the rare case does not enlarge the future of every request.
+        let opened = Box::pin(self.reconnector.connection());
+        match deadline.timeouts.idle_timeout {
+            Some(silence) => match deadline.run(timeout(silence, opened)).await? {
+                Ok(connection) => connection,
+                Err(_) => Err(Error::TimedOut(TimeoutKind::Idle(silence))),
+            },
+            None => deadline.run(opened).await?,
+        }
+    }
+
+    /// Returns a cached result, or sends the request, and sends it again where that is safe and
+    /// useful:
+    ///
+    /// - once after the connection was lost, if the request is safe to repeat or the server refused
+    ///   it for an unknown session;
+    /// - once after the headers did not match, with the tool's definition listed anew;
+    /// - once after the server required a visit to a URL, if the user agreed to it.
+    async fn request_with_retries<M: ServerMethod>(
+        self: &Arc<Self>,
+        params: &M::Params,
+        options: &RequestOptions,
+        deadline: RequestDeadline,
+    ) -> Result<M::Result, Error> {
+        let mut slot = self.cache.slot::<M>(params);
+        if !options.bypass_cache
+            && let Some(slot) = &slot
+            && let Some(kept) = self.cache.get::<M>(slot)
+        {
+            return Ok(kept);
+        }
+        let mut retried = false;
+        let mut corrected = false;
+        loop {
+            let connection = self.connection(deadline).await?;
+            let outcome = self
+                .request_with_rounds::<M>(&connection, params, options, deadline)
+                .await;
+            let error = match outcome {
+                Ok((mut result, size)) => {
+                    self.process_result::<M>(&connection, params, &mut result, options, deadline)
+                        .await?;
+                    if let (Some(slot), Some(size)) = (slot.take(), size) {
+                        self.cache.insert::<M>(&connection, slot, &result, size);
+                    }
+                    return Ok(result);
+                }
+                Err(error) => error,
+            };
+            match &error {
+                Error::ConnectionLost { reason, .. } | Error::Unreachable { reason, .. }
+                    if !retried
+                        && (error.is_connection_lost() || connection.session.is_closed()) =>
+                {
+                    let safe = is_unknown_session(&error)
+                        || M::FACTS.is_safe_to_resend()
+                        || options.allow_retry
+                        || self.is_retry_safe::<M>(params);
+                    // A legacy cursor is only valid in its session.
+                    let is_bound =
+                        M::has_cursor(params) && connection.server.era() == EraKind::Legacy;
+                    // Sending again cannot help.
+                    let is_futile = matches!(
+                        reason,
+                        LinkError::Closed | LinkError::MessageTooLarge { .. }
+                    );
+                    if !safe || is_bound || is_futile {
+                        return Err(error);
+                    }
+                    retried = true;
+                }
+                // The tool's schema, which says what the headers mirror, may have changed.
+                Error::ErrorResponse(response)
+                    if response.code == code::HEADER_MISMATCH
+                        && M::FACTS.mirrors_arguments()
+                        && !corrected =>
+                {
+                    corrected = true;
+                    deadline.run(self.refresh_tools(options)).await??;
+                }
+                Error::ErrorResponse(response)
+                    if response.code == code::URL_REQUIRED && !corrected =>
+                {
+                    corrected = true;
+                    let visits = Box::pin(self.router.input().visit_required_urls(response));
+                    let handler_timeout = connection.session.limits().handler_timeout;
+                    let accepted = deadline.run(timeout(handler_timeout, visits)).await?;
+                    if !accepted.unwrap_or_default() {
+                        return Err(error);
+                    }
+                }
+                // The cursor of a list was not valid.
+                Error::ErrorResponse(response)
+                    if response.code == code::INVALID_PARAMS && slot.is_some() =>
+                {
+                    self.cache.remove_list(M::FACTS);
+                    return Err(error);
+                }
+                _ => return Err(error),
+            }
+        }
+    }
+
+    /// Records or checks a result as its method needs it. If a tool's structured content does not
+    /// fit and its definition may have changed, the tools are listed anew before the result is
+    /// refused.
+    async fn process_result<M: ServerMethod>(
+        self: &Arc<Self>,
+        connection: &Connection,
+        params: &M::Params,
+        result: &mut M::Result,
+        options: &RequestOptions,
+        deadline: RequestDeadline,
+    ) -> Result<(), Error> {
+        let error = match self.inspect::<M>(connection, params, result) {
+            Err(error)
+                if self
+                    .tools
+                    .is_outdated(connection, M::mirrored_fields(params).name) =>
+            {
+                error
+            }
+            outcome => return outcome,
+        };
+        match deadline.run(self.refresh_tools(options)).await? {
+            Ok(()) => self.inspect::<M>(connection, params, result),
+            Err(_) => Err(error),
+        }
+    }
+
+    /// Decodes a page of a list without its malformed items, each of which is reported.
+    fn decode_valid_items<M: ServerMethod>(&self, text: &str) -> Option<M::Result> {
+        M::decode_valid_items(text, &mut |name, reason| {
+            self.tools.invalid_items.report(M::METHOD, name, reason);
+        })
+    }
+
+    /// Learns from a result or checks it, and undoes the projection to the server's revision.
+    fn inspect<M: ServerMethod>(
+        &self,
+        connection: &Connection,
+        params: &M::Params,
+        result: &mut M::Result,
+    ) -> Result<(), Error> {
+        M::inspect(
+            ResultInspector::new(&self.tools, connection),
+            params,
+            result,
+        )?;
+        result.undo_projection();
+        Ok(())
+    }
+
+    /// Sends a request and answers the server's questions until there is a result. Returns beside
+    /// the result the length of its JSON, if the first round already had it.
+    async fn request_with_rounds<M: ServerMethod>(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        params: &M::Params,
+        options: &RequestOptions,
+        deadline: RequestDeadline,
+    ) -> Result<(M::Result, Option<usize>), Error> {
+        let unsupported = |reason| Error::Unsupported {
+            method: M::METHOD.to_owned(),
+            reason,
+            revision: connection.server.revision,
+        };
+        if !turnbuckle_session::is_server_method(M::METHOD, connection.server.revision) {
+            return Err(unsupported("the revision has no such request"));
+        }
+        check_capability(M::FACTS, &connection.server)?;
+        let mut retried: Option<M::Params> = None;
+        for round in 0..=self.max_input_rounds {
+            let params = retried.as_ref().unwrap_or(params);
+            let raw = self
+                .send::<M>(connection, params, options, deadline)
+                .await?;
+            let invalid = |reason: String| Error::InvalidResult {
+                method: M::METHOD.to_owned(),
+                reason,
+            };
+            let (text, features) = (raw.as_str(), connection.negotiated_revision.features());
+            let size = (round == 0).then_some(text.len());
+            // The usual case, in which the JSON is decoded once.
+            let decoded = match M::decode_result(text, options.structured_only) {
+                Ok(result) if is_complete(M::result_type(&result), features) => {
+                    return Ok((result, size));
+                }
+                decoded => decoded,
+            };
+            match result_type(text, features) {
+                Some(ResultType::Complete) => {
+                    let result = match decoded {
+                        Ok(result) => result,
+                        Err(error) => self
+                            .decode_valid_items::<M>(text)
+                            .ok_or_else(|| invalid(describe_decode_error(&error)))?,
+                    };
+                    return Ok((result, size));
+                }
+                Some(ResultType::InputRequired) => {
+                    let required: InputRequiredResult = serde_json::from_str(text)
+                        .map_err(|error| invalid(describe_decode_error(&error)))?;
+                    let mut next = params.clone();
+                    let Some((responses, state)) = M::input_members(&mut next) else {
+                        return Err(invalid(
+                            "the method's results must not request for input".into(),
+                        ));
+                    };
+                    if required.is_empty() {
+                        return Err(invalid("`resultType` is `input_required`, but there are no requests and no state".into()));
+                    }
+                    if round == self.max_input_rounds {
+                        break;
+                    }
+                    let answers =
+                        Box::pin(self.answer_input_requests(connection, &required, round));
+                    *responses = deadline.run(answers).await??;
+                    *state = required.request_state;
+                    retried = Some(next);
+                }
+                Some(ResultType::Other(name)) => {
+                    return Err(invalid(format!("its `resultType` {name:?} is unknown")));
+                }
+                None => return Err(invalid("it is no object, or has no `resultType`".into())),
+            }
+        }
+        Err(Error::TooManyInputRounds {
+            limit: self.max_input_rounds,
+        })
+    }
+
+    /// Answers the questions inside a result while the connection lasts. A round without questions,
+    /// which only passes state back, waits before the next one: the server is not ready.
+    async fn answer_input_requests(
+        &self,
+        connection: &Connection,
+        required: &InputRequiredResult,
+        round: usize,
+    ) -> Result<InputResponses, Error> {
+        if required.input_requests.is_empty() {
+            let wait = Duration::from_millis(100) * (1u32 << round.min(6));
+            tokio::time::sleep(wait).await;
+            return Ok(InputResponses::new());
+        }
+        let requests = &required.input_requests;
+        let handler_timeout = connection.session.limits().handler_timeout;
+        tokio::select! {
+            biased;
+            answers = self.router.input().answer_requests(&connection.server, requests) => answers,
+            () = connection.session.closed().cancelled() => Err(self.to_error(RequestError::Link {
+                error: connection.session.close_reason().unwrap_or(LinkError::Closed),
+                sent: true,
+            })),
+            () = tokio::time::sleep(handler_timeout) => Err(Error::InputUnanswered {
+                method: requests.values().next().map_or("", |asked| asked.method()).to_owned(),
+                reason: format!(
+                    "it took longer than {handler_timeout:?} (ClientLimits::handler_timeout)"
+                ),
+            }),
+        }
+    }
+
+    /// Sends one round of a request with its mirrored headers and timeouts.
+    async fn send<M: ServerMethod>(
+        &self,
+        connection: &Arc<Connection>,
+        params: &M::Params,
+        options: &RequestOptions,
+        deadline: RequestDeadline,
+    ) -> Result<RawResult, Error> {
+        let mirrored = match M::FACTS.mirrors_arguments() {
+            true => M::mirrored_fields(params)
+                .name
+                .and_then(|name| self.tools.param_headers(name)),
+            false => None,
+        };
+        let mut request =
+            OutboundRequest::new(M::METHOD, Some(params), &connection.negotiated_revision);
+        request.mirrored = MirroredFields {
+            param_headers: mirrored.as_deref().unwrap_or_default(),
+            ..M::mirrored_fields(params)
+        };
+        request.timeouts = deadline.timeouts;
+        request.started_at = Some(deadline.started);
+        // A call may take long: progress starts its idle timeout anew, with or without a listener.
+        request.wants_progress = M::FACTS.reports_progress();
+        request.progress_handler = options.listener.clone();
+        request.log_level = options.log_level.or(self.log_level);
+        self.send_request(connection, request).await
+    }
+
+    /// Sends a request on a connection.
+    pub(crate) async fn send_request<P>(
+        &self,
+        connection: &Arc<Connection>,
+        request: OutboundRequest<'_, P>,
+    ) -> Result<RawResult, Error>
+    where
+        P: serde::Serialize + Project + Clone + Sync,
+    {
+        connection
+            .session
+            .send_request(request)
+            .await
+            .map_err(|error| self.to_error(error))
+    }
+
+    /// Converts an error of the session.
+    pub(crate) fn to_error(&self, error: RequestError) -> Error {
+        Error::from_request_error(error, &self.address)
+    }
+
+    /// Returns whether the annotations of the called tool allow to call it again although the
+    /// server may have acted on the first call.
+    pub(crate) fn is_retry_safe<M: ServerMethod>(&self, params: &M::Params) -> bool {
+        M::FACTS.mirrors_arguments()
+            && self.trust_tool_hints
+            && M::mirrored_fields(params)
+                .name
+                .is_some_and(|tool| self.tools.is_retry_safe(tool))
+    }
+
+    /// Lists all tools again to record their current definitions.
+    pub(crate) fn refresh_tools(self: &Arc<Self>, options: &RequestOptions) -> RefreshTools {
+        let options = RequestOptions {
+            bypass_cache: true,
+            timeouts: options.timeouts,
+            ..RequestOptions::default()
+        };
+        let call = RequestBuilder::<ListTools>::new(self.clone(), PaginatedRequestParams::new());
+        let list = List::new(call.with_options(options));
+        Box::pin(async move { list.fetch_all().await.map(drop) })
+    }
+}

@@ -1,0 +1,258 @@
+//! The requests that a client can send, and the facts about each of them that the client acts on.
+
+use serde::de::DeserializeOwned;
+use turnbuckle_session::MirroredFields;
+use turnbuckle_types::method::{
+    CallTool, Complete, Discover, GetPrompt, ListPrompts, ListResourceTemplates, ListResources,
+    ListTools, Ping, ReadResource, SetLevel, Subscribe, Unsubscribe,
+};
+use turnbuckle_types::{
+    CacheScope, CallToolResult, InputResponses, Json, Map, RawJson, ReceivedBy, Request, Server,
+    describe_decode_error,
+};
+use turnbuckle_wire::era::{Project, RESULT_TYPE};
+use turnbuckle_wire::revision::{Capability, Method};
+
+use crate::cache::tools::ToolDefinitions;
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::server_info::ServerInfo;
+
+/// A request that a client may send to a server. Implemented for every such method of the protocol;
+/// the trait is sealed.
+pub trait ServerMethod:
+    ReceivedBy<Server>
+    + Request<Params: Project + Clone + Sync, Result: Project + Clone + Sync>
+    + ClientRequest
+{
+}
+
+/// The client's handling of one method: the parts of its parameters and of its result that the
+/// client itself reads or changes. It stands in a private module and so seals [`ServerMethod`].
+pub trait ClientRequest: Request {
+    /// The row of this method in the table of methods.
+    const FACTS: Method;
+
+    /// Returns the parameters that HTTP headers mirror in the modern era.
+    fn mirrored_fields(_: &Self::Params) -> MirroredFields<'_> {
+        MirroredFields::default()
+    }
+
+    /// Decodes a result. With `structured_only`, a tool's content blocks are skipped.
+    fn decode_result(text: &str, structured_only: bool) -> Result<Self::Result, serde_json::Error>;
+
+    /// Decodes a page of a list without its malformed items and passes the name of each, and the
+    /// reason, to `on_invalid`. Returns `None` for other methods, and if more than items is
+    /// malformed.
+    fn decode_valid_items(_: &str, _: &mut dyn FnMut(&str, &str)) -> Option<Self::Result> {
+        None
+    }
+
+    /// Returns the `resultType` of a result, if it names one.
+    fn result_type(result: &Self::Result) -> Option<&Json>;
+
+    /// Returns whether the parameters hold a cursor, which in the legacy era only the session that
+    /// issued it understands.
+    fn has_cursor(_: &Self::Params) -> bool {
+        false
+    }
+
+    /// Returns the caching hints of a result: `ttlMs` and `cacheScope`.
+    fn cache_hints(_: &Self::Result) -> (Option<u64>, Option<&CacheScope>) {
+        (None, None)
+    }
+
+    /// Returns the members `inputResponses` and `requestState` of the parameters; `None` for a
+    /// method whose results never ask for input.
+    fn input_members(_: &mut Self::Params) -> Option<(&mut InputResponses, &mut Option<String>)> {
+        None
+    }
+
+    /// Learns from a result, or checks it, before its projection is undone: definitions of tools
+    /// are recorded, structured content is held against the tool's output schema.
+    fn inspect(
+        _: ResultInspector<'_>,
+        _: &Self::Params,
+        _: &mut Self::Result,
+    ) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// The definitions of tools that a result is held against, and the connection that it came on.
+#[derive(Clone, Copy)]
+pub struct ResultInspector<'a> {
+    tools: &'a ToolDefinitions,
+    connection: &'a Connection,
+}
+
+impl<'a> ResultInspector<'a> {
+    pub(crate) fn new(tools: &'a ToolDefinitions, connection: &'a Connection) -> Self {
+        Self { tools, connection }
+    }
+}
+
+/// Decodes a page whose items are in `member` once more, without the items that do not decode.
+fn decode_valid_items<R: DeserializeOwned>(
+    text: &str,
+    member: &str,
+    on_invalid: &mut dyn FnMut(&str, &str),
+) -> Option<R> {
+    let mut page: Map<Json> = serde_json::from_str(text).ok()?;
+    let mut items: Vec<Json> = page.get(member)?.decode().ok()?;
+    items.retain(|item| {
+        let alone = format!("{{\"{member}\":[{}]}}", item.as_str());
+        let Err(error) = serde_json::from_str::<R>(&alone) else {
+            return true;
+        };
+        on_invalid(&name_of_item(item), &describe_decode_error(&error));
+        false
+    });
+    page.insert(member, Json::encode(&items).ok()?);
+    serde_json::from_str(&serde_json::to_string(&page).ok()?).ok()
+}
+
+/// Returns the name of an item that did not decode, or else its URI, or else nothing.
+fn name_of_item(item: &Json) -> String {
+    let members: Map<Json> = item.decode().unwrap_or_default();
+    let text = |member: &str| members.get(member)?.decode::<String>().ok();
+    let name = text("name").or_else(|| text("uri"));
+    name.or_else(|| text("uriTemplate")).unwrap_or_default()
+}
+
+macro_rules! client_requests {
+    ($($Method:ident { $($part:ident $(= $value:expr)?),* };)+) => {$(
+        impl ServerMethod for $Method {}
+
+        impl ClientRequest for $Method {
+            const FACTS: Method = Method::$Method;
+
+            fn result_type(result: &Self::Result) -> Option<&Json> {
+                result.extra.get(RESULT_TYPE)
+            }
+
+            $(client_requests!(@$part $($value)?);)*
+        }
+    )+};
+    (@plain) => {
+        fn decode_result(text: &str, _: bool) -> Result<Self::Result, serde_json::Error> {
+            serde_json::from_str(text)
+        }
+    };
+    (@items $member:expr) => {
+        fn decode_valid_items(
+            text: &str,
+            on_invalid: &mut dyn FnMut(&str, &str),
+        ) -> Option<Self::Result> {
+            decode_valid_items(text, $member, on_invalid)
+        }
+    };
+    (@structured) => {
+        fn decode_result(
+            text: &str,
+            structured_only: bool,
+        ) -> Result<Self::Result, serde_json::Error> {
+            match structured_only {
+                true => CallToolResult::decode_structured(text),
+                false => serde_json::from_str(text),
+            }
+        }
+    };
+    (@cacheable) => {
+        fn cache_hints(result: &Self::Result) -> (Option<u64>, Option<&CacheScope>) {
+            (result.ttl_ms, result.cache_scope.as_ref())
+        }
+    };
+    (@cursor) => {
+        fn has_cursor(params: &Self::Params) -> bool {
+            params.cursor.is_some()
+        }
+    };
+    (@input) => {
+        fn input_members(
+            params: &mut Self::Params,
+        ) -> Option<(&mut InputResponses, &mut Option<String>)> {
+            Some((&mut params.input_responses, &mut params.request_state))
+        }
+    };
+    (@mirrored $mirrored:expr) => {
+        fn mirrored_fields(params: &Self::Params) -> MirroredFields<'_> {
+            let mirrored: fn(&Self::Params) -> MirroredFields<'_> = $mirrored;
+            mirrored(params)
+        }
+    };
+    (@inspect $inspect:expr) => {
+        fn inspect(
+            inspector: ResultInspector<'_>,
+            params: &Self::Params,
+            result: &mut Self::Result,
+        ) -> Result<(), Error> {
+            let inspect: fn(
+                ResultInspector<'_>,
+                &Self::Params,
+                &mut Self::Result,
+            ) -> Result<(), Error> = $inspect;
+            inspect(inspector, params, result)
+        }
+    };
+}
+
+client_requests! {
+    Discover { plain, cacheable };
+    Ping { plain };
+    ListTools { plain, items = "tools", cacheable, cursor, inspect = |inspector, _, list| {
+        inspector.tools.record_page(inspector.connection, list);
+        Ok(())
+    } };
+    ListResources { plain, items = "resources", cacheable, cursor };
+    ListResourceTemplates { plain, items = "resourceTemplates", cacheable, cursor };
+    ListPrompts { plain, items = "prompts", cacheable, cursor };
+    ReadResource { plain, cacheable, input, mirrored = |params| MirroredFields {
+        name: Some(&params.uri),
+        ..MirroredFields::default()
+    } };
+    GetPrompt { plain, input, mirrored = |params| MirroredFields {
+        name: Some(&params.name),
+        ..MirroredFields::default()
+    } };
+    Complete { plain };
+    Subscribe { plain };
+    Unsubscribe { plain };
+    SetLevel { plain };
+    CallTool { structured, input, mirrored = |params| MirroredFields {
+        name: Some(&params.name),
+        arguments: params.arguments.as_ref().map(RawJson::from),
+        ..MirroredFields::default()
+    }, inspect = |inspector, params, result| {
+        let ResultInspector { tools, connection } = inspector;
+        tools.check_structured_content(connection, &params.name, result)
+    } };
+}
+
+/// Checks that the server declared the capability that a method needs. The client refuses other
+/// requests itself, since the server's error would say less.
+///
+/// Specification: basic/lifecycle, "Operation" (2025-11-25).
+pub(crate) fn check_capability(method: Method, server: &ServerInfo) -> Result<(), Error> {
+    let Some(capability) = method.capability() else {
+        return Ok(());
+    };
+    if capability.is_declared_by_server(&server.capabilities)
+        || !capability.exists_in(server.revision.features())
+    {
+        return Ok(());
+    }
+    Err(Error::Unsupported {
+        method: method.as_str().to_owned(),
+        reason: match capability {
+            Capability::Tools => "the server does not declare tools",
+            Capability::Prompts => "the server does not declare prompts",
+            Capability::Resources => "the server does not declare resources",
+            Capability::ResourceSubscriptions => "the server does not declare resources.subscribe",
+            Capability::Completions => "the server does not declare completions",
+            Capability::Logging => "the server does not declare logging",
+            _ => "the server does not declare the capability",
+        },
+        revision: server.revision,
+    })
+}

@@ -1,0 +1,249 @@
+//! A server of HTTP exchanges that fail one by one: which requests end, and which are sent again.
+
+use std::future::{IntoFuture, pending};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::scripted_server::{builder, settle};
+use serde_json::{Value, json};
+use turnbuckle_client::{EraPreference, Error};
+use turnbuckle_session::{
+    Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture, OutboundMessage,
+    SendFuture,
+};
+
+const LEGACY: &str = "2025-11-25";
+
+/// The script of a server: the result or failure of a message on the nth connection, or no response.
+type Exchange = Arc<dyn Fn(usize, &Value) -> Result<Option<Value>, LinkError> + Send + Sync>;
+
+/// A legacy server over HTTP.
+#[derive(Clone)]
+struct Exchanges {
+    script: Exchange,
+    told: Arc<Mutex<Vec<(usize, Value)>>>,
+    opened: Arc<AtomicUsize>,
+}
+
+impl Exchanges {
+    fn new(
+        script: impl Fn(usize, &Value) -> Result<Option<Value>, LinkError> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            script: Arc::new(script),
+            told: Arc::default(),
+            opened: Arc::default(),
+        }
+    }
+
+    fn messages(&self) -> Vec<String> {
+        let told = self.told.lock().unwrap();
+        told.iter()
+            .map(|(connection, message)| format!("{connection} {}", message["method"]))
+            .map(|told| told.replace('"', ""))
+            .collect()
+    }
+}
+
+impl Connector for Exchanges {
+    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
+        let connection = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
+        let link: Arc<dyn Link> = Arc::new(Posts(self.clone(), connection, inbox));
+        Box::pin(std::future::ready(Ok::<_, LinkError>(link)))
+    }
+
+    fn link_kind(&self) -> LinkKind {
+        LinkKind::Exchange
+    }
+
+    fn description(&self) -> String {
+        "exchanges by hand".into()
+    }
+}
+
+struct Posts(Exchanges, usize, Arc<dyn Inbox>);
+
+impl Link for Posts {
+    fn kind(&self) -> LinkKind {
+        LinkKind::Exchange
+    }
+
+    fn send(&self, parcel: OutboundMessage) -> SendFuture {
+        let Self(server, connection, inbox) = self;
+        let (server, connection, inbox) = (server.clone(), *connection, inbox.clone());
+        Box::pin(async move {
+            let message: Value = serde_json::from_slice(&parcel.frame).unwrap();
+            server
+                .told
+                .lock()
+                .unwrap()
+                .push((connection, message.clone()));
+            tokio::task::yield_now().await;
+            if message["method"] == "initialize" {
+                let greeting = json!({"jsonrpc": "2.0", "id": message["id"], "result": {
+                    "protocolVersion": LEGACY, "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+                    "serverInfo": {"name": "s", "version": "0"}}});
+                let frame = Frame::Message(greeting.to_string().into());
+                inbox.receive(frame, parcel.kind.request_id());
+                return Ok(());
+            }
+            let Some(id) = parcel.kind.request_id() else {
+                return Ok(());
+            };
+            let answered = (server.script)(connection, &message);
+            if let Err(LinkError::Unreachable { reason }) = &answered {
+                let reason = reason.clone();
+                inbox.fail(LinkError::ConnectionLost { reason });
+            }
+            match answered? {
+                Some(result) => {
+                    let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+                    inbox.receive(Frame::Message(answer.to_string().into()), Some(id));
+                    Ok(())
+                }
+                None => pending().await,
+            }
+        })
+    }
+
+    fn close(&self) -> LinkFuture {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_session_ends_for_every_request_and_another_is_opened() {
+    let server = Exchanges::new(|connection, message| {
+        match (connection, message["params"]["name"].as_str()) {
+            (1, Some("slow")) => Ok(None),
+            (1, _) => Err(LinkError::SessionNotFound),
+            _ => Ok(Some(json!({"content": []}))),
+        }
+    });
+    let client = builder()
+        .era(EraPreference::Legacy)
+        .connect(server.clone())
+        .await
+        .unwrap();
+    let slow = tokio::spawn(client.call_tool("slow", &()).into_future());
+    settle().await;
+    let error = client.request_raw("ping", None, None).await.unwrap_err();
+    assert!(
+        matches!(error, Error::ConnectionLost { sent: false, .. }),
+        "{error}"
+    );
+    // The server may have acted on the request whose exchange had begun.
+    let error = slow.await.unwrap().unwrap_err();
+    assert!(
+        matches!(error, Error::ConnectionLost { sent: true, .. }),
+        "{error}"
+    );
+    client.request_raw("ping", None, None).await.unwrap();
+    settle().await;
+    assert_eq!(
+        server.messages(),
+        [
+            "1 initialize",
+            "1 notifications/initialized",
+            "1 tools/call",
+            "1 ping",
+            "2 initialize",
+            "2 notifications/initialized",
+            "2 ping",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_refused_for_an_unknown_session_is_sent_again_once_in_a_new_one() {
+    let server = Exchanges::new(|connection, message| {
+        match (connection, message["params"]["name"].as_str()) {
+            (1, _) | (_, Some("never")) => Err(LinkError::SessionNotFound),
+            _ => Ok(Some(json!({"content": []}))),
+        }
+    });
+    let client = builder()
+        .era(EraPreference::Legacy)
+        .connect(server.clone())
+        .await
+        .unwrap();
+    // The server did not act on the call, so that it is sent again although it is not safe to repeat.
+    client.call_tool("t", &()).await.unwrap();
+    assert_eq!(
+        server.messages(),
+        [
+            "1 initialize",
+            "1 notifications/initialized",
+            "1 tools/call",
+            "2 initialize",
+            "2 notifications/initialized",
+            "2 tools/call",
+        ]
+    );
+    // A request is sent again only once.
+    let error = client.call_tool("never", &()).await.unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::ConnectionLost {
+                sent: false,
+                reason: LinkError::SessionNotFound
+            }
+        ),
+        "{error}"
+    );
+    let told = server.messages();
+    let calls = told.iter().filter(|told| told.ends_with("tools/call"));
+    assert_eq!(calls.count(), 4, "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_safe_request_is_sent_again_to_a_server_that_was_unreachable() {
+    let server = Exchanges::new(|connection, _| match connection {
+        1 => Err(LinkError::Unreachable {
+            reason: "it went away".into(),
+        }),
+        _ => Ok(Some(json!({"tools": []}))),
+    });
+    let client = builder()
+        .era(EraPreference::Legacy)
+        .connect(server.clone())
+        .await
+        .unwrap();
+    client.list_tools().fetch_all().await.unwrap();
+    assert_eq!(server.opened.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unsent_request_is_not_cancelled_on_the_wire() {
+    let server = Exchanges::new(|_, _| {
+        Err(LinkError::Unauthorized {
+            status: 401,
+            challenge: None,
+        })
+    });
+    let client = builder()
+        .era(EraPreference::Legacy)
+        .connect(server.clone())
+        .await
+        .unwrap();
+    let error = client.call_tool("t", &()).await.unwrap_err();
+    assert!(matches!(error, Error::Unauthorized { .. }), "{error}");
+    settle().await;
+    assert_eq!(server.messages().last().unwrap(), "1 tools/call");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_with_a_too_large_response_is_not_sent_again() {
+    let server = Exchanges::new(|_, _| Err(LinkError::MessageTooLarge { limit: 10 }));
+    let client = builder()
+        .era(EraPreference::Legacy)
+        .connect(server.clone())
+        .await
+        .unwrap();
+    let error = client.read_resource("x:y").await.unwrap_err();
+    assert!(error.to_string().contains("10 bytes"), "{error}");
+    let mut told = server.messages();
+    told.retain(|told| told.ends_with("resources/read"));
+    assert_eq!(told.len(), 1);
+}

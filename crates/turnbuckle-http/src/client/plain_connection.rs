@@ -1,0 +1,106 @@
+//! One HTTP/1 connection over plain TCP, driven by its user instead of a task.
+
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+use http::uri::Authority;
+use http::{Request, Response};
+use http_body::{Body as _, Frame};
+use hyper::body::Incoming;
+use hyper::client::conn::TrySendError;
+use hyper::client::conn::http1::{Builder, Connection, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::request_body::ClientRequestBody;
+
+/// A connection that makes progress only while it is driven.
+pub(crate) struct PlainConnection {
+    authority: Authority,
+    sender: SendRequest<ClientRequestBody>,
+    /// The connection, until it has ended. Dropping it hands back a request that it did not take.
+    connection: Option<Connection<TokioIo<TcpStream>, ClientRequestBody>>,
+}
+
+impl PlainConnection {
+    pub(crate) async fn new(
+        authority: Authority,
+        socket: TokioIo<TcpStream>,
+    ) -> Result<Self, hyper::Error> {
+        let (sender, connection) = Builder::new().handshake(socket).await?;
+        Ok(Self {
+            authority,
+            sender,
+            connection: Some(connection),
+        })
+    }
+
+    /// Returns whether the connection leads to this authority.
+    pub(crate) fn leads_to(&self, authority: &Authority) -> bool {
+        self.authority == *authority
+    }
+
+    /// Sends a request and returns the head of the response.
+    ///
+    /// # Errors
+    /// The error holds the request if nothing of it was sent.
+    pub(crate) async fn send(
+        &mut self,
+        request: Request<ClientRequestBody>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<ClientRequestBody>>> {
+        // Without tokio's cooperative budget: `drive` would not hear that the budget is used up.
+        let response = tokio::task::unconstrained(self.sender.try_send_request(request));
+        let mut response = pin!(response);
+        std::future::poll_fn(|cx| self.drive(cx, |cx| response.as_mut().poll(cx))).await
+    }
+
+    /// Polls for the next frame of a response's body.
+    pub(crate) fn poll_body(
+        &mut self,
+        body: &mut Incoming,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<bytes::Bytes>, hyper::Error>>> {
+        self.drive(cx, |cx| Pin::new(&mut *body).poll_frame(cx))
+    }
+
+    /// Drives the connection until `poll` is ready.
+    ///
+    /// The connection's own wake-ups go to a waker that does nothing; the task is woken only when the
+    /// connection waits for the server.
+    fn drive<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        let no_wake = &mut Context::from_waker(Waker::noop());
+        if let Poll::Ready(output) = poll(no_wake) {
+            return Poll::Ready(output);
+        }
+        self.poll_connection(no_wake);
+        if let Poll::Ready(output) = poll(no_wake) {
+            return Poll::Ready(output);
+        }
+        self.poll_connection(cx);
+        match self.connection {
+            None => poll(cx),
+            Some(_) => poll(no_wake),
+        }
+    }
+
+    fn poll_connection(&mut self, cx: &mut Context<'_>) {
+        if let Some(connection) = &mut self.connection
+            && Pin::new(connection).poll(cx).is_ready()
+        {
+            // The response or its body reports why the connection has ended.
+            self.connection = None;
+        }
+    }
+
+    /// Returns whether another request can be sent.
+    pub(crate) fn is_idle(&mut self) -> bool {
+        if !self.sender.is_ready() {
+            self.poll_connection(&mut Context::from_waker(Waker::noop()));
+        }
+        self.connection.is_some() && self.sender.is_ready()
+    }
+}

@@ -1,0 +1,282 @@
+//! Tests of the plain client: connections that are reused, replaced and abandoned.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http::Uri;
+use http_body_util::BodyExt as _;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Barrier, Notify, mpsc};
+
+use super::super::plain_client::PlainClient;
+use super::*;
+
+const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood";
+
+/// Reads one request without a body. Returns whether there was one.
+async fn take(socket: &mut TcpStream) -> bool {
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"\r\n\r\n") {
+        if socket.read_buf(&mut seen).await.unwrap_or(0) == 0 {
+            return false;
+        }
+    }
+    true
+}
+
+/// Starts a server that serves each connection with `serve`. Returns its URL and the number of
+/// connections so far.
+async fn listen<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> (String, Arc<AtomicUsize>)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(serve(socket));
+        }
+    });
+    (url, count)
+}
+
+async fn keep_answering(mut socket: TcpStream) {
+    while take(&mut socket).await {
+        socket.write_all(GOOD).await.unwrap();
+    }
+}
+
+fn get(url: &str) -> Request<ClientRequestBody> {
+    let mut request = Request::new(ClientRequestBody::default());
+    *request.uri_mut() = url.parse().unwrap();
+    request
+        .headers_mut()
+        .insert("host", "server.example".parse().unwrap());
+    request
+}
+
+fn plain() -> PlainClient {
+    PlainClient::new(&HttpClientOptions::new())
+}
+
+async fn ask(plain: &PlainClient, url: &str) -> Result<Bytes, HttpClientError> {
+    let answer = plain.clone().send(get(url)).await?;
+    Ok(answer.into_body().collect().await?.to_bytes())
+}
+
+#[tokio::test]
+async fn idle_connections_are_reused_until_their_timeout() {
+    let (url, count) = listen(keep_answering).await;
+    let plain = plain();
+    for _ in 0..3 {
+        assert_eq!(ask(&plain, &url).await.unwrap(), "good");
+        assert_eq!(plain.idle_connections(), 1);
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+    let patient = PlainClient::new(
+        &HttpClientOptions::new().idle_connection_timeout(Duration::from_secs(60)),
+    );
+    assert_eq!(ask(&patient, &url).await.unwrap(), "good");
+    tokio::time::pause();
+    tokio::time::sleep(Duration::from_secs(9)).await;
+    assert_eq!(
+        (plain.idle_connections(), patient.idle_connections()),
+        (0, 1)
+    );
+    tokio::time::resume();
+    for client in [&plain, &patient] {
+        assert_eq!(ask(client, &url).await.unwrap(), "good");
+        assert_eq!(count.load(Ordering::Relaxed), 3);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_closed_while_idle_fails_no_request() {
+    let (url, count) = listen(|mut socket| async move {
+        take(&mut socket).await;
+        socket.write_all(GOOD).await.unwrap();
+    })
+    .await;
+    let plain = plain();
+    for number in 1..=3 {
+        assert_eq!(ask(&plain, &url).await.unwrap(), "good");
+        assert_eq!(count.load(Ordering::Relaxed), number);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_whose_end_was_not_seen_yet_fails_no_request() {
+    let (end, ended) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (ends, has_ended) = (end.clone(), ended.clone());
+    let (url, count) = listen(move |mut socket| {
+        let (end, ended) = (ends.clone(), has_ended.clone());
+        async move {
+            take(&mut socket).await;
+            socket.write_all(GOOD).await.unwrap();
+            end.notified().await;
+            drop(socket);
+            ended.notify_one();
+        }
+    })
+    .await;
+    let plain = plain();
+    for number in 1..=3 {
+        assert_eq!(ask(&plain, &url).await.unwrap(), "good");
+        assert_eq!(count.load(Ordering::Relaxed), number);
+        assert_eq!(plain.idle_connections(), 1);
+        end.notify_one();
+        ended.notified().await;
+    }
+}
+
+/// A connector that returns an open connection after a delay.
+#[derive(Clone)]
+struct DelayedConnector(Duration, Arc<Mutex<Option<TcpStream>>>);
+
+impl Service<Uri> for DelayedConnector {
+    type Response = TokioIo<TcpStream>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<TcpStream>>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Uri) -> Self::Future {
+        let Self(after, socket) = self.clone();
+        Box::pin(async move {
+            tokio::time::sleep(after).await;
+            Ok(TokioIo::new(socket.lock().unwrap().take().unwrap()))
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_connect_timeout_covers_name_resolution() {
+    let (url, _) = listen(keep_answering).await;
+    let limit = Duration::from_secs(3);
+    let options = HttpClientOptions::new().connect_timeout(limit);
+    let brief = Duration::from_millis(5);
+    for (takes, stands) in [(limit - brief, true), (limit + brief, false)] {
+        let authority = url.parse::<Uri>().unwrap().authority().unwrap().to_string();
+        let socket = TcpStream::connect(authority).await.unwrap();
+        tokio::time::pause();
+        let begin = Instant::now();
+        let late = DelayedConnector(takes, Arc::new(Mutex::new(Some(socket))));
+        let asked = PlainClient::with_connector(late, &options)
+            .send(get(&url))
+            .await;
+        assert_eq!(asked.is_ok(), stands);
+        if let Err(failure) = asked {
+            assert!(begin.elapsed() < limit + brief);
+            let said = "no connection stood within 3s (HttpClientOptions::connect_timeout)";
+            assert_eq!(failure, HttpClientError::unreachable(said));
+        }
+        tokio::time::resume();
+    }
+}
+
+#[tokio::test]
+async fn idle_connections_are_limited() {
+    let options = HttpClientOptions::new;
+    for (options, most) in [
+        (options(), 32),
+        (options().max_idle_connections(40), 40),
+        (options().max_idle_connections(1), 1),
+        (options().max_idle_connections(0), 0),
+    ] {
+        assert_eq!(idle_of_forty(options).await, most);
+    }
+}
+
+/// Returns how many connections are idle after forty were used at once.
+async fn idle_of_forty(options: HttpClientOptions) -> usize {
+    let all = Arc::new(Barrier::new(40));
+    let (url, count) = listen(move |mut socket| {
+        let all = all.clone();
+        async move {
+            take(&mut socket).await;
+            all.wait().await;
+            socket.write_all(GOOD).await.unwrap();
+            let _ = socket.read_u8().await;
+        }
+    })
+    .await;
+    let plain = PlainClient::new(&options);
+    let asked: Vec<_> = (0..40)
+        .map(|_| {
+            let (plain, url) = (plain.clone(), url.clone());
+            tokio::spawn(async move { ask(&plain, &url).await.unwrap() })
+        })
+        .collect();
+    for asked in asked {
+        assert_eq!(asked.await.unwrap(), "good");
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 40);
+    plain.idle_connections()
+}
+
+#[tokio::test]
+async fn dropping_a_request_closes_its_connection() {
+    const LARGE: usize = 64 << 20;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let given_up = Arc::new(Notify::new());
+    let reads_on = given_up.clone();
+    let (url, _) = listen(move |mut socket| {
+        let (tell, reads_on) = (tell.clone(), reads_on.clone());
+        async move {
+            let mut piece = vec![0; 64];
+            let mut came = socket.read(&mut piece).await.unwrap();
+            if piece.starts_with(b"GET ") {
+                let half = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf";
+                socket.write_all(half).await.unwrap();
+            }
+            tell.send(came).unwrap();
+            reads_on.notified().await;
+            piece.resize(1 << 20, 0);
+            while let Ok(more @ 1..) = socket.read(&mut piece).await {
+                came += more;
+            }
+            tell.send(came).unwrap();
+        }
+    })
+    .await;
+    let plain = plain();
+
+    // Without a response, while more is to be sent than the buffers hold.
+    let mut large = get(&url);
+    *large.method_mut() = Method::POST;
+    *large.body_mut() = Bytes::from(vec![b' '; LARGE]).into();
+    let asking = tokio::spawn(plain.clone().send(large));
+    assert_eq!(told.recv().await, Some(64));
+    asking.abort();
+    assert!(asking.await.is_err_and(|error| error.is_cancelled()));
+    given_up.notify_one();
+    assert!(told.recv().await.unwrap() < LARGE);
+
+    // With half of the response read.
+    let answered = plain.clone().send(get(&url)).await.unwrap();
+    let mut body = answered.into_body();
+    assert!(body.frame().await.unwrap().is_ok());
+    assert!(told.recv().await.is_some());
+    drop(body);
+    given_up.notify_one();
+    assert!(told.recv().await.is_some());
+    assert_eq!(plain.idle_connections(), 0);
+}
+
+#[tokio::test]
+async fn what_is_no_http_url_is_not_asked() {
+    for url in ["https://127.0.0.1:1/", "/mcp"] {
+        let failure = ask(&plain(), url).await.unwrap_err();
+        assert_eq!(
+            failure,
+            HttpClientError::unreachable("this is no http: URL")
+        );
+    }
+}

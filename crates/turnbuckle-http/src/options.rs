@@ -1,0 +1,191 @@
+//! The settings of an HTTP endpoint, among them its bounds.
+
+use std::time::Duration;
+
+use turnbuckle_session::{Limits, setters};
+
+/// The settings of an HTTP endpoint and of an HTTP server. Every bound is on by default.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HttpServerOptions {
+    /// Host names (`example.com`, `example.com:8443`, `[::1]`) under which the endpoint may be
+    /// reached; a name without a port allows any port. Default: the loopback names.
+    pub allowed_hosts: Option<Vec<String>>,
+    /// Origins (`https://example.com`) whose web pages may use the endpoint. Default: the origins
+    /// whose host is in [`allowed_hosts`](Self::allowed_hosts).
+    pub allowed_origins: Vec<String>,
+    /// Serves legacy requests without sessions: each request stands alone, and its client is
+    /// treated as one without capabilities. Default: off.
+    pub stateless: bool,
+    /// Makes an [`HttpServer`](crate::HttpServer) serve the HTTP+SSE transport of the first revision
+    /// too, at `/sse` and `/messages`. Default: off.
+    pub http_sse: bool,
+    /// The largest size of one message in bytes. Default 4 MiB.
+    pub max_message_bytes: usize,
+    /// The time that a response may take to be plain JSON; a later response is sent on an SSE
+    /// stream. Default 1 s.
+    pub json_wait: Duration,
+    /// The time after which a comment is sent on an SSE stream that has sent nothing, so that
+    /// proxies and clients keep it open. Default 15 s.
+    pub keep_alive_interval: Duration,
+    /// The largest number of open legacy sessions; one more is refused. Default 10,000.
+    pub max_sessions: usize,
+    /// The largest number of open HTTP+SSE connections; one more is refused. Each takes one of
+    /// [`max_connections`](Self::max_connections) for its stream, and others for its messages.
+    /// Default 1,000.
+    pub max_sse_connections: usize,
+    /// The time after which an idle session is ended. A request in flight and an open stream count
+    /// as use. Default 30 minutes.
+    pub session_idle_timeout: Duration,
+    /// The time within which a client must send `notifications/initialized`; over HTTP+SSE, its
+    /// first message. Default 1 minute.
+    pub handshake_timeout: Duration,
+    /// The largest number of streams of one session that are open or kept for replay; over
+    /// HTTP+SSE, of messages of one connection that are being received or wait. Default 64.
+    pub max_streams: usize,
+    /// The largest number of open connections of one stream; one more closes the oldest. Default 8.
+    pub max_stream_connections: usize,
+    /// The largest number of messages of one stream that are kept for replay. Default 256.
+    pub max_replay_events: usize,
+    /// The largest number of bytes of one stream that are kept for replay, and that a slow reader
+    /// may be behind. Default 1 MiB.
+    pub max_replay_bytes: usize,
+    /// The largest number of bytes that the ended streams of one session keep for replay. Default
+    /// 4 MiB.
+    pub max_session_replay_bytes: usize,
+    /// The largest number of bytes that the streams of all sessions together keep for replay. Over
+    /// this bound a stream removes messages that were read, or all but the newest if nobody reads
+    /// it. Default 256 MiB.
+    pub max_total_replay_bytes: usize,
+    /// The time for which an ended stream is kept for replay. Default 1 minute.
+    pub replay_ttl: Duration,
+    /// The delay before a reconnect that clients are told (the `retry` field of SSE). Default 1 s.
+    pub reconnect_delay: Duration,
+    /// The largest number of open connections of an [`HttpServer`](crate::HttpServer); further ones
+    /// wait. Default 10,000.
+    pub max_connections: usize,
+    /// The largest number of headers of a request; in an [`HttpServer`](crate::HttpServer) at most
+    /// 24,576. Default 64.
+    pub max_headers: usize,
+    /// The largest size in bytes of the request line and the headers of a request to an
+    /// [`HttpServer`](crate::HttpServer), at least 8 KiB. A larger one is answered by 431 without a
+    /// body, and the connection is closed. Default 64 KiB.
+    pub max_header_bytes: usize,
+    /// The time within which a client must send the headers of a request. Default 30 s.
+    pub header_timeout: Duration,
+    /// The time within which a client must send the body of a request. Default 30 s.
+    pub body_timeout: Duration,
+    /// The time for which a shutdown waits for requests in flight. Default 10 s.
+    pub shutdown_timeout: Duration,
+    /// The bounds of one client: requests, rates and timeouts.
+    pub limits: Limits,
+}
+
+impl Default for HttpServerOptions {
+    fn default() -> Self {
+        Self {
+            allowed_hosts: None,
+            allowed_origins: Vec::new(),
+            stateless: false,
+            http_sse: false,
+            max_message_bytes: 4 << 20,
+            json_wait: Duration::from_secs(1),
+            keep_alive_interval: Duration::from_secs(15),
+            max_sessions: 10_000,
+            max_sse_connections: 1000,
+            session_idle_timeout: Duration::from_secs(30 * 60),
+            handshake_timeout: Duration::from_secs(60),
+            max_streams: 64,
+            max_stream_connections: 8,
+            max_replay_events: 256,
+            max_replay_bytes: 1 << 20,
+            max_session_replay_bytes: 4 << 20,
+            max_total_replay_bytes: 256 << 20,
+            replay_ttl: Duration::from_secs(60),
+            reconnect_delay: Duration::from_secs(1),
+            max_connections: 10_000,
+            max_headers: 64,
+            max_header_bytes: 64 << 10,
+            header_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(30),
+            shutdown_timeout: Duration::from_secs(10),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl HttpServerOptions {
+    /// Returns the default settings.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the host names under which the endpoint may be reached.
+    #[must_use]
+    pub fn allowed_hosts<S: Into<String>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
+        self.allowed_hosts = Some(hosts.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets the origins whose web pages may use the endpoint.
+    #[must_use]
+    pub fn allowed_origins<S: Into<String>>(
+        mut self,
+        origins: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.allowed_origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
+    setters! {
+        /// Sets whether legacy requests are served without sessions.
+        stateless: bool;
+        /// Sets whether the HTTP+SSE transport of the first revision is served too.
+        http_sse: bool;
+        /// Sets the largest size of one message in bytes.
+        max_message_bytes: usize;
+        /// Sets the time that a response may take to be plain JSON.
+        json_wait: Duration;
+        /// Sets the time after which a comment is sent on a silent SSE stream.
+        keep_alive_interval: Duration;
+        /// Sets the largest number of open legacy sessions.
+        max_sessions: usize;
+        /// Sets the largest number of open HTTP+SSE connections.
+        max_sse_connections: usize;
+        /// Sets the time after which an idle session is ended.
+        session_idle_timeout: Duration;
+        /// Sets the time within which a client must finish its handshake.
+        handshake_timeout: Duration;
+        /// Sets the largest number of streams of one session.
+        max_streams: usize;
+        /// Sets the largest number of open connections of one stream.
+        max_stream_connections: usize;
+        /// Sets the largest number of messages of one stream that are kept for replay.
+        max_replay_events: usize;
+        /// Sets the largest number of bytes of one stream that are kept for replay.
+        max_replay_bytes: usize;
+        /// Sets the largest number of bytes that the ended streams of one session keep for replay.
+        max_session_replay_bytes: usize;
+        /// Sets the largest number of bytes that the streams of all sessions keep for replay.
+        max_total_replay_bytes: usize;
+        /// Sets the time for which an ended stream is kept for replay.
+        replay_ttl: Duration;
+        /// Sets the delay before a reconnect that clients are told.
+        reconnect_delay: Duration;
+        /// Sets the largest number of open connections.
+        max_connections: usize;
+        /// Sets the largest number of headers of a request.
+        max_headers: usize;
+        /// Sets the largest size of the headers of a request in bytes.
+        max_header_bytes: usize;
+        /// Sets the time within which a client must send the headers of a request.
+        header_timeout: Duration;
+        /// Sets the time within which a client must send the body of a request.
+        body_timeout: Duration;
+        /// Sets the time for which a shutdown waits for requests in flight.
+        shutdown_timeout: Duration;
+        /// Sets the bounds of one client.
+        limits: Limits;
+    }
+}

@@ -1,0 +1,171 @@
+//! A response that is a stream of events: of one modern exchange, or of a stream of a session.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use turnbuckle_session::{ReplySink as _, ResponseStream, Session, Signal};
+
+use super::stream::StreamReader;
+use crate::event;
+use crate::keep_alive::KeepAlive;
+
+/// The body of a streamed response.
+pub(crate) struct EventStream {
+    /// What goes out first.
+    head: Option<Bytes>,
+    source: Source,
+    keep_alive: KeepAlive,
+}
+
+enum Source {
+    /// An exchange. Dropping the body closes it.
+    Exchange(ResponseStream),
+    /// A stream of a legacy session. Dropping the body ends nothing.
+    Stream(StreamReader),
+    /// The stream of a legacy request without a session. Dropping the body ends that, since nobody
+    /// can come back for it.
+    Alone {
+        reader: StreamReader,
+        _end: Option<EndSessionOnDrop>,
+    },
+    /// The stream of what belongs to no request.
+    General {
+        reader: StreamReader,
+        session: Arc<Session>,
+        closing: Closing,
+    },
+}
+
+type Closing = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
+
+/// Ends a session that serves one request alone.
+pub(crate) struct EndSessionOnDrop(pub(crate) Arc<Session>);
+
+impl Drop for EndSessionOnDrop {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl EventStream {
+    fn new(head: Option<Bytes>, source: Source, keep_alive: Duration) -> Self {
+        Self {
+            head,
+            source,
+            keep_alive: KeepAlive::new(keep_alive),
+        }
+    }
+
+    pub(crate) fn of_exchange(
+        head: Option<Bytes>,
+        going: ResponseStream,
+        keep_alive: Duration,
+    ) -> Self {
+        Self::new(head, Source::Exchange(going), keep_alive)
+    }
+
+    pub(crate) fn of_stream(
+        head: Option<Bytes>,
+        reader: StreamReader,
+        keep_alive: Duration,
+    ) -> Self {
+        Self::new(head, Source::Stream(reader), keep_alive)
+    }
+
+    pub(crate) fn of_one_alone(
+        reader: StreamReader,
+        end: Option<EndSessionOnDrop>,
+        keep_alive: Duration,
+    ) -> Self {
+        Self::new(None, Source::Alone { reader, _end: end }, keep_alive)
+    }
+
+    pub(crate) fn of_general(
+        head: Option<Bytes>,
+        reader: StreamReader,
+        session: Arc<Session>,
+        shutdown: Option<Signal>,
+        keep_alive: Duration,
+    ) -> Self {
+        let closing: Closing = Box::pin(async move {
+            match shutdown {
+                Some(shutdown) => shutdown.closing().await,
+                None => std::future::pending().await,
+            }
+        });
+        Self::new(
+            head,
+            Source::General {
+                reader,
+                session,
+                closing,
+            },
+            keep_alive,
+        )
+    }
+
+    pub(crate) fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let this = &mut *self;
+        if let Some(head) = this.head.take() {
+            return Poll::Ready(Some(head));
+        }
+        if let Poll::Ready(event) = this.source.poll_next(cx) {
+            this.keep_alive.reset();
+            return Poll::Ready(event);
+        }
+        let keep_alive = this.keep_alive.poll(cx);
+        keep_alive.map(|()| Some(event::KEEP_ALIVE))
+    }
+}
+
+impl Source {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        match self {
+            Self::Exchange(going) => going.poll_next(cx).map(|next| {
+                next.map(|frame| match frame {
+                    Ok(frame) => event::message(&frame).into(),
+                    Err(answer) => event::message(&answer.into_bytes()).into(),
+                })
+            }),
+            Self::Stream(reader) | Self::Alone { reader, .. } => reader.poll_next(cx),
+            Self::General {
+                reader,
+                session,
+                closing,
+            } => {
+                if closing.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(None);
+                }
+                if reader.is_active() {
+                    take_changes(session, reader, cx);
+                }
+                reader.poll_next(cx)
+            }
+        }
+    }
+}
+
+/// Puts what changed on the stream, once the client has said that its handshake is over.
+fn take_changes(session: &Session, reader: &StreamReader, cx: &mut Context<'_>) {
+    if !session.legacy().is_some_and(|state| state.is_initialized()) {
+        return;
+    }
+    while let Poll::Ready(Some(change)) = session.feed().poll_next(cx) {
+        // What has no room now is told when there is some: the reader comes by here again.
+        if reader.stream().send(change.to_notification(None)).is_err() {
+            session.feed().publish(&change);
+            break;
+        }
+    }
+}
+
+impl std::fmt::Debug for EventStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events")
+            .field("keep_alive", &self.keep_alive)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,130 @@
+//! The streams of one session: those that are open, and those that are kept for replay.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use turnbuckle_session::QuickHash;
+
+use super::shrink;
+use crate::options::HttpServerOptions;
+use crate::streamable::stream::SessionStream;
+
+/// The streams of one session by id. An ended stream stays for replay, within bounds of number,
+/// bytes and age; beyond one of them the stream that ended first is removed first.
+#[derive(Debug, Default)]
+pub(super) struct SessionStreams {
+    by_id: HashMap<u64, Arc<SessionStream>, QuickHash>,
+    /// The streams that had not ended when that was last checked.
+    running: Vec<u64>,
+    /// The other streams, in the order in which they ended.
+    ended: VecDeque<EndedStream>,
+    /// The bytes that the ended streams keep.
+    ended_bytes: usize,
+    last_id: u64,
+}
+
+/// An ended stream. Its order is that of the times at which streams ended.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct EndedStream {
+    ended_at: Instant,
+    id: u64,
+    bytes: usize,
+}
+
+impl SessionStreams {
+    /// Returns an id that no stream of the session has had.
+    pub(super) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    pub(super) fn get(&self, id: u64) -> Option<&Arc<SessionStream>> {
+        self.by_id.get(&id)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<SessionStream>> {
+        self.by_id.values()
+    }
+
+    /// Adds a stream, after removing ended streams that are over a bound. Returns `false` if there
+    /// are too many and none has ended.
+    pub(super) fn insert(
+        &mut self,
+        stream: &Arc<SessionStream>,
+        config: &HttpServerOptions,
+    ) -> bool {
+        self.make_room(stream, config);
+        if self.by_id.len() >= config.max_streams {
+            return false;
+        }
+        self.by_id.insert(stream.id, stream.clone());
+        self.running.push(stream.id);
+        true
+    }
+
+    fn make_room(&mut self, stream: &SessionStream, config: &HttpServerOptions) {
+        self.find_ended();
+        while !self.ended.is_empty() {
+            let fits = self.ended_bytes <= config.max_session_replay_bytes
+                && !stream.limits().replay().is_exceeded();
+            if self.by_id.len() < config.max_streams && fits {
+                break;
+            }
+            self.remove_oldest_ended();
+        }
+    }
+
+    /// Removes the streams that ended `ttl` ago or earlier.
+    pub(super) fn remove_expired(&mut self, now: Instant, ttl: Duration) {
+        self.find_ended();
+        let is_expired =
+            |stream: &EndedStream| now.saturating_duration_since(stream.ended_at) >= ttl;
+        while self.ended.front().is_some_and(is_expired) {
+            self.remove_oldest_ended();
+        }
+        shrink(&mut self.by_id);
+        if self.by_id.is_empty() {
+            (self.running, self.ended) = Default::default();
+        }
+    }
+
+    /// Removes all streams and returns them.
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Arc<SessionStream>> + use<> {
+        std::mem::take(&mut self.by_id).into_values()
+    }
+
+    fn remove_oldest_ended(&mut self) {
+        if let Some(stream) = self.ended.pop_front() {
+            self.ended_bytes -= stream.bytes;
+            self.by_id.remove(&stream.id);
+        }
+    }
+
+    /// Moves the streams that have ended since the last call from `running` to `ended`.
+    fn find_ended(&mut self) {
+        let known = self.ended.len();
+        let (by_id, ended, ended_bytes) = (&self.by_id, &mut self.ended, &mut self.ended_bytes);
+        self.running.retain(|&id| {
+            let Some(stream) = by_id.get(&id) else {
+                return false;
+            };
+            let Some(ended_at) = stream.ended_at() else {
+                return true;
+            };
+            let bytes = stream.replay_bytes();
+            *ended_bytes += bytes;
+            ended.push_back(EndedStream {
+                ended_at,
+                id,
+                bytes,
+            });
+            false
+        });
+        if self.ended.len() > known + 1 {
+            // The streams that were known before ended earlier.
+            self.ended.make_contiguous()[known..].sort_unstable();
+        }
+    }
+}

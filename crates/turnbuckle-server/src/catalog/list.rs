@@ -1,0 +1,96 @@
+//! List requests: one page of items, with its cursor and its cache hints.
+//!
+//! Specification: server/utilities/pagination, server/utilities/caching (2026-07-28).
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use turnbuckle_session::{HandlerOutcome, IncomingRequest, RequestContext};
+use turnbuckle_types::{
+    CacheScope, Error, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult,
+};
+use turnbuckle_wire::era::{EncodedResult, Project, Reply};
+
+use crate::Server;
+use crate::catalog::{Catalog, CatalogItem};
+use crate::prompt::PromptEntry;
+use crate::resource::{ResourceEntry, TemplateEntry};
+use crate::tool::ToolEntry;
+
+/// An item that can be listed.
+pub(crate) trait Listable: CatalogItem + Sized {
+    /// The result type of the list request.
+    type Result: Serialize + Project + Clone + Send + 'static;
+
+    /// Builds the result for one page.
+    fn page(
+        items: &[Arc<Self>],
+        next_cursor: Option<String>,
+        cache: (u64, CacheScope),
+    ) -> Self::Result;
+}
+
+macro_rules! listable {
+    ($($Entry:ty => $Result:ident, |$item:ident| $definition:expr;)*) => {$(
+        impl Listable for $Entry {
+            type Result = $Result;
+
+            fn page(
+                items: &[Arc<Self>],
+                next_cursor: Option<String>,
+                (ttl_ms, scope): (u64, CacheScope),
+            ) -> $Result {
+                let definitions = items.iter().filter_map(|$item| $definition);
+                let mut result = $Result::new(definitions.collect::<Vec<_>>());
+                result.next_cursor = next_cursor;
+                result.ttl_ms = Some(ttl_ms);
+                result.cache_scope = Some(scope);
+                result
+            }
+        }
+    )*};
+}
+
+listable! {
+    ToolEntry => ListToolsResult, |tool| tool.definition();
+    PromptEntry => ListPromptsResult, |prompt| Some(prompt.definition());
+    ResourceEntry => ListResourcesResult, |resource| Some(resource.definition());
+    TemplateEntry => ListResourceTemplatesResult, |template| Some(template.definition());
+}
+
+impl Server {
+    /// Answers a list request.
+    pub(crate) fn list<T: Listable>(
+        &self,
+        catalog: &Catalog<T>,
+        call: IncomingRequest<'_>,
+        context: &RequestContext,
+    ) -> Result<HandlerOutcome, Error> {
+        let cursor = match call.params.cursor.filter(|raw| !raw.is_null()) {
+            None => None,
+            Some(raw) => Some(
+                raw.text()
+                    .ok_or_else(|| Error::invalid_params("\"cursor\" must be a string"))?,
+            ),
+        };
+        let features = context.features();
+        let page = catalog.page(
+            features.revision,
+            cursor.as_deref(),
+            self.0.page_size,
+            context.principal(),
+            |listed| {
+                let scope = match listed.restricted {
+                    true => CacheScope::Private,
+                    false => self.0.list_cache.scope.clone(),
+                };
+                let cache = (self.0.list_cache.ttl_ms, scope);
+                let result = T::page(&listed.items, listed.next_cursor, cache);
+                EncodedResult::complete(result, features, self.0.server_info.as_deref())
+                    .map_err(|error| Error::internal(format!("the list has no JSON form: {error}")))
+            },
+        )?;
+        Ok(Reply::Complete(Box::new(page)).into())
+    }
+}

@@ -1,0 +1,406 @@
+//! The items of one kind: looked up by name, listed in the order of their registration.
+//!
+//! Encoded pages of the list are cached per revision, cursor and set of visible items.
+
+mod list;
+pub(crate) mod page;
+pub(crate) mod registry;
+
+use std::borrow::Borrow;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use turnbuckle_session::QuickHash;
+use turnbuckle_types::{Error, Principal};
+use turnbuckle_wire::era::{EncodedResult, ResultBody};
+use turnbuckle_wire::revision::Revision;
+
+use crate::catalog::page::{ListKind, Position, page};
+use crate::item::access::AccessRules;
+
+/// The most encoded pages that are cached; when there would be more, the cache is emptied.
+const MAX_CACHED_PAGES: usize = 256;
+
+/// The most bytes of cached pages and their keys together. Clients choose the cursors, so without a
+/// bound they could fill the memory.
+const MAX_CACHED_BYTES: usize = 8 << 20;
+
+/// An item that a server offers under a name.
+pub(crate) trait CatalogItem: Send + Sync + 'static {
+    /// Returns the name or URI by which the item is looked up.
+    fn key(&self) -> &str;
+
+    /// Returns the rules of who can see and use the item.
+    fn access(&self) -> &AccessRules;
+}
+
+/// All items of one kind, and a cache of their encoded list.
+#[derive(Debug)]
+pub(crate) struct Catalog<T> {
+    kind: ListKind,
+    items: RwLock<CatalogState<T>>,
+    page_cache: Mutex<PageCache>,
+}
+
+/// The items, by name and in order.
+struct CatalogState<T> {
+    by_name: HashSet<CatalogEntry<T>, QuickHash>,
+    /// The enabled items, in the order of their positions. A new item comes last.
+    enabled_in_order: Vec<(Position, Arc<T>)>,
+    /// The position of the item that was added last; earlier ones may have been removed.
+    last_position: Position,
+    /// The number of enabled items that not every principal can see.
+    restricted: usize,
+    /// Counts changes, so that a page that was encoded before a change is not cached after it.
+    version: u64,
+}
+
+/// An item with its position and whether it is enabled, hashed by its name.
+struct CatalogEntry<T> {
+    item: Arc<T>,
+    position: Position,
+    enabled: bool,
+}
+
+impl<T: CatalogItem> Borrow<str> for CatalogEntry<T> {
+    fn borrow(&self) -> &str {
+        self.item.key()
+    }
+}
+
+impl<T: CatalogItem> Hash for CatalogEntry<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.item.key().hash(state);
+    }
+}
+
+impl<T: CatalogItem> PartialEq for CatalogEntry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.item.key() == other.item.key()
+    }
+}
+
+impl<T: CatalogItem> Eq for CatalogEntry<T> {}
+
+/// One change to a catalog.
+#[derive(Debug)]
+pub(crate) enum CatalogEdit<T> {
+    /// Adds an item. An item with the same name is replaced, keeps its position, and stays disabled
+    /// if it was.
+    Put(T),
+    /// Removes the item with this name.
+    Remove(String),
+    /// Enables or disables the item with this name. It keeps its position.
+    Enable(String, bool),
+}
+
+/// The properties on which an encoded page depends.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct PageKey {
+    revision: Revision,
+    cursor: Option<Box<str>>,
+    /// For each restricted item, in order, whether the principal can see it.
+    seen: Box<[bool]>,
+}
+
+/// Encoded pages of a list.
+#[derive(Debug, Default)]
+struct PageCache {
+    pages: HashMap<PageKey, EncodedResult>,
+    /// The size of all keys and pages together.
+    bytes: usize,
+}
+
+impl PageCache {
+    /// Adds a page, unless it is larger than the cache.
+    fn keep(&mut self, key: PageKey, page: EncodedResult) {
+        let named = key.cursor.as_ref().map_or(0, |cursor| cursor.len()) + key.seen.len();
+        let size = named + page.encoded().map_or(0, |bytes| bytes.len());
+        // Two requests may have encoded the same page at the same time.
+        if size > MAX_CACHED_BYTES || self.pages.contains_key(&key) {
+            return;
+        }
+        if self.pages.len() >= MAX_CACHED_PAGES || self.bytes + size > MAX_CACHED_BYTES {
+            *self = Self::default();
+        }
+        self.pages.insert(key, page);
+        self.bytes += size;
+    }
+}
+
+/// One page of a list before it is encoded.
+pub(crate) struct ListedPage<T> {
+    pub(crate) items: Vec<Arc<T>>,
+    pub(crate) next_cursor: Option<String>,
+    /// True if another principal may see another list.
+    pub(crate) restricted: bool,
+}
+
+impl<T: CatalogItem> CatalogState<T> {
+    /// Adds an item if its name is new. Otherwise returns the item with the position of the one
+    /// that has the name.
+    fn add(&mut self, item: T) -> Result<(), (Arc<T>, Position)> {
+        let slot = CatalogEntry {
+            item: Arc::new(item),
+            position: self.last_position + 1,
+            enabled: true,
+        };
+        let item = slot.item.clone();
+        if !self.by_name.insert(slot) {
+            let before = self.by_name.get(item.key());
+            let position = before.map_or(0, |before| before.position);
+            return Err((item, position));
+        }
+        self.last_position += 1;
+        self.show(self.last_position, item);
+        Ok(())
+    }
+
+    /// Adds or replaces an item; returns whether the list changed.
+    fn put(&mut self, item: Arc<T>) -> bool {
+        let before = self.by_name.take(item.key());
+        let (position, enabled) = match before {
+            Some(slot) => {
+                self.hide(&slot);
+                (slot.position, slot.enabled)
+            }
+            None => {
+                self.last_position += 1;
+                (self.last_position, true)
+            }
+        };
+        if enabled {
+            self.show(position, item.clone());
+        }
+        self.by_name.insert(CatalogEntry {
+            item,
+            position,
+            enabled,
+        });
+        enabled
+    }
+
+    /// Removes an item; returns whether the list changed.
+    fn remove(&mut self, name: &str) -> bool {
+        let removed = self.by_name.take(name);
+        removed.is_some_and(|slot| self.hide(&slot))
+    }
+
+    /// Enables or disables an item; returns whether that changed anything.
+    fn enable(&mut self, name: &str, enabled: bool) -> bool {
+        let Some(mut slot) = self.by_name.take(name) else {
+            return false;
+        };
+        let changed = slot.enabled != enabled;
+        if enabled && changed {
+            self.show(slot.position, slot.item.clone());
+        } else if changed {
+            self.hide(&slot);
+        }
+        slot.enabled = enabled;
+        self.by_name.insert(slot);
+        changed
+    }
+
+    /// Inserts an item into the enabled ones, at its position.
+    fn show(&mut self, position: Position, item: Arc<T>) {
+        self.restricted += usize::from(item.access().is_restricted());
+        let index = match self.enabled_in_order.last() {
+            Some((last, _)) if *last > position => self.index_of(position),
+            _ => self.enabled_in_order.len(),
+        };
+        self.enabled_in_order.insert(index, (position, item));
+    }
+
+    /// Removes an entry from the enabled items; returns whether it was enabled.
+    fn hide(&mut self, slot: &CatalogEntry<T>) -> bool {
+        if slot.enabled {
+            self.enabled_in_order.remove(self.index_of(slot.position));
+            self.restricted -= usize::from(slot.item.access().is_restricted());
+        }
+        slot.enabled
+    }
+
+    /// Returns the index, among the enabled items, of a position.
+    fn index_of(&self, position: Position) -> usize {
+        self.enabled_in_order
+            .partition_point(|(other, _)| *other < position)
+    }
+
+    /// Returns the enabled items, in order.
+    fn enabled_items(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.enabled_in_order.iter().map(|(_, item)| item)
+    }
+}
+
+impl<T> fmt::Debug for CatalogState<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CatalogState")
+            .field("offered", &self.by_name.len())
+            .field("enabled_items", &self.enabled_in_order.len())
+            .field("restricted", &self.restricted)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: CatalogItem> Catalog<T> {
+    pub(crate) fn new(kind: ListKind) -> Self {
+        Self {
+            kind,
+            items: RwLock::new(CatalogState {
+                by_name: HashSet::default(),
+                enabled_in_order: Vec::new(),
+                last_position: 0,
+                restricted: 0,
+                version: 0,
+            }),
+            page_cache: Mutex::default(),
+        }
+    }
+
+    fn page_cache(&self) -> MutexGuard<'_, PageCache> {
+        self.page_cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
+        items.by_name.is_empty()
+    }
+
+    /// Reserves room for `more` further items.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        let items = self.items.get_mut().unwrap_or_else(PoisonError::into_inner);
+        items.by_name.reserve(more);
+        items.enabled_in_order.reserve(more);
+    }
+
+    /// Adds an item if its name is new. Otherwise returns the item with the position of the one
+    /// that has the name. The first item has position 1.
+    pub(crate) fn add(&mut self, item: T) -> Result<(), (Arc<T>, Position)> {
+        let items = self.items.get_mut().unwrap_or_else(PoisonError::into_inner);
+        items.add(item)
+    }
+
+    /// Returns the name in the first edit that refers to an item that does not exist at that point.
+    pub(crate) fn first_unknown<'a>(&self, edits: &'a [CatalogEdit<T>]) -> Option<&'a str> {
+        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
+        let mut meanwhile: HashMap<&str, bool> = HashMap::new();
+        edits.iter().find_map(|edit| {
+            let (name, stays) = match edit {
+                CatalogEdit::Put(item) => {
+                    meanwhile.insert(item.key(), true);
+                    return None;
+                }
+                CatalogEdit::Remove(name) => (name, false),
+                CatalogEdit::Enable(name, _) => (name, true),
+            };
+            let before = meanwhile.insert(name, stays);
+            let known = before.unwrap_or_else(|| items.by_name.contains(name.as_str()));
+            (!known).then_some(name.as_str())
+        })
+    }
+
+    /// Applies edits at once and returns whether the list changed. Edits of unknown items have no
+    /// effect.
+    pub(crate) fn edit(&self, edits: Vec<CatalogEdit<T>>) -> bool {
+        let mut items = self.items.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = false;
+        for edit in edits {
+            changed |= match edit {
+                CatalogEdit::Put(item) => items.put(Arc::new(item)),
+                CatalogEdit::Remove(name) => items.remove(&name),
+                CatalogEdit::Enable(name, enabled) => items.enable(&name, enabled),
+            };
+        }
+        if changed {
+            items.version += 1;
+            *self.page_cache() = PageCache::default();
+        }
+        changed
+    }
+
+    /// Returns the item with this name, if it is enabled and this principal can see it.
+    pub(crate) fn get(&self, name: &str, principal: Option<&Principal>) -> Option<Arc<T>> {
+        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
+        let slot = items.by_name.get(name).filter(|slot| slot.enabled)?;
+        let item = slot.item.clone();
+        drop(items);
+        item.access().is_visible_to(principal).then_some(item)
+    }
+
+    /// Returns all enabled items, in order.
+    pub(crate) fn all(&self) -> Vec<Arc<T>> {
+        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
+        items.enabled_items().cloned().collect()
+    }
+
+    /// Returns the first item, in order, for which `pick` returns a value and that this principal
+    /// can see.
+    pub(crate) fn find<V>(
+        &self,
+        principal: Option<&Principal>,
+        mut pick: impl FnMut(&T) -> Option<V>,
+    ) -> Option<(Arc<T>, V)> {
+        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
+        items.enabled_items().find_map(|item| {
+            let found = pick(item)?;
+            item.access()
+                .is_visible_to(principal)
+                .then(|| (item.clone(), found))
+        })
+    }
+
+    /// Returns one page, encoded for a revision: from the cache, or encoded by `encode`.
+    pub(crate) fn page(
+        &self,
+        revision: Revision,
+        cursor: Option<&str>,
+        size: NonZeroUsize,
+        principal: Option<&Principal>,
+        encode: impl FnOnce(ListedPage<T>) -> Result<EncodedResult, Error>,
+    ) -> Result<EncodedResult, Error> {
+        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
+        let restricted = items.restricted > 0;
+        let seen = if restricted {
+            let rules = items.enabled_items().map(|item| item.access());
+            rules
+                .filter(|access| access.is_restricted())
+                .map(|a| a.is_visible_to(principal))
+                .collect()
+        } else {
+            Box::default()
+        };
+        let key = PageKey {
+            revision,
+            cursor: cursor.map(Into::into),
+            seen,
+        };
+        if let Some(bytes) = self.page_cache().pages.get(&key) {
+            return Ok(bytes.clone());
+        }
+        let page = page(self.kind, &items.enabled_in_order, cursor, size, |item| {
+            item.access().is_visible_to(principal)
+        })?;
+        let listed = ListedPage {
+            items: page.items.into_iter().cloned().collect(),
+            next_cursor: page.next_cursor,
+            restricted,
+        };
+        let version = items.version;
+        drop(items);
+        let bytes = encode(listed)?;
+        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
+        if items.version == version {
+            self.page_cache().keep(key, bytes.clone());
+        }
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

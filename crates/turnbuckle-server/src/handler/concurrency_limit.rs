@@ -1,0 +1,123 @@
+//! Concurrency limits: calls beyond the limit wait in order, up to a bound.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use turnbuckle_session::HandlerOutcome;
+
+use crate::error::failure::{Failure, Result};
+use crate::handler::context::HandlerContext;
+use crate::handler::{ErasedHandler, HandlerRequest, wrapper_failure_reply};
+
+/// The permits that the calls of an item, a group or a server share.
+#[derive(Debug)]
+pub(crate) struct ConcurrencyLimit {
+    permits: Arc<Semaphore>,
+    max_running: usize,
+    waiting: AtomicUsize,
+    /// The setter that set it, for the error message.
+    set_by: &'static str,
+}
+
+/// A permit to run, returned when dropped.
+pub(crate) type ConcurrencyPermit = OwnedSemaphorePermit;
+
+impl ConcurrencyLimit {
+    /// Creates a limit of `max_running` calls, at least one.
+    pub(crate) fn new(max_running: usize, set_by: &'static str) -> Self {
+        let max_running = max_running.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            permits: Arc::new(Semaphore::new(max_running)),
+            max_running,
+            waiting: AtomicUsize::new(0),
+            set_by,
+        }
+    }
+
+    /// Takes a permit if one is free.
+    fn try_acquire(&self) -> Option<ConcurrencyPermit> {
+        self.permits.clone().try_acquire_owned().ok()
+    }
+
+    /// Takes a permit, waiting for one if necessary.
+    ///
+    /// # Errors
+    /// When too many calls wait already, or the request is cancelled while it waits.
+    pub(crate) async fn acquire(&self, context: &HandlerContext) -> Result<ConcurrencyPermit> {
+        if let Some(turn) = self.try_acquire() {
+            return Ok(turn);
+        }
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waits = WaitingGuard(&self.waiting);
+        let max_waiting = context.environment().max_waiting();
+        if before >= max_waiting {
+            return Err(Failure::new(format!(
+                "the server is busy: {} calls run and {max_waiting} wait ({}, \
+                 ServerBuilder::max_waiting); try again later",
+                self.max_running, self.set_by
+            )));
+        }
+        tokio::select! {
+            turn = self.permits.clone().acquire_owned() => {
+                turn.map_err(|_| Failure::new("the server accepts no more calls"))
+            }
+            // The request is cancelled, so this message is not sent.
+            () = context.cancelled() => Err(Failure::new("the call was cancelled while it waited")),
+        }
+    }
+}
+
+/// Counts a waiting call until dropped.
+struct WaitingGuard<'a>(&'a AtomicUsize);
+
+impl Drop for WaitingGuard<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A handler whose calls need a permit of each limit. The narrowest limit comes first, so that a
+/// waiting call does not hold permits that others could use.
+pub(crate) struct ConcurrencyLimited {
+    pub(crate) inner: Arc<dyn ErasedHandler>,
+    pub(crate) limits: Vec<Arc<ConcurrencyLimit>>,
+    /// True if failures become an error result for the model.
+    pub(crate) errors_in_result: bool,
+}
+
+impl ErasedHandler for ConcurrencyLimited {
+    fn call(self: Arc<Self>, request: HandlerRequest<'_>) -> HandlerOutcome {
+        let now: Option<Vec<ConcurrencyPermit>> = self
+            .limits
+            .iter()
+            .map(|limits| limits.try_acquire())
+            .collect();
+        if let Some(permits) = now {
+            return match self.inner.clone().call(request) {
+                HandlerOutcome::Pending(running) => HandlerOutcome::Pending(Box::pin(async move {
+                    let reply = running.await;
+                    drop(permits);
+                    reply
+                })),
+                ready => ready,
+            };
+        }
+        let kept = request.detach();
+        HandlerOutcome::Pending(Box::pin(async move {
+            let mut permits = Vec::with_capacity(self.limits.len());
+            for limits in &self.limits {
+                match limits.acquire(&kept.context).await {
+                    Ok(turn) => permits.push(turn),
+                    Err(failure) => return wrapper_failure_reply(failure, self.errors_in_result),
+                }
+            }
+            let reply = match kept.call(self.inner.clone()) {
+                HandlerOutcome::Ready(reply) => reply,
+                HandlerOutcome::Pending(running) => running.await,
+            };
+            drop(permits);
+            reply
+        }))
+    }
+}

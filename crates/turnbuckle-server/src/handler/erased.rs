@@ -1,0 +1,256 @@
+//! Type-erased handlers: extract the parameters, call the function, convert its output into a
+//! reply.
+
+use std::convert::identity;
+use std::future::ready;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::{self, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use turnbuckle_session::{HandlerOutcome, catch_panic, run_blocking};
+use turnbuckle_types::{Error, RawJson};
+use turnbuckle_wire::era::headers::mirrored_name;
+
+use super::request::{DetachedRequest, ErasedHandler, HandlerRequest};
+use super::rounds::{
+    FailureMapping, HandlerRun, RerunHandler, check_extension_result, panic_failure, run_handler,
+};
+use super::{Handler, HandlerKind, HandlerOutput, SyncMarker};
+use crate::error::failure::{Failure, Result};
+use crate::extract::{Invocation, RequestPayload, States};
+use crate::handler::concurrency_limit::ConcurrencyLimit;
+use crate::handler::context::HandlerContext;
+use crate::item::item_kind::ItemKind;
+use crate::item::registration::Registration;
+use crate::schema::ArgumentReader;
+
+/// Makes a handler callable once the settings around it are known. The last argument is whether the
+/// handler may ask its client.
+///
+/// The factory holds only the function, so a function that captures nothing takes no memory on the
+/// heap.
+pub(crate) type HandlerFactory<K> = Box<
+    dyn FnOnce(
+            <K as HandlerKind>::ReplyOptions,
+            ArgumentReader,
+            &Registration,
+            bool,
+        ) -> Arc<dyn ErasedHandler>
+        + Send
+        + Sync,
+>;
+
+/// Returns the factory of a handler that is polled in place.
+pub(crate) fn handler_factory<K, H, M>(handler: H) -> HandlerFactory<K>
+where
+    K: HandlerKind,
+    H: Handler<K, M>,
+    M: 'static,
+{
+    Box::new(move |reply_options, reader, registration, asks| {
+        erase(handler, asks, reply_options, reader, registration, None)
+    })
+}
+
+/// Returns the factory of a sync handler that runs on the blocking pool.
+pub(crate) fn blocking_handler_factory<K, H, E>(handler: H) -> HandlerFactory<K>
+where
+    K: HandlerKind,
+    H: Handler<K, SyncMarker<E>>,
+    E: 'static,
+{
+    Box::new(move |reply_options, reader, registration, asks| {
+        let pool = Some(registration.blocking.clone());
+        erase(handler, asks, reply_options, reader, registration, pool)
+    })
+}
+
+/// Erases the types of a handler.
+fn erase<K: HandlerKind, H: Handler<K, M>, M: 'static>(
+    handler: H,
+    asks: bool,
+    reply_options: K::ReplyOptions,
+    reader: ArgumentReader,
+    registration: &Registration,
+    pool: Option<Arc<ConcurrencyLimit>>,
+) -> Arc<dyn ErasedHandler> {
+    Arc::new(TypedHandler::<K, H, M> {
+        handler,
+        reply_options,
+        reader,
+        states: registration.states.clone(),
+        asks,
+        pool,
+        runs: AtomicU32::new(0),
+        warned_slow: AtomicBool::new(false),
+        marker: PhantomData,
+    })
+}
+
+/// A handler with its item's settings.
+struct TypedHandler<K: HandlerKind, H, M> {
+    handler: H,
+    reply_options: K::ReplyOptions,
+    reader: ArgumentReader,
+    states: Arc<States>,
+    /// True if the handler takes an [`Ask`](crate::Ask).
+    asks: bool,
+    /// The limit of the blocking pool, if the handler runs there.
+    pool: Option<Arc<ConcurrencyLimit>>,
+    /// The number of runs in place.
+    runs: AtomicU32,
+    /// True once a warning about a slow handler was logged.
+    warned_slow: AtomicBool,
+    marker: PhantomData<fn(M)>,
+}
+
+/// A sync handler that holds its thread for longer than this is logged once, since it delays
+/// everything else on the thread.
+const SLOW_HANDLER: Duration = Duration::from_millis(100);
+
+/// The number of first runs that are timed; later, one in this many is.
+const TIMED_RUNS: u32 = 32;
+
+impl<K: HandlerKind, H: Handler<K, M>, M: 'static> TypedHandler<K, H, M> {
+    /// Checks the arguments, extracts the parameters and calls the function.
+    fn start(&self, context: &HandlerContext, payload: RequestPayload<'_>) -> Result<H::Run> {
+        if let RequestPayload::Arguments(arguments) = payload {
+            self.reader.check_unread(arguments)?;
+        }
+        self.handler.start(&Invocation {
+            context,
+            payload,
+            reader: &self.reader,
+            states: &self.states,
+        })
+    }
+
+    /// Runs a sync handler on this thread, and sometimes measures its time.
+    fn start_in_place(
+        &self,
+        context: &HandlerContext,
+        payload: RequestPayload<'_>,
+    ) -> Result<H::Run> {
+        let before = self.runs.fetch_add(1, Ordering::Relaxed);
+        if before > TIMED_RUNS && !before.is_multiple_of(TIMED_RUNS) {
+            return self.start(context, payload);
+        }
+        let begun = Instant::now();
+        let run = self.start(context, payload);
+        let elapsed = begun.elapsed();
+        if elapsed > SLOW_HANDLER && !self.warned_slow.swap(true, Ordering::Relaxed) {
+            warn_slow::<K>(context, elapsed);
+        }
+        run
+    }
+
+    /// Runs a sync handler on the blocking pool, once a permit is free.
+    fn run_on_pool(
+        self: Arc<Self>,
+        pool: Arc<ConcurrencyLimit>,
+        kept: DetachedRequest,
+    ) -> HandlerRun {
+        Box::pin(async move {
+            let permit = pool.acquire(&kept.context).await?;
+            let work = move || {
+                // The permit is held until the work is done, even if nobody waits for the result any more.
+                let _permit = permit;
+                if kept.context.is_cancelled() {
+                    return Err(Failure::new("the call was cancelled before it began"));
+                }
+                let run = kept.with_payload(|payload| self.start(&kept.context, payload))?;
+                ready_output::<K, H, M>(run)?.into_handler_reply(&self.reply_options, kept.uri())
+            };
+            let done = run_blocking(work).await;
+            done.unwrap_or_else(|error| Err(panic_failure(K::ERRORS_IN_RESULT, error)))
+        })
+    }
+}
+
+/// Returns the output of a future that is ready at once.
+fn ready_output<K: HandlerKind, H: Handler<K, M>, M>(run: H::Run) -> Result<H::Output> {
+    let mut cx = task::Context::from_waker(Waker::noop());
+    match std::pin::pin!(run).poll(&mut cx) {
+        Poll::Ready(output) => Ok(output),
+        Poll::Pending => Err(Error::internal("a handler that runs in place was not ready").into()),
+    }
+}
+
+/// Logs that a sync handler held its thread for long.
+#[cold]
+fn warn_slow<K: HandlerKind>(context: &HandlerContext, elapsed: Duration) {
+    let name = mirrored_name(K::METHOD, &context.params()).flatten();
+    let name = name.and_then(RawJson::text);
+    let name = name.as_deref().unwrap_or_default();
+    let elapsed = elapsed.as_millis();
+    match K::ITEM_KIND.map(ItemKind::attribute) {
+        Some(attribute) => tracing::warn!(
+            name,
+            "a sync handler held its thread for {elapsed} ms, and everything else on it: mark it \
+             `#[{attribute}(blocking)]`, or give it to `.blocking(…)` instead of `.handler(…)`"
+        ),
+        None => tracing::warn!(
+            name,
+            "a sync completer held its thread for {elapsed} ms, and everything else on it: make it \
+             async"
+        ),
+    }
+}
+
+impl<K: HandlerKind, H: Handler<K, M>, M: 'static> ErasedHandler for TypedHandler<K, H, M> {
+    fn call(self: Arc<Self>, mut request: HandlerRequest<'_>) -> HandlerOutcome {
+        if self.asks {
+            request.context = request.context.for_asking_handler();
+        }
+        if let Some(pool) = self.pool.clone() {
+            let context = request.context.clone();
+            let run = self.clone().run_on_pool(pool, request.detach());
+            return run_handler(self, context, run, identity);
+        }
+        if H::IS_SYNC {
+            let reply = catch_panic(|| {
+                let run = self.start_in_place(&request.context, request.payload())?;
+                ready_output::<K, H, M>(run)?.into_handler_reply(&self.reply_options, request.uri())
+            });
+            let context = request.into_parts().0;
+            let reply =
+                reply.unwrap_or_else(|error| Err(panic_failure(K::ERRORS_IN_RESULT, error)));
+            return match reply {
+                Ok(reply) => check_extension_result(reply, &context).into(),
+                Err(failure) => run_handler(self, context, ready(Err(failure)), identity),
+            };
+        }
+        let run = catch_panic(|| self.start(&request.context, request.payload()));
+        let run = run.unwrap_or_else(|error| Err(panic_failure(K::ERRORS_IN_RESULT, error)));
+        let (context, uri) = request.into_parts();
+        match run {
+            Ok(run) => {
+                let this = self.clone();
+                run_handler(self, context, run, move |output| {
+                    output.into_handler_reply(&this.reply_options, uri.as_deref())
+                })
+            }
+            Err(failure) => run_handler(self, context, ready(Err(failure)), identity),
+        }
+    }
+}
+
+impl<K: HandlerKind, H: Handler<K, M>, M: 'static> RerunHandler for TypedHandler<K, H, M> {
+    fn rerun(self: Arc<Self>, context: HandlerContext) -> HandlerRun {
+        let kept = DetachedRequest::for_rerun::<K>(context, &self.reply_options);
+        if let Some(pool) = self.pool.clone() {
+            return self.run_on_pool(pool, kept);
+        }
+        Box::pin(async move {
+            let run = kept.with_payload(|payload| self.start(&kept.context, payload))?;
+            run.await
+                .into_handler_reply(&self.reply_options, kept.uri())
+        })
+    }
+
+    fn failure_mapping(&self) -> FailureMapping {
+        FailureMapping::for_kind::<K>()
+    }
+}

@@ -1,0 +1,176 @@
+//! Call policies: the timeout, concurrency limit and layers of a server, a group or an item.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use turnbuckle_session::HandlerOutcome;
+use turnbuckle_wire::era::Reply;
+
+use crate::error::failure::Failure;
+use crate::handler::concurrency_limit::{ConcurrencyLimit, ConcurrencyLimited};
+use crate::handler::{
+    ErasedHandler, FailureMapping, HandlerKind, HandlerRequest, wrapper_failure_reply,
+};
+use crate::service::{DynMiddleware, LayeredHandler};
+
+/// The call policy of a server, a group or an item. Most are empty.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallPolicy(Option<Box<PolicySettings>>);
+
+/// The settings of a call policy.
+#[derive(Clone, Default)]
+pub(crate) struct PolicySettings {
+    pub(crate) timeout: Option<CallTimeout>,
+    pub(crate) concurrency: Option<Arc<ConcurrencyLimit>>,
+    /// The layers, outermost first.
+    pub(crate) layers: Vec<Arc<dyn DynMiddleware>>,
+}
+
+impl CallPolicy {
+    /// Returns the settings, to be changed.
+    pub(crate) fn settings_mut(&mut self) -> &mut PolicySettings {
+        self.0.get_or_insert_default()
+    }
+}
+
+/// The time that a call may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallTimeout {
+    pub(crate) duration: Duration,
+    /// The setter that set it, for the error message.
+    pub(crate) set_by: &'static str,
+}
+
+impl fmt::Debug for PolicySettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PolicySettings")
+            .field("timeout", &self.timeout)
+            .field("concurrency", &self.concurrency)
+            .field("layers", &self.layers.len())
+            .finish()
+    }
+}
+
+/// Wraps a handler in its own policy and in the policies around it, outermost first. Without any
+/// setting the handler stays as it is.
+///
+/// The timeout covers everything that a call does. Layers come next, and then the concurrency
+/// limits, so that a layer can answer calls that would have to wait. Of several timeouts the
+/// innermost counts.
+pub(crate) fn apply_policies<K: HandlerKind>(
+    mut call: Arc<dyn ErasedHandler>,
+    name: &str,
+    around: &[CallPolicy],
+    own: &CallPolicy,
+) -> Arc<dyn ErasedHandler> {
+    let all = || around.iter().chain([own]).filter_map(|it| it.0.as_deref());
+    let concurrency: Vec<_> = all()
+        .rev()
+        .filter_map(|it| it.concurrency.clone())
+        .collect();
+    if !concurrency.is_empty() {
+        call = Arc::new(ConcurrencyLimited {
+            inner: call,
+            limits: concurrency,
+            errors_in_result: K::ERRORS_IN_RESULT,
+        });
+    }
+    let layers: Vec<_> = all().flat_map(|it| it.layers.iter().cloned()).collect();
+    if !layers.is_empty()
+        && let Some(kind) = K::ITEM_KIND
+    {
+        call = Arc::new(LayeredHandler::new(
+            call,
+            kind,
+            name,
+            layers,
+            FailureMapping::for_kind::<K>(),
+        ));
+    }
+    match all().rev().find_map(|it| it.timeout) {
+        None => call,
+        Some(timeout) => Arc::new(TimeLimited::new(call, timeout, K::ERRORS_IN_RESULT)),
+    }
+}
+
+/// A handler whose calls have a timeout.
+struct TimeLimited {
+    inner: Arc<dyn ErasedHandler>,
+    duration: Duration,
+    timeout_reply: Arc<dyn Fn() -> Reply + Send + Sync>,
+}
+
+impl TimeLimited {
+    fn new(inner: Arc<dyn ErasedHandler>, timeout: CallTimeout, errors_in_result: bool) -> Self {
+        let CallTimeout { duration, set_by } = timeout;
+        let timeout_reply = move || {
+            let message = format!("the call took longer than {duration:?} ({set_by})");
+            wrapper_failure_reply(Failure::new(message), errors_in_result)
+        };
+        Self {
+            inner,
+            duration,
+            timeout_reply: Arc::new(timeout_reply),
+        }
+    }
+}
+
+impl ErasedHandler for TimeLimited {
+    fn call(self: Arc<Self>, request: HandlerRequest<'_>) -> HandlerOutcome {
+        let context = request.context();
+        context.set_timeout(self.duration, self.timeout_reply.clone());
+        self.inner.clone().call(request)
+    }
+}
+
+/// The setters of a call policy. `$set_by` names the type that has them, for error messages.
+macro_rules! policy_setters {
+    ($set_by:literal, $this:ident => $policy:expr) => {
+        /// Limits how long one call can take. Default: as long as the session allows (one hour).
+        ///
+        /// The innermost timeout counts: an item's own replaces that of its group, and a group's
+        /// replaces that of the server, also if it is longer.
+        ///
+        /// The time starts when the call first waits, and includes waiting for a concurrency limit,
+        /// for layers and for answers of the client. (A modern client answers with a new request,
+        /// which has a timeout of its own.) When the time is over, the call is answered with an
+        /// error; the handler's [`Cancellation`](crate::Cancellation) fires, and its future is
+        /// dropped after a short grace period (2 s by default). A sync function that runs in place
+        /// cannot be stopped.
+        pub fn timeout(mut $this, timeout: std::time::Duration) -> Self {
+            $policy.settings_mut().timeout = Some(crate::handler::policy::CallTimeout {
+                duration: timeout,
+                set_by: concat!($set_by, "::timeout"),
+            });
+            $this
+        }
+
+        /// Limits how many calls run at once, of all clients together; at least one.
+        ///
+        /// Further calls wait in order, up to
+        /// [`ServerBuilder::max_waiting`](crate::ServerBuilder::max_waiting) of them; more are
+        /// refused with an error. A call counts until it is answered, also while a legacy client is
+        /// being asked. Limits of an item, its groups and its server all apply.
+        pub fn max_concurrent(mut $this, calls: usize) -> Self {
+            let concurrency = crate::handler::concurrency_limit::ConcurrencyLimit::new(calls, concat!($set_by, "::max_concurrent"));
+            $policy.settings_mut().concurrency = Some(std::sync::Arc::new(concurrency));
+            $this
+        }
+
+        /// Wraps calls in a tower layer; see [`service`](crate::service).
+        ///
+        /// The first layer given is the outermost. Layers of enclosing groups and of the server are
+        /// outside of these.
+        pub fn layer<L>(mut $this, layer: L) -> Self
+        where
+            L: tower_layer::Layer<crate::service::CallService>,
+            L::Service: crate::service::Middleware,
+        {
+            let middleware = crate::service::boxed_middleware(layer.layer(crate::service::CallService::new()));
+            $policy.settings_mut().layers.push(middleware);
+            $this
+        }
+    };
+}
+pub(crate) use policy_setters;

@@ -1,0 +1,80 @@
+//! Access rules of items: which principals can see and use an item.
+
+use std::fmt;
+use std::sync::Arc;
+
+use turnbuckle_types::{Error, Principal, RequiredScopes};
+
+/// A function that returns whether a principal can see an item.
+type VisibilityRule = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
+
+/// The access rules of an item or a group. Most have none.
+#[derive(Clone, Default)]
+pub(crate) struct AccessRules(Option<Box<Rules>>);
+
+#[derive(Clone, Default)]
+struct Rules {
+    /// The visibility rules, all of which must agree.
+    visible: Vec<Arc<VisibilityRule>>,
+    scopes: Vec<String>,
+}
+
+impl AccessRules {
+    /// Adds a rule of who can see the item.
+    pub(crate) fn add_visibility_rule(
+        &mut self,
+        visible: impl Fn(Option<&Principal>) -> bool + Send + Sync + 'static,
+    ) {
+        let rules = self.0.get_or_insert_default();
+        rules.visible.push(Arc::new(visible));
+    }
+
+    /// Adds a scope that using the item requires.
+    pub(crate) fn require_scope(&mut self, scope: String) {
+        self.0.get_or_insert_default().scopes.push(scope);
+    }
+
+    /// Adds the rules of the enclosing group or server.
+    pub(crate) fn merge_outer(mut self, outer: &Self) -> Self {
+        if let Some(outer) = &outer.0 {
+            let rules = self.0.get_or_insert_default();
+            rules.visible.extend_from_slice(&outer.visible);
+            rules.scopes.extend_from_slice(&outer.scopes);
+        }
+        self
+    }
+
+    /// Returns whether there is any rule, so that principals may see different lists.
+    pub(crate) fn is_restricted(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Returns whether this principal can see the item.
+    pub(crate) fn is_visible_to(&self, principal: Option<&Principal>) -> bool {
+        let mut rules = self.0.iter().flat_map(|rules| &rules.visible);
+        rules.all(|visible| visible(principal))
+    }
+
+    /// Returns an error if the principal lacks a required scope. Called before a handler starts.
+    pub(crate) fn check_scopes(&self, principal: Option<&Principal>) -> Result<(), Error> {
+        let scopes = self.0.as_ref().map(|rules| &rules.scopes);
+        let Some(scopes) = scopes.filter(|scopes| !scopes.is_empty()) else {
+            return Ok(());
+        };
+        let needed = RequiredScopes::new(scopes.iter().map(String::as_str));
+        if needed.is_met_by(principal) {
+            Ok(())
+        } else {
+            Err(Error::forbidden(needed))
+        }
+    }
+}
+
+impl fmt::Debug for AccessRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccessRules")
+            .field("restricted", &self.is_restricted())
+            .field("scopes", &self.0.as_ref().map(|rules| &rules.scopes))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,163 @@
+//! Groups: items that share state, layers, access rules and limits; servers mounted in other
+//! servers.
+
+use std::fmt;
+
+use turnbuckle_types::Principal;
+
+use crate::catalog::registry::Registry;
+use crate::error::BuildError;
+use crate::item::IntoItem;
+use crate::item::group_settings::GroupSettings;
+use crate::item::registration::Registration;
+use crate::prompt::Prompt;
+use crate::resource::Resource;
+use crate::tool::Tool;
+
+/// Tools, prompts, resources and nested groups that share state, layers, timeouts, limits and
+/// access rules.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnbuckle_server::{Group, Server, State, Tool};
+///
+/// let count = Tool::builder("count").handler(|words: State<Vec<String>>| words.len().to_string());
+/// let group = Group::new()
+///     .state(vec!["one".to_owned(), "two".to_owned()])
+///     .timeout(Duration::from_secs(5))
+///     .tool(count);
+/// let server = Server::new("counting", "1.0.0").group(group).build()?;
+/// # Ok::<(), turnbuckle_server::BuildError>(())
+/// ```
+#[derive(Default)]
+#[must_use]
+pub struct Group {
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) prompts: Vec<Prompt>,
+    pub(crate) resources: Vec<Resource>,
+    /// Nested groups, each with the prefix under which it is mounted, if any.
+    pub(crate) groups: Vec<(Option<String>, Group)>,
+    pub(crate) settings: GroupSettings,
+}
+
+/// The setters of a group. `$set_by` names the type that has them, for error messages.
+macro_rules! group_setters {
+    ($set_by:literal, $this:ident => $group:expr) => {
+        /// Adds a tool.
+        pub fn tool(mut $this, tool: impl IntoItem<Tool>) -> Self {
+            $group.tools.push(tool.into_item());
+            $this
+        }
+
+        /// Adds a prompt.
+        pub fn prompt(mut $this, prompt: impl IntoItem<Prompt>) -> Self {
+            $group.prompts.push(prompt.into_item());
+            $this
+        }
+
+        /// Adds a resource or resource template.
+        pub fn resource(mut $this, resource: impl IntoItem<Resource>) -> Self {
+            $group.resources.push(resource.into_item());
+            $this
+        }
+
+        /// Adds the items of a group, or of another server's builder with its state, layers,
+        /// timeout and limits. A builder's extensions and server settings are not taken over.
+        pub fn group(mut $this, group: impl IntoItem<crate::Group>) -> Self {
+            $group.groups.push((None, group.into_item()));
+            $this
+        }
+
+        /// Adds the items of a group, or of another server's builder, with `prefix` and an
+        /// underscore before the names of tools and prompts: `github_search`. Resources keep their
+        /// URIs.
+        ///
+        /// If a tool's name then has more than 64 characters, or a name or URI exists already,
+        /// building the server returns an error.
+        pub fn mount(mut $this, prefix: impl Into<String>, group: impl IntoItem<crate::Group>) -> Self {
+            $group.groups.push((Some(prefix.into()), group.into_item()));
+            $this
+        }
+
+        /// Adds state that handlers take as [`State<T>`](crate::State).
+        ///
+        /// If several groups around a handler have state of the same type, the handler gets that of
+        /// the innermost.
+        pub fn state<T: Send + Sync + 'static>(mut $this, state: T) -> Self {
+            if !$group.settings.states.insert(state) {
+                $group.settings.duplicate_state = Some(std::any::type_name::<T>());
+            }
+            $this
+        }
+
+        crate::handler::policy::policy_setters!($set_by, $this => $group.settings.policy);
+    };
+}
+pub(crate) use group_setters;
+
+impl Group {
+    /// Creates an empty group.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    group_setters!("Group", self => self);
+
+    /// Shows the group's items only to principals for whom `visible` returns true; for all others
+    /// they do not exist.
+    ///
+    /// Rules of the items apply as well. `visible` must depend on the principal alone, so that the
+    /// list of a principal does not change between requests.
+    pub fn visible_to(
+        mut self,
+        visible: impl Fn(Option<&Principal>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.access.add_visibility_rule(visible);
+        self
+    }
+
+    /// Requires this OAuth scope for using the group's items, beside the scopes of each item. Items
+    /// are listed for everybody.
+    pub fn scope(mut self, scope: impl Into<String>) -> Self {
+        self.settings.access.require_scope(scope.into());
+        self
+    }
+
+    /// Registers the items. `registration` already includes this group's own settings.
+    pub(crate) fn register(
+        self,
+        registration: &Registration,
+        registry: &mut Registry,
+    ) -> Result<(), BuildError> {
+        registry.reserve(self.tools.len(), self.prompts.len(), self.resources.len());
+        for tool in self.tools {
+            registry.add_tool(tool.register(registration)?, registration)?;
+        }
+        for prompt in self.prompts {
+            registry.add_prompt(prompt.register(registration)?, registration)?;
+        }
+        for resource in self.resources {
+            registry.add_resource(resource.register(registration)?, registration)?;
+        }
+        for (prefix, mut group) in self.groups {
+            let settings = std::mem::take(&mut group.settings);
+            group.register(
+                &registration.for_group(settings, prefix.as_deref())?,
+                registry,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group")
+            .field("tools", &self.tools)
+            .field("prompts", &self.prompts)
+            .field("resources", &self.resources)
+            .field("groups", &self.groups)
+            .field("settings", &self.settings)
+            .finish()
+    }
+}

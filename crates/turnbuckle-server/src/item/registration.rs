@@ -1,0 +1,168 @@
+//! The settings that surround items when they are registered: those of the server and of the groups
+//! that contain them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use turnbuckle_schema::{Profile, SchemaLimits};
+
+use crate::error::BuildError;
+use crate::extract::{HandlerRequirements, States};
+use crate::handler::concurrency_limit::ConcurrencyLimit;
+use crate::handler::policy::{CallPolicy, apply_policies};
+use crate::handler::{ErasedHandler, HandlerKind};
+use crate::item::access::AccessRules;
+use crate::item::group_settings::GroupSettings;
+use crate::item::name_rules::{check_tool_name, is_long_tool_name};
+
+/// The settings that apply to the items of a server or a group when they are registered.
+#[derive(Debug, Clone)]
+pub(crate) struct Registration {
+    pub(crate) states: Arc<States>,
+    pub(crate) schemas: SchemaOptions,
+    /// Limits how many blocking handlers run at once.
+    pub(crate) blocking: Arc<ConcurrencyLimit>,
+    /// True if any handler takes the head of the HTTP request.
+    pub(crate) reads_http: Arc<AtomicBool>,
+    /// The full prefix under which the items are mounted.
+    pub(crate) mounted_as: MountPrefix,
+    /// The call policies, outermost first.
+    policies: Vec<CallPolicy>,
+    access: AccessRules,
+    /// The beginning of the names of tools and prompts.
+    prefix: String,
+}
+
+/// The full prefix under which an item was mounted; `None` for items of the server itself.
+pub(crate) type MountPrefix = Option<Arc<str>>;
+
+/// Options for the schemas of Rust types and for schemas written by hand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SchemaOptions {
+    /// The dialect in which clients see schemas of Rust types.
+    pub(crate) profile: Profile,
+    /// True if arguments that almost match are repaired.
+    pub(crate) lenient: bool,
+    /// The bounds of schemas written by hand.
+    pub(crate) limits: SchemaLimits,
+}
+
+impl Default for SchemaOptions {
+    fn default() -> Self {
+        Self {
+            profile: Profile::default(),
+            lenient: true,
+            limits: SchemaLimits::default(),
+        }
+    }
+}
+
+impl Registration {
+    /// Creates the settings of a server on which up to `blocking` blocking handlers run at once.
+    pub(crate) fn for_server(
+        settings: GroupSettings,
+        schemas: SchemaOptions,
+        blocking: usize,
+    ) -> Result<Self, BuildError> {
+        let empty = Self {
+            states: Arc::default(),
+            schemas,
+            blocking: Arc::new(ConcurrencyLimit::new(
+                blocking,
+                "ServerBuilder::max_blocking",
+            )),
+            reads_http: Arc::default(),
+            mounted_as: None,
+            policies: Vec::new(),
+            access: AccessRules::default(),
+            prefix: String::new(),
+        };
+        empty.for_group(settings, None)
+    }
+
+    /// Returns the settings for a group inside this one, with a name prefix if it is mounted.
+    pub(crate) fn for_group(
+        &self,
+        settings: GroupSettings,
+        mount: Option<&str>,
+    ) -> Result<Self, BuildError> {
+        if let Some(name) = settings.duplicate_state {
+            return Err(BuildError::new(format!(
+                "there are two states of the type {name}: give each a type of its own"
+            )));
+        }
+        let mut inner = self.clone();
+        inner.states = Arc::new(settings.states.merge_outer(&self.states));
+        inner.policies.push(settings.policy);
+        inner.access = settings.access.merge_outer(&self.access);
+        if let Some(prefix) = mount {
+            check_tool_name(prefix).map_err(|error| {
+                BuildError::new(format!(
+                    "{prefix:?} cannot be a mount prefix, since it is no valid tool name: {error}"
+                ))
+            })?;
+            let full = format!("{}{prefix}", self.prefix);
+            inner.prefix = format!("{full}_");
+            inner.mounted_as = Some(full.into());
+        }
+        Ok(inner)
+    }
+
+    /// Checks that the server has the state that a handler takes, and notes whether the handler
+    /// reads HTTP requests.
+    pub(crate) fn check_requirements(&self, needs: &HandlerRequirements) -> Result<(), BuildError> {
+        if needs.http {
+            self.reads_http.store(true, Ordering::Relaxed);
+        }
+        match self.states.missing(needs) {
+            None => Ok(()),
+            Some(name) => Err(BuildError::new(format!(
+                "its handler takes State<{name}>, but the server was given no such state: add \
+                 .state(…) to its builder"
+            ))),
+        }
+    }
+
+    /// Returns the full name of a tool, with the prefix.
+    pub(crate) fn tool_name(
+        &self,
+        name: Cow<'static, str>,
+    ) -> Result<Cow<'static, str>, BuildError> {
+        if self.prefix.is_empty() {
+            return Ok(name);
+        }
+        let full = format!("{}{name}", self.prefix);
+        if is_long_tool_name(&full) {
+            let length = full.chars().count();
+            return Err(BuildError::new(format!(
+                "tool {name:?} is mounted as {full:?}, which has {length} characters; some clients \
+                 refuse more than 64: choose a shorter prefix"
+            )));
+        }
+        Ok(full.into())
+    }
+
+    /// Returns the full name of a prompt, with the prefix.
+    pub(crate) fn prompt_name(&self, name: Cow<'static, str>) -> Cow<'static, str> {
+        match self.prefix.is_empty() {
+            true => name,
+            false => format!("{}{name}", self.prefix).into(),
+        }
+    }
+
+    /// Returns an item's access rules, together with those of the groups around it.
+    pub(crate) fn access(&self, own: AccessRules) -> AccessRules {
+        own.merge_outer(&self.access)
+    }
+
+    /// Wraps an item's handler in its limits, layers and timeout.
+    pub(crate) fn wrap_handler<K: HandlerKind>(
+        &self,
+        call: Arc<dyn ErasedHandler>,
+        name: &str,
+        own: &CallPolicy,
+    ) -> Arc<dyn ErasedHandler> {
+        apply_policies::<K>(call, name, &self.policies, own)
+    }
+}

@@ -1,0 +1,239 @@
+//! Schemas that values are validated against.
+
+use std::sync::OnceLock;
+
+#[cfg(feature = "validate")]
+use turnbuckle_schema::Validator;
+use turnbuckle_schema::{FastValidator, SchemaLimits, Violations};
+use turnbuckle_types::{Error, Json, RawJson, Schema};
+
+use crate::error::BuildError;
+
+/// Makes the schema of a type.
+pub(crate) type SchemaFactory = fn() -> Result<Schema, BuildError>;
+
+/// A schema with its validator.
+///
+/// A schema written by hand is compiled at once, so that mistakes are found when the server is
+/// built. The schema of a type is assumed to be valid, and made and compiled when it is first
+/// needed, so that a server starts fast.
+#[derive(Debug)]
+pub(crate) enum EnforcedSchema {
+    /// The schema of a type, which guarantees what it says, except for what attributes add.
+    Derived {
+        source: SchemaSource,
+        /// Boxed, since a server may have thousands of tools that nobody calls.
+        validator: OnceLock<CompiledValidator>,
+    },
+    /// A schema written by hand: every value is validated.
+    Written(Box<WrittenSchema>),
+}
+
+/// The compiled schema of a type, or the error.
+type CompiledValidator = Box<Result<FastValidator, BuildError>>;
+
+/// The source of a type's schema.
+#[derive(Debug)]
+pub(crate) enum SchemaSource {
+    Schema(Schema),
+    Factory(SchemaFactory),
+}
+
+/// The validator of a schema written by hand.
+#[cfg(not(feature = "validate"))]
+type WrittenSchema = FastValidator;
+
+/// The validators of a schema written by hand.
+#[cfg(feature = "validate")]
+#[derive(Debug)]
+pub(crate) struct WrittenSchema {
+    /// Repairs values; `None` for schemas that it does not support.
+    repairer: Option<FastValidator>,
+    validator: Validator,
+}
+
+impl EnforcedSchema {
+    /// Creates an enforced schema from a type's schema.
+    pub(crate) fn from_derived(schema: Schema) -> Self {
+        Self::from_source(SchemaSource::Schema(schema))
+    }
+
+    /// Creates an enforced schema that a type makes when it is first needed.
+    pub(crate) fn of_type(make: SchemaFactory) -> Self {
+        Self::from_source(SchemaSource::Factory(make))
+    }
+
+    fn from_source(source: SchemaSource) -> Self {
+        Self::Derived {
+            source,
+            validator: OnceLock::new(),
+        }
+    }
+
+    /// Compiles a schema written by hand; `objects` requires values to be objects.
+    ///
+    /// # Errors
+    /// If the schema is not valid, or has a keyword that this build cannot check.
+    #[cfg(feature = "validate")]
+    pub(crate) fn written(
+        schema: &Schema,
+        objects: bool,
+        limits: &SchemaLimits,
+    ) -> Result<Self, BuildError> {
+        let validator = Validator::compile_within(schema, limits);
+        let validator = match objects {
+            true => validator.and_then(Validator::for_objects),
+            false => validator,
+        };
+        Ok(Self::Written(Box::new(WrittenSchema {
+            repairer: FastValidator::compile_within(schema, limits).ok(),
+            validator: validator.map_err(|fault| BuildError::new(fault.to_string()))?,
+        })))
+    }
+
+    /// Compiles a schema written by hand; `objects` requires values to be objects.
+    ///
+    /// # Errors
+    /// If the schema is not valid, or has a keyword that this build cannot check.
+    #[cfg(not(feature = "validate"))]
+    pub(crate) fn written(
+        schema: &Schema,
+        objects: bool,
+        limits: &SchemaLimits,
+    ) -> Result<Self, BuildError> {
+        let validator = match objects {
+            true => FastValidator::compile_object_within(schema, limits),
+            false => FastValidator::compile_within(schema, limits),
+        };
+        let validator = validator.map_err(|fault| BuildError::new(fault.to_string()))?;
+        if let Some(keyword) = validator.unsupported_keyword() {
+            return Err(BuildError::new(format!(
+                "the schema says {keyword:?}, which only the feature `validate` of turnbuckle can \
+                 check: add the feature, or leave the keyword out"
+            )));
+        }
+        Ok(Self::Written(Box::new(validator)))
+    }
+
+    /// Returns whether a value has to be validated although it can be decoded into its type.
+    ///
+    /// # Errors
+    /// If the schema of a type is not valid.
+    pub(crate) fn has_constraints(&self) -> Result<bool, Error> {
+        match self {
+            Self::Derived { source, validator } => {
+                Ok(get_or_compile(source, validator)?.has_constraints())
+            }
+            Self::Written(_) => Ok(true),
+        }
+    }
+
+    /// Validates a value. The inner result lists the violations.
+    ///
+    /// # Errors
+    /// If the schema of a type is not valid.
+    pub(crate) fn validate(&self, value: RawJson<'_>) -> Result<Result<(), Violations>, Error> {
+        match self {
+            Self::Derived { source, validator } => {
+                Ok(get_or_compile(source, validator)?.validate(value))
+            }
+            Self::Written(written) => Ok(written.validate(value)),
+        }
+    }
+
+    /// Returns the repaired value, if it differs.
+    pub(crate) fn repair(&self, value: RawJson<'_>) -> Option<Json> {
+        match self {
+            Self::Derived { source, validator } => {
+                get_or_compile(source, validator).ok()?.repair(value)
+            }
+            Self::Written(written) => written.repair(value),
+        }
+    }
+}
+
+#[cfg(feature = "validate")]
+impl WrittenSchema {
+    fn validate(&self, value: RawJson<'_>) -> Result<(), Violations> {
+        self.validator.validate(value)
+    }
+
+    fn repair(&self, value: RawJson<'_>) -> Option<Json> {
+        self.repairer.as_ref()?.repair(value)
+    }
+}
+
+/// Compiles the schema of a type.
+///
+/// # Errors
+/// If the schema is not valid.
+pub(crate) fn compile(schema: &Schema) -> Result<FastValidator, BuildError> {
+    FastValidator::compile(schema).map_err(|fault| BuildError::new(fault.to_string()))
+}
+
+fn get_or_compile<'a>(
+    source: &SchemaSource,
+    validator: &'a OnceLock<CompiledValidator>,
+) -> Result<&'a FastValidator, Error> {
+    let make = || match source {
+        SchemaSource::Schema(schema) => compile(schema),
+        SchemaSource::Factory(make) => compile(&make()?),
+    };
+    let made = validator.get_or_init(|| Box::new(make()));
+    made.as_ref().as_ref().map_err(invalid)
+}
+
+/// Returns the error for the schema of a type that is not valid.
+pub(crate) fn invalid(fault: &BuildError) -> Error {
+    Error::internal(format!("a schema of the tool is not valid: {fault}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(schema: &Schema, objects: bool) -> Result<EnforcedSchema, BuildError> {
+        EnforcedSchema::written(schema, objects, &SchemaLimits::default())
+    }
+
+    fn schema(text: &str) -> Schema {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn written_schemas_are_checked_at_once_and_derived_ones_later() {
+        let bad = schema(r#"{"type":"object","properties":{"a":{"type":5}}}"#);
+        assert!(written(&bad, true).is_err());
+        assert!(EnforcedSchema::from_derived(bad).has_constraints().is_err());
+
+        let good = schema(r#"{"type":"object","properties":{"a":{"minimum":3}}}"#);
+        let two: RawJson<'_> = serde_json::from_str(r#"{"a":2}"#).unwrap();
+        let written = written(&good, true).unwrap();
+        assert!(written.validate(two).unwrap().is_err());
+        let derived = EnforcedSchema::from_derived(good);
+        assert!(derived.has_constraints().unwrap());
+        assert!(derived.validate(two).unwrap().is_err());
+    }
+
+    #[test]
+    fn argument_schemas_must_be_objects() {
+        assert!(written(&schema(r#"{"type":"array"}"#), true).is_err());
+        assert!(written(&schema(r#"{"type":"array"}"#), false).is_ok());
+    }
+
+    #[test]
+    fn unsupported_keywords_are_refused() {
+        let not = schema(r#"{"type":"object","not":{"required":["a"]}}"#);
+        let held = written(&not, true);
+        if cfg!(feature = "validate") {
+            let value: RawJson<'_> = serde_json::from_str(r#"{"a":2}"#).unwrap();
+            assert!(held.unwrap().validate(value).unwrap().is_err());
+        } else {
+            let error = held.unwrap_err().to_string();
+            assert!(
+                error.contains("\"not\"") && error.contains("`validate`"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! The builder of a server: its settings and the items that it starts with.
+
+mod build;
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use turnbuckle_schema::{Profile, SchemaLimits};
+use turnbuckle_session::Peer;
+use turnbuckle_types::{CacheScope, Icon, Implementation, Json};
+
+use crate::Server;
+use crate::input::StateKeyRing;
+use crate::item::IntoItem;
+use crate::item::cache_hint::CacheHint;
+use crate::item::group::{Group, group_setters};
+use crate::item::registration::SchemaOptions;
+use crate::prompt::Prompt;
+use crate::resource::Resource;
+use crate::server::RootsChangedHook;
+use crate::server::extension::Extension;
+use crate::tool::Tool;
+
+/// Builds a [`Server`].
+///
+/// The capabilities of a server are fixed when it is built: a server declares tools if it has a
+/// tool then, or if [`dynamic_tools`](Self::dynamic_tools) was called; the same holds for prompts,
+/// resources and completions.
+#[must_use]
+pub struct ServerBuilder {
+    /// Boxed, so that passing the builder from setter to setter moves one pointer.
+    draft: Box<ServerDraft>,
+}
+
+/// The settings of a server that is being built.
+struct ServerDraft {
+    info: Implementation,
+    instructions: Option<String>,
+    group: Group,
+    schemas: SchemaOptions,
+    extensions: Vec<Extension>,
+    experimental: Vec<(String, Json)>,
+    dynamic_tools: bool,
+    dynamic_prompts: bool,
+    dynamic_resources: bool,
+    dynamic_completions: bool,
+    logging: bool,
+    server_info_in_results: bool,
+    page_size: NonZeroUsize,
+    list_cache: CacheHint,
+    discovery_cache: CacheHint,
+    keys: Option<StateKeyRing>,
+    request_state_ttl_secs: u64,
+    max_input_rounds: usize,
+    max_subscriptions: usize,
+    max_blocking: usize,
+    max_waiting: usize,
+    roots_changed: Option<RootsChangedHook>,
+}
+
+/// The default number of items on a page of a list.
+const PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(100).unwrap();
+
+impl Server {
+    /// Starts building a server with this name and version.
+    #[expect(
+        clippy::new_ret_no_self,
+        reason = "a server is what its builder builds"
+    )]
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
+        ServerBuilder::new(name, version)
+    }
+}
+
+impl ServerBuilder {
+    fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        let draft = ServerDraft {
+            info: Implementation::new(name, version),
+            instructions: None,
+            group: Group::new(),
+            schemas: SchemaOptions::default(),
+            extensions: Vec::new(),
+            experimental: Vec::new(),
+            dynamic_tools: false,
+            dynamic_prompts: false,
+            dynamic_resources: false,
+            dynamic_completions: false,
+            logging: false,
+            server_info_in_results: true,
+            page_size: PAGE_SIZE,
+            list_cache: CacheHint::default(),
+            discovery_cache: CacheHint::default(),
+            keys: None,
+            request_state_ttl_secs: crate::input::DEFAULT_STATE_TTL_SECS,
+            max_input_rounds: 16,
+            max_subscriptions: 1024,
+            max_blocking: 64,
+            max_waiting: 1024,
+            roots_changed: None,
+        };
+        Self {
+            draft: Box::new(draft),
+        }
+    }
+
+    /// Sets the name that clients show to people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.draft.info.title = Some(title.into());
+        self
+    }
+
+    /// Sets a description of the server.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.draft.info.description = Some(description.into());
+        self
+    }
+
+    /// Sets the URL of a page about the server.
+    pub fn website(mut self, url: impl Into<String>) -> Self {
+        self.draft.info.website_url = Some(url.into());
+        self
+    }
+
+    /// Adds an icon.
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.draft.info.icons.get_or_insert_default().push(icon);
+        self
+    }
+
+    /// Sets instructions for a model on how to use the server.
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.draft.instructions = Some(instructions.into());
+        self
+    }
+
+    group_setters!("ServerBuilder", self => self.draft.group);
+
+    /// Sets how clients see argument schemas of Rust types.
+    ///
+    /// Default: [`Profile::Portable`], which every known client and model accepts. Schemas written
+    /// by hand are sent unchanged.
+    pub fn schema_profile(mut self, profile: Profile) -> Self {
+        self.draft.schemas.profile = profile;
+        self
+    }
+
+    /// Sets the bounds of schemas written by hand, and of the work of validating against them.
+    pub fn schema_limits(mut self, limits: SchemaLimits) -> Self {
+        self.draft.schemas.limits = limits;
+        self
+    }
+
+    /// Rejects arguments that do not match their schema exactly.
+    ///
+    /// By default, where the schema requires it, `"5"` is read as an integer, a string that holds
+    /// JSON as an object or array, and `null` as an absent optional argument.
+    pub fn strict_arguments(mut self) -> Self {
+        self.draft.schemas.lenient = false;
+        self
+    }
+
+    /// Adds a protocol extension.
+    pub fn extension(mut self, extension: Extension) -> Self {
+        self.draft.extensions.push(extension);
+        self
+    }
+
+    /// Declares an experimental capability.
+    pub fn experimental(mut self, name: impl Into<String>, settings: Json) -> Self {
+        self.draft.experimental.push((name.into(), settings));
+        self
+    }
+
+    /// Declares the tools capability even if the server has no tool yet.
+    pub fn dynamic_tools(mut self) -> Self {
+        self.draft.dynamic_tools = true;
+        self
+    }
+
+    /// Declares the prompts capability even if the server has no prompt yet.
+    pub fn dynamic_prompts(mut self) -> Self {
+        self.draft.dynamic_prompts = true;
+        self
+    }
+
+    /// Declares the resources capability even if the server has no resource yet.
+    pub fn dynamic_resources(mut self) -> Self {
+        self.draft.dynamic_resources = true;
+        self
+    }
+
+    /// Declares the completions capability even if no item has a completer yet.
+    pub fn dynamic_completions(mut self) -> Self {
+        self.draft.dynamic_completions = true;
+        self
+    }
+
+    /// Declares the logging capability. Without it, no log message is sent to clients.
+    pub fn logging(mut self) -> Self {
+        self.draft.logging = true;
+        self
+    }
+
+    /// Leaves the server's name and version out of the `_meta` of modern results.
+    pub fn anonymous_results(mut self) -> Self {
+        self.draft.server_info_in_results = false;
+        self
+    }
+
+    /// Sets how many items a page of a list holds. Default: 100.
+    pub fn page_size(mut self, size: NonZeroUsize) -> Self {
+        self.draft.page_size = size;
+        self
+    }
+
+    /// Sets for how long clients may cache lists, and whether caches may share them between users.
+    ///
+    /// `ttl` is sent in whole milliseconds. Default: not cached. Lists in which different
+    /// principals see different items are never shared.
+    pub fn list_cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
+        self.draft.list_cache = CacheHint::new(ttl, scope);
+        self
+    }
+
+    /// Sets for how long clients may cache the result of `server/discover`, and whether caches may
+    /// share it. Default: not cached.
+    pub fn discovery_cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
+        self.draft.discovery_cache = CacheHint::new(ttl, scope);
+        self
+    }
+
+    /// Sets the keys that seal the `requestState` of requests that ask for input.
+    ///
+    /// Give every instance of a server behind a load balancer the same keys. Default: a random key
+    /// that lives as long as the process.
+    pub fn request_state_keys(mut self, keys: StateKeyRing) -> Self {
+        self.draft.keys = Some(keys);
+        self
+    }
+
+    /// Sets how long a sealed `requestState` is accepted, which is how long a client can take to
+    /// answer questions.
+    ///
+    /// Rounded up to whole seconds. Default: ten minutes.
+    pub fn request_state_ttl(mut self, ttl: Duration) -> Self {
+        let partial_second = u64::from(ttl.subsec_nanos() > 0);
+        self.draft.request_state_ttl_secs = ttl.as_secs().saturating_add(partial_second);
+        self
+    }
+
+    /// Sets how many rounds of [`NeedsInput`](crate::NeedsInput) one request of a legacy client can
+    /// have. Default: 16.
+    ///
+    /// Questions of an [`Ask`](crate::Ask) have a limit of their own (256 per request). Each round
+    /// of a modern client is a request of its own and is not counted here.
+    pub fn max_input_rounds(mut self, rounds: usize) -> Self {
+        self.draft.max_input_rounds = rounds;
+        self
+    }
+
+    /// Sets how many resources one subscriber can subscribe to. Default: 1,024.
+    pub fn max_subscriptions(mut self, resources: usize) -> Self {
+        self.draft.max_subscriptions = resources;
+        self
+    }
+
+    /// Sets how many blocking handlers ([`ToolBuilder::blocking`](crate::ToolBuilder::blocking) and
+    /// the like) run at once. Default: 64; at least one.
+    ///
+    /// Up to [`max_waiting`](Self::max_waiting) further calls wait. The threads are those of the
+    /// runtime's blocking pool, which may have fewer.
+    pub fn max_blocking(mut self, handlers: usize) -> Self {
+        self.draft.max_blocking = handlers;
+        self
+    }
+
+    /// Sets how many calls can wait at one limit set by `max_concurrent` or
+    /// [`max_blocking`](Self::max_blocking). Further calls are refused. Default: 1,024.
+    pub fn max_waiting(mut self, calls: usize) -> Self {
+        self.draft.max_waiting = calls;
+        self
+    }
+
+    /// Runs `hook` when a legacy client notifies the server that its roots have changed.
+    ///
+    /// The hook gets the client as a [`Peer`], which can list the new roots.
+    pub fn on_roots_changed<F, Fut>(mut self, hook: F) -> Self
+    where
+        F: Fn(Peer) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.draft.roots_changed = Some(Arc::new(move |peer| Box::pin(hook(peer))));
+        self
+    }
+}
+
+impl fmt::Debug for ServerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerBuilder")
+            .field("info", &self.draft.info)
+            .field("group", &self.draft.group)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns the builder's items with their state, layers, timeout and limits, so that another server
+/// can offer them. Extensions and server settings are left out.
+impl IntoItem<Group> for ServerBuilder {
+    fn into_item(self) -> Group {
+        self.draft.group
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_state_ttl_rounds_up_to_whole_seconds() {
+        for (lifetime, seconds) in [
+            (Duration::ZERO, 0),
+            (Duration::from_nanos(1), 1),
+            (Duration::from_secs(1), 1),
+            (Duration::from_millis(1001), 2),
+            (Duration::MAX, u64::MAX),
+        ] {
+            let builder = Server::new("s", "1").request_state_ttl(lifetime);
+            assert_eq!(
+                builder.draft.request_state_ttl_secs, seconds,
+                "{lifetime:?}"
+            );
+        }
+    }
+}

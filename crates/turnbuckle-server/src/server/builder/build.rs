@@ -1,0 +1,132 @@
+//! Building a server: registers its items and derives its capabilities.
+
+use std::sync::{Arc, Mutex};
+
+use turnbuckle_session::ServerIdentity;
+use turnbuckle_types::{
+    CacheScope, ListCapability, ResourcesCapability, ServerCapabilities, Settings,
+};
+
+use super::{ServerBuilder, ServerDraft};
+use crate::Server;
+use crate::catalog::registry::Registry;
+use crate::error::BuildError;
+use crate::input::{InputRounds, StateKey, StateKeyRing};
+use crate::item::registration::Registration;
+use crate::server::ServerInner;
+use crate::server::extension::Extensions;
+use crate::server::subscription::SubscriptionHub;
+
+impl ServerBuilder {
+    /// Builds the server.
+    ///
+    /// Schemas of Rust types are made later, when a tool is first listed or called, so that a
+    /// server with many tools starts fast. Only builds with debug assertions make and check them
+    /// here; see [`Server::check`]. In a release build, a tool with an invalid schema is left out
+    /// of lists, its calls are answered with an error that gives the reason, and the reason is
+    /// logged. A tool whose only fault is a pattern that cannot be compiled stays in lists.
+    ///
+    /// # Errors
+    /// When a definition is not valid, or two of a kind have the same name.
+    pub fn build(self) -> Result<Server, BuildError> {
+        let server = self.assemble()?;
+        if cfg!(debug_assertions) {
+            server.check()?;
+        }
+        Ok(server)
+    }
+
+    /// Builds the server without making the schemas of its types.
+    pub(crate) fn assemble(self) -> Result<Server, BuildError> {
+        self.draft.assemble()
+    }
+}
+
+impl ServerDraft {
+    fn assemble(mut self: Box<Self>) -> Result<Server, BuildError> {
+        let settings = std::mem::take(&mut self.group.settings);
+        let registration = Registration::for_server(settings, self.schemas, self.max_blocking)?;
+        let mut registry = Registry::new();
+        std::mem::take(&mut self.group).register(&registration, &mut registry)?;
+        let mut extensions = Extensions::default();
+        let mut capabilities = self.capabilities(&registry);
+        for extension in self.extensions {
+            let (id, settings) = extensions.add(extension)?;
+            if capabilities.extensions.contains_key(&id) {
+                return Err(BuildError::new(format!("there are two extensions {id:?}")));
+            }
+            capabilities.extensions.insert(id, settings);
+        }
+        for (name, settings) in self.experimental {
+            if !settings.is_object() {
+                return Err(BuildError::new(format!(
+                    "the settings of the experimental capability {name:?} must be an object"
+                )));
+            }
+            capabilities.experimental.insert(name, settings);
+        }
+        let keys = match self.keys {
+            Some(keys) => keys,
+            None => {
+                StateKeyRing::new(StateKey::generate().map_err(|e| BuildError::new(e.to_string()))?)
+            }
+        };
+        let identity = ServerIdentity {
+            info: self.info,
+            capabilities,
+            instructions: self.instructions,
+            include_in_results: self.server_info_in_results,
+            ttl_ms: self.discovery_cache.ttl_ms,
+            public: self.discovery_cache.scope == CacheScope::Public,
+        };
+        let shared = ServerInner {
+            server_info: identity.to_server_info(),
+            identity,
+            tools: registry.tools,
+            prompts: registry.prompts,
+            resources: registry.resources,
+            templates: registry.templates,
+            update_lock: Mutex::default(),
+            extensions,
+            page_size: self.page_size,
+            list_cache: self.list_cache,
+            max_subscriptions: self.max_subscriptions,
+            max_waiting: self.max_waiting,
+            roots_changed: self.roots_changed,
+            subscriptions: SubscriptionHub::default(),
+            registration,
+            input_rounds: InputRounds {
+                keys,
+                ttl_secs: self.request_state_ttl_secs,
+                max: self.max_input_rounds,
+            },
+        };
+        Ok(Server(Arc::new(shared)))
+    }
+
+    /// Returns the capabilities to declare, from the registered items and the settings.
+    fn capabilities(&self, registry: &Registry) -> ServerCapabilities {
+        let mut capabilities = ServerCapabilities::new();
+        let changing = || ListCapability::new().list_changed(true);
+        if self.dynamic_tools || !registry.tools.is_empty() {
+            capabilities.tools = Some(changing());
+        }
+        if self.dynamic_prompts || !registry.prompts.is_empty() {
+            capabilities.prompts = Some(changing());
+        }
+        let reads = !registry.resources.is_empty() || !registry.templates.is_empty();
+        if self.dynamic_resources || reads {
+            let resources = ResourcesCapability::new()
+                .list_changed(true)
+                .subscribe(true);
+            capabilities.resources = Some(resources);
+        }
+        if registry.completes || self.dynamic_completions {
+            capabilities.completions = Some(Settings::new());
+        }
+        if self.logging {
+            capabilities.logging = Some(Settings::new());
+        }
+        capabilities
+    }
+}

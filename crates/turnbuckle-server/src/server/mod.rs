@@ -1,0 +1,157 @@
+//! The server: the items that it offers, its settings, its subscribers, and notifications of
+//! changes.
+
+pub(crate) mod builder;
+pub(crate) mod extension;
+mod listen;
+mod router;
+mod subscription;
+pub(crate) mod update;
+
+use std::any::Any;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
+
+use crate::catalog::Catalog;
+use crate::error::BuildError;
+use crate::handler::context::{HandlerContext, HandlerEnvironment};
+use crate::input::InputRounds;
+use crate::item::cache_hint::CacheHint;
+use crate::item::registration::Registration;
+use crate::prompt::PromptEntry;
+use crate::resource::{ResourceEntry, TemplateEntry};
+use crate::server::extension::Extensions;
+use crate::tool::ToolEntry;
+use subscription::SubscriptionHub;
+use turnbuckle_session::{
+    Change, Dispatch, NotificationFuture, Peer, RequestContext, ServerIdentity,
+};
+
+/// A server, ready to be served by any transport.
+///
+/// Cloning is cheap, and clones share one state: an item that one clone adds is offered by all of
+/// them, and subscribed clients are notified.
+#[derive(Clone)]
+pub struct Server(pub(crate) Arc<ServerInner>);
+
+/// The state that all clones of a [`Server`] share.
+pub(crate) struct ServerInner {
+    /// Name, version, capabilities and instructions, as `initialize` and `server/discover` send
+    /// them.
+    pub(crate) identity: ServerIdentity,
+    /// The server's identity as encoded JSON, for the `_meta` of modern results. `None` if
+    /// [`ServerBuilder::anonymous_results`](crate::ServerBuilder::anonymous_results) left it out.
+    pub(crate) server_info: Option<Vec<u8>>,
+    pub(crate) tools: Catalog<ToolEntry>,
+    pub(crate) prompts: Catalog<PromptEntry>,
+    pub(crate) resources: Catalog<ResourceEntry>,
+    pub(crate) templates: Catalog<TemplateEntry>,
+    /// Held while an update is checked and applied, so that no other update comes in between.
+    pub(crate) update_lock: Mutex<()>,
+    pub(crate) extensions: Extensions,
+    pub(crate) page_size: NonZeroUsize,
+    pub(crate) list_cache: CacheHint,
+    /// The most resources that one subscriber can subscribe to.
+    pub(crate) max_subscriptions: usize,
+    /// The most calls that can wait at one concurrency limit.
+    pub(crate) max_waiting: usize,
+    pub(crate) roots_changed: Option<RootsChangedHook>,
+    pub(crate) subscriptions: SubscriptionHub,
+    pub(crate) registration: Registration,
+    /// Seals and opens the request state of requests that ask for input.
+    pub(crate) input_rounds: InputRounds,
+}
+
+/// Called when a legacy client sends `notifications/roots/list_changed`.
+pub(crate) type RootsChangedHook = Arc<dyn Fn(Peer) -> NotificationFuture + Send + Sync>;
+
+impl HandlerEnvironment for ServerInner {
+    fn max_waiting(&self) -> usize {
+        self.max_waiting
+    }
+
+    fn input_rounds(&self) -> &InputRounds {
+        &self.input_rounds
+    }
+
+    fn allows_result_type(&self, result_type: &str, context: &RequestContext) -> bool {
+        self.extensions.allows_result_type(result_type, context)
+    }
+}
+
+impl HandlerContext {
+    /// Returns the server that the handler belongs to, to add, remove or change items.
+    #[must_use]
+    pub fn server(&self) -> Server {
+        let server: Arc<dyn Any + Send + Sync> = self.environment().clone();
+        match server.downcast() {
+            Ok(inner) => Server(inner),
+            Err(_) => unreachable!("only a server creates the contexts of its handlers"),
+        }
+    }
+}
+
+impl From<Server> for Arc<dyn Dispatch> {
+    fn from(server: Server) -> Self {
+        Arc::new(server)
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("info", &self.0.identity.info)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Returns the subscribers of this server's changes.
+    pub(crate) fn subscriptions(&self) -> &SubscriptionHub {
+        &self.0.subscriptions
+    }
+
+    /// Makes and checks the schemas of all tools.
+    ///
+    /// Schemas of Rust types are otherwise made when a tool is first listed or called. Call this in
+    /// a test, or before serving if a server with a bad schema should not start. Builds with debug
+    /// assertions do this in [`ServerBuilder::build`](crate::ServerBuilder::build).
+    ///
+    /// # Errors
+    /// When the schema of a type is not valid for a tool: a pattern that cannot be compiled, for
+    /// example, or an `x-mcp-header` on an unsupported type.
+    pub fn check(&self) -> Result<(), BuildError> {
+        let tools = self.0.tools.all();
+        tools.iter().try_for_each(|tool| tool.check())
+    }
+
+    /// Returns how many subscriptions to changes are open, for metrics and for tests that look for
+    /// leaks.
+    #[must_use]
+    pub fn subscription_count(&self) -> usize {
+        self.0.subscriptions.open_count()
+    }
+
+    /// Notifies all subscribers of a resource that its contents have changed.
+    pub fn notify_resource_updated(&self, uri: &str) {
+        self.0.subscriptions.publish(&Change::Resource(uri.into()));
+    }
+
+    /// Notifies all subscribers that the list of tools has changed.
+    ///
+    /// Methods of the server that change the list do this themselves.
+    pub fn notify_tools_changed(&self) {
+        self.0.subscriptions.publish(&Change::Tools);
+    }
+
+    /// Notifies all subscribers that the list of prompts has changed.
+    pub fn notify_prompts_changed(&self) {
+        self.0.subscriptions.publish(&Change::Prompts);
+    }
+
+    /// Notifies all subscribers that the list of resources or of resource templates has changed.
+    pub fn notify_resources_changed(&self) {
+        self.0.subscriptions.publish(&Change::Resources);
+    }
+}

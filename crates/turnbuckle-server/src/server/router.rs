@@ -1,0 +1,379 @@
+//! Dispatch of requests and notifications: from a method to its typed handler.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use turnbuckle_schema::shorten;
+use turnbuckle_session::{
+    Change, ChangeFeed, Dispatch, HandlerOutcome, IncomingNotification, IncomingRequest,
+    NotificationFuture, Peer, RequestContext, ServerIdentity,
+};
+use turnbuckle_types::{
+    CompleteRequestParams, CompletionReference, EmptyResult, Error, ErrorKind, Principal, RawJson,
+    SetLevelRequestParams, SubscriptionFilter, SubscriptionsListenRequestParams,
+};
+use turnbuckle_wire::era::params::raw_params;
+use turnbuckle_wire::era::{ParamHeader, Reply};
+use turnbuckle_wire::revision::Method;
+
+use crate::Server;
+use crate::catalog::CatalogItem;
+use crate::handler::context::HandlerContext;
+use crate::input::{BoundRequest, InputRound};
+use crate::item::completion;
+use crate::item::completion_request::CompletionRequest;
+use crate::item::name_rules::{NameError, check_uri};
+use crate::resource::{ReadRequest, TemplateEntry};
+use crate::server::listen::listen;
+use crate::server::subscription::check_subscription_count;
+use crate::uri_template::{DecodedUri, TemplateVariables};
+
+impl Dispatch for Server {
+    fn identity(&self) -> &ServerIdentity {
+        &self.0.identity
+    }
+
+    fn call(&self, call: IncomingRequest<'_>, context: RequestContext) -> HandlerOutcome {
+        match self.route(call, context) {
+            Ok(handling) => handling,
+            Err(error) => Reply::Error(error).into(),
+        }
+    }
+
+    fn handle_notification(
+        &self,
+        notice: IncomingNotification<'_>,
+        peer: &Peer,
+    ) -> Option<NotificationFuture> {
+        match notice.method {
+            Some(Method::RootsListChanged) => Some(self.0.roots_changed.as_ref()?(peer.clone())),
+            Some(_) => None,
+            None => self.0.extensions.notify(notice.name, notice.text, peer),
+        }
+    }
+
+    fn session_opened(&self, peer: &Peer) {
+        let capabilities = &self.0.identity.capabilities;
+        let lists = [
+            (capabilities.tools.is_some(), Change::Tools),
+            (capabilities.prompts.is_some(), Change::Prompts),
+            (capabilities.resources.is_some(), Change::Resources),
+        ];
+        for (_, change) in lists.into_iter().filter(|(declared, _)| *declared) {
+            self.subscriptions().subscribe(peer.change_feed(), change);
+        }
+    }
+
+    fn session_closed(&self, feed: &Arc<ChangeFeed>) {
+        self.subscriptions().remove_feed(feed);
+    }
+
+    fn needs_http_head(&self) -> bool {
+        self.0.registration.reads_http.load(Ordering::Relaxed)
+    }
+
+    fn param_headers(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]> {
+        self.0
+            .tools
+            .get(tool, principal)
+            .map(|tool| tool.headers())
+            .unwrap_or_default()
+    }
+}
+
+impl Server {
+    /// Calls the handler of the request's method.
+    fn route(
+        &self,
+        call: IncomingRequest<'_>,
+        context: RequestContext,
+    ) -> Result<HandlerOutcome, Error> {
+        let Some(method) = call.method else {
+            let context = HandlerContext::new(context, self.0.clone(), None);
+            let answer = self.0.extensions.answer(call.name, call.text, context);
+            return answer.ok_or_else(|| unknown_method(call.name));
+        };
+        if !self.offers(method) {
+            return Err(unknown_method(call.name));
+        }
+        match method {
+            Method::CallTool => self.call_tool(call, context),
+            Method::ListTools => self.list(&self.0.tools, call, &context),
+            Method::GetPrompt => self.get_prompt(call, context),
+            Method::ListPrompts => self.list(&self.0.prompts, call, &context),
+            Method::ReadResource => self.read_resource(call, context),
+            Method::ListResources => self.list(&self.0.resources, call, &context),
+            Method::ListResourceTemplates => self.list(&self.0.templates, call, &context),
+            Method::Subscribe => self.subscribe(call, &context),
+            Method::Unsubscribe => self.unsubscribe(call, &context),
+            Method::SubscriptionsListen => self.listen(call, context),
+            Method::Complete => self.complete(call, context),
+            Method::SetLevel => set_level(call, &context),
+            _ => Err(unknown_method(call.name)),
+        }
+    }
+
+    /// Returns whether the server declared the capability that a method needs.
+    fn offers(&self, method: Method) -> bool {
+        let capabilities = &self.0.identity.capabilities;
+        method
+            .capability()
+            .is_none_or(|capability| capability.is_declared_by_server(capabilities))
+    }
+
+    /// Creates the handler's context; for a retry of a modern request, with the answers and the
+    /// state that it brings back.
+    fn context(
+        &self,
+        call: IncomingRequest<'_>,
+        context: RequestContext,
+        method: Method,
+    ) -> Result<HandlerContext, Error> {
+        let round: Option<InputRound> =
+            if context.is_legacy() || InputRound::is_first_round(call.params) {
+                None
+            } else {
+                self.0.input_rounds.open(
+                    call.params,
+                    &BoundRequest::new(method, call.params),
+                    &context,
+                )?
+            };
+        Ok(HandlerContext::new(context, self.0.clone(), round))
+    }
+
+    fn call_tool(
+        &self,
+        call: IncomingRequest<'_>,
+        context: RequestContext,
+    ) -> Result<HandlerOutcome, Error> {
+        let name = required_string(call.params.name, "name")?;
+        let tool = self
+            .0
+            .tools
+            .get(&name, context.principal())
+            .ok_or_else(|| Error::invalid_params(format!("Unknown tool: {name:.128}")))?;
+        tool.access().check_scopes(context.principal())?;
+        let arguments = call.params.arguments;
+        if let Some(other) = arguments.filter(|arguments| !arguments.is_object()) {
+            return Err(Error::invalid_params(format!(
+                "the arguments of the tool {name:.128} must be an object, got {}",
+                shorten(other.as_str())
+            )));
+        }
+        let context = self.context(call, context, Method::CallTool)?;
+        Ok(tool.call(arguments, context))
+    }
+
+    fn get_prompt(
+        &self,
+        call: IncomingRequest<'_>,
+        context: RequestContext,
+    ) -> Result<HandlerOutcome, Error> {
+        let name = required_string(call.params.name, "name")?;
+        let prompt = self
+            .0
+            .prompts
+            .get(&name, context.principal())
+            .ok_or_else(|| Error::invalid_params(format!("Unknown prompt: {name:.128}")))?;
+        prompt.access().check_scopes(context.principal())?;
+        let context = self.context(call, context, Method::GetPrompt)?;
+        Ok(prompt.get(call.params.arguments, context))
+    }
+
+    fn read_resource(
+        &self,
+        call: IncomingRequest<'_>,
+        context: RequestContext,
+    ) -> Result<HandlerOutcome, Error> {
+        let uri = required_string(call.params.uri, "uri")?;
+        let principal = context.principal();
+        if let Some(resource) = self.0.resources.get(&uri, principal) {
+            resource.access().check_scopes(principal)?;
+            let context = self.context(call, context, Method::ReadResource)?;
+            return Ok(resource.read(uri.into_owned(), context));
+        }
+        let (template, variables) = self
+            .find_template(&uri, principal)
+            .map_err(|error| Error::invalid_params(format!("the URI is malformed: {error}")))?
+            .ok_or_else(|| Error::resource_not_found(uri.clone().into_owned()))?;
+        template.access().check_scopes(principal)?;
+        let context = self.context(call, context, Method::ReadResource)?;
+        Ok(template.read(ReadRequest::new(uri.into_owned(), variables), context))
+    }
+
+    /// Finds the first template, visible to this principal, that matches a URI, and returns it with
+    /// its variables.
+    ///
+    /// The length and syntax of the URI are checked first, which bounds the work of matching.
+    fn find_template(
+        &self,
+        uri: &str,
+        principal: Option<&Principal>,
+    ) -> Result<Option<(Arc<TemplateEntry>, TemplateVariables)>, NameError> {
+        check_uri(uri)?;
+        let Some(uri) = DecodedUri::decode(uri) else {
+            return Ok(None);
+        };
+        let matched = |item: &TemplateEntry| item.template.matches_decoded(&uri);
+        Ok(self.0.templates.find(principal, matched))
+    }
+
+    /// Returns whether this principal can read a resource at a URI.
+    fn is_readable(&self, uri: &str, context: &RequestContext) -> bool {
+        let principal = context.principal();
+        let listed = self.0.resources.get(uri, principal);
+        if let Some(resource) = listed {
+            return resource.access().check_scopes(principal).is_ok();
+        }
+        let found = self.find_template(uri, principal).ok().flatten();
+        found.is_some_and(|(template, _)| template.access().check_scopes(principal).is_ok())
+    }
+
+    fn subscribe(
+        &self,
+        call: IncomingRequest<'_>,
+        context: &RequestContext,
+    ) -> Result<HandlerOutcome, Error> {
+        let uri = required_string(call.params.uri, "uri")?;
+        if !self.is_readable(&uri, context) {
+            return Err(Error::resource_not_found(uri.into_owned()));
+        }
+        // Without a session there is no stream to notify the client on.
+        if let Some(feed) = context.session_change_feed() {
+            self.subscriptions()
+                .subscribe_resource(feed, &uri, self.0.max_subscriptions)?;
+        }
+        Ok(Reply::complete(EmptyResult::new()).into())
+    }
+
+    fn unsubscribe(
+        &self,
+        call: IncomingRequest<'_>,
+        context: &RequestContext,
+    ) -> Result<HandlerOutcome, Error> {
+        let uri = required_string(call.params.uri, "uri")?;
+        if let Some(feed) = context.session_change_feed() {
+            self.subscriptions().unsubscribe(feed, &uri);
+        }
+        Ok(Reply::complete(EmptyResult::new()).into())
+    }
+
+    fn listen(
+        &self,
+        call: IncomingRequest<'_>,
+        context: RequestContext,
+    ) -> Result<HandlerOutcome, Error> {
+        let params: SubscriptionsListenRequestParams = decode_params(call)?;
+        let wanted = params.notifications;
+        let capabilities = &self.0.identity.capabilities;
+        let both = |wanted: Option<bool>, offered: bool| wanted.filter(|wanted| *wanted && offered);
+        let mut honoured = SubscriptionFilter::new();
+        honoured.tools_list_changed = both(wanted.tools_list_changed, capabilities.tools.is_some());
+        honoured.prompts_list_changed =
+            both(wanted.prompts_list_changed, capabilities.prompts.is_some());
+        honoured.resources_list_changed = both(
+            wanted.resources_list_changed,
+            capabilities.resources.is_some(),
+        );
+        if let Some(mut uris) = wanted.resource_subscriptions {
+            let mut named = HashSet::new();
+            uris.retain(|uri| named.insert(uri.clone()));
+            check_subscription_count(uris.len(), self.0.max_subscriptions)?;
+            if capabilities.resources.is_some() {
+                uris.retain(|uri| self.is_readable(uri, &context));
+                honoured.resource_subscriptions = Some(uris);
+            }
+        }
+        let context = HandlerContext::new(context, self.0.clone(), None);
+        Ok(HandlerOutcome::Pending(Box::pin(listen(context, honoured))))
+    }
+
+    fn complete(
+        &self,
+        call: IncomingRequest<'_>,
+        context: RequestContext,
+    ) -> Result<HandlerOutcome, Error> {
+        let params: CompleteRequestParams = decode_params(call)?;
+        let argument = &params.argument.name;
+        let unknown_argument = || {
+            Error::invalid_params(format!(
+                "there is no argument \"{argument:.128}\" to complete"
+            ))
+        };
+        let completer = match &params.reference {
+            CompletionReference::Prompt(reference) => {
+                let name = &reference.name;
+                let prompt = self
+                    .0
+                    .prompts
+                    .get(name, context.principal())
+                    .ok_or_else(|| Error::invalid_params(format!("Unknown prompt: {name:.128}")))?;
+                prompt.access().check_scopes(context.principal())?;
+                if !prompt.has_argument(argument) {
+                    return Err(unknown_argument());
+                }
+                prompt.completers.get(argument)
+            }
+            CompletionReference::Resource(reference) => {
+                let uri = &reference.uri;
+                let principal = context.principal();
+                let template = self.0.templates.get(uri, principal).or_else(|| {
+                    let found = self.find_template(uri, principal).ok().flatten();
+                    found.map(|(template, _)| template)
+                });
+                let template = template.ok_or_else(|| {
+                    Error::invalid_params(format!("Unknown resource template: {uri:.256}"))
+                })?;
+                template.access().check_scopes(principal)?;
+                if !template.template.variables().contains(&argument.as_str()) {
+                    return Err(unknown_argument());
+                }
+                template.completers.get(argument)
+            }
+            _ => return Err(Error::invalid_params("unknown type of reference")),
+        };
+        let known = params
+            .context
+            .map(|context| context.arguments)
+            .unwrap_or_default();
+        let typing = CompletionRequest::new(params.argument.value, known);
+        let context = HandlerContext::new(context, self.0.clone(), None);
+        Ok(completion::suggest(completer, typing, context))
+    }
+}
+
+fn set_level(call: IncomingRequest<'_>, context: &RequestContext) -> Result<HandlerOutcome, Error> {
+    let params: SetLevelRequestParams = decode_params(call)?;
+    // Without a session there is nowhere to keep the level.
+    if let Some(state) = context.legacy_state() {
+        state.set_log_level(params.level);
+    }
+    Ok(Reply::complete(EmptyResult::new()).into())
+}
+
+fn unknown_method(name: &str) -> Error {
+    Error::new(
+        ErrorKind::MethodNotFound,
+        format!("there is no method \"{name:.64}\" here"),
+    )
+}
+
+/// Returns a required parameter as a string.
+fn required_string<'a>(
+    raw: Option<RawJson<'a>>,
+    name: &str,
+) -> Result<std::borrow::Cow<'a, str>, Error> {
+    raw.and_then(RawJson::text)
+        .ok_or_else(|| Error::invalid_params(format!("{name:?} must be there, as a string")))
+}
+
+/// Decodes all parameters of a request, where the captured ones are not enough.
+fn decode_params<T: serde::de::DeserializeOwned>(call: IncomingRequest<'_>) -> Result<T, Error> {
+    let raw = raw_params(call.text).map_or("{}", RawJson::as_str);
+    serde_json::from_str(raw).map_err(|error| {
+        let reason = shorten(&error.to_string());
+        Error::invalid_params(format!("{}: {reason}", call.name))
+    })
+}

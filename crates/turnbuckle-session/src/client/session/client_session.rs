@@ -1,0 +1,315 @@
+//! The state of a client's session, what it sends, and its end.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::task::Waker;
+
+use serde::Serialize;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use turnbuckle_types::RequestId;
+use turnbuckle_wire::era::Project;
+use turnbuckle_wire::revision::Features;
+use turnbuckle_wire::rpc;
+
+use super::handler::ClientHandler;
+use super::limits::ClientLimits;
+use super::pending_response::PendingRequest;
+use super::response::RequestError;
+use super::timeout_timer::{TimedRequests, TimeoutTimer};
+use crate::Signal;
+use crate::client::link::{Link, LinkKind};
+use crate::client::link_error::LinkError;
+use crate::client::negotiated_revision::{MirroredFields, NegotiatedRevision};
+use crate::client::outbound_message::{OutboundKind, OutboundMessage};
+use crate::shared::kernel::{Kernel, OutgoingRequestError};
+
+/// The client's end of one connection to a server.
+///
+/// Dropping it ends the connection at once; [`close`](Self::close) ends it in an orderly way.
+pub struct ClientSession {
+    pub(super) weak_self: Weak<Self>,
+    pub(super) handler: Arc<dyn ClientHandler>,
+    pub(super) limits: ClientLimits,
+    kernel: Mutex<Kernel<Signal, PendingRequest>>,
+    pub(super) link: OnceLock<Arc<dyn Link>>,
+    /// The revision of the connection; unset until the handshake has found it out.
+    pub(super) revision: OnceLock<Arc<NegotiatedRevision>>,
+    close_reason: Mutex<Option<LinkError>>,
+    closed: Signal,
+    pub(super) invalid_messages: AtomicU64,
+    /// The time at which a request of the server was last answered.
+    last_reply_at: Mutex<Instant>,
+    pub(super) timer: Arc<TimeoutTimer>,
+    /// Permits for responses that wait to be sent.
+    pub(super) reply_permits: Arc<Semaphore>,
+}
+
+impl ClientSession {
+    /// Creates a session without a link.
+    pub(super) fn new(handler: Arc<dyn ClientHandler>, limits: ClientLimits) -> Arc<Self> {
+        Arc::new_cyclic(|weak_self: &Weak<Self>| Self {
+            weak_self: weak_self.clone(),
+            handler,
+            kernel: Mutex::new(
+                Kernel::new(limits.max_in_flight, limits.max_outgoing_requests)
+                    .with_limit_name("ClientLimits::max_in_flight"),
+            ),
+            reply_permits: Arc::new(Semaphore::new(
+                limits.max_queued_replies.min(Semaphore::MAX_PERMITS),
+            )),
+            limits,
+            link: OnceLock::new(),
+            revision: OnceLock::new(),
+            close_reason: Mutex::new(None),
+            closed: Signal::new(),
+            invalid_messages: AtomicU64::new(0),
+            last_reply_at: Mutex::new(Instant::now()),
+            timer: Arc::default(),
+        })
+    }
+
+    pub(super) fn kernel(&self) -> MutexGuard<'_, Kernel<Signal, PendingRequest>> {
+        self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the limits for the server.
+    #[must_use]
+    pub fn limits(&self) -> &ClientLimits {
+        &self.limits
+    }
+
+    /// Returns the kind of the session's link.
+    #[must_use]
+    pub fn link_kind(&self) -> LinkKind {
+        self.link.get().map_or(LinkKind::Duplex, |link| link.kind())
+    }
+
+    /// Sets the revision of the connection. Only then are requests of the server answered.
+    ///
+    /// In the legacy era this happens after the response to `initialize` and before `initialized` is
+    /// sent.
+    pub fn set_revision(&self, revision: Arc<NegotiatedRevision>) {
+        if self.revision.set(revision).is_ok() {
+            self.kernel().handshake_succeeded();
+        }
+    }
+
+    /// Returns the features of the connection's revision; `None` before that is known.
+    pub(super) fn features(&self) -> Option<&'static Features> {
+        self.revision.get().map(|revision| revision.features())
+    }
+
+    /// Completes the handshake: the link may open a stream for messages of the server that belong to
+    /// no request. Returns once that stream is open, or once it is clear that there is none.
+    pub async fn complete_handshake(&self) {
+        if let (Some(link), Some(features)) = (self.link.get(), self.features()) {
+            link.complete_handshake(features).await;
+        }
+    }
+
+    /// Returns whether the connection has ended.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.closed.is_cancelled()
+    }
+
+    /// Returns the signal that fires when the connection ends.
+    #[must_use]
+    pub fn closed(&self) -> &Signal {
+        &self.closed
+    }
+
+    /// Returns the reason why the connection has ended; `None` while it is open.
+    #[must_use]
+    pub fn close_reason(&self) -> Option<LinkError> {
+        self.close_reason
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Returns the number of frames that were skipped because they were no valid messages.
+    #[must_use]
+    pub fn invalid_messages(&self) -> u64 {
+        self.invalid_messages.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many requests wait for responses, and how many requests of the server are being
+    /// answered.
+    #[must_use]
+    pub fn in_flight(&self) -> (usize, usize) {
+        let kernel = self.kernel();
+        (kernel.waiting_ids().count(), kernel.in_flight())
+    }
+
+    /// Returns the time until which the server waited for a response of this side: now, while a
+    /// request of the server is being answered.
+    fn server_waited_until(&self) -> Instant {
+        match self.kernel().in_flight() {
+            0 => *self.last_reply_at(),
+            _ => Instant::now(),
+        }
+    }
+
+    pub(super) fn last_reply_at(&self) -> MutexGuard<'_, Instant> {
+        self.last_reply_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Enters a request into the table of pending requests and returns its id.
+    pub(super) fn register_request(
+        &self,
+        pending: PendingRequest,
+        ignores_limit: bool,
+    ) -> Result<RequestId, RequestError> {
+        let mut kernel = self.kernel();
+        let registered = match ignores_limit {
+            true => kernel.start_request_over_limit(pending),
+            false => kernel.start_request(pending),
+        };
+        drop(kernel);
+        registered.map_err(|error| match error {
+            OutgoingRequestError::Ended => RequestError::Link {
+                error: self.close_reason().unwrap_or(LinkError::Closed),
+                sent: false,
+            },
+            OutgoingRequestError::TooMany => RequestError::TooManyRequests {
+                limit: self.limits.max_outgoing_requests,
+            },
+        })
+    }
+
+    /// Sends a notification. Fields that the connection's revision lacks are left out.
+    ///
+    /// # Errors
+    /// Fails when the notification could not be sent.
+    pub async fn notify<P>(&self, method: &str, params: &P) -> Result<(), RequestError>
+    where
+        P: Serialize + Project + Clone,
+    {
+        let mut params = params.clone();
+        if let Some(features) = self.features().filter(|features| !params.fits(features)) {
+            params.project(features);
+        }
+        let frame = rpc::encode_notification(method, Some(&params))
+            .map_err(|error| RequestError::Unwritable(error.to_string()))?;
+        let sent = self.send_notification_frame(frame, method).await;
+        sent.map_err(|error| RequestError::Link { error, sent: true })
+    }
+
+    pub(super) async fn send_notification_frame(
+        &self,
+        frame: Vec<u8>,
+        method: &str,
+    ) -> Result<(), LinkError> {
+        self.send_frame(frame, OutboundKind::Notification, method)
+            .await
+    }
+
+    /// Sends an encoded message that is no request.
+    pub(super) async fn send_frame(
+        &self,
+        frame: Vec<u8>,
+        kind: OutboundKind,
+        method: &str,
+    ) -> Result<(), LinkError> {
+        let link = self.link.get().ok_or(LinkError::Closed)?;
+        let headers = match (link.kind(), self.revision.get()) {
+            (LinkKind::Exchange, Some(revision)) => revision
+                .headers(method, MirroredFields::default())
+                .unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let message = OutboundMessage {
+            frame,
+            kind,
+            headers,
+        };
+        let sending = match link.try_send(message) {
+            Ok(()) => return Ok(()),
+            Err(message) => link.send(message),
+        };
+        tokio::select! {
+            biased;
+            sent = sending => sent.inspect_err(|error| self.abort_if_session_not_found(error)),
+            () = self.closed.cancelled() => Err(LinkError::Closed),
+        }
+    }
+
+    /// Ends the connection when the server no longer knows its session.
+    pub(super) fn abort_if_session_not_found(&self, error: &LinkError) {
+        if matches!(error, LinkError::SessionNotFound) {
+            self.abort(error.clone());
+        }
+    }
+
+    /// Ends the connection in an orderly way.
+    pub async fn close(&self) {
+        self.abort(LinkError::Closed);
+        if let Some(link) = self.link.get() {
+            link.close().await;
+        }
+    }
+
+    /// Ends the connection at once: every pending request fails with `reason`, and the server's
+    /// requests are cancelled.
+    pub fn abort(&self, reason: LinkError) {
+        let mut close_reason = self
+            .close_reason
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if close_reason.is_some() {
+            return;
+        }
+        *close_reason = Some(reason.clone());
+        drop(close_reason);
+        let mut kernel = self.kernel();
+        self.closed.cancel();
+        let (server_requests, pending_requests) = kernel.end();
+        drop(kernel);
+        for signal in server_requests {
+            signal.cancel();
+        }
+        for pending in pending_requests {
+            // Whatever the reason is, these requests may have reached the server before.
+            let (error, sent) = (reason.clone(), true);
+            pending
+                .response
+                .complete(Err(RequestError::Link { error, sent }));
+        }
+    }
+}
+
+impl TimedRequests for ClientSession {
+    fn collect_timed_out(&self) -> (Vec<Waker>, Option<Instant>) {
+        let (now, server_waited_until) = (Instant::now(), self.server_waited_until());
+        let (mut timed_out, mut next) = (Vec::new(), None);
+        for pending in self.kernel().waiting_values() {
+            match pending.response.check_timeout(now, server_waited_until) {
+                Ok(deadline) => next = next.into_iter().chain(deadline).min(),
+                Err(waker) => timed_out.extend(waker),
+            }
+        }
+        (timed_out, next)
+    }
+}
+
+impl std::fmt::Debug for ClientSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientSession")
+            .field(
+                "revision",
+                &self.features().map(|features| features.revision),
+            )
+            .field("is_closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for ClientSession {
+    fn drop(&mut self) {
+        self.closed.cancel();
+    }
+}

@@ -1,0 +1,233 @@
+//! Requests in flight: sending a request, waiting for its response, and taking it back.
+
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use serde::Serialize;
+use tokio::time::Instant;
+use turnbuckle_types::CancelledNotificationParams;
+use turnbuckle_types::RequestId;
+use turnbuckle_wire::era::{Project, RequestAdditions, write_request};
+use turnbuckle_wire::revision::{EraKind, Method};
+use turnbuckle_wire::rpc;
+
+use super::client_session::ClientSession;
+use super::pending_response::{Outcome, PendingRequest, PendingResponse};
+use super::request::OutboundRequest;
+use super::response::{RawResult, RequestError};
+use crate::client::link::{LinkKind, SendFuture};
+use crate::client::link_error::LinkError;
+use crate::client::outbound_message::{OutboundKind, OutboundMessage};
+use crate::client::tasks;
+use crate::client::timeouts::TimeoutKind;
+
+impl ClientSession {
+    /// Sends a request and returns its result.
+    ///
+    /// Dropping the future takes the request back: the server is sent a cancellation, or the
+    /// request's exchange is closed.
+    ///
+    /// # Errors
+    /// Returns the reason why there is no result.
+    pub async fn send_request<P>(
+        self: &Arc<Self>,
+        request: OutboundRequest<'_, P>,
+    ) -> Result<RawResult, RequestError>
+    where
+        P: Serialize + Project + Clone + Sync,
+    {
+        let link = self.link.get().ok_or(RequestError::Link {
+            error: LinkError::Closed,
+            sent: false,
+        })?;
+        let unwritable = |error: &dyn fmt::Display| RequestError::Unwritable(error.to_string());
+        let headers = match link.kind() {
+            LinkKind::Duplex => Vec::new(),
+            LinkKind::Exchange => request
+                .revision
+                .headers(request.method, request.mirrored)
+                .map_err(|error| unwritable(&error))?,
+        };
+        let now = Instant::now();
+        let started_at = request.started_at.unwrap_or(now);
+        let response = PendingResponse::new(request.timeouts, started_at, now);
+        let deadline = response.initial_deadline(now);
+        let response = Arc::new(response);
+        let wants_progress = request.wants_progress || request.progress_handler.is_some();
+        let pending = PendingRequest {
+            response: response.clone(),
+            progress_handler: request.progress_handler,
+        };
+        let id = self.register_request(pending, request.ignores_limit)?;
+        let is_initialize = request.method == Method::Initialize.as_str();
+        let is_duplex = link.kind() == LinkKind::Duplex;
+        let features = request.revision.features();
+        let mut in_flight = InFlightRequest {
+            session: self,
+            id,
+            response,
+            send_future: None,
+            is_duplex,
+            is_answered: false,
+            may_be_sent: false,
+            // Requests that open a connection are never cancelled. An exchange of the modern era is
+            // cancelled by closing it.
+            cancel_by_message: !is_initialize
+                && request.method != Method::Discover.as_str()
+                && (is_duplex || features.era == EraKind::Legacy),
+            timeout: None,
+        };
+        if let Some(deadline) = deadline {
+            self.timer.schedule(deadline, self, self.closed());
+        }
+        if let Some(on_id_assigned) = request.on_id_assigned {
+            on_id_assigned(&in_flight.id);
+        }
+        let additions = RequestAdditions {
+            envelope: request.revision.envelope(),
+            progress: wants_progress,
+            log_level: request.log_level,
+        };
+        let frame = write_request(
+            &in_flight.id,
+            request.method,
+            request.params,
+            features,
+            additions,
+        )
+        .map_err(|error| unwritable(&error))?;
+        let id = in_flight.id.clone();
+        let message = OutboundMessage {
+            frame,
+            kind: match is_initialize {
+                true => OutboundKind::Initialize(id),
+                false => OutboundKind::Request(id),
+            },
+            headers,
+        };
+        match link.try_send(message) {
+            Ok(()) => in_flight.may_be_sent = true,
+            Err(message) => {
+                in_flight.send_future = Some(link.send(message));
+                in_flight.may_be_sent = link.may_have_sent();
+            }
+        }
+        std::future::poll_fn(|cx| in_flight.poll(cx)).await
+    }
+}
+
+/// A request that waits for its response; dropping it takes the request back.
+struct InFlightRequest<'a> {
+    session: &'a Arc<ClientSession>,
+    id: RequestId,
+    response: Arc<PendingResponse>,
+    /// The sending, while that is not done.
+    send_future: Option<SendFuture>,
+    is_duplex: bool,
+    /// True if the session's table no longer holds the request. After an error it may still hold it.
+    is_answered: bool,
+    /// True if the server may have received the request.
+    may_be_sent: bool,
+    /// True if a cancellation is sent when the request is taken back.
+    cancel_by_message: bool,
+    timeout: Option<TimeoutKind>,
+}
+
+impl InFlightRequest<'_> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
+        if let Some(sending) = &mut self.send_future {
+            // Clears the waker: a response that arrives while this task polls needs to wake nobody.
+            if let Some(outcome) = self.response.take_outcome() {
+                return self.finish(outcome);
+            }
+            match sending.as_mut().poll(cx) {
+                Poll::Pending => {}
+                Poll::Ready(sent) => {
+                    self.send_future = None;
+                    if let Poll::Ready(end) = self.handle_sent(sent) {
+                        return Poll::Ready(end);
+                    }
+                }
+            }
+        }
+        match ready!(self.response.poll(cx)) {
+            Ok(outcome) => self.finish(outcome),
+            Err(timeout) => {
+                self.timeout = Some(timeout);
+                Poll::Ready(Err(RequestError::TimedOut(timeout)))
+            }
+        }
+    }
+
+    /// Returns the outcome. A session that ends reports all pending requests as sent; this one knows
+    /// better.
+    fn finish(&mut self, mut outcome: Outcome) -> Poll<Outcome> {
+        self.is_answered = outcome.is_ok();
+        if let Err(RequestError::Link { sent, .. }) = &mut outcome {
+            *sent &= self.may_be_sent;
+        }
+        Poll::Ready(outcome)
+    }
+
+    /// Handles the end of the sending, which on an exchange link is the end of the exchange.
+    fn handle_sent(&mut self, sent: Result<(), LinkError>) -> Poll<Outcome> {
+        self.may_be_sent |= sent.is_ok();
+        // A response that has arrived counts, however the sending ended.
+        let outcome = self.response.take_outcome();
+        if let Err(error) = &sent {
+            self.session.abort_if_session_not_found(error);
+        }
+        if let Some(outcome) = outcome {
+            return self.finish(outcome);
+        }
+        if let Err(error) = sent {
+            let sent = !error.is_unsent();
+            self.may_be_sent = sent;
+            return Poll::Ready(Err(RequestError::Link { error, sent }));
+        }
+        if self.is_duplex {
+            return Poll::Pending;
+        }
+        Poll::Ready(Err(RequestError::Link {
+            error: LinkError::ProtocolViolation {
+                reason: "the exchange ended without an answer to the request".into(),
+            },
+            sent: true,
+        }))
+    }
+}
+
+impl Drop for InFlightRequest<'_> {
+    fn drop(&mut self) {
+        // First of all, so that the server sees the end of the exchange before the cancellation.
+        self.send_future = None;
+        if self.is_answered {
+            return;
+        }
+        let unanswered = self.session.kernel().take_waiting(Some(&self.id));
+        if unanswered.is_none()
+            || !self.may_be_sent
+            || !self.cancel_by_message
+            || self.session.is_closed()
+        {
+            return;
+        }
+        let reason = match self.timeout {
+            Some(_) => "no answer came in time",
+            None => "the answer is no longer wanted",
+        };
+        let mut params = CancelledNotificationParams::new().reason(reason);
+        params.request_id = Some(self.id.clone());
+        let Ok(frame) = rpc::encode_notification(Method::Cancelled.as_str(), Some(&params)) else {
+            return;
+        };
+        let session = self.session.clone();
+        tasks::spawn_final_message(async move {
+            // Best effort: a response that comes all the same is ignored.
+            let _ = session
+                .send_notification_frame(frame, Method::Cancelled.as_str())
+                .await;
+        });
+    }
+}

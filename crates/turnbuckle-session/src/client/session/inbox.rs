@@ -1,0 +1,225 @@
+//! Messages from the server: classification, responses, notifications, oversized and invalid
+//! frames.
+
+use std::sync::Weak;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use turnbuckle_types::{
+    CancelledNotificationParams, ProgressNotificationParams, ProgressToken, RequestId,
+};
+use turnbuckle_wire::era::params::raw_params;
+use turnbuckle_wire::era::{Params, VersionHeader};
+use turnbuckle_wire::revision::Method;
+use turnbuckle_wire::rpc::{self, DecodeErrorKind, Message};
+use turnbuckle_wire::{FrameKind, classify};
+
+use super::client_session::ClientSession;
+use super::response::{RawResult, RequestError};
+use crate::client::link::{Inbox, LinkKind};
+use crate::client::link_error::LinkError;
+use crate::shared::driver::guard_callback;
+use crate::shared::kernel::NotificationDecision;
+use crate::{Frame, IncomingNotification};
+
+/// The inbox of a session. Its link holds it, which does not keep the session alive.
+pub(super) struct SessionInbox(pub(super) Weak<ClientSession>);
+
+impl Inbox for SessionInbox {
+    fn receive(&self, frame: Frame, exchange: Option<&RequestId>) {
+        let Some(session) = self.0.upgrade().filter(|session| !session.is_closed()) else {
+            return;
+        };
+        match frame {
+            Frame::Message(frame) => session.receive_frame(&frame, exchange),
+            Frame::TooLong { limit } => session.handle_oversized(limit, exchange),
+        }
+    }
+
+    fn is_pending(&self, id: &RequestId) -> bool {
+        self.0
+            .upgrade()
+            .is_some_and(|session| session.kernel().get_waiting(id).is_some())
+    }
+
+    fn fail(&self, reason: LinkError) {
+        if let Some(session) = self.0.upgrade() {
+            session.abort(reason);
+        }
+    }
+}
+
+impl ClientSession {
+    fn receive_frame(&self, frame: &Bytes, exchange: Option<&RequestId>) {
+        match classify(frame, VersionHeader::NotApplicable) {
+            FrameKind::Message { text, message, .. } => {
+                self.handle_message(frame, text, message, exchange);
+            }
+            FrameKind::Batch(text) => self.receive_batch(frame, text, exchange),
+            FrameKind::Invalid(_) => {
+                self.skip_invalid(std::str::from_utf8(frame).unwrap_or("bytes that are not UTF-8"));
+            }
+        }
+    }
+
+    fn receive_batch(&self, frame: &Bytes, text: &str, exchange: Option<&RequestId>) {
+        let elements = match rpc::split_batch(text, self.limits.max_batch_messages) {
+            Ok(elements) => elements,
+            Err(error) => {
+                if error.kind == DecodeErrorKind::InvalidRequest {
+                    let limit = self.limits.max_batch_messages;
+                    tracing::warn!(
+                        limit,
+                        "a batch of the server was too long (ClientLimits::max_batch_messages) and is skipped"
+                    );
+                }
+                return self.skip_invalid(text);
+            }
+        };
+        for element in elements {
+            match rpc::decode::<Params<'_>>(element) {
+                Ok(message) => self.handle_message(frame, element, message, exchange),
+                Err(_) => self.skip_invalid(element),
+            }
+        }
+    }
+
+    fn handle_message(
+        &self,
+        frame: &Bytes,
+        text: &str,
+        message: Message<'_, Params<'_>>,
+        exchange: Option<&RequestId>,
+    ) {
+        match message {
+            Message::Response(response) => {
+                let id = match (&response.id, &response.outcome) {
+                    // A server that could not read the id sends none: the exchange names the request.
+                    (None, Err(_)) => exchange,
+                    (id, _) => id.as_ref(),
+                };
+                let outcome = match response.outcome {
+                    Ok(result) => Ok(RawResult::new(frame, result.as_str())),
+                    Err(error) => Err(RequestError::ErrorResponse(error)),
+                };
+                self.complete_request(id, outcome);
+            }
+            Message::Notification(notification) => self.handle_notification(&notification, text),
+            Message::Request(request) => self.handle_request(request, text),
+        }
+    }
+
+    fn complete_request(&self, id: Option<&RequestId>, outcome: Result<RawResult, RequestError>) {
+        let Some(pending) = self.kernel().take_waiting(id) else {
+            tracing::debug!(?id, "a response to a request that is not pending");
+            return;
+        };
+        pending.response.complete(outcome);
+    }
+
+    /// Counts and reports a frame that is no valid message.
+    fn skip_invalid(&self, text: &str) {
+        let count = self.invalid_messages.fetch_add(1, Ordering::Relaxed) + 1;
+        let beginning: String = text.chars().take(80).collect();
+        if count == 1 {
+            tracing::warn!(
+                beginning,
+                "the server wrote something that is no message; it is skipped, and so is more of it"
+            );
+        }
+        guard_callback(|| self.handler.handle_invalid_message(count, &beginning));
+    }
+
+    fn handle_notification(&self, notification: &rpc::Notification<'_, Params<'_>>, text: &str) {
+        let method = Method::parse(&notification.method);
+        if method == Some(Method::Progress) {
+            return self.handle_progress(text);
+        }
+        let request_id = notification
+            .params
+            .request_id
+            .and_then(|raw| RequestId::from_json(raw.as_str()));
+        let decision = self
+            .kernel()
+            .judge_notification(method, request_id.as_ref());
+        let is_for_handler = match decision {
+            NotificationDecision::Cancel(signal) => {
+                log_cancel_reason(text);
+                signal.cancel();
+                false
+            }
+            NotificationDecision::Other => true,
+            // A cancellation that names no request of the server may end a stream that this side
+            // opened.
+            NotificationDecision::Ignored => method == Some(Method::Cancelled),
+            NotificationDecision::Initialized => false,
+        };
+        if is_for_handler {
+            let name = &*notification.method;
+            let notice = IncomingNotification { method, name, text };
+            guard_callback(|| self.handler.handle_notification(notice));
+        }
+    }
+
+    fn handle_progress(&self, text: &str) {
+        let params: Option<ProgressNotificationParams> =
+            raw_params(text).and_then(|raw| raw.decode().ok());
+        let Some(params) = params else { return };
+        let id = match &params.progress_token {
+            ProgressToken::Int(number) => RequestId::from(*number),
+            _ => return,
+        };
+        let handler = {
+            let kernel = self.kernel();
+            let Some(pending) = kernel.get_waiting(&id) else {
+                return;
+            };
+            pending.response.record_activity();
+            pending.progress_handler.clone()
+        };
+        if let Some(handler) = handler {
+            guard_callback(|| handler.handle_progress(params));
+        }
+    }
+
+    /// Handles a frame that was larger than the link accepts and was skipped.
+    ///
+    /// On an exchange the frame belonged to the request of that exchange. On a duplex link it may
+    /// have been any message. If exactly one request with a deadline waits (or else exactly one
+    /// request at all), it ends with an error instead of waiting for a response that may have been
+    /// skipped. That is a guess, so the request stays in the table until its caller takes it back.
+    fn handle_oversized(&self, limit: usize, exchange: Option<&RequestId>) {
+        tracing::warn!(limit, "a message of the server was too long and is skipped");
+        let mut kernel = self.kernel();
+        let response = match (exchange, self.link_kind()) {
+            (Some(id), _) => kernel
+                .take_waiting(Some(id))
+                .map(|pending| pending.response),
+            (None, LinkKind::Duplex) => {
+                let waiting = || kernel.waiting_values().map(|pending| &pending.response);
+                let with_deadline = waiting().filter(|response| response.has_deadline());
+                single(with_deadline).or_else(|| single(waiting())).cloned()
+            }
+            // Responses come on the exchanges of their requests.
+            (None, LinkKind::Exchange) => None,
+        };
+        drop(kernel);
+        if let Some(response) = response {
+            let error = LinkError::MessageTooLarge { limit };
+            response.complete(Err(RequestError::Link { error, sent: true }));
+        }
+    }
+}
+
+/// Returns the only item; `None` if there are several or none.
+fn single<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    items.next().filter(|_| items.next().is_none())
+}
+
+/// Logs why the server cancelled one of its requests.
+fn log_cancel_reason(text: &str) {
+    let params = raw_params(text).and_then(|raw| raw.decode().ok());
+    let reason = params.and_then(|params: CancelledNotificationParams| params.reason);
+    let reason: Option<String> = reason.map(|text| text.chars().take(256).collect());
+    tracing::debug!(?reason, "the server cancelled a request of its own");
+}

@@ -1,0 +1,73 @@
+//! Requests to the server, before they are sent.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, RequestId};
+
+use crate::client::negotiated_revision::{MirroredFields, NegotiatedRevision};
+use crate::client::timeouts::Timeouts;
+
+/// A handler for the progress notifications of one request.
+pub trait ProgressHandler: Send + Sync + 'static {
+    /// Handles a progress notification. It must return soon: the session receives nothing meanwhile.
+    fn handle_progress(&self, params: ProgressNotificationParams);
+}
+
+/// A request to the server.
+pub struct OutboundRequest<'a, P> {
+    /// The method.
+    pub method: &'a str,
+    /// The parameters.
+    pub params: Option<&'a P>,
+    /// The revision in which the request is written.
+    pub revision: &'a NegotiatedRevision,
+    /// The fields that HTTP headers mirror.
+    pub mirrored: MirroredFields<'a>,
+    /// The timeouts.
+    pub timeouts: Timeouts,
+    /// The start of [`Timeouts::total_timeout`]; `None` for the moment in which it is sent.
+    pub started_at: Option<Instant>,
+    /// True if the request carries a progress token. A `progress_handler` implies one.
+    pub wants_progress: bool,
+    /// The handler for progress notifications.
+    pub progress_handler: Option<Arc<dyn ProgressHandler>>,
+    /// The lowest level of log messages that the server may send for this request. Written only in
+    /// revisions whose requests carry it.
+    pub log_level: Option<LoggingLevel>,
+    /// A callback that receives the request's id before the request is sent.
+    pub on_id_assigned: Option<&'a (dyn Fn(&RequestId) + Send + Sync)>,
+    /// True if the request is sent even if as many wait as
+    /// [`ClientLimits::max_outgoing_requests`](crate::ClientLimits::max_outgoing_requests) allows.
+    pub(crate) ignores_limit: bool,
+}
+
+impl<'a, P> OutboundRequest<'a, P> {
+    /// Creates a request with the default timeouts.
+    #[must_use]
+    pub fn new(method: &'a str, params: Option<&'a P>, revision: &'a NegotiatedRevision) -> Self {
+        Self {
+            method,
+            params,
+            revision,
+            mirrored: MirroredFields::default(),
+            timeouts: Timeouts::default(),
+            started_at: None,
+            wants_progress: false,
+            progress_handler: None,
+            log_level: None,
+            on_id_assigned: None,
+            ignores_limit: false,
+        }
+    }
+}
+
+impl<P> fmt::Debug for OutboundRequest<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutboundRequest")
+            .field("method", &self.method)
+            .field("timeouts", &self.timeouts)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,65 @@
+//! Results of requests, and the reasons why there is none.
+
+use std::fmt;
+
+use bytes::Bytes;
+use turnbuckle_types::ErrorObject;
+
+use crate::client::link_error::LinkError;
+use crate::client::timeouts::TimeoutKind;
+use crate::server::context::Span;
+
+/// A result as it was received: JSON inside its frame.
+#[derive(Clone)]
+pub struct RawResult {
+    frame: Bytes,
+    span: Span,
+}
+
+impl RawResult {
+    pub(crate) fn new(frame: &Bytes, part: &str) -> Self {
+        Self {
+            frame: frame.clone(),
+            span: Span::of(frame, part),
+        }
+    }
+
+    /// Returns the JSON.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(self.span.in_frame(&self.frame)).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for RawResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawResult")
+            .field("bytes", &self.as_str().len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The reason why a request has no result.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The server answered with an error.
+    ErrorResponse(ErrorObject),
+    /// The link could not deliver the request or its response.
+    Link {
+        /// The cause.
+        error: LinkError,
+        /// True if the server may have acted upon the request. Where this is `false`, the request may
+        /// be sent again.
+        sent: bool,
+    },
+    /// No response came in time. The server was sent a cancellation.
+    TimedOut(TimeoutKind),
+    /// Too many requests wait for responses already.
+    TooManyRequests {
+        /// The limit (`ClientLimits::max_outgoing_requests`).
+        limit: usize,
+    },
+    /// The request cannot be written in a form that can be sent.
+    Unwritable(String),
+}

@@ -1,0 +1,52 @@
+//! The body of a result, which is written once, for one reader.
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::json::{self, Additions, WriteError};
+use crate::revision::Features;
+
+/// The JSON object of one result, written once, for one peer.
+pub trait ResultBody: Send {
+    /// Appends the object for the reader that `target` describes.
+    ///
+    /// # Errors
+    /// When it has no JSON form.
+    fn write(&self, target: &WriteTarget<'_>, out: &mut Vec<u8>) -> Result<(), WriteError>;
+
+    /// Returns whether the result reports a failure.
+    fn is_error(&self) -> bool {
+        false
+    }
+
+    /// Returns the object and the brace that ends its response, if they are encoded already for any
+    /// reader.
+    fn encoded(&self) -> Option<&Bytes> {
+        None
+    }
+}
+
+/// The reader that a body is written for.
+#[derive(Debug, Clone, Copy)]
+pub struct WriteTarget<'a> {
+    /// The facts of the reader's revision.
+    pub features: &'static Features,
+    /// The members that the envelope adds to the object.
+    pub additions: Additions<'a>,
+}
+
+/// Appends `value` as an object with the target's additions.
+///
+/// # Errors
+/// When it has no JSON form.
+pub(crate) fn write_value<T: Serialize + ?Sized>(
+    out: &mut Vec<u8>,
+    value: &T,
+    target: &WriteTarget<'_>,
+) -> Result<(), WriteError> {
+    if target.features.result_envelope || !target.additions.members.is_empty() {
+        json::write_object(out, value, target.additions)
+    } else {
+        json::write(out, value)
+    }
+}

@@ -1,0 +1,101 @@
+use super::*;
+
+#[test]
+fn spelling_and_parsing_agree() {
+    for &method in Method::ALL {
+        assert_eq!(Method::parse(method.as_str()), Some(method));
+        assert_eq!(
+            method.is_notification(),
+            method.as_str().starts_with("notifications/")
+        );
+    }
+    assert_eq!(Method::parse("tools/Call"), None);
+}
+
+#[test]
+fn no_party_receives_a_method_that_its_revision_lacks() {
+    let modern = Revision::NEWEST;
+    for gone in [
+        Method::Initialize,
+        Method::Ping,
+        Method::SetLevel,
+        Method::Subscribe,
+    ] {
+        assert!(!gone.is_received_by(Party::Server, modern), "{gone:?}");
+    }
+    assert!(!Method::Elicit.is_received_by(Party::Client, Revision::V2025_03_26));
+    assert!(Method::Elicit.is_received_by(Party::Client, Revision::V2025_06_18));
+    assert!(!Method::CallTool.is_received_by(Party::Client, Revision::V2025_06_18));
+}
+
+#[test]
+fn request_types_have_the_rows_of_their_names() {
+    use turnbuckle_types::method;
+
+    struct Foreign;
+    impl Request for Foreign {
+        const METHOD: &'static str = "com.example/tools/call";
+        type Params = ();
+        type Result = ();
+    }
+
+    let call = Method::of_request::<method::CallTool>();
+    assert_eq!(call, Some(Method::CallTool));
+    let list = Method::of_request::<method::ListResourceTemplates>();
+    assert_eq!(list, Some(Method::ListResourceTemplates));
+    assert_eq!(Method::of_request::<Foreign>(), None);
+    for &method in Method::ALL {
+        let name = method.as_str();
+        assert_eq!(Method::parse_const(name.as_bytes()), Some(method));
+        assert_eq!(Method::parse_const(format!("{name}s").as_bytes()), None);
+        assert_eq!(Method::parse_const(&name.as_bytes()[1..]), None);
+    }
+}
+
+/// Two sources have to agree: the table, and `Project::CACHEABLE`, which the writer of a result
+/// reads.
+#[test]
+fn cacheable_results_are_those_with_a_time_to_live() {
+    use turnbuckle_types::method as m;
+
+    use crate::era::Project;
+
+    fn check<R: Request<Result: Project>>() {
+        let method = Method::of_request::<R>().unwrap();
+        assert_eq!(R::Result::CACHEABLE, method.is_cacheable(), "{method:?}");
+    }
+    check::<m::Initialize>();
+    check::<m::Ping>();
+    check::<m::Discover>();
+    check::<m::ListTools>();
+    check::<m::CallTool>();
+    check::<m::ListResources>();
+    check::<m::ListResourceTemplates>();
+    check::<m::ReadResource>();
+    check::<m::Subscribe>();
+    check::<m::Unsubscribe>();
+    check::<m::ListPrompts>();
+    check::<m::GetPrompt>();
+    check::<m::Complete>();
+    check::<m::SetLevel>();
+    check::<m::SubscriptionsListen>();
+    check::<m::CreateMessage>();
+    check::<m::ListRoots>();
+    check::<m::Elicit>();
+}
+
+#[test]
+fn facts_fit_together() {
+    for &method in Method::ALL {
+        if method.is_notification() {
+            assert_eq!(method.capability(), None, "{method:?}");
+        }
+        if let Some(notification) = method.invalidated_by() {
+            assert!(method.is_cacheable() && notification.is_notification());
+        }
+        // The list methods and `server/discover` never ask, and what asks names its item.
+        if method.can_require_input() {
+            assert!(method.mirrored_param().is_some(), "{method:?}");
+        }
+    }
+}
