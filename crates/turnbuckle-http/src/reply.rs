@@ -1,4 +1,5 @@
-//! Responses that every endpoint gives: refusals, acceptance, streams, and what a page may read.
+//! Replies of the HTTP endpoints: responses, refusals, streams, and the headers that let a page of
+//! an allowed origin read them.
 
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Extensions, Response, StatusCode};
 use turnbuckle_wire::era::write_decode_error;
 use turnbuckle_wire::revision::Features;
-use turnbuckle_wire::rpc::{self, DecodeError, DecodeErrorKind};
+use turnbuckle_wire::rpc::{self, DecodeError};
 
 use crate::body::{BodyError, ResponseBody};
 use crate::event;
@@ -16,29 +17,29 @@ use crate::options::HttpServerOptions;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static(event::MEDIA_TYPE);
 
-/// Nobody on the way is to keep a stream, or to hold it back.
-const UNTOUCHED: HeaderValue = HeaderValue::from_static("no-cache, no-transform");
+/// Intermediaries must neither cache nor transform a stream.
+const NO_TRANSFORM: HeaderValue = HeaderValue::from_static("no-cache, no-transform");
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const NO: HeaderValue = HeaderValue::from_static("no");
 
-/// What a request is answered with.
+/// The reply to an HTTP request.
 pub(crate) struct HttpReply {
     code: StatusCode,
     content: Content,
-    more: Option<Box<More>>,
+    more: Option<Box<Extra>>,
 }
 
-/// What a body is.
+/// The body of a reply.
 enum Content {
     Nothing,
-    /// A message: its beginning, and the rest, if there is one.
+    /// A message in one or two parts.
     Json(Vec<u8>, Bytes),
     Events(ResponseBody),
 }
 
-/// What few replies have.
+/// Headers and extensions that few replies have.
 #[derive(Default)]
-struct More {
+struct Extra {
     headers: HeaderMap,
     extensions: Extensions,
 }
@@ -52,7 +53,7 @@ impl HttpReply {
         }
     }
 
-    /// One without a body.
+    /// Returns a reply without a body.
     pub(crate) fn empty(code: StatusCode) -> Self {
         Self::new(code, Content::Nothing)
     }
@@ -65,7 +66,7 @@ impl HttpReply {
         &mut self.more.get_or_insert_default().extensions
     }
 
-    /// An answer for a client that accepts nothing but streams: one that has it as its only event.
+    /// Makes the reply an SSE stream with a single event, for a client that does not accept JSON.
     pub(crate) fn into_event(mut self) -> Self {
         self.content = match self.content {
             Content::Json(frame, tail) if self.code == StatusCode::OK => {
@@ -76,8 +77,7 @@ impl HttpReply {
         self
     }
 
-    /// The response. Its headers take the place that the request's had: a connection that goes on
-    /// does so with one map.
+    /// Returns the HTTP response. It reuses the header map of the request.
     pub(crate) fn into_response(self, mut headers: HeaderMap) -> Response<ResponseBody> {
         headers.clear();
         let body = match self.content {
@@ -88,7 +88,7 @@ impl HttpReply {
             }
             Content::Events(body) => {
                 headers.insert(header::CONTENT_TYPE, EVENTS);
-                headers.insert(header::CACHE_CONTROL, UNTOUCHED);
+                headers.insert(header::CACHE_CONTROL, NO_TRANSFORM);
                 headers.insert(X_ACCEL_BUFFERING, NO);
                 body
             }
@@ -104,39 +104,32 @@ impl HttpReply {
     }
 }
 
-pub(crate) fn malformed_refusal(message: &'static str) -> DecodeError {
-    DecodeError {
-        kind: DecodeErrorKind::ParseError,
-        id: None,
-        message: message.into(),
-    }
-}
-
-/// The answer to a body that is no message.
+/// Returns the reply to a body that is not a message. `features` are those of the sender's
+/// revision, if it is known.
 pub(crate) fn refusal_reply(refusal: &DecodeError, features: Option<&Features>) -> HttpReply {
     let mut frame = Vec::with_capacity(128);
     write_decode_error(&mut frame, refusal, features);
     json_reply(StatusCode::BAD_REQUEST, frame, Bytes::new())
 }
 
-/// A response that says in a sentence what is wrong, as an error that belongs to no request.
+/// Returns a reply with an error message that belongs to no request.
 pub(crate) fn error_reply(code: StatusCode, message: &str) -> HttpReply {
     let mut frame = Vec::with_capacity(128);
     rpc::write_error_response_without_id(&mut frame, false, rpc::code::INVALID_REQUEST, message);
     json_reply(code, frame, Bytes::new())
 }
 
-/// A message as the body: its beginning, and the rest, if there is one.
+/// Returns a reply with a message in one or two parts.
 pub(crate) fn json_reply(code: StatusCode, frame: Vec<u8>, tail: Bytes) -> HttpReply {
     HttpReply::new(code, Content::Json(frame, tail))
 }
 
-/// The answer to a message that wants none.
+/// Returns the reply to a message that wants no response.
 pub(crate) fn accepted_reply() -> HttpReply {
     HttpReply::empty(StatusCode::ACCEPTED)
 }
 
-/// A response that is a stream.
+/// Returns a reply that is an SSE stream.
 pub(crate) fn stream_reply(body: ResponseBody) -> HttpReply {
     HttpReply::new(StatusCode::OK, Content::Events(body))
 }
@@ -151,7 +144,7 @@ pub(crate) fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
 }
 
-/// Lets a page of an allowed origin ask.
+/// Returns the reply to a CORS preflight request of a page of an allowed origin.
 pub(crate) fn preflight_reply(map: &HeaderMap, methods: HeaderValue) -> HttpReply {
     let mut reply = HttpReply::empty(StatusCode::NO_CONTENT);
     let headers = reply.headers_mut();
@@ -167,7 +160,7 @@ pub(crate) fn preflight_reply(map: &HeaderMap, methods: HeaderValue) -> HttpRepl
     reply
 }
 
-/// The answer to a method that is not one of these.
+/// Returns the reply to an HTTP method that the endpoint does not have.
 pub(crate) fn method_not_allowed(methods: HeaderValue) -> HttpReply {
     let mut reply = error_reply(
         StatusCode::METHOD_NOT_ALLOWED,
@@ -177,7 +170,7 @@ pub(crate) fn method_not_allowed(methods: HeaderValue) -> HttpReply {
     reply
 }
 
-/// Says when a request is worth another try, in whole seconds.
+/// Sets the `Retry-After` header, in whole seconds.
 pub(crate) fn set_retry_after(reply: &mut HttpReply, wait: Duration) {
     let seconds = wait.as_secs().saturating_add(1);
     reply
@@ -185,7 +178,7 @@ pub(crate) fn set_retry_after(reply: &mut HttpReply, wait: Duration) {
         .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
 }
 
-/// The answer to a request with too many headers.
+/// Returns the reply to a request with too many headers.
 pub(crate) fn too_many_headers(most: usize) -> HttpReply {
     error_reply(
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
@@ -193,7 +186,7 @@ pub(crate) fn too_many_headers(most: usize) -> HttpReply {
     )
 }
 
-/// The answer to a body that is not said to be JSON.
+/// Returns the reply to a body that is not declared as JSON.
 pub(crate) fn unsupported_media_type() -> HttpReply {
     error_reply(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -201,7 +194,7 @@ pub(crate) fn unsupported_media_type() -> HttpReply {
     )
 }
 
-/// The answer to a body that could not be had.
+/// Returns the reply to a body that could not be read.
 pub(crate) fn body_error_reply(why: &BodyError, config: &HttpServerOptions) -> HttpReply {
     match why {
         BodyError::TooLarge => {

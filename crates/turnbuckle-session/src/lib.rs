@@ -1,14 +1,25 @@
-//! Sessions of the Model Context Protocol: requests in flight in both directions, cancellation,
-//! progress, lifecycle; and what a handler sees of all that.
+//! Sessions of the Model Context Protocol: running requests in both directions, cancellation,
+//! progress and lifecycle, and a handler's view of its request.
 //!
-//! This crate knows no byte stream and no HTTP: a transport hands it frames and takes frames back.
-//! It knows no tool and no resource either: what a request means is a [`Dispatch`]'s business. The
-//! rules of the protocol are in the pure `kernel`; the driver is the only place that spawns.
+//! The crate reads no bytes and knows no HTTP: a transport hands frames to it and takes frames from
+//! it. It knows no tool and no resource either: a server implements [`Dispatch`], and a client a
+//! [`ClientHandler`]. Most programs use the crates `turnbuckle-server` and `turnbuckle-client`, and
+//! name only a few items of this one.
 //!
-//! Documented is what users name: what a handler sees, what couples the two sides, and what a
-//! transport of one's own is made of ([`Transport`], or [`Connector`] and [`Link`]). What is hidden
-//! is shared with turnbuckle's other crates only, and may change together with them in any release.
-#![cfg_attr(docsrs, feature(doc_cfg))]
+//! **For handlers**: [`RequestContext`] is a handler's view of its request, [`Peer`] the client of a
+//! legacy session, [`Change`] a change that clients are told of, and [`Limits`] and [`Rate`] bound
+//! what one peer can use.
+//!
+//! **For transports**: a duplex transport implements [`Transport`] and is served by [`serve`]; a
+//! client reaches a server through a [`Connector`], which opens a [`Link`]. [`memory_pair`] couples
+//! two ends in one process.
+//!
+//! **For turnbuckle's own crates**, and free to change in every release:
+//! - of the server's end, [`ServerEndpoint`], [`Session`] and [`InboundFrame`] serve messages,
+//!   [`ReplySink`] carries messages and responses back, and [`RateAccount`] counts requests;
+//! - of the client's end, [`ClientSession`] makes an [`OutboundRequest`] on a link;
+//! - [`IncomingRequest`], [`IncomingNotification`] and [`HandlerOutcome`] are the interface between
+//!   a session of either side and its handlers.
 
 mod client;
 mod server;
@@ -16,65 +27,51 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+// For handlers.
+pub use server::change::Change;
+pub use server::context::RequestContext;
+pub use server::limits::Limits;
+pub use server::peer::{Peer, PeerError};
+pub use shared::rate::Rate;
+pub use shared::signal::Signal;
+
+// For transports.
 pub use client::link::{Connector, Inbox, Link, LinkFuture, LinkKind, OpenFuture, SendFuture};
 pub use client::link_error::LinkError;
-pub use client::negotiated_revision::is_server_method;
 pub use client::outbound_message::{OutboundKind, OutboundMessage};
 pub use client::session::limits::ClientLimits;
 pub use client::timeouts::{TimeoutKind, Timeouts};
 pub use client::transport_connector::TransportConnector;
 pub use client::transport_link::TransportLink;
-pub use server::change::Change;
-pub use server::context::RequestContext;
+pub use server::dispatch::Dispatch;
 pub use server::duplex::{CloseReason, serve};
-pub use server::limits::Limits;
-pub use server::peer::{Peer, PeerError};
-pub use shared::dispatch::Dispatch;
 pub use shared::memory::{MemoryTransport, memory_pair};
-pub use shared::rate::Rate;
-pub use shared::signal::Signal;
 pub use shared::transport::{Binding, Frame, HttpHead, Transport, TransportContext};
 
-#[doc(hidden)]
-pub use client::negotiated_revision::{MirroredFields, NegotiatedRevision, RawParams};
-#[doc(hidden)]
-pub use client::session::client_session::ClientSession;
-#[doc(hidden)]
-pub use client::session::handler::{ClientHandler, ServerRequest};
-#[doc(hidden)]
-pub use client::session::request::{OutboundRequest, ProgressHandler};
-#[doc(hidden)]
-pub use client::session::response::{RawResult, RequestError};
-#[doc(hidden)]
-pub use server::change::ChangeFeed;
-#[doc(hidden)]
-pub use server::duplex::serve_with_account;
-#[doc(hidden)]
-pub use server::endpoint::{ExchangeOutcome, ServerEndpoint};
-#[doc(hidden)]
-pub use server::frame_queue::{FrameQueue, FrameQueueLimits};
-#[doc(hidden)]
-pub use server::legacy_state::LegacyState;
-#[doc(hidden)]
-pub use server::session::{InboundFrame, MessageOutcome, Session};
-#[doc(hidden)]
-pub use server::underway::{ResponseStream, Underway};
-#[doc(hidden)]
+// For turnbuckle's own crates: both ends.
 pub use shared::blocking::run_blocking;
-#[doc(hidden)]
-pub use shared::dispatch::{
-    HandlerOutcome, IncomingNotification, IncomingRequest, NotificationFuture, ServerIdentity,
-};
-#[doc(hidden)]
-pub use shared::driver::catch_panic;
-#[doc(hidden)]
 pub use shared::hash::QuickHash;
-#[doc(hidden)]
+pub use shared::incoming::{HandlerFuture, HandlerOutcome, IncomingNotification, IncomingRequest};
+pub use shared::panic_guard::catch_panic;
 pub use shared::rate::{RateAccount, TokenBucket};
-#[doc(hidden)]
+
+// For turnbuckle's own crates: the server's end.
+pub use server::change::ChangeFeed;
+pub use server::dispatch::{NotificationFuture, ServerIdentity};
+pub use server::duplex::serve_with_account;
+pub use server::endpoint::{ExchangeOutcome, ServerEndpoint};
+pub use server::inbound_frame::InboundFrame;
+pub use server::legacy_state::LegacyState;
+pub use server::response_stream::ResponseStream;
+pub use server::session::{MessageOutcome, Session};
+pub use shared::frame_queue::QueuedFrame;
 pub use shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};
 
-/// The example of the README, as a doc test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+// For turnbuckle's own crates: the client's end.
+pub use client::negotiated_revision::{
+    MirroredFields, NegotiatedRevision, RawParams, is_server_method,
+};
+pub use client::session::client_session::ClientSession;
+pub use client::session::handler::{ClientHandler, ServerRequest};
+pub use client::session::request::{OutboundRequest, ProgressHandler};
+pub use client::session::response::{RawResult, RequestError};

@@ -4,10 +4,11 @@ use bytes::Bytes;
 use turnbuckle_types::{RawJson, RawObject};
 use turnbuckle_wire::era::Params;
 
+use crate::shared::frame_queue::FrameQueue;
+use crate::shared::reply_sink::ReplySink as _;
 use crate::{
-    EncodedResponse, Frame, FrameQueue, FrameQueueLimits, IncomingNotification, IncomingRequest,
-    MirroredFields, OutboundKind, OutboundMessage, QueueFull, RawParams, RawResult, Transport,
-    memory_pair,
+    EncodedResponse, Frame, IncomingNotification, IncomingRequest, MirroredFields, OutboundKind,
+    OutboundMessage, QueueFull, RawParams, RawResult, Transport, memory_pair,
 };
 
 const SECRET: &str = r#"{"typed":"s3cret"}"#;
@@ -35,9 +36,9 @@ fn what_a_message_says_is_in_no_debug_text() {
     };
     let (mut unsent, _other) = memory_pair();
     unsent.queue(SECRET.as_bytes());
-    let outbox = FrameQueue::new(FrameQueueLimits::default());
-    outbox.send(bytes()).unwrap();
-    outbox.done(Some(answer()));
+    let queue = FrameQueue::with_max_bytes(1024);
+    queue.send(bytes()).unwrap();
+    queue.finish(Some(answer()));
     let all: [&dyn Debug; 11] = [
         &Frame::Message(frame.clone()),
         &OutboundMessage {
@@ -60,7 +61,7 @@ fn what_a_message_says_is_in_no_debug_text() {
         &RawResult::new(&frame, std::str::from_utf8(&frame).unwrap()),
         &QueueFull(bytes()),
         &answer(),
-        &outbox,
+        &queue,
         &RawParams(verbatim),
         &MirroredFields {
             arguments: Some(raw),

@@ -151,7 +151,7 @@ impl SseEndpoint {
         let context = TransportContext {
             principal,
             shutdown: self.shutdown.clone(),
-            http: crate::request_head::capture(parts, self.server.reads_http()),
+            http: crate::request_head::capture(parts, self.server.needs_http_head()),
         };
         let own = RateAccount::new(&self.limits);
         let account = self

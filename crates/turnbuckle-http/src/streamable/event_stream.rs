@@ -1,4 +1,4 @@
-//! A response that is a stream of events: of one modern exchange, or of a stream of a session.
+//! The body of an SSE response: the events of one exchange, or of a stream of a session.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -6,33 +6,33 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use turnbuckle_session::{ReplySink as _, ResponseStream, Session, Signal};
+use turnbuckle_session::{QueuedFrame, ReplySink as _, ResponseStream, Session, Signal};
 
 use super::stream::StreamReader;
 use crate::event;
 use crate::keep_alive::KeepAlive;
 
-/// The body of a streamed response.
+/// The body of an SSE response.
 pub(crate) struct EventStream {
-    /// What goes out first.
+    /// The events that are sent first.
     head: Option<Bytes>,
     source: Source,
     keep_alive: KeepAlive,
 }
 
 enum Source {
-    /// An exchange. Dropping the body closes it.
+    /// An exchange. Dropping the body cancels its request.
     Exchange(ResponseStream),
     /// A stream of a legacy session. Dropping the body ends nothing.
     Stream(StreamReader),
-    /// The stream of a legacy request without a session. Dropping the body ends that, since nobody
-    /// can come back for it.
-    Alone {
+    /// The stream of a legacy request without a session. Dropping the body ends the request, since
+    /// its client cannot resume the stream.
+    Single {
         reader: StreamReader,
         _end: Option<EndSessionOnDrop>,
     },
-    /// The stream of what belongs to no request.
-    General {
+    /// The stream for messages that belong to no request.
+    Standalone {
         reader: StreamReader,
         session: Arc<Session>,
         closing: Closing,
@@ -41,7 +41,7 @@ enum Source {
 
 type Closing = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
-/// Ends a session that serves one request alone.
+/// Ends the session of a single POST when it is dropped.
 pub(crate) struct EndSessionOnDrop(pub(crate) Arc<Session>);
 
 impl Drop for EndSessionOnDrop {
@@ -61,10 +61,10 @@ impl EventStream {
 
     pub(crate) fn of_exchange(
         head: Option<Bytes>,
-        going: ResponseStream,
+        stream: ResponseStream,
         keep_alive: Duration,
     ) -> Self {
-        Self::new(head, Source::Exchange(going), keep_alive)
+        Self::new(head, Source::Exchange(stream), keep_alive)
     }
 
     pub(crate) fn of_stream(
@@ -75,15 +75,15 @@ impl EventStream {
         Self::new(head, Source::Stream(reader), keep_alive)
     }
 
-    pub(crate) fn of_one_alone(
+    pub(crate) fn of_single_request(
         reader: StreamReader,
         end: Option<EndSessionOnDrop>,
         keep_alive: Duration,
     ) -> Self {
-        Self::new(None, Source::Alone { reader, _end: end }, keep_alive)
+        Self::new(None, Source::Single { reader, _end: end }, keep_alive)
     }
 
-    pub(crate) fn of_general(
+    pub(crate) fn of_standalone(
         head: Option<Bytes>,
         reader: StreamReader,
         session: Arc<Session>,
@@ -98,7 +98,7 @@ impl EventStream {
         });
         Self::new(
             head,
-            Source::General {
+            Source::Standalone {
                 reader,
                 session,
                 closing,
@@ -124,14 +124,16 @@ impl EventStream {
 impl Source {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         match self {
-            Self::Exchange(going) => going.poll_next(cx).map(|next| {
+            Self::Exchange(stream) => stream.poll_next(cx).map(|next| {
                 next.map(|frame| match frame {
-                    Ok(frame) => event::message(&frame).into(),
-                    Err(answer) => event::message(&answer.into_bytes()).into(),
+                    QueuedFrame::Message(frame) => event::message(&frame).into(),
+                    QueuedFrame::Response(response) => {
+                        event::message(&response.into_bytes()).into()
+                    }
                 })
             }),
-            Self::Stream(reader) | Self::Alone { reader, .. } => reader.poll_next(cx),
-            Self::General {
+            Self::Stream(reader) | Self::Single { reader, .. } => reader.poll_next(cx),
+            Self::Standalone {
                 reader,
                 session,
                 closing,
@@ -140,7 +142,7 @@ impl Source {
                     return Poll::Ready(None);
                 }
                 if reader.is_active() {
-                    take_changes(session, reader, cx);
+                    send_changes(session, reader, cx);
                 }
                 reader.poll_next(cx)
             }
@@ -148,13 +150,13 @@ impl Source {
     }
 }
 
-/// Puts what changed on the stream, once the client has said that its handshake is over.
-fn take_changes(session: &Session, reader: &StreamReader, cx: &mut Context<'_>) {
+/// Sends change notifications, once the client has sent `notifications/initialized`.
+fn send_changes(session: &Session, reader: &StreamReader, cx: &mut Context<'_>) {
     if !session.legacy().is_some_and(|state| state.is_initialized()) {
         return;
     }
     while let Poll::Ready(Some(change)) = session.feed().poll_next(cx) {
-        // What has no room now is told when there is some: the reader comes by here again.
+        // A change without space is sent when there is some: the reader is then polled again.
         if reader.stream().send(change.to_notification(None)).is_err() {
             session.feed().publish(&change);
             break;
@@ -164,7 +166,7 @@ fn take_changes(session: &Session, reader: &StreamReader, cx: &mut Context<'_>) 
 
 impl std::fmt::Debug for EventStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Events")
+        f.debug_struct("EventStream")
             .field("keep_alive", &self.keep_alive)
             .finish_non_exhaustive()
     }

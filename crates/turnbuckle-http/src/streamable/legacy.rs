@@ -1,9 +1,8 @@
-//! The legacy era: sessions, their streams, and replay.
+//! Requests of the legacy era: sessions, their streams, and replay.
 //!
 //! Specification: basic/transports, "Streamable HTTP" (2025-11-25, 2025-06-18, 2025-03-26).
 
 use std::sync::Arc;
-use std::task::{Context, Waker};
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
@@ -16,7 +15,7 @@ use turnbuckle_wire::revision::{Features, Method, Revision};
 use turnbuckle_wire::rpc::Message;
 
 use super::EventStream;
-use super::endpoint::{Posted, SESSION_ID, StreamableEndpoint, legacy_answer};
+use super::endpoint::{SESSION_ID, StreamableEndpoint, legacy_reply};
 use super::event_stream::EndSessionOnDrop;
 use super::pending_post::{PendingPost, PostOutcome};
 use super::post_sink::PostSink;
@@ -27,62 +26,60 @@ use crate::event;
 use crate::head::RequestHeaders;
 use crate::reply::{HttpReply, accepted_reply, error_reply, stream_reply};
 
-/// Characters of a version that is not known, as far as it is told back.
-const LONGEST_SHOWN: usize = 64;
+/// Characters of an unknown version that an error repeats.
+const MAX_SHOWN_CHARS: usize = 64;
 
-/// What was posted: one message, or a batch, which is taken apart later.
+/// A posted message, or `None` for a batch, which is taken apart later.
 type OneOrBatch<'a> = Option<Message<'a, Params<'a>>>;
 
 impl StreamableEndpoint {
-    pub(super) fn legacy(
+    pub(super) fn post_legacy(
         &self,
         head: &RequestHeaders<'_>,
         mark: NamedRevision<'_>,
         message: Message<'_, Params<'_>>,
-        posted: Posted<'_>,
-        cx: &mut Context<'_>,
+        frame: InboundFrame<'_>,
     ) -> PostOutcome<'_> {
-        if let Some(reply) = unknown_version(mark) {
+        if let Some(reply) = unknown_version_reply(mark) {
             return reply.into();
         }
         let opens = matches!(&message, Message::Request(request)
             if request.method == Method::Initialize.as_str());
         let body = Some(message);
         match (self.config.stateless, opens, head.session_id) {
-            (true, ..) => self.alone(opens, mark, body, posted, cx),
-            (false, true, HeaderValues::Missing) => self.initialize(body, posted).into(),
-            _ => match self.open_session(head, posted.transport.principal.as_deref()) {
-                Ok(open) => self.in_session(&open, body, posted, cx),
-                Err(reply) => PostOutcome::Answered(*reply),
+            (true, ..) => self.post_single(opens, mark, body, frame),
+            (false, true, HeaderValues::Missing) => self.post_initialize(body, frame).into(),
+            _ => match self.find_session(head, frame.transport.principal.as_deref()) {
+                Ok(open) => self.post_in_session(&open, body, frame),
+                Err(reply) => PostOutcome::Reply(*reply),
             },
         }
     }
 
-    pub(super) fn batch(
+    pub(super) fn post_batch(
         &self,
         head: &RequestHeaders<'_>,
         mark: NamedRevision<'_>,
-        posted: Posted<'_>,
-        cx: &mut Context<'_>,
+        frame: InboundFrame<'_>,
     ) -> PostOutcome<'_> {
         if matches!(mark, NamedRevision::Modern(_)) {
             let message = "a body is one message in this revision";
             return error_reply(StatusCode::BAD_REQUEST, message).into();
         }
-        if let Some(reply) = unknown_version(mark) {
+        if let Some(reply) = unknown_version_reply(mark) {
             return reply.into();
         }
         if self.config.stateless {
-            return self.alone(false, mark, None, posted, cx);
+            return self.post_single(false, mark, None, frame);
         }
-        match self.open_session(head, posted.transport.principal.as_deref()) {
-            Ok(open) => self.in_session(&open, None, posted, cx),
-            Err(reply) => PostOutcome::Answered(*reply),
+        match self.find_session(head, frame.transport.principal.as_deref()) {
+            Ok(open) => self.post_in_session(&open, None, frame),
+            Err(reply) => PostOutcome::Reply(*reply),
         }
     }
 
-    /// The session that a request names.
-    fn open_session(
+    /// Returns the session that a request names.
+    fn find_session(
         &self,
         head: &RequestHeaders<'_>,
         principal: Option<&Principal>,
@@ -114,8 +111,9 @@ impl StreamableEndpoint {
             })
     }
 
-    /// What the sender of a frame that is no message knows, as far as its headers tell.
-    pub(super) fn features_of(
+    /// Returns the features of the sender of a frame that could not be decoded, as far as the
+    /// headers tell.
+    pub(super) fn sender_features(
         &self,
         head: &RequestHeaders<'_>,
         principal: Option<&Principal>,
@@ -126,32 +124,28 @@ impl StreamableEndpoint {
             NamedRevision::None | NamedRevision::Unknown(_) => None,
         };
         let open = match head.session_id {
-            HeaderValues::One(_) => self.open_session(head, principal).ok(),
+            HeaderValues::One(_) => self.find_session(head, principal).ok(),
             _ => None,
         };
         let state = open.and_then(|open| Some(open.session.legacy()?.features()));
         state.or(named)
     }
 
-    /// Opens a session.
-    fn initialize(&self, body: OneOrBatch<'_>, posted: Posted<'_>) -> HttpReply {
+    /// Opens a session with a posted `initialize`.
+    fn post_initialize(&self, body: OneOrBatch<'_>, frame: InboundFrame<'_>) -> HttpReply {
         let open = self
             .sessions
-            .create(&self.exchange, posted.transport.principal.as_deref());
-        let route: Arc<dyn ReplySink> = open.standalone.clone();
-        let mut cx = Context::from_waker(Waker::noop());
-        // A handshake is answered in place: nothing waits for this waker.
-        let MessageOutcome::Response(answer) =
-            receive(&open.session, body, posted.delivery(), &route, &mut cx)
-        else {
+            .create(&self.server, frame.transport.principal.as_deref());
+        let sink: Arc<dyn ReplySink> = open.standalone.clone();
+        let MessageOutcome::Response(answer) = receive(&open.session, body, frame, &sink) else {
             return error_reply(StatusCode::BAD_REQUEST, "the handshake was not answered");
         };
         if answer.failure.is_some() {
-            return legacy_answer(answer);
+            return legacy_reply(answer);
         }
         match self.sessions.insert(open) {
             Ok(id) => {
-                let mut reply = legacy_answer(answer);
+                let mut reply = legacy_reply(answer);
                 if let Ok(mut id) = HeaderValue::from_str(&id) {
                     id.set_sensitive(true);
                     reply.headers_mut().insert(SESSION_ID, id);
@@ -169,60 +163,53 @@ impl StreamableEndpoint {
         }
     }
 
-    fn in_session(
+    fn post_in_session(
         &self,
         open: &Arc<HttpSession>,
         body: OneOrBatch<'_>,
-        posted: Posted<'_>,
-        cx: &mut Context<'_>,
+        frame: InboundFrame<'_>,
     ) -> PostOutcome<'_> {
         let wants_answer = !matches!(&body, Some(Message::Notification(_) | Message::Response(_)));
         if !wants_answer {
-            let route: Arc<dyn ReplySink> = open.standalone.clone();
-            // A notification and an answer start nothing that would have to wake us.
-            receive(&open.session, body, posted.delivery(), &route, cx);
-            // It may be the end of the handshake that a stream has waited for.
+            let sink: Arc<dyn ReplySink> = open.standalone.clone();
+            receive(&open.session, body, frame, &sink);
+            // The standalone stream may have waited for the end of the handshake.
             open.standalone.wake_reader();
             return accepted_reply().into();
         }
-        let post = PostSink::in_session(open);
-        self.take(&open.session, post, None, body, posted, cx)
+        let post = PostSink::of_session(open);
+        self.serve_session(&open.session, post, None, body, frame)
     }
 
-    /// Takes a body that wants an answer; `end` ends the session of one that has it alone.
-    fn take(
+    /// Serves a body that wants a response. `end` ends the session, if it serves this POST alone.
+    fn serve_session(
         &self,
         session: &Arc<Session>,
-        post: Arc<PostSink>,
+        post_sink: Arc<PostSink>,
         end: Option<EndSessionOnDrop>,
         body: OneOrBatch<'_>,
-        posted: Posted<'_>,
-        cx: &mut Context<'_>,
+        frame: InboundFrame<'_>,
     ) -> PostOutcome<'_> {
-        let route: Arc<dyn ReplySink> = post.clone();
-        let underway = match receive(session, body, posted.delivery(), &route, cx) {
+        let sink: Arc<dyn ReplySink> = post_sink.clone();
+        match receive(session, body, frame, &sink) {
             MessageOutcome::NoResponse => return accepted_reply().into(),
-            MessageOutcome::Response(answer) if post.is_silent() => {
-                return legacy_answer(answer).into();
+            MessageOutcome::Response(response) if post_sink.is_silent() => {
+                return legacy_reply(response).into();
             }
-            MessageOutcome::Response(answer) => {
-                post.finish(Some(answer));
-                None
-            }
-            MessageOutcome::Pending => None,
-            MessageOutcome::Held(underway) => Some(underway),
-        };
-        PostOutcome::PendingPost(PendingPost::legacy(self, post, underway, end))
+            MessageOutcome::Response(response) => post_sink.finish(Some(response)),
+            MessageOutcome::Pending => {}
+        }
+        PostOutcome::Pending(PendingPost::session(self, post_sink, end))
     }
 
-    /// The answer comes as a stream, which is kept for replay. What is there already leaves in one
-    /// write.
-    pub(super) fn streamed(&self, open: &HttpSession, reader: StreamReader) -> HttpReply {
+    /// Returns the SSE stream of a session's POST, which is kept for replay. Events that are ready
+    /// leave in one write.
+    pub(super) fn stream_post(&self, open: &HttpSession, reader: StreamReader) -> HttpReply {
         let own = reader.stream();
         let kept = open.keep(own, &self.config);
         own.start_streaming(kept);
         let mut events = Vec::new();
-        if kept && primes(open) {
+        if kept && has_priming_event(open) {
             event::append_priming_event(&mut events, own.id, self.config.reconnect_delay);
         }
         if reader.read_available(&mut events) {
@@ -233,68 +220,69 @@ impl StreamableEndpoint {
         stream_reply(ResponseBody::events(events))
     }
 
-    /// Serves a body without a session.
-    fn alone(
+    /// Serves a POST without a session.
+    fn post_single(
         &self,
         opens: bool,
         mark: NamedRevision<'_>,
         body: OneOrBatch<'_>,
-        posted: Posted<'_>,
-        cx: &mut Context<'_>,
+        frame: InboundFrame<'_>,
     ) -> PostOutcome<'_> {
         let revision = match mark {
             NamedRevision::Legacy(revision) => revision,
             _ => Revision::DEFAULT_WITHOUT_HEADER,
         };
-        // What opens a session has to be answered by one, and the messages of a batch share one.
+        // `initialize` is answered by a session, and the messages of a batch share one.
         let body = match body {
             Some(Message::Request(request)) if !opens => {
-                return self.exchange(request, revision, posted, legacy_answer, cx);
+                return self.serve_exchange(&request, revision, frame, legacy_reply);
             }
             body => body,
         };
         let own = SessionStream::new(1, self.sessions.stream_limits().clone());
         own.expect_reader();
-        let principal = posted.transport.principal.as_deref();
-        let account = self.exchange.account(principal, posted.account);
+        let principal = frame.transport.principal.as_deref();
+        let account = self.server.account(principal, frame.account);
         let session =
-            self.exchange
-                .stateless_session((!opens).then_some(revision), own.clone(), account);
-        // A client that is gone cannot come back, nor say that it wants no answer any more.
+            self.server
+                .new_stateless_session((!opens).then_some(revision), own.clone(), account);
+        // A client that disconnects can neither resume the stream nor cancel its request.
         let end = EndSessionOnDrop(session.clone());
-        self.take(&session, PostSink::alone(own), Some(end), body, posted, cx)
+        self.serve_session(&session, PostSink::single(own), Some(end), body, frame)
     }
 
-    /// The stream of what belongs to no request, or one that is to be resumed.
+    /// Serves a GET: the standalone stream of a session, or a stream that the client resumes.
     pub(super) fn get(
         &self,
         head: &RequestHeaders<'_>,
         principal: Option<&Principal>,
     ) -> HttpReply {
-        if let Some(reply) = unknown_version(head.mark()) {
+        if let Some(reply) = unknown_version_reply(head.mark()) {
             return reply;
         }
         if !head.accepts_events {
             return error_reply(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream");
         }
-        let open = match self.open_session(head, principal) {
+        let open = match self.find_session(head, principal) {
             Ok(open) => open,
             Err(reply) => return *reply,
         };
         match head.last_event_id {
-            HeaderValues::Missing => self.join(&open),
-            HeaderValues::One(id) => self.resume(&open, id).unwrap_or_else(unknown_event),
-            HeaderValues::Repeated => unknown_event(),
+            HeaderValues::Missing => self.open_standalone(&open),
+            HeaderValues::One(id) => self
+                .resume_stream(&open, id)
+                .unwrap_or_else(unknown_event_reply),
+            HeaderValues::Repeated => unknown_event_reply(),
         }
     }
 
-    /// Another connection of the general stream.
-    fn join(&self, open: &HttpSession) -> HttpReply {
+    /// Returns another connection of the standalone stream.
+    fn open_standalone(&self, open: &HttpSession) -> HttpReply {
         let Some(reader) = open.standalone.attach(None) else {
-            return unknown_event();
+            return unknown_event_reply();
         };
         let (after, number) = (reader.began_after(), reader.number());
-        let head = primes(open).then(|| {
+        let head = has_priming_event(open).then(|| {
             event::priming_event_at(
                 open.standalone.id,
                 after,
@@ -302,38 +290,43 @@ impl StreamableEndpoint {
                 self.config.reconnect_delay,
             )
         });
-        self.general(head, open, reader)
+        self.standalone_reply(head, open, reader)
     }
 
-    /// A stream, from after the event of that id.
-    fn resume(&self, open: &HttpSession, id: &[u8]) -> Option<HttpReply> {
+    /// Returns a stream that continues after the event with this id.
+    fn resume_stream(&self, open: &HttpSession, id: &[u8]) -> Option<HttpReply> {
         let (id, place) = event::parse_event_id(id)?;
         let reader = open.stream(id)?.attach(Some(place))?;
-        let head = primes(open).then(|| event::retry_event(self.config.reconnect_delay));
+        let head = has_priming_event(open).then(|| event::retry_event(self.config.reconnect_delay));
         if id == open.standalone.id {
-            return Some(self.general(head, open, reader));
+            return Some(self.standalone_reply(head, open, reader));
         }
         let events = EventStream::of_stream(head, reader, self.config.keep_alive_interval);
         Some(stream_reply(ResponseBody::events(events)))
     }
 
-    fn general(&self, head: Option<Bytes>, open: &HttpSession, reader: StreamReader) -> HttpReply {
+    fn standalone_reply(
+        &self,
+        head: Option<Bytes>,
+        open: &HttpSession,
+        reader: StreamReader,
+    ) -> HttpReply {
         let (session, shutdown) = (open.session.clone(), self.shutdown.clone());
         let keep_alive = self.config.keep_alive_interval;
-        let events = EventStream::of_general(head, reader, session, shutdown, keep_alive);
+        let events = EventStream::of_standalone(head, reader, session, shutdown, keep_alive);
         stream_reply(ResponseBody::events(events))
     }
 
-    /// Ends a session.
+    /// Serves a DELETE: ends a session.
     pub(super) fn delete(
         &self,
         head: &RequestHeaders<'_>,
         principal: Option<&Principal>,
     ) -> HttpReply {
-        if let Some(reply) = unknown_version(head.mark()) {
+        if let Some(reply) = unknown_version_reply(head.mark()) {
             return reply;
         }
-        if let Err(reply) = self.open_session(head, principal) {
+        if let Err(reply) = self.find_session(head, principal) {
             return *reply;
         }
         if let HeaderValues::One(id) = head.session_id
@@ -345,13 +338,14 @@ impl StreamableEndpoint {
     }
 }
 
-/// Whether the session's revision wants streams to begin with an id, and with when to come back.
-fn primes(open: &HttpSession) -> bool {
+/// Returns whether streams of the session begin with a priming event: an id, and the delay after
+/// which to reconnect.
+fn has_priming_event(open: &HttpSession) -> bool {
     let state = open.session.legacy();
     state.is_some_and(|state| state.features().priming_event)
 }
 
-fn unknown_event() -> HttpReply {
+fn unknown_event_reply() -> HttpReply {
     let message = "Last-Event-ID: that event is not known (any more); what is kept is bounded by \
                    HttpServerOptions::max_replay_events, max_replay_bytes, max_session_replay_bytes, max_total_replay_bytes, \
                    replay_ttl and max_streams";
@@ -361,19 +355,18 @@ fn unknown_event() -> HttpReply {
 fn receive(
     session: &Arc<Session>,
     body: OneOrBatch<'_>,
-    delivery: InboundFrame<'_>,
-    route: &Arc<dyn ReplySink>,
-    cx: &mut Context<'_>,
+    frame: InboundFrame<'_>,
+    sink: &Arc<dyn ReplySink>,
 ) -> MessageOutcome {
     match body {
-        Some(message) => session.receive(message, None, delivery, route, cx),
-        None => session.receive_batch(delivery, route, cx),
+        Some(message) => session.receive(message, None, frame, sink),
+        None => session.receive_batch(frame, sink),
     }
 }
 
-/// The answer to a version header that names no revision. One that names another than the session's is let pass:
-/// the session's counts.
-fn unknown_version(mark: NamedRevision<'_>) -> Option<HttpReply> {
+/// Returns the reply to a version header that names no revision. A header that names another
+/// revision than the session's is ignored.
+fn unknown_version_reply(mark: NamedRevision<'_>) -> Option<HttpReply> {
     let NamedRevision::Unknown(version) = mark else {
         return None;
     };
@@ -381,7 +374,7 @@ fn unknown_version(mark: NamedRevision<'_>) -> Option<HttpReply> {
         .iter()
         .map(|revision| revision.as_str())
         .collect();
-    let version: String = version.chars().take(LONGEST_SHOWN).collect();
+    let version: String = version.chars().take(MAX_SHOWN_CHARS).collect();
     let message = format!(
         "MCP-Protocol-Version {version:?} is not supported; these are: {}",
         supported.join(", ")

@@ -1,6 +1,5 @@
 //! Streamable HTTP, the server's side: one endpoint for both eras.
 
-mod alarm;
 mod endpoint;
 mod event_stream;
 mod legacy;

@@ -1,62 +1,62 @@
-//! A request in an exchange of its own, of which nothing is remembered: all of the modern era.
+//! Requests of the modern era, each in an exchange of its own.
 //!
 //! Specification: basic/transports/streamable-http (2026-07-28).
 
-use std::task::Context;
-
 use http::HeaderMap;
-use turnbuckle_session::{EncodedResponse, ExchangeOutcome};
+use turnbuckle_session::{EncodedResponse, ExchangeOutcome, InboundFrame};
 use turnbuckle_types::{Error, Principal, RawJson, RequestId};
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::{check_headers, check_param_headers};
 use turnbuckle_wire::revision::{Method, Revision};
 use turnbuckle_wire::rpc;
 
-use super::endpoint::{Posted, StreamableEndpoint, modern_answer};
+use super::endpoint::{StreamableEndpoint, modern_reply};
 use super::pending_post::{PendingPost, PostOutcome};
 use crate::head::{RequestHeaders, header_values};
 use crate::reply::HttpReply;
 
 impl StreamableEndpoint {
-    pub(super) fn modern_refused(&self, id: &RequestId, error: Error) -> HttpReply {
-        modern_answer(self.exchange.refuse(id, error, Revision::NEWEST))
+    /// Returns the reply to a request whose envelope is invalid.
+    pub(super) fn refuse_envelope(&self, id: &RequestId, error: Error) -> HttpReply {
+        modern_reply(self.server.encode_error(id, error, Revision::NEWEST))
     }
 
-    pub(super) fn modern(
+    /// Serves a request of the modern era.
+    pub(super) fn post_modern(
         &self,
         map: &HeaderMap,
         head: &RequestHeaders<'_>,
-        request: rpc::Request<'_, Params<'_>>,
+        request: &rpc::Request<'_, Params<'_>>,
         revision: Revision,
-        posted: Posted<'_>,
-        cx: &mut Context<'_>,
+        frame: InboundFrame<'_>,
     ) -> PostOutcome<'_> {
-        let principal = posted.transport.principal.as_deref();
-        if let Err(error) = self.check_headers(map, head, &request, principal) {
-            return modern_answer(self.exchange.refuse(&request.id, error, revision)).into();
+        let principal = frame.transport.principal.as_deref();
+        if let Err(error) = self.check_mirrored_headers(map, head, request, principal) {
+            return modern_reply(self.server.encode_error(&request.id, error, revision)).into();
         }
-        self.exchange(request, revision, posted, modern_answer, cx)
+        self.serve_exchange(request, revision, frame, modern_reply)
     }
 
-    /// Answers a request in an exchange of its own.
-    pub(super) fn exchange(
+    /// Serves a request of either era in an exchange of its own. `to_reply` makes the reply if it is
+    /// JSON.
+    pub(super) fn serve_exchange(
         &self,
-        request: rpc::Request<'_, Params<'_>>,
+        request: &rpc::Request<'_, Params<'_>>,
         revision: Revision,
-        posted: Posted<'_>,
-        answered: fn(EncodedResponse) -> HttpReply,
-        cx: &mut Context<'_>,
+        frame: InboundFrame<'_>,
+        to_reply: fn(EncodedResponse) -> HttpReply,
     ) -> PostOutcome<'_> {
-        let delivery = posted.delivery();
-        match self.exchange.open(request, revision, delivery, cx) {
-            ExchangeOutcome::Response(answer) => answered(answer).into(),
-            ExchangeOutcome::Streaming(going) => {
-                PostOutcome::PendingPost(PendingPost::exchange(self, going, answered))
+        match self.server.serve(request, revision, frame) {
+            ExchangeOutcome::Response(response) => to_reply(response).into(),
+            ExchangeOutcome::Streaming(stream) => {
+                PostOutcome::Pending(PendingPost::exchange(self, stream, to_reply))
             }
         }
     }
 
-    fn check_headers(
+    /// Checks that the headers repeat what the request says: the method, the name, and the arguments
+    /// of a tool that declares headers for them.
+    fn check_mirrored_headers(
         &self,
         map: &HeaderMap,
         head: &RequestHeaders<'_>,
@@ -64,13 +64,13 @@ impl StreamableEndpoint {
         principal: Option<&Principal>,
     ) -> Result<(), Error> {
         check_headers(&request.method, &request.params, head.method, head.name)?;
-        if request.method != Method::CallTool.as_str() {
+        if !Method::parse(&request.method).is_some_and(Method::mirrors_arguments) {
             return Ok(());
         }
         let Some(tool) = request.params.name.and_then(RawJson::text) else {
             return Ok(());
         };
-        let declared = self.exchange.mirrored(&tool, principal)?;
+        let declared = self.server.param_headers(&tool, principal)?;
         check_param_headers(&declared, request.params.arguments, |name| {
             header_values(map, name)
         })

@@ -1,5 +1,4 @@
-//! The way back of what was posted in the legacy era: a stream, made when there is something for
-//! one.
+//! The reply sink of a POST of the legacy era.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,47 +8,48 @@ use turnbuckle_session::{EncodedResponse, QueueFull, ReplySink};
 use super::sessions::HttpSession;
 use super::stream::SessionStream;
 
-/// The way back of one POST. An answer that is there at once leaves without it.
+/// The reply sink of one POST of the legacy era.
 #[derive(Debug)]
 pub(super) enum PostSink {
-    /// To a client that has a session.
-    InSession {
-        open: Arc<HttpSession>,
+    /// A stream of a session. It is made when something is sent that is not an immediate response.
+    Session {
+        session: Arc<HttpSession>,
         stream: OnceLock<Arc<SessionStream>>,
     },
-    /// To one that has none.
-    Alone(Arc<SessionStream>),
+    /// The stream of a POST without a session.
+    Single(Arc<SessionStream>),
 }
 
 impl PostSink {
-    pub(super) fn in_session(open: &Arc<HttpSession>) -> Arc<Self> {
-        Arc::new(Self::InSession {
-            open: open.clone(),
+    pub(super) fn of_session(session: &Arc<HttpSession>) -> Arc<Self> {
+        Arc::new(Self::Session {
+            session: session.clone(),
             stream: OnceLock::new(),
         })
     }
 
-    pub(super) fn alone(stream: Arc<SessionStream>) -> Arc<Self> {
-        Arc::new(Self::Alone(stream))
+    pub(super) fn single(stream: Arc<SessionStream>) -> Arc<Self> {
+        Arc::new(Self::Single(stream))
     }
 
-    /// The stream. Whoever posted is about to read it: nothing is forgotten before.
+    /// Returns the stream. It keeps everything for the response to the POST, which is about to read
+    /// it.
     pub(super) fn stream(&self) -> &Arc<SessionStream> {
         match self {
-            Self::Alone(stream) => stream,
-            Self::InSession { open, stream } => stream.get_or_init(|| {
-                let stream = open.new_stream();
+            Self::Single(stream) => stream,
+            Self::Session { session, stream } => stream.get_or_init(|| {
+                let stream = session.new_stream();
                 stream.expect_reader();
                 stream
             }),
         }
     }
 
-    /// Whether the request said nothing yet.
+    /// Returns whether nothing was sent that has to be an event of a stream.
     pub(super) fn is_silent(&self) -> bool {
         match self {
-            Self::Alone(stream) => stream.is_silent(),
-            Self::InSession { stream, .. } => stream.get().is_none_or(|it| it.is_silent()),
+            Self::Single(stream) => stream.is_silent(),
+            Self::Session { stream, .. } => stream.get().is_none_or(|stream| stream.is_silent()),
         }
     }
 }
@@ -63,20 +63,16 @@ impl ReplySink for PostSink {
         self.stream().wait_for_space()
     }
 
-    fn send_batch_response(&self, answer: EncodedResponse) -> Result<(), EncodedResponse> {
-        self.stream().send_batch_response(answer)
+    fn send_batch_response(&self, response: EncodedResponse) -> Result<(), EncodedResponse> {
+        self.stream().send_batch_response(response)
     }
 
-    fn finish(&self, answer: Option<EncodedResponse>) {
-        self.stream().finish(answer);
+    fn finish(&self, response: Option<EncodedResponse>) {
+        self.stream().finish(response);
     }
 
     fn has_reader(&self) -> bool {
         self.stream().has_reader()
-    }
-
-    fn stir(&self) {
-        self.stream().stir();
     }
 
     fn close_sse_stream(&self) {

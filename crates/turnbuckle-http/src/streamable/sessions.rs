@@ -161,7 +161,7 @@ impl SessionTable {
     ) -> Arc<HttpSession> {
         let standalone = SessionStream::new(STANDALONE_STREAM, self.stream_limits.clone());
         Arc::new(HttpSession {
-            session: endpoint.session(standalone.clone(), principal),
+            session: endpoint.new_session(standalone.clone(), principal),
             standalone,
             streams: Mutex::default(),
             owner: Owner::new(principal),

@@ -301,10 +301,6 @@ impl ReplySink for SessionStream {
         self.is_attached()
     }
 
-    fn stir(&self) {
-        self.wake_reader();
-    }
-
     fn close_sse_stream(&self) {
         let mut state = self.state();
         if !state.post.is_streaming {

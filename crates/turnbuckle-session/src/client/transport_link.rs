@@ -9,7 +9,7 @@ use crate::client::link::{Inbox, Link, LinkFuture, LinkKind, SendFuture};
 use crate::client::link_error::LinkError;
 use crate::client::outbound_message::OutboundMessage;
 use crate::client::tasks;
-use crate::shared::outgoing::Outgoing;
+use crate::shared::frame_queue::FrameQueue;
 use crate::shared::reply_sink::{QueueFull, ReplySink};
 use crate::{Signal, Transport};
 
@@ -24,7 +24,7 @@ const FINAL_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// Closing it sends what is queued and then drops the transport. When the transport ends by itself,
 /// the link reports [`LinkError::ConnectionLost`] to its inbox.
 pub struct TransportLink {
-    outgoing: Arc<Outgoing>,
+    outgoing: Arc<FrameQueue>,
     stop_signal: Signal,
     stopped: Signal,
 }
@@ -38,7 +38,7 @@ impl TransportLink {
         max_queue_bytes: usize,
     ) -> Arc<Self> {
         let link = Arc::new(Self {
-            outgoing: Arc::new(Outgoing::new(max_queue_bytes)),
+            outgoing: Arc::new(FrameQueue::with_max_bytes(max_queue_bytes)),
             stop_signal: Signal::new(),
             stopped: Signal::new(),
         });
@@ -58,7 +58,7 @@ impl Link for TransportLink {
     }
 
     fn try_send(&self, mut message: OutboundMessage) -> Result<(), OutboundMessage> {
-        if self.outgoing.state().closed {
+        if self.outgoing.is_closed() {
             return Err(message);
         }
         let frame = std::mem::take(&mut message.frame);
@@ -75,7 +75,7 @@ impl Link for TransportLink {
             loop {
                 let mut space = std::pin::pin!(outgoing.wait_for_space());
                 space.as_mut().enable();
-                if outgoing.state().closed {
+                if outgoing.is_closed() {
                     return Err(LinkError::Closed);
                 }
                 match outgoing.send(frame) {
@@ -89,7 +89,7 @@ impl Link for TransportLink {
 
     fn close(&self) -> LinkFuture {
         self.stop_signal.close();
-        self.outgoing.wake_driver();
+        self.outgoing.wake_reader();
         let gone = self.stopped.clone();
         Box::pin(async move { gone.cancelled().await })
     }
@@ -98,7 +98,7 @@ impl Link for TransportLink {
 impl Drop for TransportLink {
     fn drop(&mut self) {
         self.stop_signal.cancel();
-        self.outgoing.wake_driver();
+        self.outgoing.wake_reader();
     }
 }
 
@@ -111,7 +111,7 @@ impl std::fmt::Debug for TransportLink {
 struct LinkTask<T> {
     transport: T,
     inbox: Arc<dyn Inbox>,
-    outgoing: Arc<Outgoing>,
+    outgoing: Arc<FrameQueue>,
 }
 
 impl<T: Transport> LinkTask<T> {
@@ -177,7 +177,7 @@ impl<T: Transport> LinkTask<T> {
             loop {
                 self.outgoing.drain_into(&mut self.transport, cx);
                 match self.transport.poll_flush(cx) {
-                    Poll::Ready(Ok(())) if self.outgoing.state().frames.is_empty() => {
+                    Poll::Ready(Ok(())) if self.outgoing.is_empty() => {
                         return Poll::Ready(());
                     }
                     Poll::Ready(Ok(())) => {}

@@ -1,160 +1,209 @@
-//! A request is admitted: the era's facts are checked, and the context that its handler sees is
-//! made.
+//! Admission of requests: the one way from a decoded request to its handler, in every era and on
+//! every transport.
+//!
+//! A request in an HTTP exchange of its own and a request of a session differ in the values that
+//! they pass: an account, a binding, a reply sink, and a [`Lifecycle`].
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
-use turnbuckle_types::{Error, ErrorKind, LoggingLevel, ProgressToken, RawJson, RequestId};
-use turnbuckle_wire::era::{Params, Reply, write_reply};
-use turnbuckle_wire::revision::{Features, Method, Party};
+use turnbuckle_types::{
+    EmptyResult, Error, ErrorKind, LoggingLevel, ProgressToken, RawJson, RequestId,
+};
+use turnbuckle_wire::era::{Params, Reply};
+use turnbuckle_wire::revision::{EraKind, Features, Method, Party};
 use turnbuckle_wire::rpc;
 
-use crate::server::context::{ClientDetails, RequestSink, Span, State};
+use crate::server::context::{ClientDetails, LazyState, RequestContext, RequestSink, RequestState};
+use crate::server::dispatch_handle::DispatchHandle;
+use crate::server::handler_task::{
+    Completion, HandlerTask, StartedHandler, handler_timeout, start_handler,
+};
+use crate::server::handshake;
+use crate::server::inbound_frame::InboundFrame;
+use crate::server::limits::Limits;
+use crate::shared::frame_range::FrameRange;
+use crate::shared::incoming::{IncomingRequest, received_method};
+use crate::shared::kernel::RequestDecision;
+use crate::shared::rate::RateAccount;
+use crate::shared::reply_sink::EncodedResponse;
 use crate::shared::signal::LazySignal;
-use crate::{Binding, Dispatch, EncodedResponse, InboundFrame, RateAccount, RequestContext};
+use crate::shared::transport::Binding;
 
-/// A request with the room it came into.
-pub(crate) struct Arrival<'a> {
-    pub(crate) request: rpc::Request<'a, Params<'a>>,
-    pub(crate) delivery: InboundFrame<'a>,
-    pub(crate) account: &'a Arc<RateAccount>,
+/// The rules for when a request may be served, and what is done when it begins and ends.
+pub(crate) trait Lifecycle {
+    /// Completes a request whose handler ran in a task.
+    type Completion: Completion;
+
+    /// Decides what is done with a request.
+    fn judge(&self, id: &RequestId, method: Option<Method>, era: EraKind) -> RequestDecision;
+
+    /// Answers `initialize`.
+    fn initialize(&self, request: &rpc::Request<'_, Params<'_>>, text: &str) -> EncodedResponse;
+
+    /// Returns the facts about the client, unless they are in the request's own envelope.
+    fn client(&self) -> Option<ClientDetails>;
+
+    /// Records that a request is being served.
+    ///
+    /// # Errors
+    /// Returns an error if the request may not be served after all.
+    fn begin(&self, context: &RequestContext) -> Result<(), Error>;
+
+    /// Records that a request was served in place. Returns whether its response is still wanted.
+    fn finish(&self, id: &RequestId) -> bool;
+
+    /// Returns what completes a request whose handler moves to a task.
+    fn completion(&self) -> Self::Completion;
 }
 
-/// The request's core method, if the peer's revision has it as one that `receiver` gets.
-pub(crate) fn method_of(
-    name: &str,
-    receiver: Party,
-    features: &Features,
-) -> Result<Option<Method>, Error> {
-    match Method::parse(name) {
-        Some(method) if method.is_received_by(receiver, features.revision) => Ok(Some(method)),
-        Some(_) => Err(unknown_method(name)),
-        None => Ok(None),
+/// A server that is about to serve a request.
+pub(crate) struct Admission<'a, L> {
+    pub(crate) dispatch: &'a Arc<DispatchHandle>,
+    pub(crate) limits: &'a Limits,
+    /// The account whose rates the request counts on.
+    pub(crate) account: &'a Arc<RateAccount>,
+    /// The features of the revision that the request speaks.
+    pub(crate) features: &'static Features,
+    pub(crate) binding: Binding,
+    pub(crate) lifecycle: L,
+}
+
+/// The outcome of serving a request.
+pub(crate) enum Served {
+    /// The response, made without a handler.
+    Response(EncodedResponse),
+    /// The response of a handler that was ready at once. The handler may have sent messages before.
+    HandlerResponse(RequestContext, EncodedResponse),
+    /// The handler runs in a task, and its response goes to the reply sink.
+    Pending(RequestContext),
+    /// The request was cancelled before its handler was ready: no response is wanted.
+    Cancelled(RequestContext),
+}
+
+impl<L: Lifecycle> Admission<'_, L> {
+    /// Serves a request. A handler that is ready at the first poll is done when this returns; any
+    /// other goes on in a task.
+    #[inline]
+    pub(crate) fn serve(
+        &self,
+        request: &rpc::Request<'_, Params<'_>>,
+        frame: InboundFrame<'_>,
+        sink: impl FnOnce() -> RequestSink,
+    ) -> Served {
+        let respond = |reply: Reply| Served::Response(self.encode(&request.id, &reply));
+        let method = match self.admit(&request.method) {
+            Ok(method) => method,
+            Err(error) => return respond(error.into()),
+        };
+        match self.lifecycle.judge(&request.id, method, self.features.era) {
+            RequestDecision::Refuse(error) => return respond(error.into()),
+            RequestDecision::Pong => return respond(Reply::complete(EmptyResult::new())),
+            RequestDecision::Open => {
+                return Served::Response(self.lifecycle.initialize(request, frame.text));
+            }
+            RequestDecision::Serve if method == Some(Method::Discover) => {
+                return respond(handshake::discover(self.dispatch.dispatch.identity()));
+            }
+            RequestDecision::Serve => {}
+        }
+        let begun = self
+            .context(request, frame, sink)
+            .and_then(|context| self.lifecycle.begin(&context).map(|()| context));
+        let context = match begun {
+            Ok(context) => context,
+            Err(error) => return respond(error.into()),
+        };
+        let incoming = IncomingRequest {
+            method,
+            name: &request.method,
+            params: &request.params,
+            text: frame.text,
+        };
+        match start_handler(&*self.dispatch.dispatch, incoming, &context) {
+            StartedHandler::Ready(reply) => match self.lifecycle.finish(&request.id) {
+                true => Served::HandlerResponse(context, self.encode(&request.id, &reply)),
+                false => Served::Cancelled(context),
+            },
+            StartedHandler::Pending(future) => {
+                let task = HandlerTask {
+                    future,
+                    context: context.clone(),
+                    completion: self.lifecycle.completion(),
+                    timeout: handler_timeout(method, self.limits),
+                    cancel_timeout: self.limits.cancel_timeout,
+                };
+                task.spawn();
+                Served::Pending(context)
+            }
+        }
+    }
+
+    /// Returns the method of a request that may be made: the revision has it, or no revision does,
+    /// and the account's rates allow it.
+    fn admit(&self, name: &str) -> Result<Option<Method>, Error> {
+        let method = received_method(name, Party::Server, self.features)?;
+        self.account.admit(method)?;
+        Ok(method)
+    }
+
+    fn encode(&self, id: &RequestId, reply: &Reply) -> EncodedResponse {
+        self.dispatch.encode(id, reply, self.features)
+    }
+
+    fn context(
+        &self,
+        request: &rpc::Request<'_, Params<'_>>,
+        frame: InboundFrame<'_>,
+        sink: impl FnOnce() -> RequestSink,
+    ) -> Result<RequestContext, Error> {
+        let meta = &request.params.meta;
+        let range = |raw: RawJson<'_>| FrameRange::locate(frame.frame, raw.as_str());
+        let client = match (self.lifecycle.client(), meta.client_capabilities) {
+            (Some(client), _) => client,
+            (None, Some(capabilities)) => ClientDetails::Envelope {
+                capabilities: range(capabilities),
+                info: meta.client_info.map(range),
+                decoded: OnceLock::new(),
+            },
+            (None, None) => {
+                return Err(Error::new(
+                    ErrorKind::InvalidEnvelope,
+                    "the envelope is incomplete",
+                ));
+            }
+        };
+        let log_level = match meta.log_level {
+            Some(raw) if self.features.log_by_request => Some(decode_log_level(raw)?),
+            _ => None,
+        };
+        let identity = self.dispatch.dispatch.identity();
+        Ok(RequestContext::new(RequestState {
+            id: request.id.clone(),
+            features: self.features,
+            binding: self.binding,
+            frame: frame.frame.clone(),
+            client,
+            progress_token: meta.progress_token.map(decode_progress_token).transpose()?,
+            log_level,
+            logging_declared: identity.capabilities.logging.is_some(),
+            transport: frame.transport.clone(),
+            sink: sink(),
+            signal: LazySignal::default(),
+            account: self.account.clone(),
+            lazy: LazyState::default(),
+        }))
     }
 }
 
-pub(crate) fn unknown_method(name: &str) -> Error {
-    let shown: Cow<'_, str> = match name.char_indices().nth(64) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
-        None => Cow::Borrowed(name),
-    };
-    Error::new(
-        ErrorKind::MethodNotFound,
-        format!("there is no method {shown:?} here"),
-    )
-}
-
-/// Makes the context of an admitted request.
-pub(crate) fn context(
-    arrival: &Arrival<'_>,
-    home: &DispatchHandle,
-    features: &'static Features,
-    binding: Binding,
-    sender: Option<ClientDetails>,
-    way: RequestSink,
-) -> Result<RequestContext, Error> {
-    let meta = &arrival.request.params.meta;
-    let span = |raw: RawJson<'_>| Span::of(arrival.delivery.frame, raw.as_str());
-    let sender = match (sender, meta.client_capabilities) {
-        (Some(sender), _) => sender,
-        (None, Some(capabilities)) => ClientDetails::Modern {
-            capabilities: span(capabilities),
-            info: meta.client_info.map(span),
-            read: OnceLock::new(),
-        },
-        (None, None) => {
-            return Err(Error::new(
-                ErrorKind::InvalidEnvelope,
-                "the envelope is incomplete",
-            ));
-        }
-    };
-    let log_level = match meta.log_level {
-        Some(raw) if features.log_by_request => Some(level(raw)?),
-        _ => None,
-    };
-    Ok(RequestContext::new(State {
-        id: arrival.request.id.clone(),
-        features,
-        binding,
-        frame: arrival.delivery.frame.clone(),
-        sender,
-        progress_token: meta.progress_token.map(token).transpose()?,
-        log_level,
-        logs: home.dispatch.identity().capabilities.logging.is_some(),
-        transport: arrival.delivery.transport.clone(),
-        way,
-        signal: LazySignal::default(),
-        account: arrival.account.clone(),
-        own: OnceLock::new(),
-        reports: OnceLock::new(),
-        deadline: Mutex::new(None),
-    }))
-}
-
-fn level(raw: RawJson<'_>) -> Result<LoggingLevel, Error> {
+fn decode_log_level(raw: RawJson<'_>) -> Result<LoggingLevel, Error> {
     raw.decode().map_err(|_| {
         let given = raw.text().unwrap_or(Cow::Borrowed("no string"));
         Error::invalid_params(format!("there is no log level \"{given:.32}\""))
     })
 }
 
-fn token(raw: RawJson<'_>) -> Result<ProgressToken, Error> {
+fn decode_progress_token(raw: RawJson<'_>) -> Result<ProgressToken, Error> {
     ProgressToken::from_json(raw.as_str())
         .ok_or_else(|| Error::invalid_params("a progress token must be a string or an integer"))
-}
-
-/// Encodes the answer to a request.
-pub(crate) fn answer(
-    id: &RequestId,
-    reply: &Reply,
-    features: &'static Features,
-    server_info: Option<&[u8]>,
-) -> EncodedResponse {
-    let mut frame = Vec::with_capacity(512);
-    let tail = match reply.encoded() {
-        Some(encoded) => {
-            rpc::write_result_head(&mut frame, id);
-            encoded.clone()
-        }
-        None => {
-            write_reply(&mut frame, id, reply, features, server_info);
-            Bytes::new()
-        }
-    };
-    let failure = match reply {
-        Reply::Error(error) => Some(error.kind().clone()),
-        _ => None,
-    };
-    EncodedResponse {
-        frame,
-        tail,
-        failure,
-    }
-}
-
-/// What belongs to a dispatch and is the same for all its requests.
-pub(crate) struct DispatchHandle {
-    pub(crate) dispatch: Arc<dyn Dispatch>,
-    pub(crate) server_info: Option<Vec<u8>>,
-}
-
-impl DispatchHandle {
-    pub(crate) fn new(dispatch: Arc<dyn Dispatch>) -> Self {
-        let server_info = dispatch.identity().to_server_info();
-        Self {
-            dispatch,
-            server_info,
-        }
-    }
-
-    pub(crate) fn answer(
-        &self,
-        id: &RequestId,
-        reply: &Reply,
-        features: &'static Features,
-    ) -> EncodedResponse {
-        answer(id, reply, features, self.server_info.as_deref())
-    }
 }

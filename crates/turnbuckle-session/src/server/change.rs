@@ -1,4 +1,5 @@
-//! Notices of change: one call in user code, whoever subscribed hears of it, by whatever way.
+//! Change notifications: a server publishes a change, and every subscriber is told of it in the way
+//! that its era has.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,7 @@ use turnbuckle_types::{RequestId, meta};
 use turnbuckle_wire::revision::Method;
 use turnbuckle_wire::rpc;
 
-/// Something that changed.
+/// A change that subscribers are told of.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// The list of tools.
@@ -32,8 +33,8 @@ impl Change {
         }
     }
 
-    /// The notice as a frame; `subscription` is the stream that it belongs to, where the era has
-    /// such streams.
+    /// Returns the change notification as a frame. `subscription` is the subscription stream that
+    /// it belongs to, in the era that has such streams.
     #[doc(hidden)]
     #[must_use]
     pub fn to_notification(&self, subscription: Option<&RequestId>) -> Vec<u8> {
@@ -65,8 +66,8 @@ impl Change {
     }
 }
 
-/// What one subscriber has not heard of yet. Changes coalesce: a flag per list and a set of URIs,
-/// no queue.
+/// The changes that one subscriber was not told of yet. Changes coalesce into a flag per list and a
+/// set of URIs.
 #[derive(Debug, Default)]
 pub struct ChangeFeed {
     state: Mutex<State>,
@@ -81,7 +82,7 @@ struct State {
 }
 
 impl ChangeFeed {
-    /// A feed without news.
+    /// Returns an empty feed.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -91,7 +92,7 @@ impl ChangeFeed {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the subscriber of a change; what it has not yet heard of counts once.
+    /// Adds a change. A change that the subscriber was not told of yet is added once.
     pub fn publish(&self, change: &Change) {
         let mut state = self.state();
         if state.closed {
@@ -110,12 +111,12 @@ impl ChangeFeed {
         }
     }
 
-    /// Takes back what is unread of a resource.
+    /// Removes the update of a resource, if the subscriber was not told of it yet.
     pub fn remove_resource(&self, uri: &str) {
         self.state().resources.remove(uri);
     }
 
-    /// No more news: what is unread is dropped.
+    /// Closes the feed: its changes are dropped, and no others are added.
     pub fn close(&self) {
         let mut state = self.state();
         state.closed = true;
@@ -128,13 +129,13 @@ impl ChangeFeed {
         }
     }
 
-    /// Whether the feed was closed.
+    /// Returns whether the feed was closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.state().closed
     }
 
-    /// The next change; `None` once the feed is closed.
+    /// Returns the next change, or `None` once the feed is closed.
     pub fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Change>> {
         let mut state = self.state();
         if state.closed {
@@ -153,7 +154,7 @@ impl ChangeFeed {
         Poll::Pending
     }
 
-    /// The next change; `None` once the feed is closed.
+    /// Returns the next change, or `None` once the feed is closed.
     pub async fn next(&self) -> Option<Change> {
         std::future::poll_fn(|cx| self.poll_next(cx)).await
     }

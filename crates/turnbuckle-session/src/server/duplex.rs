@@ -1,10 +1,12 @@
-//! Drives a duplex connection: frames in, handlers polled until the input is drained, one flush.
+//! Serves a duplex connection: reads frames, starts handlers until the input is drained, and
+//! flushes once.
 //!
-//! Both eras share the pipe. A request with an envelope is judged by that, whatever came before
-//! it; the others belong to the session that a handshake opened.
+//! Both eras share the connection. A request that carries an envelope is of the modern era,
+//! whatever came before it. All others belong to the session that a handshake opened.
 
 use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 use std::time::Duration;
@@ -12,29 +14,33 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Sleep;
 use turnbuckle_types::{Error, RequestId};
-use turnbuckle_wire::era::{MessageEra, Params, VersionHeader, message_era};
+use turnbuckle_wire::era::{MessageEra, VersionHeader};
 use turnbuckle_wire::revision::Revision;
-use turnbuckle_wire::rpc::{self, DecodeError, DecodeErrorKind, Message};
+use turnbuckle_wire::rpc::{DecodeError, DecodeErrorKind, Message};
+use turnbuckle_wire::{FrameKind, classify};
 
-use crate::server::admission::DispatchHandle;
-use crate::server::session::InboundFrame;
-use crate::shared::outgoing::Outgoing;
+use crate::server::dispatch::Dispatch;
+use crate::server::dispatch_handle::DispatchHandle;
+use crate::server::inbound_frame::InboundFrame;
+use crate::server::limits::Limits;
+use crate::server::session::{MessageOutcome, Session};
+use crate::shared::frame_queue::FrameQueue;
+use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
-use crate::{
-    Binding, Dispatch, Frame, Limits, MessageOutcome, RateAccount, Session, Signal, Transport,
-    TransportContext,
-};
+use crate::shared::signal::Signal;
+use crate::shared::transport::{Binding, Frame, Transport, TransportContext};
 
-/// How long a stop may be held up by a peer that has not read everything yet.
-const LAST: Duration = Duration::from_millis(200);
+/// The longest time that a stopped connection waits for its client to read what was flushed.
+const MAX_FINAL_FLUSH_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Frames that are taken before what they caused is sent.
-const BURST: usize = 16;
+/// Frames that are read before the responses to them are flushed.
+const MAX_FRAMES_PER_FLUSH: usize = 16;
 
-/// How a connection ended.
+/// The reason why a connection ended.
 #[derive(Debug)]
 pub enum CloseReason {
-    /// The peer sent its last message; what it had asked was answered, or given up.
+    /// The client closed its side. Its requests were answered, or given up after
+    /// [`Limits::drain_timeout`].
     ByPeer,
     /// The server was asked to stop.
     ByServer,
@@ -42,9 +48,11 @@ pub enum CloseReason {
     Broken(io::Error),
 }
 
-/// Serves one connection until it ends. Everything that belongs to it ends with it, also when the
-/// future is dropped. `stop` ends it at once: what runs is cancelled, and only
-/// what was answered already is still written.
+/// Serves one connection until it ends. Everything that belongs to the connection ends with it,
+/// also when the returned future is dropped.
+///
+/// `stop` ends the connection at once: running requests are cancelled, and only responses that are
+/// ready are still written.
 pub async fn serve<T: Transport>(
     dispatch: impl Into<Arc<dyn Dispatch>>,
     transport: T,
@@ -56,8 +64,8 @@ pub async fn serve<T: Transport>(
     serve_with_account(account, dispatch.into(), transport, limits, context, stop).await
 }
 
-/// The same for a connection that is counted on an account with others.
-#[doc(hidden)]
+/// Serves one connection as [`serve`] does, with its rates counted on an account that it may share
+/// with others.
 pub async fn serve_with_account<T: Transport>(
     account: Arc<RateAccount>,
     dispatch: Arc<dyn Dispatch>,
@@ -66,121 +74,122 @@ pub async fn serve_with_account<T: Transport>(
     context: TransportContext,
     stop: Signal,
 ) -> CloseReason {
-    let outgoing = Arc::new(Outgoing::new(limits.max_queue_bytes));
-    let route: Arc<dyn ReplySink> = outgoing.clone();
-    let session = Session::at(
+    let queue = Arc::new(FrameQueue::with_max_bytes(limits.max_queue_bytes));
+    let sink: Arc<dyn ReplySink> = queue.clone();
+    let session = Session::new(
         Arc::new(DispatchHandle::new(dispatch)),
         Binding::Duplex,
         limits,
-        route.clone(),
+        sink.clone(),
         account,
     );
     let end = EndOnDrop {
         session: session.clone(),
-        outgoing: outgoing.clone(),
+        queue: queue.clone(),
     };
-    let mut pipe = Pipe {
+    let mut connection = Connection {
         transport,
         session,
-        outgoing,
-        route,
+        queue,
+        sink,
         context,
-        input: Input::Open,
-        owed: 0,
+        input_ended: false,
+        pending: 0,
     };
-    let mut closing = None;
-    let session = pipe.session.clone();
+    let mut drain_timeout = None;
+    let session = connection.session.clone();
     let mut stopped = std::pin::pin!(stop.cancelled());
     let mut ended = std::pin::pin!(session.ended().cancelled());
     let mut watched: Option<(Waker, bool)> = None;
-    let closed = poll_fn(|cx| {
-        // Who watches already and was not woken by them need not ask them again.
-        let ending = stop.is_closing() || session.ended().is_closing();
-        let watches =
-            |(waker, then): &(Waker, bool)| waker.will_wake(cx.waker()) && *then == ending;
-        if !watched.as_ref().is_some_and(watches) {
-            watched = Some((cx.waker().clone(), ending));
+    let reason = poll_fn(|cx| {
+        // Signals that hold the current waker and have not fired need not be polled again.
+        let is_closing = stop.is_closing() || session.ended().is_closing();
+        let is_watching =
+            |(waker, then): &(Waker, bool)| waker.will_wake(cx.waker()) && *then == is_closing;
+        if !watched.as_ref().is_some_and(is_watching) {
+            watched = Some((cx.waker().clone(), is_closing));
             let _ = (stopped.as_mut().poll(cx), ended.as_mut().poll(cx));
         }
         if stop.is_cancelled() {
             return Poll::Ready(CloseReason::ByServer);
         }
         if session.ended().is_cancelled() {
-            // Only a client that does not answer ends its session while the connection stands.
+            // The session ends before its connection only if a ping was not answered.
             return Poll::Ready(CloseReason::Broken(io::ErrorKind::TimedOut.into()));
         }
-        pipe.poll(&mut closing, cx)
+        connection.poll(&mut drain_timeout, cx)
     })
     .await;
-    if matches!(closed, CloseReason::ByServer) {
-        pipe.last_flush().await;
+    if matches!(reason, CloseReason::ByServer) {
+        connection.final_flush().await;
     }
     drop(end);
-    closed
+    reason
 }
 
 struct EndOnDrop {
     session: Arc<Session>,
-    outgoing: Arc<Outgoing>,
+    queue: Arc<FrameQueue>,
 }
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
-        self.outgoing.close();
+        self.queue.close();
         self.session.end();
     }
 }
 
-enum Input {
-    Open,
-    Ended,
-}
-
-struct Pipe<T> {
+/// A duplex connection that is being served.
+struct Connection<T> {
     transport: T,
     session: Arc<Session>,
-    outgoing: Arc<Outgoing>,
-    route: Arc<dyn ReplySink>,
+    /// The frames that handlers in tasks, and the session itself, send.
+    queue: Arc<FrameQueue>,
+    /// The same queue, as the sink that requests share.
+    sink: Arc<dyn ReplySink>,
     context: TransportContext,
-    input: Input,
-    /// How many requests and batches were left to end by their route: so many ends will come there.
-    owed: u64,
+    input_ended: bool,
+    /// Requests and batches that were pending when they were received. Each of them finishes on
+    /// the queue once.
+    pending: u64,
 }
 
-impl<T: Transport> Pipe<T> {
+impl<T: Transport> Connection<T> {
     fn poll(
         &mut self,
-        closing: &mut Option<std::pin::Pin<Box<Sleep>>>,
+        drain_timeout: &mut Option<Pin<Box<Sleep>>>,
         cx: &mut task::Context<'_>,
     ) -> Poll<CloseReason> {
-        let mut taken = 0;
+        let mut frames = 0;
         loop {
-            let mut drained = matches!(self.input, Input::Ended);
-            while !drained && taken < BURST && self.transport.queued_bytes() <= self.outgoing.cap {
-                taken += 1;
+            let mut drained = self.input_ended;
+            while !drained
+                && frames < MAX_FRAMES_PER_FLUSH
+                && self.transport.queued_bytes() <= self.queue.max_bytes()
+            {
+                frames += 1;
                 match self.transport.poll_frame(cx) {
-                    Poll::Ready(Some(frame)) => self.take(&frame, cx),
+                    Poll::Ready(Some(frame)) => self.receive(&frame),
                     Poll::Ready(None) => {
-                        self.input = Input::Ended;
-                        self.session.wind_down();
-                        let drain = self.session.limits().drain_timeout;
-                        let sleep = tokio::time::sleep(drain);
-                        *closing = Some(Box::pin(sleep));
+                        self.input_ended = true;
+                        self.session.close_requests();
+                        let sleep = tokio::time::sleep(self.session.limits().drain_timeout);
+                        *drain_timeout = Some(Box::pin(sleep));
                         drained = true;
                     }
                     Poll::Pending => drained = true,
                 }
             }
-            self.send_waiting(cx);
+            self.queue_waiting_frames(cx);
             match self.transport.poll_flush(cx) {
                 Poll::Ready(Err(error)) => return Poll::Ready(CloseReason::Broken(error)),
-                // Written: more may be read if that was what held the input back.
-                Poll::Ready(Ok(())) if !drained && taken < BURST => {}
+                // Flushed: more can be read if the full transport was what held the input back.
+                Poll::Ready(Ok(())) if !drained && frames < MAX_FRAMES_PER_FLUSH => {}
                 Poll::Ready(Ok(())) | Poll::Pending => {
-                    if matches!(self.input, Input::Ended) {
-                        return self.poll_end(closing, cx);
+                    if self.input_ended {
+                        return self.poll_drained(drain_timeout, cx);
                     }
-                    if taken >= BURST {
+                    if frames >= MAX_FRAMES_PER_FLUSH {
                         cx.waker().wake_by_ref();
                     }
                     return Poll::Pending;
@@ -189,45 +198,42 @@ impl<T: Transport> Pipe<T> {
         }
     }
 
-    /// The input has ended: what was read is still answered, for a while.
-    fn poll_end(
+    /// Polls for the end of a connection whose input has ended: everything was answered and
+    /// written, or the time for that is over.
+    fn poll_drained(
         &mut self,
-        closing: &mut Option<std::pin::Pin<Box<Sleep>>>,
+        drain_timeout: &mut Option<Pin<Box<Sleep>>>,
         cx: &mut task::Context<'_>,
     ) -> Poll<CloseReason> {
-        let late = closing
+        let timed_out = drain_timeout
             .as_mut()
             .is_none_or(|sleep| sleep.as_mut().poll(cx).is_ready());
-        let queue = self.outgoing.state();
-        // A handler that has ended may still be encoding its answer: only the route knows.
-        let all_said = queue.done == self.owed && queue.frames.is_empty();
-        drop(queue);
-        if (all_said && self.transport.queued_bytes() == 0) || late {
+        // A handler that has ended may still be encoding its response: only the queue knows.
+        let is_drained = self.queue.is_drained(self.pending) && self.transport.queued_bytes() == 0;
+        if is_drained || timed_out {
             Poll::Ready(CloseReason::ByPeer)
         } else {
             Poll::Pending
         }
     }
 
-    /// Lets what is ready leave before the connection is dropped, so that nobody reads half a
-    /// message; a peer that reads nothing any more is not waited for long.
-    async fn last_flush(&mut self) {
-        let patience = self.session.limits().drain_timeout.min(LAST);
+    /// Flushes responses that are ready before the connection is dropped, so that the client does
+    /// not read half a message. Does not wait long for a client that does not read.
+    async fn final_flush(&mut self) {
+        let drain_timeout = self.session.limits().drain_timeout;
+        let timeout = drain_timeout.min(MAX_FINAL_FLUSH_TIMEOUT);
         let flush = poll_fn(|cx| self.transport.poll_flush(cx));
-        let _ = tokio::time::timeout(patience, flush).await;
+        let _ = tokio::time::timeout(timeout, flush).await;
     }
 
-    /// Moves what others sent, and notices of change, to the transport, up to its cap.
-    fn send_waiting(&mut self, cx: &mut task::Context<'_>) {
-        self.outgoing.drain_into(&mut self.transport, cx);
-        if !self
-            .session
-            .legacy()
-            .is_some_and(|state| state.is_initialized())
-        {
+    /// Moves queued frames and change notifications to the transport, as far as there is space.
+    fn queue_waiting_frames(&mut self, cx: &mut task::Context<'_>) {
+        self.queue.drain_into(&mut self.transport, cx);
+        let legacy = self.session.legacy();
+        if !legacy.is_some_and(|legacy| legacy.is_initialized()) {
             return;
         }
-        while self.transport.queued_bytes() <= self.outgoing.cap {
+        while self.transport.queued_bytes() <= self.queue.max_bytes() {
             let Poll::Ready(Some(change)) = self.session.feed().poll_next(cx) else {
                 break;
             };
@@ -235,94 +241,53 @@ impl<T: Transport> Pipe<T> {
         }
     }
 
-    fn take(&mut self, frame: &Frame, cx: &mut task::Context<'_>) {
-        let received = match frame {
-            Frame::TooLong { limit } => MessageOutcome::Response(self.too_long(*limit)),
-            Frame::Message(frame) => self.receive(frame, cx),
+    fn receive(&mut self, frame: &Frame) {
+        let outcome = match frame {
+            Frame::TooLong { limit } => MessageOutcome::Response(self.refuse_too_long(*limit)),
+            Frame::Message(frame) => self.receive_message(frame),
         };
-        let answer = match received {
-            MessageOutcome::Response(answer) => answer,
-            MessageOutcome::Pending | MessageOutcome::Held(_) => {
-                self.owed += 1;
-                return;
+        match outcome {
+            MessageOutcome::Response(response) => {
+                // The messages that the handler sent go before its response.
+                self.queue.move_all_to(&mut self.transport);
+                self.transport.queue_parts(&response.frame, &response.tail);
             }
-            MessageOutcome::NoResponse => return,
-        };
-        // What its handler said before goes first.
-        let mut state = self.outgoing.state();
-        let moved = !state.frames.is_empty();
-        while let Some(frame) = state.frames.pop_front() {
-            state.bytes -= frame.len();
-            self.transport.queue(&frame);
+            MessageOutcome::Pending => self.pending += 1,
+            MessageOutcome::NoResponse => {}
         }
-        drop(state);
-        if moved {
-            // Whoever waited for room has it now.
-            self.outgoing.space.notify_waiters();
-        }
-        self.transport.queue_parts(&answer.frame, &answer.tail);
     }
 
-    fn receive(&self, frame: &Bytes, cx: &mut task::Context<'_>) -> MessageOutcome {
-        let refuse =
-            |refusal: &DecodeError| MessageOutcome::Response(self.session.encode_refusal(refusal));
-        let Ok(text) = std::str::from_utf8(frame) else {
-            return refuse(&DecodeError {
-                kind: DecodeErrorKind::ParseError,
-                id: None,
-                message: "not JSON: the text is not UTF-8".into(),
-            });
-        };
-        let delivery = InboundFrame {
+    fn receive_message(&self, frame: &Bytes) -> MessageOutcome {
+        let inbound = |text| InboundFrame {
             frame,
             text,
             transport: &self.context,
             account: None,
         };
-        if text.starts_with('[') || (text.starts_with(' ') && rpc::is_batch(text)) {
-            return self.session.receive_batch(delivery, &self.route, cx);
-        }
-        let message = match rpc::decode::<Params<'_>>(text) {
-            Ok(message) => message,
-            Err(refusal) if refusal.kind == DecodeErrorKind::InvalidNotification => {
+        let (text, message, era) = match classify(frame, VersionHeader::NotApplicable) {
+            FrameKind::Invalid(error) if error.kind == DecodeErrorKind::InvalidNotification => {
                 return MessageOutcome::NoResponse;
             }
-            Err(refusal) => return refuse(&refusal),
-        };
-        let modern = match &message {
-            Message::Request(request) => {
-                match message_era(
-                    VersionHeader::NotApplicable,
-                    &request.method,
-                    &request.params,
-                ) {
-                    MessageEra::Legacy => None,
-                    MessageEra::Modern(revision) => Some(revision),
-                    MessageEra::Invalid(error) => {
-                        return MessageOutcome::Response(self.modern_error(&request.id, &error));
-                    }
-                }
+            FrameKind::Invalid(error) => {
+                return MessageOutcome::Response(self.session.encode_refusal(&error));
             }
-            // Only requests have to bring an envelope: the others are not judged by theirs.
-            Message::Notification(_) | Message::Response(_) => None,
+            FrameKind::Batch(text) => return self.session.receive_batch(inbound(text), &self.sink),
+            FrameKind::Message { text, message, era } => (text, message, era),
+        };
+        let modern = match (era, &message) {
+            (MessageEra::Modern(revision), Message::Request(_)) => Some(revision),
+            (MessageEra::Invalid(error), Message::Request(request)) => {
+                return MessageOutcome::Response(modern_error(&request.id, &error));
+            }
+            // Only requests carry an envelope.
+            _ => None,
         };
         self.session
-            .receive(message, modern, delivery, &self.route, cx)
+            .receive(message, modern, inbound(text), &self.sink)
     }
 
     #[cold]
-    fn modern_error(&self, id: &RequestId, error: &Error) -> EncodedResponse {
-        let mut frame = Vec::with_capacity(256);
-        turnbuckle_wire::era::write_error(&mut frame, id, error, Revision::NEWEST.features());
-        EncodedResponse {
-            frame,
-            tail: Bytes::new(),
-            failure: Some(error.kind().clone()),
-        }
-    }
-
-    #[cold]
-    fn too_long(&self, limit: usize) -> EncodedResponse {
+    fn refuse_too_long(&self, limit: usize) -> EncodedResponse {
         self.session.encode_refusal(&DecodeError {
             kind: DecodeErrorKind::InvalidRequest,
             id: None,
@@ -332,6 +297,17 @@ impl<T: Transport> Pipe<T> {
             )
             .into(),
         })
+    }
+}
+
+#[cold]
+fn modern_error(id: &RequestId, error: &Error) -> EncodedResponse {
+    let mut frame = Vec::with_capacity(256);
+    turnbuckle_wire::era::write_error(&mut frame, id, error, Revision::NEWEST.features());
+    EncodedResponse {
+        frame,
+        tail: Bytes::new(),
+        failure: Some(error.kind().clone()),
     }
 }
 

@@ -1,226 +1,279 @@
-//! One request in an exchange of its own: no session, nothing remembered.
+//! A server behind an HTTP endpoint: requests without a session, and the sessions that it opens.
 
 use std::sync::{Arc, OnceLock};
-use std::task;
 
-use turnbuckle_types::{EmptyResult, Error, Principal};
+use turnbuckle_types::{Error, Principal, RequestId};
 use turnbuckle_wire::era::{ParamHeader, Params, Reply};
-use turnbuckle_wire::revision::{EraKind, Method, Party, Revision};
+use turnbuckle_wire::revision::{EraKind, Method, Revision};
 use turnbuckle_wire::rpc;
 
-use crate::server::admission::{Arrival, DispatchHandle, context, method_of};
-use crate::server::context::{ClientDetails, RequestSink};
-use crate::server::handshake;
-use crate::server::underway::{End, ResponseStream, Underway};
-use crate::shared::driver::{self, Started};
-use crate::shared::rate::Accounts;
-use crate::{
-    Binding, Dispatch, EncodedResponse, FrameQueue, FrameQueueLimits, InboundFrame,
-    IncomingRequest, LegacyState, Limits, RateAccount, ReplySink, Session,
-};
+use crate::server::admission::{Admission, Lifecycle, Served};
+use crate::server::context::{ClientDetails, RequestContext, RequestSink};
+use crate::server::dispatch::Dispatch;
+use crate::server::dispatch_handle::DispatchHandle;
+use crate::server::handler_task::{self, Completion};
+use crate::server::inbound_frame::InboundFrame;
+use crate::server::legacy_state::LegacyState;
+use crate::server::limits::Limits;
+use crate::server::response_stream::ResponseStream;
+use crate::server::session::Session;
+use crate::shared::frame_queue::{FrameQueue, FrameQueueLimits};
+use crate::shared::kernel::RequestDecision;
+use crate::shared::rate::{RateAccount, RateAccounts, RunningRequest};
+use crate::shared::reply_sink::{EncodedResponse, ReplySink};
+use crate::shared::transport::Binding;
 
-/// Serves requests that each come in an exchange of their own.
+/// A server behind an HTTP endpoint. It serves requests that need no session, each in an exchange
+/// of its own, and opens legacy sessions. Cheap to clone.
 #[derive(Clone)]
 pub struct ServerEndpoint {
-    home: Arc<DispatchHandle>,
+    dispatch: Arc<DispatchHandle>,
     limits: Arc<Limits>,
-    accounts: Arc<Accounts>,
-    /// What is known of legacy clients without a session, by their revision.
-    unknown: Arc<[OnceLock<Arc<LegacyState>>; Revision::ALL.len()]>,
+    accounts: Arc<RateAccounts>,
+    /// The state of legacy clients without a session, by revision.
+    without_session: Arc<[OnceLock<Arc<LegacyState>>; Revision::ALL.len()]>,
 }
 
-/// A request that was taken up.
+/// The outcome of serving a request in an exchange of its own.
 #[derive(Debug)]
 pub enum ExchangeOutcome {
-    /// It is answered.
+    /// The response is ready, and no message goes before it.
     Response(EncodedResponse),
-    /// Something was said before the answer, or the answer is still to come.
+    /// The response follows, or messages go before it.
     Streaming(ResponseStream),
 }
 
 impl ServerEndpoint {
-    /// Serves with `dispatch`, within `limits`.
+    /// Returns an endpoint of the server `dispatch` with these limits.
     #[must_use]
     pub fn new(dispatch: Arc<dyn Dispatch>, limits: Limits) -> Self {
         let limits = Arc::new(limits);
         Self {
-            home: Arc::new(DispatchHandle::new(dispatch)),
-            accounts: Arc::new(Accounts::new(limits.clone())),
+            dispatch: Arc::new(DispatchHandle::new(dispatch)),
+            accounts: Arc::new(RateAccounts::new(limits.clone())),
             limits,
-            unknown: Arc::default(),
+            without_session: Arc::default(),
         }
     }
 
-    /// Who answers.
+    /// Returns the server that handles the requests.
     #[must_use]
     pub fn dispatch(&self) -> &Arc<dyn Dispatch> {
-        &self.home.dispatch
+        &self.dispatch.dispatch
     }
 
-    /// Whose account a request is counted on: the principal's, else the connection's, else that of
-    /// all of whom neither is known.
+    /// Returns the account whose rates a request counts on: that of the principal, else that of the
+    /// connection, else one account for all requests without either.
     #[must_use]
     pub fn account(
         &self,
         principal: Option<&Principal>,
         connection: Option<&Arc<RateAccount>>,
     ) -> Arc<RateAccount> {
-        self.accounts.of(principal, connection)
+        self.accounts.account_of(principal, connection)
     }
 
-    /// Takes up a request that speaks `revision`, of either era: one of the legacy era comes from a
-    /// client that is taken to have declared nothing, and opens no session. Its handler runs in
-    /// place for as long as it is ready.
-    pub fn open(
+    /// Serves a request of either era without a session. A client of the legacy era is taken to
+    /// have declared no capabilities. A handler that is pending goes on in a task.
+    pub fn serve(
         &self,
-        request: rpc::Request<'_, Params<'_>>,
+        request: &rpc::Request<'_, Params<'_>>,
         revision: Revision,
-        delivery: InboundFrame<'_>,
-        cx: &mut task::Context<'_>,
+        frame: InboundFrame<'_>,
     ) -> ExchangeOutcome {
         let features = revision.features();
-        let account = self.account(delivery.transport.principal.as_deref(), delivery.account);
-        let arrival = Arrival {
-            request,
-            delivery,
+        let account = self.account(frame.transport.principal.as_deref(), frame.account);
+        let admission = Admission {
+            dispatch: &self.dispatch,
+            limits: &self.limits,
             account: &account,
+            features,
+            binding: match features.era {
+                EraKind::Modern => Binding::Exchange,
+                EraKind::Legacy => Binding::Session,
+            },
+            lifecycle: SingleRequest {
+                endpoint: self,
+                account: &account,
+                revision,
+            },
         };
-        let name = &arrival.request.method;
-        let encoded = |reply: Reply| self.home.answer(&arrival.request.id, &reply, features);
-        let answer = |reply: Reply| ExchangeOutcome::Response(encoded(reply));
-        let method = method_of(name, Party::Server, features)
-            .and_then(|method| account.admit(method).map(|()| method));
-        let method = match method {
-            Ok(Some(Method::Discover)) => {
-                return answer(handshake::discover(self.home.dispatch.identity()));
+        let own_queue = || {
+            RequestSink::Own(FrameQueue::new(FrameQueueLimits {
+                max_bytes: self.limits.max_queue_bytes,
+                max_frames: self.limits.max_queue_messages,
+            }))
+        };
+        match admission.serve(request, frame, own_queue) {
+            Served::Response(response) => ExchangeOutcome::Response(response),
+            Served::HandlerResponse(context, response) => {
+                match context.own_queue().filter(|queue| !queue.is_empty()) {
+                    None => ExchangeOutcome::Response(response),
+                    Some(queue) => {
+                        queue.finish(Some(response));
+                        ExchangeOutcome::Streaming(ResponseStream::new(context))
+                    }
+                }
             }
-            Ok(Some(Method::Ping)) => return answer(Reply::complete(EmptyResult::new())),
-            Ok(method) => method,
-            Err(error) => return answer(error.into()),
-        };
-        let (binding, sender) = match features.era {
-            EraKind::Modern => (Binding::Exchange, None),
-            EraKind::Legacy => (Binding::Session, Some(self.unknown(revision))),
-        };
-        let way = RequestSink::Own(FrameQueue::new(FrameQueueLimits {
-            bytes: self.limits.max_queue_bytes,
-            frames: self.limits.max_queue_messages,
-        }));
-        let context = match context(&arrival, &self.home, features, binding, sender, way) {
-            Ok(context) => context,
-            Err(error) => return answer(error.into()),
-        };
-        let call = IncomingRequest {
-            method,
-            name,
-            params: &arrival.request.params,
-            text: delivery.text,
-        };
-        match driver::start(&*self.home.dispatch, call, &context, cx) {
-            Started::Ready(reply) if context.outbox().is_none_or(FrameQueue::is_empty) => {
-                answer(reply)
-            }
-            Started::Ready(reply) => {
-                ExchangeOutcome::Streaming(ResponseStream::said(context, encoded(reply)))
-            }
-            Started::Pending(running) => {
-                let (home, run) = (self.home.clone(), account.run());
-                let underway = Underway::new(
-                    running,
-                    context.clone(),
-                    driver::deadline_of(method, &self.limits),
-                    self.limits.cancel_timeout,
-                    End::Exchange { home, run },
-                );
-                ExchangeOutcome::Streaming(ResponseStream::running(underway, context))
+            Served::Pending(context) => ExchangeOutcome::Streaming(ResponseStream::new(context)),
+            Served::Cancelled(context) => {
+                context.sink().finish(None);
+                ExchangeOutcome::Streaming(ResponseStream::new(context))
             }
         }
     }
 
-    /// What is known of a legacy client without a session.
-    fn unknown(&self, revision: Revision) -> ClientDetails {
-        let of = |features| move || Arc::new(LegacyState::unreachable(features));
-        let state = self
-            .unknown
-            .get(revision as usize)
-            .map(|state| state.get_or_init(of(revision.features())).clone());
-        ClientDetails::Unknown {
-            state: state.unwrap_or_else(of(revision.features())),
-        }
-    }
-
-    /// Whether a handler looks at the HTTP requests that messages come in.
+    /// Returns whether a handler reads the HTTP requests that messages arrive in.
     #[must_use]
-    pub fn reads_http(&self) -> bool {
-        self.home.dispatch.needs_http_head()
+    pub fn needs_http_head(&self) -> bool {
+        self.dispatch.dispatch.needs_http_head()
     }
 
-    /// The arguments of a tool that are mirrored in headers: none where `principal` sees no such
-    /// tool.
+    /// Returns the arguments of a tool that HTTP headers mirror: none if `principal` may not see
+    /// the tool.
     ///
     /// # Errors
-    /// When what decides that failed.
-    pub fn mirrored(
+    /// Returns an internal error when the server's check panics.
+    pub fn param_headers(
         &self,
         tool: &str,
         principal: Option<&Principal>,
     ) -> Result<Arc<[ParamHeader]>, Error> {
-        driver::mirrored(&*self.home.dispatch, tool, principal)
+        handler_task::param_headers(&*self.dispatch.dispatch, tool, principal)
     }
 
-    /// A legacy session with the same server, on which nothing was said yet. `route` takes what
-    /// belongs to no request. It is counted on the account of its principal, if it has one, else on
-    /// one of its own.
+    /// Returns a legacy session that has received nothing yet. `sink` gets the messages that belong
+    /// to no request. The session counts on the account of its principal, or on one of its own.
     #[must_use]
-    pub fn session(
+    pub fn new_session(
         &self,
-        route: Arc<dyn ReplySink>,
+        sink: Arc<dyn ReplySink>,
         principal: Option<&Principal>,
     ) -> Arc<Session> {
         let account = match principal {
             Some(_) => self.account(principal, None),
             None => RateAccount::new(&self.limits),
         };
-        self.session_on(account, route)
+        self.session_with_account(account, sink)
     }
 
-    fn session_on(&self, account: Arc<RateAccount>, route: Arc<dyn ReplySink>) -> Arc<Session> {
+    fn session_with_account(
+        &self,
+        account: Arc<RateAccount>,
+        sink: Arc<dyn ReplySink>,
+    ) -> Arc<Session> {
         let limits = self.limits.clone();
-        Session::at(self.home.clone(), Binding::Session, limits, route, account)
+        Session::new(
+            self.dispatch.clone(),
+            Binding::Session,
+            limits,
+            sink,
+            account,
+        )
     }
 
-    /// A legacy session for one message alone. Its client is taken to speak `revision` and to have
-    /// declared nothing; without one, the message has to open the session.
+    /// Returns a legacy session for a single message. Its client is taken to speak `revision` and
+    /// to have declared nothing. Without a revision, the message has to open the session.
     #[must_use]
-    pub fn stateless_session(
+    pub fn new_stateless_session(
         &self,
         revision: Option<Revision>,
-        route: Arc<dyn ReplySink>,
+        sink: Arc<dyn ReplySink>,
         account: Arc<RateAccount>,
     ) -> Arc<Session> {
-        let session = self.session_on(account, route);
+        let session = self.session_with_account(account, sink);
         if let Some(revision) = revision {
-            session.assume(revision.features());
+            session.skip_handshake(revision.features());
         }
         session
     }
 
-    /// The answer to a request that was refused before it could be taken up.
+    /// Encodes the error response to a request that was refused before it was served.
     #[must_use]
-    pub fn refuse(
+    pub fn encode_error(
         &self,
-        id: &turnbuckle_types::RequestId,
+        id: &RequestId,
         error: Error,
         revision: Revision,
     ) -> EncodedResponse {
-        self.home.answer(id, &error.into(), revision.features())
+        self.dispatch.encode(id, &error.into(), revision.features())
     }
 }
 
 impl std::fmt::Debug for ServerEndpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Exchange")
+        f.debug_struct("ServerEndpoint")
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
 }
+
+/// The lifecycle of a request without a session: it may always be served.
+struct SingleRequest<'a> {
+    endpoint: &'a ServerEndpoint,
+    account: &'a Arc<RateAccount>,
+    revision: Revision,
+}
+
+impl Lifecycle for SingleRequest<'_> {
+    type Completion = SingleCompletion;
+
+    fn judge(&self, _: &RequestId, method: Option<Method>, _: EraKind) -> RequestDecision {
+        match method {
+            Some(Method::Ping) => RequestDecision::Pong,
+            _ => RequestDecision::Serve,
+        }
+    }
+
+    fn initialize(&self, request: &rpc::Request<'_, Params<'_>>, _: &str) -> EncodedResponse {
+        let error = Error::internal("a request without a session opens none");
+        self.endpoint
+            .encode_error(&request.id, error, self.revision)
+    }
+
+    fn client(&self) -> Option<ClientDetails> {
+        let features = self.revision.features();
+        if features.era == EraKind::Modern {
+            return None;
+        }
+        let new = || Arc::new(LegacyState::without_session(features));
+        let known = self.endpoint.without_session.get(self.revision as usize);
+        let legacy = known.map(|legacy| legacy.get_or_init(new).clone());
+        Some(ClientDetails::Revision {
+            legacy: legacy.unwrap_or_else(new),
+        })
+    }
+
+    fn begin(&self, _: &RequestContext) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn finish(&self, _: &RequestId) -> bool {
+        true
+    }
+
+    fn completion(&self) -> SingleCompletion {
+        SingleCompletion {
+            dispatch: self.endpoint.dispatch.clone(),
+            _running: self.account.start_request(),
+        }
+    }
+}
+
+/// Completes a request without a session whose handler ran in a task.
+struct SingleCompletion {
+    dispatch: Arc<DispatchHandle>,
+    _running: RunningRequest,
+}
+
+impl Completion for SingleCompletion {
+    fn complete(self, context: &RequestContext, reply: Option<Reply>) -> Option<EncodedResponse> {
+        reply.map(|reply| {
+            self.dispatch
+                .encode(context.id(), &reply, context.features())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

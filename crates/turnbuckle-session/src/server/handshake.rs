@@ -1,5 +1,5 @@
-//! The opening of a legacy session, and discovery in the modern era: what both say of the server
-//! comes from its [`ServerIdentity`].
+//! The handshake of the legacy era, and discovery in the modern era. Both describe the server by
+//! its [`ServerIdentity`].
 //!
 //! Specification: basic/lifecycle (2025-11-25), server/discover (2026-07-28).
 
@@ -11,10 +11,12 @@ use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Project, Reply, negotiate_revision};
 use turnbuckle_wire::revision::Revision;
 
-use crate::{LegacyState, ServerIdentity};
+use crate::server::dispatch::ServerIdentity;
+use crate::server::legacy_state::LegacyState;
 
-/// Answers a handshake: the session that it opens, and the result that says so.
-pub(crate) fn open(
+/// Answers `initialize`. Returns the state of the session, and the reply. A session keeps about
+/// `max_bytes` of the client's parameters.
+pub(crate) fn initialize(
     identity: &ServerIdentity,
     text: &str,
     keep: usize,
@@ -29,8 +31,8 @@ pub(crate) fn open(
         params.client_info = named(&params.client_info);
         params.capabilities = outlined(&params.capabilities, keep);
     }
-    // What the revision has no word for was not declared: nothing may rest on it. Extensions are
-    // negotiated apart from revisions; hosts declare theirs in handshakes of any age.
+    // A capability that the revision does not know was not declared. Extensions are negotiated
+    // apart from revisions: clients declare them in handshakes of any age.
     if !params.capabilities.fits(revision.features()) {
         let extensions = std::mem::take(&mut params.capabilities.extensions);
         params.capabilities.project(revision.features());
@@ -50,17 +52,17 @@ pub(crate) fn open(
     Ok((state, Reply::complete(result)))
 }
 
-/// Characters that are kept of the name and of the version of a client whose handshake is too long.
+/// Characters that are kept of the client's name and of its version, if the handshake is too long.
 const NAME: usize = 128;
 
-/// Who a client is, without what decorates it.
+/// Returns a client's name and version, shortened and without further information.
 fn named(info: &Implementation) -> Implementation {
     let beginning = |text: &str| text.chars().take(NAME).collect::<String>();
     Implementation::new(beginning(&info.name), beginning(&info.version))
 }
 
-/// What a client can do, in as few bytes as that can be said: what the specification names, without
-/// settings, and of the extensions those that have room in `keep` bytes.
+/// Returns a client's capabilities in as few bytes as possible: those of the specification without
+/// their settings, and the extensions that fit into `max_bytes`.
 fn outlined(declared: &ClientCapabilities, keep: usize) -> ClientCapabilities {
     let bare = |settings: &Option<Settings>| settings.as_ref().map(|_| Settings::new());
     let mut kept = ClientCapabilities::new();
@@ -91,7 +93,7 @@ fn outlined(declared: &ClientCapabilities, keep: usize) -> ClientCapabilities {
     kept
 }
 
-/// Answers a discovery.
+/// Answers `server/discover`.
 pub(crate) fn discover(identity: &ServerIdentity) -> Reply {
     let supported: Vec<String> = Revision::modern()
         .map(|revision| revision.as_str().to_owned())
@@ -117,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// What is kept of a client that says as much as it can wherever it can, within `keep` bytes.
+    /// Returns what is kept, within `keep` bytes, of a client that sends long values everywhere.
     fn kept(keep: usize) -> LegacyState {
         let long = "x".repeat(1 << 16);
         let noise = format!(r#""a":"{long}","b":{{"{long}":1}}"#);
@@ -141,7 +143,7 @@ mod tests {
             ttl_ms: 0,
             public: false,
         };
-        open(&identity, &text, keep).expect("a handshake").0
+        initialize(&identity, &text, keep).expect("a handshake").0
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What a handshake left behind: handed to each request as if the request had carried it.
+//! The state that a handshake of the legacy era leaves behind. Requests of the session are served
+//! as if each of them had carried it.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -6,7 +7,7 @@ use tokio::sync::Notify;
 use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel};
 use turnbuckle_wire::revision::Features;
 
-/// The state of a legacy session.
+/// The state of a legacy session: the negotiated revision, and what the client declared.
 #[derive(Debug)]
 pub struct LegacyState {
     features: &'static Features,
@@ -15,7 +16,7 @@ pub struct LegacyState {
     log_level: AtomicU8,
     initialized: AtomicBool,
     ready: Notify,
-    /// Whether answers of the client could ever come here.
+    /// Whether the client has a session in which it could respond.
     reachable: bool,
 }
 
@@ -36,43 +37,44 @@ impl LegacyState {
         }
     }
 
-    /// The state of a client that said nothing of itself, and whose answers come to nobody.
-    pub(crate) fn unreachable(features: &'static Features) -> Self {
+    /// Returns the state of a client without a session, which declared nothing and cannot respond
+    /// to requests.
+    pub(crate) fn without_session(features: &'static Features) -> Self {
         Self {
             reachable: false,
             ..Self::new(features, ClientCapabilities::new(), None)
         }
     }
 
-    /// Whether the client can be asked anything.
-    pub(crate) fn is_reachable(&self) -> bool {
+    /// Returns whether requests can be sent to the client.
+    pub(crate) fn can_be_asked(&self) -> bool {
         self.reachable
     }
 
-    /// What the negotiated revision knows.
+    /// Returns the features of the negotiated revision.
     #[must_use]
     pub fn features(&self) -> &'static Features {
         self.features
     }
 
-    /// What the client declared.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn capabilities(&self) -> &ClientCapabilities {
         &self.capabilities
     }
 
-    /// Who the client says it is.
+    /// Returns the client's description of itself.
     #[must_use]
     pub fn client_info(&self) -> Option<&Implementation> {
         self.client_info.as_ref()
     }
 
-    /// Sets from which level on the client gets log messages; `info` until it asks.
+    /// Sets the lowest level of log messages that the client gets. The default is `info`.
     pub fn set_log_level(&self, level: LoggingLevel) {
         self.log_level.store(level as u8, Ordering::Relaxed);
     }
 
-    pub(crate) fn wants(&self, level: LoggingLevel) -> bool {
+    pub(crate) fn should_send_log(&self, level: LoggingLevel) -> bool {
         level as u8 >= self.log_level.load(Ordering::Relaxed)
     }
 
@@ -81,13 +83,13 @@ impl LegacyState {
         self.ready.notify_waiters();
     }
 
-    /// Whether the client has said that the handshake is over.
+    /// Returns whether the client has sent `notifications/initialized`.
     #[must_use]
     pub fn is_initialized(&self) -> bool {
         self.initialized.load(Ordering::Acquire)
     }
 
-    /// Resolves once the client has said that the handshake is over.
+    /// Resolves once the client has sent `notifications/initialized`.
     pub(crate) async fn initialized(&self) {
         loop {
             let mut ready = std::pin::pin!(self.ready.notified());

@@ -1,11 +1,10 @@
-//! The bounds of a session, all settable; all but `ping_interval` are on by default.
+//! The limits of a session. All can be set, and all but `ping_interval` are set by default.
 
 use std::time::Duration;
 
-use crate::Rate;
+use crate::shared::rate::Rate;
 
-/// Setters of public fields that have their names.
-#[doc(hidden)]
+/// Defines a setter for each public field, of the same name.
 #[macro_export]
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident: $kind:ty;)*) => {$(
@@ -18,64 +17,69 @@ macro_rules! setters {
     )*};
 }
 
-/// How much one peer may have going at once, how fast it may ask, and how long things may take.
+/// The limits of what one peer can use: running requests, rates, memory and time.
 ///
-/// Each principal has its own rates; without principals, each legacy session; else each connection.
-/// An endpoint mounted in another server sees no connections: requests with neither share one
-/// account.
+/// Rates count for each principal; without principals, for each legacy session; else for each
+/// connection. An endpoint that is mounted into another server does not see connections: requests
+/// without a principal and a session then share one account.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Requests of one peer that may be under way; one more is refused by name. Default 1,024.
+    /// Requests of one peer that may run at the same time. Further requests are refused with an
+    /// error. Default 1,024.
     ///
-    /// It does not hold for requests without a session of peers that share an account, because one
-    /// could take the places of all others: those that come without a principal to what is mounted
-    /// in another server, and principals beyond [`principals`](Self::max_principals).
+    /// The limit does not hold for requests without a session that count on a shared account,
+    /// because one peer could take the places of all others: requests without a principal to an
+    /// endpoint that is mounted into another server, and requests of principals beyond
+    /// [`max_principals`](Self::max_principals).
     pub max_in_flight: usize,
-    /// Requests to one peer that may wait for their answers. Whether it is still there is asked all
-    /// the same. Default 256.
+    /// Requests to one client that may wait for responses. Keep-alive pings are sent all the same.
+    /// Default 256.
     pub max_outgoing_requests: usize,
     /// Messages in one batch. Default 100.
     pub max_batch_messages: usize,
-    /// Bytes of messages that may wait for a reader before their senders have to. Default 1 MiB.
+    /// Bytes that may wait for a reader before their senders wait. Default 1 MiB.
     pub max_queue_bytes: usize,
-    /// Messages that may wait for the reader of one modern exchange before their senders have to.
+    /// Messages that may wait for the reader of one HTTP exchange before their senders wait.
     /// Default 256.
     pub max_queue_messages: usize,
-    /// Notifications of one peer that may be handled at the same time; more are dropped. Default 16.
+    /// Notifications of one peer that may be handled at the same time. Further notifications are
+    /// dropped. Default 16.
     pub max_notification_handlers: usize,
-    /// How long a handler may take; then it is cancelled and its request answered with an error.
-    /// Default one hour. Streams of change notices have no deadline.
+    /// Time that a handler may take. After it the handler is cancelled and its request answered
+    /// with an error. Subscription streams have no timeout. Default one hour.
     pub handler_timeout: Duration,
-    /// How long a cancelled handler may finish before its future is dropped. Default 2 s.
+    /// Time in which a cancelled handler may finish before its future is dropped. Default 2 s.
     pub cancel_timeout: Duration,
-    /// How long a request to the client may wait for its answer; then it is taken back. Nothing
-    /// the client says extends it. Users are asked this way too, so it is long: default ten
-    /// minutes. [`Peer::with_timeout`](crate::Peer::with_timeout) sets another for single requests.
+    /// Time that a request to the client may wait for its response before it is cancelled. Progress
+    /// does not extend it. Requests to the client may ask its user, so the default is long: ten
+    /// minutes. [`Peer::with_timeout`](crate::Peer::with_timeout) sets another timeout for single
+    /// requests.
     pub request_timeout: Duration,
-    /// How often a legacy client is asked whether it is still there. Default never. Over HTTP it is
-    /// asked only while it has its stream for the server's own messages open.
+    /// Interval of keep-alive pings to a legacy client. Over HTTP a client is pinged only while its
+    /// standalone GET stream is open. Default none.
     pub ping_interval: Option<Duration>,
-    /// How long the client may take to say so; then its session ends. Default 10 s.
+    /// Time in which a client has to respond to a keep-alive ping. After it the session ends.
+    /// Default 10 s.
     pub ping_timeout: Duration,
-    /// How long what was read before the end of the input may still be answered. Default 1 s.
+    /// Time in which requests that were read before the end of the input may still be answered.
+    /// Default 1 s.
     pub drain_timeout: Duration,
     /// Bytes of the client's handshake that a session keeps. Default 4 KiB.
     pub max_handshake_bytes: usize,
-    /// How often a peer may ask; what comes faster is refused. Pings, handshakes and what ends
-    /// something are not counted, completions apart. Default 10,000 a second.
-    pub call_rate: Rate,
-    /// How often a peer may ask for completions; what comes faster is refused. Default 100 a
+    /// Rate of requests of one peer. Faster requests are refused. Pings, handshakes and requests
+    /// that end something do not count, and completions count on their own rate. Default 10,000 a
     /// second.
+    pub call_rate: Rate,
+    /// Rate of completion requests of one peer. Faster requests are refused. Default 100 a second.
     pub completion_rate: Rate,
-    /// How many log messages a peer is sent; what comes faster is left out, and the next message
-    /// tells how many that were. Default 1,000 a second.
+    /// Rate of log messages to one peer. Faster messages are dropped, and the next message tells
+    /// how many. Default 1,000 a second.
     pub log_rate: Rate,
-    /// How often one request reports its progress; of what comes faster the newest is sent as soon
-    /// as it may be. Default 100 a second.
+    /// Rate of progress reports of one request. Of faster reports the latest is sent as soon as the
+    /// rate allows it. Default 100 a second.
     pub progress_rate: Rate,
-    /// Principals whose rates are counted each for itself; further ones share one account.
-    /// Default 10,000.
+    /// Principals with accounts of their own. Further principals share one account. Default 10,000.
     pub max_principals: usize,
 }
 
@@ -105,16 +109,16 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The defaults.
+    /// Returns the default limits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     setters! {
-        /// Sets how many requests of one peer may be under way.
+        /// Sets how many requests of one peer may run at the same time.
         max_in_flight: usize;
-        /// Sets how many requests to one peer may wait for their answers.
+        /// Sets how many requests to one client may wait for responses.
         max_outgoing_requests: usize;
         /// Sets how many messages a batch may hold.
         max_batch_messages: usize;
@@ -128,25 +132,25 @@ impl Limits {
         handler_timeout: Duration;
         /// Sets how long a cancelled handler may finish.
         cancel_timeout: Duration;
-        /// Sets how long a request to the client may wait for its answer.
+        /// Sets how long a request to the client may wait for its response.
         request_timeout: Duration;
-        /// Sets how often a legacy client is asked whether it is still there.
+        /// Sets the interval of keep-alive pings.
         ping_interval: Option<Duration>;
-        /// Sets how long the client may take to say so.
+        /// Sets how long a client may take to respond to a keep-alive ping.
         ping_timeout: Duration;
-        /// Sets how long what was read may still be answered at the end of the input.
+        /// Sets how long requests may still be answered after the end of the input.
         drain_timeout: Duration;
         /// Sets how many bytes of a handshake are kept.
         max_handshake_bytes: usize;
-        /// Sets how often a peer may ask.
+        /// Sets the rate of requests.
         call_rate: Rate;
-        /// Sets how often a peer may ask for completions.
+        /// Sets the rate of completion requests.
         completion_rate: Rate;
-        /// Sets how many log messages a peer is sent.
+        /// Sets the rate of log messages.
         log_rate: Rate;
-        /// Sets how often a request reports its progress.
+        /// Sets the rate of progress reports.
         progress_rate: Rate;
-        /// Sets how many principals are counted each for itself.
+        /// Sets how many principals have accounts of their own.
         max_principals: usize;
     }
 }

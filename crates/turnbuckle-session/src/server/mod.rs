@@ -1,16 +1,18 @@
-//! The server's end: sessions, exchanges without a session, and what a handler reaches of them.
+//! The server's end: sessions, requests without a session, and what a handler reaches of them.
 
 pub(crate) mod admission;
-pub(crate) mod batch;
 pub(crate) mod change;
 pub(crate) mod context;
+pub(crate) mod dispatch;
+pub(crate) mod dispatch_handle;
 pub(crate) mod duplex;
 pub(crate) mod endpoint;
-pub(crate) mod frame_queue;
+pub(crate) mod handler_task;
 pub(crate) mod handshake;
+pub(crate) mod inbound_frame;
 pub(crate) mod legacy_state;
 pub(crate) mod limits;
 pub(crate) mod peer;
-pub(crate) mod progress;
+pub(crate) mod response_stream;
 pub(crate) mod session;
-pub(crate) mod underway;
+pub(crate) mod tasks;

@@ -1,5 +1,5 @@
-//! The client, asked from the server's side: requests of our own, and notifications that belong to
-//! no request.
+//! The client of a legacy session, as the server reaches it: requests from the server, and
+//! notifications that belong to no request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,47 +12,50 @@ use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::{Method, Party};
 use turnbuckle_wire::rpc;
 
-use crate::server::context::send;
-use crate::server::session::Waiting;
-use crate::shared::kernel::{Kernel, OutgoingRequestError};
-use crate::{LegacyState, ReplySink, RequestContext, Session, Signal};
+use crate::server::change::ChangeFeed;
+use crate::server::context::send_when_space;
+use crate::server::legacy_state::LegacyState;
+use crate::server::session::state::SessionState;
+use crate::shared::kernel::OutgoingRequestError;
+use crate::shared::reply_sink::ReplySink;
+use crate::shared::signal::Signal;
 
-/// The other end of a legacy session.
+/// The client of a legacy session.
 #[derive(Clone)]
 pub struct Peer {
-    session: Arc<Session>,
-    route: Arc<dyn ReplySink>,
-    /// What ends the requests made here: the request that they belong to, or the session.
-    signal: Signal,
-    /// How long one of them may wait for its answer, if that is not the session's limit.
-    patience: Option<Duration>,
+    session: Arc<SessionState>,
+    sink: Arc<dyn ReplySink>,
+    /// Cancelled when the request that this peer belongs to ends, or the session.
+    cancelled: Signal,
+    /// How long a request may wait for its response, unless that is the session's limit.
+    timeout: Option<Duration>,
 }
 
-/// Why a request to the peer has no result.
+/// The reason why a request to the client has no result.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// The peer answered with an error.
+    /// The client returned an error response.
     Refused(ErrorObject),
-    /// The peer's revision has no such request, or the peer has no session in which it could
-    /// answer.
+    /// The client's revision has no such request, or the client has no session in which it could
+    /// respond.
     Unsupported,
-    /// Too many requests wait for this peer already.
+    /// Too many requests wait for this client already.
     TooMany {
-        /// How many may (`Limits::max_outgoing_requests`).
+        /// The limit (`Limits::max_outgoing_requests`).
         limit: usize,
     },
     /// The connection, the session or the request that this one belonged to has ended.
     Ended,
-    /// No answer came in time; the request was taken back.
+    /// The client did not respond in time. The request was cancelled.
     TimedOut {
-        /// How long it was waited for.
+        /// The time that the request waited.
         after: Duration,
-        /// Whether that is what the session gives every request (`Limits::request_timeout`), and
-        /// not a time that this one was given.
+        /// Whether that is the session's limit (`Limits::request_timeout`), and not a timeout of
+        /// this request alone.
         by_limit: bool,
     },
-    /// The parameters have no JSON form.
+    /// The parameters could not be encoded as JSON.
     Unwritable(String),
 }
 
@@ -90,127 +93,134 @@ impl fmt::Display for PeerError {
 impl std::error::Error for PeerError {}
 
 impl Peer {
-    pub(crate) fn of_request(
-        session: Arc<Session>,
-        route: Arc<dyn ReplySink>,
-        signal: Signal,
+    pub(crate) fn new(
+        session: Arc<SessionState>,
+        sink: Arc<dyn ReplySink>,
+        cancelled: Signal,
     ) -> Self {
         Self {
-            patience: None,
             session,
-            route,
-            signal,
+            sink,
+            cancelled,
+            timeout: None,
         }
     }
 
-    /// The same client, asked by requests that may wait that long for their answers
-    /// ([`Limits::request_timeout`](crate::Limits::request_timeout) otherwise).
+    /// Returns the client of a session, for messages that belong to no request.
+    pub(crate) fn of_session(session: &Arc<SessionState>) -> Self {
+        let (sink, ended) = (session.sink.clone(), session.ended.clone());
+        Self::new(session.clone(), sink, ended)
+    }
+
+    /// Sets how long each request to the client may wait for its response. The default is
+    /// [`Limits::request_timeout`](crate::Limits::request_timeout).
     #[must_use]
-    pub fn with_timeout(mut self, patience: Duration) -> Self {
-        self.patience = Some(patience);
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
         self
     }
 
-    /// What the session's handshake left behind.
-    #[doc(hidden)]
+    /// Returns the state that the session's handshake left behind.
     #[must_use]
     pub fn legacy_state(&self) -> Option<&LegacyState> {
-        self.session.legacy().map(|state| &**state)
+        self.session.legacy.get().map(|legacy| &**legacy)
     }
 
-    /// What tells the session of changes.
-    #[doc(hidden)]
+    /// Returns the feed that tells the session of changes.
     #[must_use]
-    pub fn change_feed(&self) -> &Arc<crate::ChangeFeed> {
-        self.session.feed()
+    pub fn change_feed(&self) -> &Arc<ChangeFeed> {
+        &self.session.feed
     }
 
-    /// Sends a request and waits for its result, as raw JSON. Dropping the future takes the
-    /// request back, and so does waiting too long.
+    /// Sends a request and waits for its result, as raw JSON. The request is cancelled when the
+    /// future is dropped and when the timeout passes.
     ///
-    /// Waits for the client to say that the handshake is over; only ping does not.
+    /// Requests other than `ping` are sent after the client has sent `notifications/initialized`.
     ///
     /// # Errors
-    /// When there is no result: see [`PeerError`].
+    /// Returns an error when there is no result: see [`PeerError`].
     pub async fn request<P: Serialize + ?Sized>(
         &self,
         method: &str,
         params: Option<&P>,
     ) -> Result<Json, PeerError> {
-        self.ask(method, params, Kernel::start_request).await
+        self.send_request(method, params, false).await
     }
 
-    async fn ask<P: Serialize + ?Sized>(
+    /// Sends a request; `over_limit` sends it however many wait already.
+    async fn send_request<P: Serialize + ?Sized>(
         &self,
         method: &str,
         params: Option<&P>,
-        take_up: fn(
-            &mut Kernel<RequestContext, Waiting>,
-            Waiting,
-        ) -> Result<RequestId, OutgoingRequestError>,
+        over_limit: bool,
     ) -> Result<Json, PeerError> {
-        let by_limit = self.patience.is_none();
-        let after = self
-            .patience
-            .unwrap_or(self.session.limits().request_timeout);
-        let state = self.session.legacy().ok_or(PeerError::Unsupported)?.clone();
-        let core = Method::parse(method);
-        let revision = state.features().revision;
-        let unknown = core.is_some_and(|method| !method.is_received_by(Party::Client, revision));
-        if unknown || !state.is_reachable() {
+        let by_limit = self.timeout.is_none();
+        let after = self.timeout.unwrap_or(self.session.limits.request_timeout);
+        let legacy = self.session.legacy.get().ok_or(PeerError::Unsupported)?;
+        let known = Method::parse(method);
+        let revision = legacy.features().revision;
+        let unsupported =
+            known.is_some_and(|method| !method.is_received_by(Party::Client, revision));
+        if unsupported || !legacy.can_be_asked() {
             return Err(PeerError::Unsupported);
         }
-        if core != Some(Method::Ping) {
+        if known != Some(Method::Ping) {
             tokio::select! {
-                () = state.initialized() => {}
+                () = legacy.initialized() => {}
                 () = self.ended() => return Err(PeerError::Ended),
             }
         }
-        let (answered, answer) = oneshot::channel();
-        let taken_up = take_up(&mut self.session.kernel(), answered);
-        let id = taken_up.map_err(|unasked| match unasked {
+        let (sender, receiver) = oneshot::channel();
+        let started = {
+            let mut kernel = self.session.kernel();
+            match over_limit {
+                true => kernel.start_request_over_limit(sender),
+                false => kernel.start_request(sender),
+            }
+        };
+        let id = started.map_err(|error| match error {
             OutgoingRequestError::Ended => PeerError::Ended,
             OutgoingRequestError::TooMany => PeerError::TooMany {
-                limit: self.session.limits().max_outgoing_requests,
+                limit: self.session.limits.max_outgoing_requests,
             },
         })?;
-        let mut asked = Asked {
+        let mut pending = PendingRequest {
             peer: self,
             id,
             sent: false,
         };
-        let frame = rpc::encode_request(&asked.id, method, params)
+        let frame = rpc::encode_request(&pending.id, method, params)
             .map_err(|error| PeerError::Unwritable(error.to_string()))?;
-        let answered = async {
-            asked.sent = send(&*self.route, &self.signal, frame).await;
-            answer.await
+        let response = async {
+            pending.sent = send_when_space(&*self.sink, &self.cancelled, frame).await;
+            receiver.await
         };
         tokio::select! {
             biased;
-            answer = answered => {
-                answer.map_err(|_| PeerError::Ended)?.map_err(PeerError::Refused)
+            response = response => {
+                response.map_err(|_| PeerError::Ended)?.map_err(PeerError::Refused)
             }
             () = self.ended() => Err(PeerError::Ended),
             () = tokio::time::sleep(after) => Err(PeerError::TimedOut { after, by_limit }),
         }
     }
 
-    /// Whether somebody is there to hear it.
-    pub(crate) fn is_heard(&self) -> bool {
-        self.route.has_reader()
+    /// Returns whether the client is connected to receive messages.
+    pub(crate) fn has_reader(&self) -> bool {
+        self.sink.has_reader()
     }
 
     async fn ended(&self) {
         tokio::select! {
-            () = self.signal.cancelled() => {}
-            () = self.session.ended().cancelled() => {}
+            () = self.cancelled.cancelled() => {}
+            () = self.session.ended.cancelled() => {}
         }
     }
 
-    /// Asks whether the client is there.
+    /// Sends a ping and waits for the response.
     ///
     /// # Errors
-    /// When it does not say so within `timeout`.
+    /// Returns an error when the client does not respond within `timeout`.
     pub async fn ping(&self, timeout: Duration) -> Result<(), PeerError> {
         let peer = self.clone().with_timeout(timeout);
         peer.request::<()>(Method::Ping.as_str(), None)
@@ -218,63 +228,60 @@ impl Peer {
             .map(drop)
     }
 
-    /// The same, however many requests wait already: for who asks one at a time.
-    pub(crate) async fn ping_anyway(&self, timeout: Duration) -> Result<(), PeerError> {
+    /// Sends a ping however many requests wait already: for keep-alive pings, of which there is one
+    /// at a time.
+    pub(crate) async fn ping_over_limit(&self, timeout: Duration) -> Result<(), PeerError> {
         let peer = self.clone().with_timeout(timeout);
-        peer.ask::<()>(
-            Method::Ping.as_str(),
-            None,
-            Kernel::start_request_over_limit,
-        )
-        .await
-        .map(drop)
+        peer.send_request::<()>(Method::Ping.as_str(), None, true)
+            .await
+            .map(drop)
     }
 
-    /// Sends a notification, once the client has said that the handshake is over. Waits while the
+    /// Sends a notification after the client has sent `notifications/initialized`. Waits while the
     /// client is too far behind.
     pub async fn notify<P: Serialize + Project>(&self, method: &str, mut params: P) {
-        let Some(state) = self.session.legacy().cloned() else {
+        let Some(legacy) = self.session.legacy.get() else {
             return;
         };
-        if !state.is_reachable() {
+        if !legacy.can_be_asked() {
             return;
         }
         tokio::select! {
-            () = state.initialized() => {}
+            () = legacy.initialized() => {}
             () = self.ended() => return,
         }
-        if !params.fits(state.features()) {
-            params.project(state.features());
+        if !params.fits(legacy.features()) {
+            params.project(legacy.features());
         }
         match rpc::encode_notification(method, Some(&params)) {
             Ok(frame) => self.send_frame(frame).await,
-            Err(error) => tracing::warn!(method, %error, "a notification could not be written"),
+            Err(error) => tracing::warn!(method, %error, "a notification could not be encoded"),
         }
     }
 
-    /// Sends a notification that was encoded before, waiting while the client is too far behind.
-    #[doc(hidden)]
+    /// Sends an encoded notification. Waits while the client is too far behind.
     pub async fn send_frame(&self, frame: Vec<u8>) {
-        send(&*self.route, &self.signal, frame).await;
+        send_when_space(&*self.sink, &self.cancelled, frame).await;
     }
 }
 
 impl fmt::Debug for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let legacy = self.session.legacy.get();
         f.debug_struct("Peer")
-            .field("session", &self.session)
+            .field("revision", &legacy.map(|legacy| legacy.features().revision))
             .finish_non_exhaustive()
     }
 }
 
-/// A request that waits; taken back when it is dropped unanswered.
-struct Asked<'a> {
+/// A request that waits for its response. It is cancelled when this is dropped before.
+struct PendingRequest<'a> {
     peer: &'a Peer,
     id: RequestId,
     sent: bool,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         let unanswered = self.peer.session.kernel().take_waiting(Some(&self.id));
         if unanswered.is_none() || !self.sent {
@@ -289,8 +296,9 @@ impl Drop for Asked<'_> {
             request_id: &self.id,
         };
         if let Ok(frame) = rpc::encode_notification(Method::Cancelled.as_str(), Some(&params)) {
-            // Best effort: a client that is too far behind to be told finds out by itself.
-            let _ = self.peer.route.send(frame);
+            // Best effort: a client that is too far behind misses the cancellation, and its late
+            // response is ignored.
+            let _ = self.peer.sink.send(frame);
         }
     }
 }

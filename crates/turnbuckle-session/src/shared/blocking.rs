@@ -1,18 +1,21 @@
-//! Work that holds its thread: it runs where nothing else waits for that thread.
+//! Blocking work, on threads where nothing else waits.
 
 use turnbuckle_types::Error;
 
-use crate::shared::driver;
+use crate::shared::panic_guard::catch_panic;
 
-/// Runs `work` on a thread for work that blocks. It begins at once, and goes on to its end even
-/// when nobody waits for it any more: how much of it runs is for the caller to bound.
+/// Runs `work` on a thread for blocking work. The work starts at once and runs to its end, also
+/// when the future is dropped. The caller has to bound how much of it runs.
 ///
 /// # Errors
-/// When it panicked: what handlers that panic are answered with.
+/// Returns an internal error when the work panics.
 pub async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {
-    driver::run_apart(work).await
+    match tokio::task::spawn_blocking(|| catch_panic(work)).await {
+        Ok(done) => done,
+        Err(_) => Err(Error::internal("the server is being shut down")),
+    }
 }
 
 #[cfg(test)]

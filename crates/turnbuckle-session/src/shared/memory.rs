@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
-use crate::{Frame, Transport};
+use crate::shared::transport::{Frame, Transport};
 
 /// Frames that one direction holds before its sender waits.
 const MAX_QUEUED_FRAMES: usize = 64;

@@ -1,7 +1,7 @@
-//! How often a peer may do something: token buckets, and whose they are.
+//! Rate limits: token buckets, and the accounts that hold them for each peer.
 //!
-//! A bucket reads the clock only when its tokens are used up: what comes slower than its rate pays
-//! one subtraction.
+//! A bucket reads the clock only when its tokens are used up. A peer that stays below its rate
+//! costs one subtraction per request.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -14,13 +14,13 @@ use tokio::time::Instant;
 use turnbuckle_types::{Error, ErrorKind, Principal};
 use turnbuckle_wire::revision::Method;
 
-use crate::Limits;
+use crate::server::limits::Limits;
 
-/// How often something may be done: so many times a second, and so many at once after a pause.
+/// A rate limit: a number of operations per second, and a burst.
 ///
-/// What was not used is saved up to the burst. As time is looked at only when the burst is used up,
-/// what comes within one second after a pause is at most twice the burst; over any longer time the
-/// rate holds.
+/// Unused operations are saved up to the burst. The clock is read only when the burst is used up:
+/// within one second after a pause at most twice the burst is let through, and over any longer time
+/// the rate holds.
 ///
 /// ```
 /// use turnbuckle_session::{Limits, Rate};
@@ -35,10 +35,11 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// As often as it comes.
+    /// No limit.
     pub const UNLIMITED: Self = Self::per_second(u32::MAX);
 
-    /// So many times a second, and as many at once; 0 is never.
+    /// Returns a rate of that many operations per second, with a burst of as many. Zero allows
+    /// none.
     #[must_use]
     pub const fn per_second(times: u32) -> Self {
         Self {
@@ -47,24 +48,24 @@ impl Rate {
         }
     }
 
-    /// Sets how many may come at once.
+    /// Sets the burst: how many operations may come at once.
     #[must_use]
     pub const fn burst(mut self, times: u32) -> Self {
         self.burst = times;
         self
     }
 
-    /// What is saved up in so long a time, and how much of that time is left over.
-    fn earned(self, time: Duration) -> (u32, Duration) {
+    /// Returns the tokens that are saved up in that time, and the time that is left over.
+    fn tokens_in(self, time: Duration) -> (u32, Duration) {
         let whole = time.as_nanos().saturating_mul(u128::from(self.per_second)) / NANOS;
         match u32::try_from(whole) {
-            Ok(times) if times < self.burst => (times, time.saturating_sub(self.until(times))),
+            Ok(times) if times < self.burst => (times, time.saturating_sub(self.time_for(times))),
             _ => (self.burst, Duration::ZERO),
         }
     }
 
-    /// How long it takes to save up so many, rounded up.
-    fn until(self, times: u32) -> Duration {
+    /// Returns the time in which that many tokens are saved up, rounded up.
+    fn time_for(self, times: u32) -> Duration {
         match self.per_second {
             0 => Duration::MAX,
             rate => {
@@ -77,27 +78,28 @@ impl Rate {
 
 const NANOS: u128 = 1_000_000_000;
 
-/// The tokens of one rate.
+/// A token bucket of one rate.
 #[derive(Debug)]
 pub struct TokenBucket {
     rate: Rate,
-    /// Below zero for as long as somebody looks what time it is.
+    /// Below zero while a task reads the clock to refill the bucket.
     left: AtomicI64,
-    /// Until when what was earned is counted.
+    /// The time up to which tokens were added.
     since: Mutex<Instant>,
 }
 
 impl TokenBucket {
-    /// A full one.
+    /// Returns a full bucket.
     #[must_use]
     pub fn new(rate: Rate) -> Self {
         Self::full(rate, Instant::now())
     }
 
-    /// Counts something.
+    /// Takes a token for an operation.
     ///
     /// # Errors
-    /// When it comes too fast; `set_by` is where that is set.
+    /// Returns an error that names `operations` and the setting of the limit, when there is no
+    /// token.
     pub fn admit(&self, what: &str, set_by: &str) -> Result<(), Error> {
         let taken = self.take(Instant::now);
         taken.map_err(|wait| too_many(what, self.rate, set_by, wait))
@@ -114,64 +116,64 @@ impl TokenBucket {
     /// Takes a token.
     ///
     /// # Errors
-    /// When there is none: how long it takes until there is.
+    /// Returns how long it takes until there is a token.
     pub(crate) fn take(&self, now: impl FnOnce() -> Instant) -> Result<(), Duration> {
         match self.left.fetch_sub(1, Ordering::Relaxed) {
             1.. => Ok(()),
-            _ => self.earn(now),
+            _ => self.refill(now),
         }
     }
 
-    /// Whether there will be another token when all are used up.
+    /// Returns whether tokens are ever added.
     pub(crate) fn refills(&self) -> bool {
         self.rate.per_second > 0
     }
 
     #[cold]
-    fn earn(&self, now: impl FnOnce() -> Instant) -> Result<(), Duration> {
+    fn refill(&self, now: impl FnOnce() -> Instant) -> Result<(), Duration> {
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        // Somebody else may have looked meanwhile.
+        // Another task may have refilled the bucket meanwhile.
         if self.left.fetch_sub(1, Ordering::Relaxed) > 0 {
             return Ok(());
         }
         let now = now();
         let time = now.saturating_duration_since(*since);
-        let (times, over) = self.rate.earned(time);
+        let (times, over) = self.rate.tokens_in(time);
         if times == 0 {
             self.left.store(0, Ordering::Relaxed);
-            return Err(self.rate.until(1).saturating_sub(time));
+            return Err(self.rate.time_for(1).saturating_sub(time));
         }
         *since = now.checked_sub(over).unwrap_or(now);
         self.left.store(i64::from(times) - 1, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Whether it is as good as new.
+    /// Returns whether the bucket is full.
     fn is_full(&self, now: Instant) -> bool {
         let since = *self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        let (times, _) = self.rate.earned(now.saturating_duration_since(since));
+        let (times, _) = self.rate.tokens_in(now.saturating_duration_since(since));
         self.left.load(Ordering::Relaxed) + i64::from(times) >= i64::from(self.rate.burst)
     }
 }
 
-/// What one peer has used of its rates.
+/// The account of a peer: what it has used of its rates, and how many of its requests run.
 #[derive(Debug)]
 pub struct RateAccount {
     calls: TokenBucket,
     completions: TokenBucket,
     logs: TokenBucket,
     progress: Rate,
-    /// Log messages that were left out since one last went through.
-    unsaid: AtomicU64,
-    /// Handlers that outlived the poll that they began in.
+    /// Log messages that were dropped since the last one was sent.
+    dropped_logs: AtomicU64,
+    /// Handlers that run in tasks.
     running: AtomicUsize,
-    most_running: usize,
-    /// Whether it is of more than one peer.
+    max_running: usize,
+    /// Whether several peers share the account.
     shared: bool,
 }
 
 impl RateAccount {
-    /// The account of one peer that has used nothing yet.
+    /// Returns the account of one peer that has used nothing yet.
     #[must_use]
     pub fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self::of(limits, false))
@@ -185,55 +187,56 @@ impl RateAccount {
             completions: full(limits.completion_rate),
             logs: full(limits.log_rate),
             progress: limits.progress_rate,
-            unsaid: AtomicU64::new(0),
+            dropped_logs: AtomicU64::new(0),
             running: AtomicUsize::new(0),
-            most_running: limits.max_in_flight,
+            max_running: limits.max_in_flight,
             shared,
         }
     }
 
-    /// Counts a request of the peer. What shows that somebody is there, or ends something, is let
-    /// through.
+    /// Counts a request of the peer. Requests that show that the peer is there, or that end
+    /// something, are always admitted.
     ///
     /// # Errors
-    /// When it comes too fast, or too many go on already. What several peers share has no bound
-    /// on those.
+    /// Returns an error when the rate is exceeded, or too many requests run. The requests of a
+    /// shared account that run are not bounded.
     pub(crate) fn admit(&self, method: Option<Method>) -> Result<(), Error> {
         let (bucket, what, set_by) = match method {
             Some(Method::Ping | Method::Initialize | Method::Unsubscribe) => return Ok(()),
             Some(Method::Complete) => (&self.completions, "completions", "Limits::completion_rate"),
             _ => (&self.calls, "calls", "Limits::call_rate"),
         };
-        if self.running.load(Ordering::Relaxed) >= self.most_running && !self.shared {
-            return Err(in_flight(self.most_running, "Limits::max_in_flight"));
+        if self.running.load(Ordering::Relaxed) >= self.max_running && !self.shared {
+            return Err(in_flight(self.max_running, "Limits::max_in_flight"));
         }
         bucket.admit(what, set_by)
     }
 
-    /// Counts a log message: how many were left out before it, or `None` if it is one of them.
-    pub(crate) fn log(&self) -> Option<u64> {
+    /// Counts a log message. Returns the number of messages that were dropped before it, or `None`
+    /// if it is to be dropped.
+    pub(crate) fn admit_log(&self) -> Option<u64> {
         match self.logs.take(Instant::now) {
-            Ok(()) => Some(self.unsaid.swap(0, Ordering::Relaxed)),
+            Ok(()) => Some(self.dropped_logs.swap(0, Ordering::Relaxed)),
             Err(_) => {
-                self.unsaid.fetch_add(1, Ordering::Relaxed);
+                self.dropped_logs.fetch_add(1, Ordering::Relaxed);
                 None
             }
         }
     }
 
-    /// How often one request may report its progress.
+    /// Returns the rate of progress reports of one request.
     pub(crate) fn progress(&self) -> Rate {
         self.progress
     }
 
-    /// Counts a request that goes on.
-    pub(crate) fn run(self: &Arc<Self>) -> Run {
+    /// Counts a running request.
+    pub(crate) fn start_request(self: &Arc<Self>) -> RunningRequest {
         self.running.fetch_add(1, Ordering::Relaxed);
-        Run(self.clone())
+        RunningRequest(self.clone())
     }
 
-    /// An account with the same rates, of which nothing is used.
-    pub(crate) fn fresh(&self) -> Arc<Self> {
+    /// Returns an account with the same rates, of which nothing is used.
+    pub(crate) fn with_same_rates(&self) -> Arc<Self> {
         let now = Instant::now();
         let full = |bucket: &TokenBucket| TokenBucket::full(bucket.rate, now);
         Arc::new(Self {
@@ -241,9 +244,9 @@ impl RateAccount {
             completions: full(&self.completions),
             logs: full(&self.logs),
             progress: self.progress,
-            unsaid: AtomicU64::new(0),
+            dropped_logs: AtomicU64::new(0),
             running: AtomicUsize::new(0),
-            most_running: self.most_running,
+            max_running: self.max_running,
             shared: false,
         })
     }
@@ -260,17 +263,17 @@ impl RateAccount {
     }
 }
 
-/// A request that is counted for as long as this lives.
+/// A running request. It is counted until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Run(Arc<RateAccount>);
+pub(crate) struct RunningRequest(Arc<RateAccount>);
 
-impl Drop for Run {
+impl Drop for RunningRequest {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// The refusal of a request for which there is no place.
+/// Returns the error for a request beyond a limit of running requests.
 pub(crate) fn in_flight(most: usize, set_by: &str) -> Error {
     let message = format!("too many requests in flight: the limit is {most} ({set_by})");
     Error::new(ErrorKind::RateLimited { retry_after: None }, message)
@@ -283,36 +286,36 @@ fn too_many(what: &str, rate: Rate, set_by: &str, wait: Duration) -> Error {
     Error::rate_limited(message, wait)
 }
 
-/// The accounts of those who come to one endpoint.
+/// The accounts of the peers of one endpoint.
 #[derive(Debug)]
-pub(crate) struct Accounts {
+pub(crate) struct RateAccounts {
     limits: Arc<Limits>,
     known: Mutex<Known>,
     hasher: RandomState,
-    /// Of those for whom there was no room.
-    rest: Arc<RateAccount>,
-    /// Of those of whom nothing is known.
-    strangers: Arc<RateAccount>,
+    /// The account of the principals beyond the limit.
+    overflow: Arc<RateAccount>,
+    /// The account of the requests without a principal and without a known connection.
+    anonymous: Arc<RateAccount>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
-    /// By the hash of a principal's name, under a key that nobody knows.
+    /// Accounts by a keyed hash of the principal.
     by_name: HashMap<u64, Arc<RateAccount>>,
-    /// When it was last looked through for those who are idle.
+    /// The time when idle accounts were last removed.
     swept: Option<Instant>,
 }
 
-/// How soon a full table is looked through again.
+/// The shortest time between two removals of idle accounts.
 const SWEEP_GAP: Duration = Duration::from_secs(1);
 
-impl Accounts {
+impl RateAccounts {
     pub(crate) fn new(limits: Arc<Limits>) -> Self {
         Self {
             known: Mutex::default(),
             hasher: RandomState::new(),
-            rest: Arc::new(RateAccount::of(&limits, true)),
-            strangers: Arc::new(RateAccount::of(&limits, true)),
+            overflow: Arc::new(RateAccount::of(&limits, true)),
+            anonymous: Arc::new(RateAccount::of(&limits, true)),
             limits,
         }
     }
@@ -321,21 +324,21 @@ impl Accounts {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The account of who sends a request: of the principal, else of the connection, else of all
-    /// of whom neither is known.
-    pub(crate) fn of<'a>(
+    /// Returns the account of a request: that of its principal, else that of its connection, else
+    /// one account for all requests without either.
+    pub(crate) fn account_of<'a>(
         &'a self,
         principal: Option<&Principal>,
         connection: Option<&'a Arc<RateAccount>>,
     ) -> Arc<RateAccount> {
         match (principal, connection) {
-            (Some(principal), _) => self.of_principal(principal),
+            (Some(principal), _) => self.account_of_principal(principal),
             (None, Some(connection)) => connection.clone(),
-            (None, None) => self.strangers.clone(),
+            (None, None) => self.anonymous.clone(),
         }
     }
 
-    fn of_principal(&self, principal: &Principal) -> Arc<RateAccount> {
+    fn account_of_principal(&self, principal: &Principal) -> Arc<RateAccount> {
         let Principal {
             issuer,
             subject,
@@ -351,7 +354,7 @@ impl Accounts {
             known.forget_idle(Instant::now());
         }
         if known.by_name.len() >= self.limits.max_principals {
-            return self.rest.clone();
+            return self.overflow.clone();
         }
         let account = RateAccount::new(&self.limits);
         known.by_name.insert(name, account.clone());
@@ -360,7 +363,7 @@ impl Accounts {
 }
 
 impl Known {
-    /// Forgets those who have used nothing for a while: they would begin with the same.
+    /// Removes idle accounts: a new account would have the same tokens.
     fn forget_idle(&mut self, now: Instant) {
         let lately = |swept: Instant| now.saturating_duration_since(swept) < SWEEP_GAP;
         if self.swept.is_some_and(lately) {

@@ -1,77 +1,82 @@
-//! Where the messages of one request go: its own stream, or the connection.
+//! The trait for the place where the messages and the response of a request go.
 
 use std::fmt;
 
 use bytes::Bytes;
 use tokio::sync::futures::Notified;
-use turnbuckle_types::ErrorKind;
+use turnbuckle_types::{ErrorKind, RequestId};
+use turnbuckle_wire::era::{Reply, write_reply};
+use turnbuckle_wire::revision::Features;
+use turnbuckle_wire::rpc;
 
-/// The way back of one request. It travels with the request, so nothing has to be looked up.
+/// Carries messages and the response of one request back to its sender.
+///
+/// A connection, the queue of one HTTP exchange and a stream of a session are reply sinks. The sink
+/// travels with the request, so nothing has to be looked up.
 pub trait ReplySink: Send + Sync + 'static {
-    /// Takes a message about a request under way.
+    /// Sends a message that belongs to a running request. A sink whose reader is gone accepts and
+    /// drops every message.
     ///
     /// # Errors
-    /// Gives the message back while the reader is too far behind; [`space`](Self::space) tells
-    /// when to try again. A route whose reader is gone takes everything and drops it.
+    /// Returns the message while the reader is too far behind. Try again after
+    /// [`wait_for_space`](Self::wait_for_space).
     fn send(&self, frame: Vec<u8>) -> Result<(), QueueFull>;
 
-    /// Resolves when [`send`](Self::send) is worth another try. Made before the try that fails, it
-    /// misses nothing.
+    /// Returns a future that resolves when another [`send`](Self::send) may succeed. Create and
+    /// enable the future before the attempt that may fail: then no notification is missed.
     fn wait_for_space(&self) -> Notified<'_>;
 
-    /// The request has ended: with this answer, or with none because it was cancelled. Said once
-    /// for each that its session left [`PendingRequest`](crate::MessageOutcome::PendingRequest) or
-    /// [`Held`](crate::MessageOutcome::Held) and that was not answered in place.
-    fn finish(&self, answer: Option<EncodedResponse>);
+    /// Ends a request with its response, or without one because the request was cancelled.
+    ///
+    /// Called exactly once for every request whose outcome was
+    /// [`MessageOutcome::Pending`](crate::MessageOutcome::Pending).
+    fn finish(&self, response: Option<EncodedResponse>);
 
-    /// Takes one of the answers to a batch, if they need not travel together; [`done`](Self::done)
-    /// without an answer follows after the last.
+    /// Sends one of the responses to a batch, if this sink sends them separately. A call of
+    /// [`finish`](Self::finish) without a response follows after the last one.
     ///
     /// # Errors
-    /// Gives the answer back where a batch is answered by one frame, as it is everywhere unless a
-    /// route says otherwise.
-    fn send_batch_response(&self, answer: EncodedResponse) -> Result<(), EncodedResponse> {
-        Err(answer)
+    /// Returns the response when this sink answers a batch with a single array. This is the
+    /// default.
+    fn send_batch_response(&self, response: EncodedResponse) -> Result<(), EncodedResponse> {
+        Err(response)
     }
 
-    /// Whether somebody is there to hear what is sent now. A stream may have no connection for a
-    /// while.
+    /// Returns whether a client is connected to receive messages now. A resumable stream may have
+    /// no connection for a while.
     fn has_reader(&self) -> bool {
         true
     }
 
-    /// Has whoever waits for the answer look whether the request was given up.
-    fn stir(&self) {}
-
-    /// Closes the current connection of a stream that can be resumed, and lets the client come
-    /// back for the rest. Nothing happens where streams cannot be resumed.
+    /// Closes the current connection of a resumable SSE stream without ending the stream: the
+    /// client reconnects for the rest. Does nothing where streams cannot be resumed.
     fn close_sse_stream(&self) {}
 }
 
-/// A message that a route had no room for.
+/// A message that a reply sink had no space for.
 pub struct QueueFull(pub Vec<u8>);
 
 impl fmt::Debug for QueueFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Full")
+        f.debug_struct("QueueFull")
             .field("bytes", &self.0.len())
             .finish_non_exhaustive()
     }
 }
 
-/// The answer to a request, encoded.
+/// An encoded JSON-RPC response to a request.
 pub struct EncodedResponse {
-    /// The response, as a frame; its beginning, where something follows.
+    /// The frame, or the first part of it if `tail` is not empty.
     pub frame: Vec<u8>,
-    /// What follows, shared with other answers. Empty for most.
+    /// The second part of the frame, shared with other responses. Most responses have none.
     pub tail: Bytes,
-    /// The kind of its error, if it is one: a transport may have a status for it.
+    /// The kind of the error, if the response is one. A transport may map it to a status.
     pub failure: Option<ErrorKind>,
 }
 
 impl fmt::Debug for EncodedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer")
+        f.debug_struct("EncodedResponse")
             .field("bytes", &(self.frame.len() + self.tail.len()))
             .field("failure", &self.failure)
             .finish_non_exhaustive()
@@ -79,7 +84,37 @@ impl fmt::Debug for EncodedResponse {
 }
 
 impl EncodedResponse {
-    /// The response in one piece.
+    /// Encodes the response to a request for a peer of the revision with these `features`. A result
+    /// of the modern era carries `server_info`.
+    pub(crate) fn encode(
+        id: &RequestId,
+        reply: &Reply,
+        features: &'static Features,
+        server_info: Option<&[u8]>,
+    ) -> Self {
+        let mut frame = Vec::with_capacity(512);
+        let tail = match reply.encoded() {
+            Some(encoded) => {
+                rpc::write_result_head(&mut frame, id);
+                encoded.clone()
+            }
+            None => {
+                write_reply(&mut frame, id, reply, features, server_info);
+                Bytes::new()
+            }
+        };
+        let failure = match reply {
+            Reply::Error(error) => Some(error.kind().clone()),
+            _ => None,
+        };
+        Self {
+            frame,
+            tail,
+            failure,
+        }
+    }
+
+    /// Returns the whole frame in one buffer.
     #[must_use]
     pub fn into_bytes(mut self) -> Vec<u8> {
         self.frame.extend_from_slice(&self.tail);

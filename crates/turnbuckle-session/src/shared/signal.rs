@@ -1,4 +1,4 @@
-//! A one-way signal: running, asked to wind down, cancelled.
+//! A one-way signal with three levels: running, closing, cancelled.
 
 use std::sync::atomic::{AtomicU8, Ordering, fence};
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 const CLOSING: u8 = 1;
 const CANCELLED: u8 = 2;
 
-/// Tells everybody who holds a clone that something is to end. It never goes back.
+/// A signal that ends something for all holders of a clone. Its level never goes back.
 #[derive(Debug, Clone, Default)]
 pub struct Signal(Arc<State>);
 
@@ -19,29 +19,29 @@ struct State {
 }
 
 impl Signal {
-    /// A signal that nobody has given yet.
+    /// Returns a signal that was not raised.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks what is under way to come to its own end.
+    /// Asks running work to come to its own end.
     pub fn close(&self) {
         self.raise(CLOSING);
     }
 
-    /// Says that nobody waits for the outcome any more.
+    /// Cancels running work: its outcome is not wanted any more.
     pub fn cancel(&self) {
         self.raise(CANCELLED);
     }
 
-    /// Whether [`close`](Self::close) or [`cancel`](Self::cancel) was called.
+    /// Returns whether [`close`](Self::close) or [`cancel`](Self::cancel) was called.
     #[must_use]
     pub fn is_closing(&self) -> bool {
         self.level() >= CLOSING
     }
 
-    /// Whether [`cancel`](Self::cancel) was called.
+    /// Returns whether [`cancel`](Self::cancel) was called.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.level() >= CANCELLED
@@ -79,7 +79,7 @@ impl Signal {
     }
 }
 
-/// A signal of which there is no more than its level until somebody waits for it.
+/// A signal that allocates nothing until a task waits for it.
 #[derive(Debug, Default)]
 pub(crate) struct LazySignal {
     level: AtomicU8,
@@ -99,10 +99,10 @@ impl LazySignal {
         self.level.load(Ordering::Acquire) >= CANCELLED
     }
 
-    /// The signal itself.
+    /// Returns the signal itself.
     pub(crate) fn get(&self) -> &Signal {
         let signal = self.made.get_or_init(Signal::new);
-        // Whoever raises it meanwhile sees that it is made, or is seen here.
+        // A concurrent `raise` sees the signal that was just made, or its level is seen here.
         fence(Ordering::SeqCst);
         signal.raise(self.level.load(Ordering::Acquire));
         signal

@@ -1,4 +1,5 @@
-//! What a transport is to a session: frames in, frames out, and what it knows beside them.
+//! The interface between transports and sessions: frames in, frames out, and what a transport knows
+//! about them.
 
 use std::fmt;
 use std::io;
@@ -8,19 +9,19 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use turnbuckle_types::Principal;
 
-use crate::Signal;
+use crate::shared::signal::Signal;
 
-/// A connection that carries frames both ways, each frame one message or one batch.
+/// A duplex connection. Each frame is one message or one batch.
 ///
-/// A byte stream with newlines between messages is one; so is a pair of queues.
+/// Examples are a byte stream with newlines between messages, and a pair of queues in memory.
 pub trait Transport: Send {
-    /// The next frame; `None` once no more will come.
+    /// Polls for the next frame. `None` is the end of the input.
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Frame>>;
 
-    /// Takes a frame to be sent. It leaves with the next [`poll_flush`](Self::poll_flush).
+    /// Queues a frame. It is sent with the next [`poll_flush`](Self::poll_flush).
     fn queue(&mut self, frame: &[u8]);
 
-    /// The same of a frame in two parts.
+    /// Queues a frame that is given in two parts.
     fn queue_parts(&mut self, head: &[u8], tail: &[u8]) {
         match tail {
             [] => self.queue(head),
@@ -28,28 +29,28 @@ pub trait Transport: Send {
         }
     }
 
-    /// How many bytes wait to be sent.
+    /// Returns the number of bytes that are queued.
     fn queued_bytes(&self) -> usize;
 
-    /// Sends what was queued.
+    /// Sends the queued frames.
     ///
     /// # Errors
-    /// When the connection is broken: nothing can be sent any more.
+    /// Returns an error when the connection is broken and nothing can be sent any more.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 }
 
-/// What comes out of a transport.
+/// A frame that a transport received.
 pub enum Frame {
     /// One message or batch.
     Message(Bytes),
-    /// A frame over the transport's cap was skipped.
+    /// A frame that was longer than the transport allows and was skipped.
     TooLong {
-        /// The cap, in bytes.
+        /// The limit, in bytes.
         limit: usize,
     },
 }
 
-/// What a message says is in no log.
+/// Shows the size of a message only: contents do not go into logs.
 impl fmt::Debug for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -62,39 +63,40 @@ impl fmt::Debug for Frame {
     }
 }
 
-/// How a transport delivers and cancels.
+/// The way in which a transport delivers and cancels requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binding {
-    /// One channel for everything; a request is cancelled by a message.
+    /// One connection for all messages. A message cancels a request.
     Duplex,
-    /// Every request has its own exchange; closing it is how it is cancelled.
+    /// An HTTP exchange for each request. Closing the exchange cancels the request.
     Exchange,
-    /// A session over exchanges: a request is cancelled by a message, its connection may be lost.
+    /// A session over HTTP exchanges. A message cancels a request, and a lost connection does not.
     Session,
 }
 
-/// The HTTP request that a message came in, where it came in one.
+/// The head of the HTTP request that carried a message.
 pub trait HttpHead: Send + Sync {
-    /// The method, such as `POST`.
+    /// Returns the method, such as `POST`.
     fn method(&self) -> &str;
 
-    /// The path and query that were asked for.
+    /// Returns the path and query of the request target.
     fn target(&self) -> &str;
 
-    /// A header, by its name in any case; the first, where there are several, and only if it is
-    /// text. What carries credentials is not shown: `Authorization`, `Proxy-Authorization` and
+    /// Returns a header by its name in any case: the first value, if it is text. Headers with
+    /// credentials are hidden: `Authorization`, `Proxy-Authorization` and `Cookie`.
     /// `Cookie` are the business of what stands in front.
     fn header(&self, name: &str) -> Option<&str>;
 }
 
-/// What a transport knows of a message beside its bytes.
+/// The facts that a transport knows about a message beside its bytes.
 #[derive(Clone, Default)]
 pub struct TransportContext {
-    /// On whose behalf the message came, where something in front of the transport established it.
+    /// The principal on whose behalf the message was sent, if a layer before the transport
+    /// established one.
     pub principal: Option<Arc<Principal>>,
-    /// Tells when the transport is about to shut down.
+    /// A signal that is raised before the transport shuts down.
     pub shutdown: Option<Signal>,
-    /// The HTTP request, for a dispatch that [reads](crate::Dispatch::reads_http) it.
+    /// The head of the HTTP request, if the server [reads](crate::Dispatch::needs_http_head) it.
     pub http: Option<Arc<dyn HttpHead>>,
 }
 

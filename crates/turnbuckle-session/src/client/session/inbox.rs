@@ -18,8 +18,8 @@ use super::client_session::ClientSession;
 use super::response::{RawResult, RequestError};
 use crate::client::link::{Inbox, LinkKind};
 use crate::client::link_error::LinkError;
-use crate::shared::driver::guard_callback;
 use crate::shared::kernel::NotificationDecision;
+use crate::shared::panic_guard::guard_callback;
 use crate::{Frame, IncomingNotification};
 
 /// The inbox of a session. Its link holds it, which does not keep the session alive.

@@ -7,27 +7,27 @@ use turnbuckle_types::ErrorObject;
 
 use crate::client::link_error::LinkError;
 use crate::client::timeouts::TimeoutKind;
-use crate::server::context::Span;
+use crate::shared::frame_range::FrameRange;
 
 /// A result as it was received: JSON inside its frame.
 #[derive(Clone)]
 pub struct RawResult {
     frame: Bytes,
-    span: Span,
+    span: FrameRange,
 }
 
 impl RawResult {
     pub(crate) fn new(frame: &Bytes, part: &str) -> Self {
         Self {
             frame: frame.clone(),
-            span: Span::of(frame, part),
+            span: FrameRange::locate(frame, part),
         }
     }
 
     /// Returns the JSON.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(self.span.in_frame(&self.frame)).unwrap_or_default()
+        std::str::from_utf8(self.span.of_frame(&self.frame)).unwrap_or_default()
     }
 }
 

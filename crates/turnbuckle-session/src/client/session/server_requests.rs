@@ -14,9 +14,10 @@ use super::client_session::ClientSession;
 use super::handler::{ClientHandler, ServerRequest};
 use crate::client::outbound_message::OutboundKind;
 use crate::client::tasks;
-use crate::server::admission::{answer, method_of};
-use crate::shared::driver::{catch_panic, poll_guarded};
+use crate::shared::incoming::received_method;
 use crate::shared::kernel::RequestDecision;
+use crate::shared::panic_guard::{catch_panic, poll_handler};
+use crate::shared::reply_sink::EncodedResponse;
 use crate::{HandlerOutcome, IncomingRequest};
 
 impl ClientSession {
@@ -26,7 +27,7 @@ impl ClientSession {
             return;
         };
         let reply = |features, reply: Reply| {
-            let frame = answer(&request.id, &reply, features, None).into_bytes();
+            let frame = EncodedResponse::encode(&request.id, &reply, features, None).into_bytes();
             session.clone().spawn_response(frame);
         };
         let Some(features) = self.features() else {
@@ -41,7 +42,7 @@ impl ClientSession {
             tracing::debug!(method = %request.method, "a modern server must not send requests");
             return;
         }
-        let method = match method_of(&request.method, Party::Client, features) {
+        let method = match received_method(&request.method, Party::Client, features) {
             Ok(method) => method,
             Err(error) => return reply(features, error.into()),
         };
@@ -98,7 +99,7 @@ impl ClientSession {
         if let Some(reply) = reply.filter(|_| is_wanted)
             && let Some(_permit) = self.acquire_reply_permit()
         {
-            self.send_response(answer(&id, &reply, features, None).into_bytes())
+            self.send_response(EncodedResponse::encode(&id, &reply, features, None).into_bytes())
                 .await;
         }
     }
@@ -155,7 +156,7 @@ async fn run_handler(
         Ok(HandlerOutcome::Pending(future)) => future,
         Err(error) => return Some(error.into()),
     };
-    let handler = std::future::poll_fn(|cx| poll_guarded(&mut future, cx));
+    let handler = std::future::poll_fn(|cx| poll_handler(&mut future, cx));
     tokio::select! {
         biased;
         reply = handler => (!signal.is_cancelled()).then_some(reply),

@@ -1,4 +1,4 @@
-//! Who sent a request: what is known of the client, and the client itself, where it can be asked.
+//! Facts about the client that sent a request, and the client itself where it can be asked.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,125 +6,117 @@ use serde_json::value::RawValue;
 use turnbuckle_types::{ClientCapabilities, Implementation, Json};
 
 use super::{RequestContext, RequestSink};
-use crate::{ChangeFeed, LegacyState, Peer, Session};
+use crate::server::change::ChangeFeed;
+use crate::server::legacy_state::LegacyState;
+use crate::server::peer::Peer;
+use crate::server::session::state::SessionState;
+use crate::shared::frame_range::FrameRange;
 
-/// What is known of the client.
+/// The source of the facts about a client.
 pub(crate) enum ClientDetails {
-    /// What the request's own envelope says, as ranges of its frame, read when asked for.
-    Modern {
-        capabilities: Span,
-        info: Option<Span>,
-        read: OnceLock<Box<ClientCapabilities>>,
+    /// The envelope of a modern request, as ranges of its frame. Decoded when first asked for.
+    Envelope {
+        capabilities: FrameRange,
+        info: Option<FrameRange>,
+        decoded: OnceLock<Box<ClientCapabilities>>,
     },
-    /// Nothing but its revision: a legacy request without a session.
-    Unknown { state: Arc<LegacyState> },
-    /// What the session's handshake left behind.
-    Legacy {
-        session: Arc<Session>,
-        state: Arc<LegacyState>,
+    /// A legacy request without a session: nothing but the revision is known.
+    Revision { legacy: Arc<LegacyState> },
+    /// The handshake of a legacy session.
+    Session {
+        session: Arc<SessionState>,
+        legacy: Arc<LegacyState>,
     },
 }
 
-/// A range of a frame.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Span {
-    start: usize,
-    end: usize,
-}
-
-impl Span {
-    /// Where `part` is in `frame`; empty when it is not in it.
-    pub(crate) fn of(frame: &[u8], part: &str) -> Self {
-        let start = (part.as_ptr() as usize).wrapping_sub(frame.as_ptr() as usize);
-        match start.checked_add(part.len()) {
-            Some(end) if end <= frame.len() => Self { start, end },
-            _ => Self { start: 0, end: 0 },
+impl ClientDetails {
+    /// Returns the state of the legacy session, or of the legacy client without one.
+    pub(super) fn legacy(&self) -> Option<&Arc<LegacyState>> {
+        match self {
+            Self::Envelope { .. } => None,
+            Self::Revision { legacy } | Self::Session { legacy, .. } => Some(legacy),
         }
     }
 
-    pub(crate) fn in_frame(self, frame: &[u8]) -> &[u8] {
-        frame.get(self.start..self.end).unwrap_or_default()
+    fn session(&self) -> Option<&Arc<SessionState>> {
+        match self {
+            Self::Envelope { .. } | Self::Revision { .. } => None,
+            Self::Session { session, .. } => Some(session),
+        }
     }
 }
 
 impl RequestContext {
-    /// What the client declared that it can do.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn client_capabilities(&self) -> &ClientCapabilities {
-        match &self.state.sender {
-            ClientDetails::Legacy { state, .. } | ClientDetails::Unknown { state } => {
-                state.capabilities()
+        match &self.state.client {
+            ClientDetails::Revision { legacy } | ClientDetails::Session { legacy, .. } => {
+                legacy.capabilities()
             }
-            ClientDetails::Modern {
-                capabilities, read, ..
-            } => read.get_or_init(|| {
-                let json = capabilities.in_frame(&self.state.frame);
+            ClientDetails::Envelope {
+                capabilities,
+                decoded,
+                ..
+            } => decoded.get_or_init(|| {
+                let json = capabilities.of_frame(&self.state.frame);
                 serde_json::from_slice(json).unwrap_or_default()
             }),
         }
     }
 
-    /// Who the client says it is. It may say anything: for display and logs only.
+    /// Returns the client's description of itself. It may say anything: use it for display and
+    /// logs only.
     #[must_use]
     pub fn client_info(&self) -> Option<Implementation> {
-        match &self.state.sender {
-            ClientDetails::Legacy { state, .. } | ClientDetails::Unknown { state } => {
-                state.client_info().cloned()
+        match &self.state.client {
+            ClientDetails::Revision { legacy } | ClientDetails::Session { legacy, .. } => {
+                legacy.client_info().cloned()
             }
-            ClientDetails::Modern { info, .. } => {
-                serde_json::from_slice((*info)?.in_frame(&self.state.frame)).ok()
+            ClientDetails::Envelope { info, .. } => {
+                serde_json::from_slice((*info)?.of_frame(&self.state.frame)).ok()
             }
         }
     }
 
-    /// The client of a legacy session, to be asked on this request's own stream; a modern client
-    /// takes no requests.
+    /// Returns the client of a legacy session, to be asked on this request's own stream. `None` for
+    /// a modern client: it accepts no requests.
     #[must_use]
     pub fn peer(&self) -> Option<Peer> {
-        match (&self.state.sender, &self.state.way) {
-            (ClientDetails::Legacy { session, .. }, RequestSink::Shared(route)) => {
-                Some(Peer::of_request(
-                    session.clone(),
-                    route.clone(),
-                    self.state.signal.get().clone(),
-                ))
-            }
+        match (self.state.client.session(), &self.state.sink) {
+            (Some(session), RequestSink::Shared(sink)) => Some(Peer::new(
+                session.clone(),
+                sink.clone(),
+                self.state.signal.get().clone(),
+            )),
             _ => None,
         }
     }
 
-    /// The client of a legacy session, for what belongs to no request; it outlives this one.
-    #[doc(hidden)]
+    /// Returns the client of a legacy session, for messages that belong to no request. It outlives
+    /// this request.
     #[must_use]
     pub fn session_peer(&self) -> Option<Peer> {
-        match &self.state.sender {
-            ClientDetails::Modern { .. } | ClientDetails::Unknown { .. } => None,
-            ClientDetails::Legacy { session, .. } => Some(session.peer()),
-        }
+        self.state.client.session().map(Peer::of_session)
     }
 
-    /// What tells a legacy session of changes.
-    #[doc(hidden)]
+    /// Returns the feed that tells a legacy session of changes.
     #[must_use]
     pub fn session_change_feed(&self) -> Option<&Arc<ChangeFeed>> {
-        match &self.state.sender {
-            ClientDetails::Modern { .. } | ClientDetails::Unknown { .. } => None,
-            ClientDetails::Legacy { session, .. } => Some(session.feed()),
-        }
+        self.state.client.session().map(|session| &session.feed)
     }
 
-    /// The state of the legacy session that the request belongs to.
-    #[doc(hidden)]
+    /// Returns the state of the legacy session that the request belongs to.
     #[must_use]
     pub fn legacy_state(&self) -> Option<&LegacyState> {
-        match &self.state.sender {
-            ClientDetails::Modern { .. } | ClientDetails::Unknown { .. } => None,
-            ClientDetails::Legacy { state, .. } => Some(state),
+        match &self.state.client {
+            ClientDetails::Session { legacy, .. } => Some(legacy),
+            ClientDetails::Envelope { .. } | ClientDetails::Revision { .. } => None,
         }
     }
 
-    /// The settings of an extension that the client declared for this request, or in the handshake
-    /// of its session, as raw JSON.
+    /// Returns the settings of an extension, as raw JSON, if the client declared it for this
+    /// request or in the handshake of its session.
     #[must_use]
     pub fn extension(&self, id: &str) -> Option<&RawValue> {
         self.client_capabilities()

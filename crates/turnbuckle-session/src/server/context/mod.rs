@@ -1,8 +1,9 @@
-//! What a handler sees of its request: who asks, what the client can do, and the way back while
-//! the request runs.
+//! A handler's view of its request: the sender, the client's capabilities, and the way back to the
+//! client while the request runs.
 
 mod client_details;
 mod notify;
+mod progress;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -13,75 +14,85 @@ use turnbuckle_wire::era::{Reply, params};
 use turnbuckle_wire::revision::{EraKind, Features};
 use turnbuckle_wire::rpc;
 
-use crate::server::progress::ProgressThrottle;
+use crate::server::session::state::CancelRequest;
+use crate::shared::frame_queue::FrameQueue;
 use crate::shared::rate::RateAccount;
+use crate::shared::reply_sink::ReplySink;
 use crate::shared::signal::LazySignal;
-use crate::{Binding, FrameQueue, HttpHead, ReplySink, TransportContext};
+use crate::shared::transport::{Binding, HttpHead, TransportContext};
+use progress::ProgressThrottle;
 
-pub(crate) use client_details::{ClientDetails, Span};
-pub(crate) use notify::send;
+pub(crate) use client_details::ClientDetails;
+pub(crate) use notify::send_when_space;
 
-/// One request, seen by its handler. Cheap to clone; a clone that outlives the request can do
+/// A request, as its handler sees it. Cheap to clone. A clone that outlives the request sends
 /// nothing any more.
 #[derive(Clone)]
 pub struct RequestContext {
-    pub(crate) state: Arc<State>,
+    pub(crate) state: Arc<RequestState>,
 }
 
-pub(crate) struct State {
+/// The state that all clones of a [`RequestContext`] share.
+pub(crate) struct RequestState {
     pub(crate) id: RequestId,
     pub(crate) features: &'static Features,
     pub(crate) binding: Binding,
     pub(crate) frame: Bytes,
-    pub(crate) sender: ClientDetails,
+    pub(crate) client: ClientDetails,
     pub(crate) progress_token: Option<ProgressToken>,
-    /// The level from which on this request wants log messages; a legacy session has its own.
+    /// The lowest level of log messages that this request asked for. A legacy session has a level
+    /// of its own.
     pub(crate) log_level: Option<LoggingLevel>,
-    /// Whether the server declared that it logs.
-    pub(crate) logs: bool,
+    /// Whether the server declared the logging capability.
+    pub(crate) logging_declared: bool,
     pub(crate) transport: TransportContext,
-    pub(crate) way: RequestSink,
+    pub(crate) sink: RequestSink,
     pub(crate) signal: LazySignal,
-    /// Nothing, of a request that had ended before it reported anything.
-    pub(crate) reports: OnceLock<Option<Box<ProgressThrottle>>>,
-    /// Whose it is.
+    /// The account whose rates the request counts on.
     pub(crate) account: Arc<RateAccount>,
-    /// An account of this request alone, where the other is everybody's: of its log messages.
-    pub(crate) own: OnceLock<Arc<RateAccount>>,
-    /// What was set of a deadline before the handler began to wait.
-    pub(crate) deadline: Mutex<Option<(Duration, Late)>>,
+    pub(crate) lazy: LazyState,
 }
 
-/// What a request is answered with when its deadline has passed.
-type Late = Arc<dyn Fn() -> Reply + Send + Sync>;
+/// State that most requests never need.
+#[derive(Default)]
+pub(crate) struct LazyState {
+    /// `None` in the cell: the request ended before it reported any progress.
+    progress: OnceLock<Option<Box<ProgressThrottle>>>,
+    /// The account of this request's log messages, where `account` is shared between peers.
+    log_account: OnceLock<Arc<RateAccount>>,
+    /// A timeout of its own, set before its handler was first pending.
+    timeout: Mutex<Option<(Duration, TimeoutReply)>>,
+}
 
-/// The way back of a request.
+/// Makes the reply to a request whose own timeout has passed.
+pub(crate) type TimeoutReply = Arc<dyn Fn() -> Reply + Send + Sync>;
+
+/// The reply sink of one request.
 #[expect(
     clippy::large_enum_variant,
-    reason = "it is there once, in a context's own allocation"
+    reason = "it exists once, in a context's own allocation"
 )]
 pub(crate) enum RequestSink {
-    /// One that was there before it.
+    /// A sink that existed before the request.
     Shared(Arc<dyn ReplySink>),
-    /// One of its own, which costs nothing until something is said on it.
+    /// A queue that belongs to the request alone. It owns no memory until a frame is sent.
     Own(FrameQueue),
 }
 
 impl RequestContext {
-    pub(crate) fn new(state: State) -> Self {
+    pub(crate) fn new(state: RequestState) -> Self {
         Self {
             state: Arc::new(state),
         }
     }
 
-    /// The whole message that the request came as.
+    /// Returns the whole message that the request arrived as.
     #[must_use]
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.state.frame).unwrap_or_default()
     }
 
-    /// What was captured of its parameters, read again from the message.
-    #[doc(hidden)]
+    /// Returns the captured parameters, decoded again from the message.
     #[must_use]
     pub fn params(&self) -> params::Params<'_> {
         match rpc::decode(self.text()) {
@@ -90,63 +101,66 @@ impl RequestContext {
         }
     }
 
-    /// The request's id.
+    /// Returns the request's id.
     #[must_use]
     pub fn id(&self) -> &RequestId {
         &self.state.id
     }
 
-    /// What the client's revision knows. Handlers do not need it: whatever they say is told to
-    /// each client in what it knows.
+    /// Returns the features of the client's revision. Handlers do not need them: everything that a
+    /// handler sends is projected onto what the client's revision knows.
     #[must_use]
     pub fn features(&self) -> &'static Features {
         self.state.features
     }
 
-    /// How the request was delivered.
+    /// Returns how the request was delivered.
     #[must_use]
     pub fn binding(&self) -> Binding {
         self.state.binding
     }
 
-    /// Whether the client can only be asked by requests of the server's own.
+    /// Returns whether the client speaks a revision of the legacy era: it can be asked by requests
+    /// from the server, and not by input requests in a result.
     #[must_use]
     pub fn is_legacy(&self) -> bool {
         self.state.features.era == EraKind::Legacy
     }
 
-    /// On whose behalf the request is made, where the transport established it.
+    /// Returns the principal on whose behalf the request is made, if the transport established
+    /// one.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.state.transport.principal.as_deref()
     }
 
-    /// The HTTP request that this one came in, where it came in one and a handler asks for such.
+    /// Returns the head of the HTTP request that carried the message. `None` on other transports,
+    /// and when no handler of the server reads HTTP heads.
     #[must_use]
     pub fn http(&self) -> Option<&Arc<dyn HttpHead>> {
         self.state.transport.http.as_ref()
     }
 
-    /// The request's `_meta`, as it came.
+    /// Returns the request's `_meta` as it was received.
     #[must_use]
     pub fn meta(&self) -> Option<Meta> {
         params::raw_meta(self.text())?.decode().ok()
     }
 
-    /// Whether the client gave up on the request. Nothing is sent for it any more.
+    /// Returns whether the request was cancelled. Nothing is sent for it any more.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.state.signal.is_cancelled()
     }
 
-    /// Resolves when the client gives up on the request. The handler then has a short grace to
-    /// finish before its future is dropped.
+    /// Resolves when the request is cancelled. Its handler may go on for
+    /// [`Limits::cancel_timeout`](crate::Limits::cancel_timeout) before its future is dropped.
     pub async fn cancelled(&self) {
         self.state.signal.get().cancelled().await;
     }
 
-    /// Resolves when the connection or the server is about to end: for handlers that would go on
-    /// for ever otherwise.
+    /// Resolves when the connection or the server is about to close: for handlers that would
+    /// otherwise never end.
     pub async fn closing(&self) {
         match &self.state.transport.shutdown {
             None => self.state.signal.get().closing().await,
@@ -157,62 +171,79 @@ impl RequestContext {
         }
     }
 
-    /// Says that nobody waits for the outcome any more.
+    /// Cancels the request: nothing is sent for it any more.
     pub(crate) fn cancel(&self) {
         self.state.signal.cancel();
     }
 
-    /// Asks the handler to come to its own end.
-    pub(crate) fn close(&self) {
-        self.state.signal.close();
+    /// Ends the request when its handler has ended: sends the last progress report that was held
+    /// back, and lets nothing follow. Returns whether a response is still wanted.
+    pub(crate) fn finish(&self) -> bool {
+        self.finish_progress();
+        let is_wanted = !self.is_cancelled();
+        self.cancel();
+        is_wanted
     }
 
-    /// Gives the request up, and has whoever waits for its answer see that.
-    pub(crate) fn give_up(&self) {
-        self.state.signal.cancel();
-        self.route().stir();
+    /// Returns a handle that cancels or closes this request.
+    pub(crate) fn cancel_handle(&self) -> Arc<dyn CancelRequest> {
+        self.state.clone()
     }
 
-    /// The way back.
-    pub(crate) fn route(&self) -> &dyn ReplySink {
-        match &self.state.way {
-            RequestSink::Shared(route) => &**route,
-            RequestSink::Own(outbox) => outbox,
+    /// Returns the sink for the request's messages and its response.
+    pub(crate) fn sink(&self) -> &dyn ReplySink {
+        match &self.state.sink {
+            RequestSink::Shared(sink) => &**sink,
+            RequestSink::Own(queue) => queue,
         }
     }
 
-    /// The way back of an exchange.
-    pub(crate) fn outbox(&self) -> Option<&FrameQueue> {
-        match &self.state.way {
+    /// Returns the queue that belongs to this request alone, if it has one.
+    pub(crate) fn own_queue(&self) -> Option<&FrameQueue> {
+        match &self.state.sink {
             RequestSink::Shared(_) => None,
-            RequestSink::Own(outbox) => Some(outbox),
+            RequestSink::Own(queue) => Some(queue),
         }
     }
 
-    pub(crate) fn has_deadline(&self) -> bool {
-        self.own_deadline().is_some()
+    /// Sets a timeout for this request, which counts from the first time that its handler is
+    /// pending, and has to be set before. The request is then cancelled and answered with
+    /// `timeout_reply`. [`Limits::handler_timeout`](crate::Limits::handler_timeout) holds as well.
+    pub fn set_timeout(
+        &self,
+        timeout: Duration,
+        timeout_reply: Arc<dyn Fn() -> Reply + Send + Sync>,
+    ) {
+        *self.own_timeout() = Some((timeout, timeout_reply));
     }
 
-    /// Gives the request that long, if the session does not give it less: then it is cancelled, and
-    /// `late` is its answer. Counts from when the handler first waits, and has to be said before.
-    #[doc(hidden)]
-    pub fn set_timeout(&self, deadline: Duration, late: Arc<dyn Fn() -> Reply + Send + Sync>) {
-        *self.own_deadline() = Some((deadline, late));
+    pub(crate) fn take_timeout(&self) -> Option<(Duration, TimeoutReply)> {
+        self.own_timeout().take()
     }
 
-    pub(crate) fn take_deadline(&self) -> Option<(Duration, Late)> {
-        self.own_deadline().take()
+    fn own_timeout(&self) -> MutexGuard<'_, Option<(Duration, TimeoutReply)>> {
+        let timeout = self.state.lazy.timeout.lock();
+        timeout.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CancelRequest for RequestState {
+    fn id(&self) -> &RequestId {
+        &self.id
     }
 
-    fn own_deadline(&self) -> MutexGuard<'_, Option<(Duration, Late)>> {
-        let deadline = self.state.deadline.lock();
-        deadline.unwrap_or_else(PoisonError::into_inner)
+    fn cancel(&self) {
+        self.signal.cancel();
+    }
+
+    fn close(&self) {
+        self.signal.close();
     }
 }
 
 impl std::fmt::Debug for RequestContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context")
+        f.debug_struct("RequestContext")
             .field("id", &self.state.id)
             .field("revision", &self.state.features.revision)
             .field("cancelled", &self.is_cancelled())

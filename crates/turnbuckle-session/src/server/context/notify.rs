@@ -1,4 +1,5 @@
-//! What a handler says while its request runs: progress, log messages, other notifications.
+//! Messages that a handler sends while its request runs: progress, log messages and other
+//! notifications.
 
 use std::sync::Arc;
 
@@ -10,21 +11,22 @@ use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::Method;
 use turnbuckle_wire::rpc;
 
-use super::{ClientDetails, RequestContext, State};
-use crate::server::progress::{ProgressThrottle, ReportOutcome};
-use crate::shared::driver;
+use super::RequestContext;
+use super::progress::{ProgressThrottle, ReportOutcome};
+use crate::server::tasks;
 use crate::shared::rate::RateAccount;
-use crate::{QueueFull, ReplySink, Signal};
+use crate::shared::reply_sink::{QueueFull, ReplySink};
+use crate::shared::signal::Signal;
 
 impl RequestContext {
     /// Reports progress, if the client asked for it. Values that do not increase are not sent,
-    /// nor are those beyond the range of floats.
+    /// nor are values beyond the range of floats.
     ///
     /// Waits while the client is too far behind to take more.
     ///
     /// Specification: basic/patterns/progress (2026-07-28).
     pub async fn progress(&self, progress: impl Into<Number>, total: Option<Number>) {
-        self.report(progress.into(), total, None).await;
+        self.report_progress(progress.into(), total, None).await;
     }
 
     /// Reports progress with a message for the user; see [`progress`](Self::progress).
@@ -34,11 +36,16 @@ impl RequestContext {
         total: Option<Number>,
         message: impl Into<String>,
     ) {
-        self.report(progress.into(), total, Some(message.into()))
+        self.report_progress(progress.into(), total, Some(message.into()))
             .await;
     }
 
-    async fn report(&self, progress: Number, total: Option<Number>, message: Option<String>) {
+    async fn report_progress(
+        &self,
+        progress: Number,
+        total: Option<Number>,
+        message: Option<String>,
+    ) {
         let Some(token) = &self.state.progress_token else {
             return;
         };
@@ -54,24 +61,27 @@ impl RequestContext {
                 self.state.account.progress(),
             )))
         };
-        let Some(reports) = self.state.reports.get_or_init(new) else {
+        let Some(throttle) = self.state.lazy.progress.get_or_init(new) else {
             return;
         };
-        match reports.take(value, params, |params| self.say(params)) {
-            ReportOutcome::Settled => {}
-            ReportOutcome::Later(wait) => {
-                let (state, over) = (Arc::downgrade(&self.state), self.state.signal.get().clone());
-                driver::later(wait, state, over, |state| Self { state }.catch_up());
+        match throttle.report(value, params, |params| self.send_progress(params)) {
+            ReportOutcome::Done => {}
+            ReportOutcome::Delayed(delay) => {
+                let state = Arc::downgrade(&self.state);
+                let cancelled = self.state.signal.get().clone();
+                tasks::run_after(delay, state, cancelled, |state| {
+                    Self { state }.send_latest_progress();
+                });
             }
-            ReportOutcome::Full => {
-                let retry = || reports.retry(|params| self.say(params));
-                when_there_is_room(self.route(), self.state.signal.get(), retry).await;
+            ReportOutcome::QueueFull => {
+                let retry = || throttle.retry(|params| self.send_progress(params));
+                retry_until_space(self.sink(), self.state.signal.get(), retry).await;
             }
         }
     }
 
-    /// Sends a report, unless nobody waits for it any more. Whether there was room for it.
-    fn say(&self, params: &mut ProgressNotificationParams) -> bool {
+    /// Sends a progress report unless the request was cancelled. Returns whether there was space.
+    fn send_progress(&self, params: &mut ProgressNotificationParams) -> bool {
         if self.is_cancelled() {
             return true;
         }
@@ -79,33 +89,29 @@ impl RequestContext {
             params.project(self.state.features);
         }
         let frame = rpc::encode_notification(Method::Progress.as_str(), Some(params));
-        frame.map_or(true, |frame| self.route().send(frame).is_ok())
+        frame.map_or(true, |frame| self.sink().send(frame).is_ok())
     }
 
-    /// Sends the newest report that came too fast, if there is one: it says what those before it
-    /// said, and more.
-    fn catch_up(&self) {
-        if let Some(Some(reports)) = self.state.reports.get() {
-            reports.newest(|params| self.say(params));
+    /// Sends the latest report that was held back, if there is one. It replaces those before it.
+    fn send_latest_progress(&self) {
+        if let Some(Some(throttle)) = self.state.lazy.progress.get() {
+            throttle.send_latest(|params| self.send_progress(params));
         }
     }
 
-    /// The handler has ended: says the last of its progress, and nothing after that. A reader that
-    /// is too far behind hears of the end instead. Whether an answer is still wanted.
-    pub(crate) fn end(&self) -> bool {
+    /// Sends the latest report that was held back, and lets no other follow. A reader that is too
+    /// far behind gets the response without it.
+    pub(super) fn finish_progress(&self) {
         if self.state.progress_token.is_some()
-            && let Some(reports) = self.state.reports.get_or_init(|| None)
+            && let Some(throttle) = self.state.lazy.progress.get_or_init(|| None)
         {
-            reports.end(|params| self.say(params));
+            throttle.finish(|params| self.send_progress(params));
         }
-        let is_wanted = !self.is_cancelled();
-        self.cancel();
-        is_wanted
     }
 
-    /// Sends a log message, if the client wants those of that level: a legacy client by its
-    /// session's level, a modern one by what this very request says. Nothing is sent by a server
-    /// that did not declare logging.
+    /// Sends a log message if the client wants messages of that level. A legacy client sets the
+    /// level for its session, a modern client for each request. Sends nothing if the server did
+    /// not declare the logging capability.
     ///
     /// Specification: server/utilities/logging (2026-07-28).
     pub async fn log<T: Serialize + ?Sized>(
@@ -114,24 +120,20 @@ impl RequestContext {
         logger: Option<&str>,
         data: &T,
     ) {
-        let wanted = match &self.state.sender {
-            ClientDetails::Legacy { state, .. } | ClientDetails::Unknown { state } => {
-                state.wants(level)
-            }
-            ClientDetails::Modern { .. } => {
-                self.state.log_level.is_some_and(|least| level >= least)
-            }
+        let is_wanted = match self.state.client.legacy() {
+            Some(legacy) => legacy.should_send_log(level),
+            None => self.state.log_level.is_some_and(|lowest| level >= lowest),
         };
-        if !wanted || !self.state.logs {
+        if !is_wanted || !self.state.logging_declared {
             return;
         }
-        match self.log_account().log() {
+        match self.log_account().admit_log() {
             None => return,
             Some(0) => {}
-            Some(unsaid) => {
-                let told = format!("{unsaid} log messages were left out (Limits::log_rate)");
-                if let Ok(told) = serde_json::value::to_raw_value(&told) {
-                    let params = LoggingMessageNotificationParams::new(level, told);
+            Some(dropped) => {
+                let notice = format!("{dropped} log messages were left out (Limits::log_rate)");
+                if let Ok(notice) = serde_json::value::to_raw_value(&notice) {
+                    let params = LoggingMessageNotificationParams::new(level, notice);
                     self.notify(Method::LoggingMessage.as_str(), params).await;
                 }
             }
@@ -144,16 +146,20 @@ impl RequestContext {
         self.notify(Method::LoggingMessage.as_str(), params).await;
     }
 
-    /// Where its log messages are counted: nobody hears how many of somebody else's were left out.
+    /// Returns the account that this request's log messages count on. A shared account is not
+    /// used: a client is not told how many messages for other clients were dropped.
     fn log_account(&self) -> &Arc<RateAccount> {
-        let State { account, own, .. } = &*self.state;
+        let account = &self.state.account;
         match account.is_shared() {
-            true => own.get_or_init(|| account.fresh()),
+            true => {
+                let own = &self.state.lazy.log_account;
+                own.get_or_init(|| account.with_same_rates())
+            }
             false => account,
         }
     }
 
-    /// Sends a notification about this request on the request's own way back.
+    /// Sends a notification that belongs to this request, on the request's own stream.
     ///
     /// Waits while the client is too far behind to take more.
     pub async fn notify<P: Serialize + Project>(&self, method: &str, mut params: P) {
@@ -162,42 +168,43 @@ impl RequestContext {
         }
         match rpc::encode_notification(method, Some(&params)) {
             Ok(frame) => self.send_frame(frame).await,
-            Err(error) => tracing::warn!(method, %error, "a notification could not be written"),
+            Err(error) => tracing::warn!(method, %error, "a notification could not be encoded"),
         }
     }
 
-    /// Sends a notification that was encoded before; see [`notify`](Self::notify).
-    #[doc(hidden)]
+    /// Sends an encoded notification; see [`notify`](Self::notify).
     pub async fn send_frame(&self, frame: Vec<u8>) {
-        send(self.route(), self.state.signal.get(), frame).await;
+        send_when_space(self.sink(), self.state.signal.get(), frame).await;
     }
 
-    /// Lets the client come back for the rest of the answer, where its stream can be resumed:
-    /// frees the connection of a request that takes long.
+    /// Closes the connection of this request's SSE stream without ending the stream, if the client
+    /// can resume it: frees the connection of a request that takes long. The client reconnects for
+    /// the rest.
     ///
     /// Specification: basic/transports, "Resumability and Redelivery" (2025-11-25).
     pub fn close_sse_stream(&self) {
         if self.state.features.polling_streams {
-            self.route().close_sse_stream();
+            self.sink().close_sse_stream();
         }
     }
 }
 
-/// Sends on a route, waiting for room; nothing is sent once `signal` says cancelled. Whether it was.
-pub(crate) async fn send(route: &dyn ReplySink, signal: &Signal, frame: Vec<u8>) -> bool {
-    let mut left = Some(frame);
+/// Sends a frame and waits for space if there is none, unless `signal` is cancelled. Returns
+/// whether the frame was sent.
+pub(crate) async fn send_when_space(sink: &dyn ReplySink, signal: &Signal, frame: Vec<u8>) -> bool {
+    let mut unsent = Some(frame);
     let attempt = || {
-        let sent = left.take().map_or(Ok(()), |frame| route.send(frame));
-        left = sent.err().map(|QueueFull(frame)| frame);
-        left.is_none()
+        let sent = unsent.take().map_or(Ok(()), |frame| sink.send(frame));
+        unsent = sent.err().map(|QueueFull(frame)| frame);
+        unsent.is_none()
     };
-    when_there_is_room(route, signal, attempt).await
+    retry_until_space(sink, signal, attempt).await
 }
 
-/// Tries until there was room on a route; not any more once `signal` says cancelled. Whether there
-/// was.
-async fn when_there_is_room(
-    route: &dyn ReplySink,
+/// Repeats `attempt` whenever the sink may have space again, until it succeeds or `signal` is
+/// cancelled. Returns whether it succeeded.
+async fn retry_until_space(
+    sink: &dyn ReplySink,
     signal: &Signal,
     mut attempt: impl FnMut() -> bool,
 ) -> bool {
@@ -205,7 +212,7 @@ async fn when_there_is_room(
         if signal.is_cancelled() {
             return false;
         }
-        let mut space = std::pin::pin!(route.wait_for_space());
+        let mut space = std::pin::pin!(sink.wait_for_space());
         space.as_mut().enable();
         if attempt() {
             return true;

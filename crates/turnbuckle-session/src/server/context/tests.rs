@@ -64,24 +64,22 @@ fn request() -> (RequestContext, Arc<Narrow>) {
     let narrow = Arc::new(Narrow::default());
     let features = Revision::NEWEST_LEGACY.features();
     let limits = Limits::default().progress_rate(Rate::UNLIMITED);
-    let context = RequestContext::new(State {
+    let context = RequestContext::new(RequestState {
         id: RequestId::from(1),
         features,
         binding: Binding::Duplex,
         frame: Bytes::new(),
-        sender: ClientDetails::Unknown {
-            state: Arc::new(LegacyState::unreachable(features)),
+        client: ClientDetails::Revision {
+            legacy: Arc::new(LegacyState::without_session(features)),
         },
         progress_token: Some(ProgressToken::from(1)),
         log_level: None,
-        logs: true,
+        logging_declared: true,
         transport: TransportContext::default(),
-        way: RequestSink::Shared(narrow.clone()),
+        sink: RequestSink::Shared(narrow.clone()),
         signal: LazySignal::default(),
-        reports: OnceLock::new(),
         account: RateAccount::new(&limits),
-        own: OnceLock::new(),
-        deadline: Mutex::default(),
+        lazy: LazyState::default(),
     });
     (context, narrow)
 }
@@ -110,7 +108,7 @@ async fn what_waits_for_room_is_the_newest_and_goes_before_the_answer() {
     assert!(first.as_mut().poll(&mut cx).is_pending());
     assert!(second.as_mut().poll(&mut cx).is_pending());
     narrow.make_room();
-    assert!(context.end(), "its answer is wanted");
+    assert!(context.finish(), "its answer is wanted");
     narrow.finish(None);
     narrow.make_room();
     assert!(first.as_mut().poll(&mut cx).is_ready());
@@ -131,7 +129,7 @@ async fn no_report_goes_after_the_answer() {
         let (ending, route) = (context.clone(), narrow.clone());
         *narrow.waited_for.lock().unwrap() = Some(Box::new(move || {
             route.make_room();
-            ending.end();
+            ending.finish();
             route.finish(None);
             route.make_room();
         }));
@@ -141,8 +139,8 @@ async fn no_report_goes_after_the_answer() {
         assert_eq!(narrow.said().last().unwrap(), "answer");
     }
     let (context, narrow) = request();
-    assert!(context.end());
-    assert!(matches!(context.state.reports.get(), Some(None)));
+    assert!(context.finish());
+    assert!(matches!(context.state.lazy.progress.get(), Some(None)));
     narrow.make_room();
     context.progress(1, None).await;
     assert_eq!(narrow.said(), [""; 0]);

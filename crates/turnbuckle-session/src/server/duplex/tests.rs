@@ -10,7 +10,7 @@ use crate::{
     HandlerOutcome, IncomingRequest, MemoryTransport, RequestContext, ServerIdentity, memory_pair,
 };
 
-type Serving = std::pin::Pin<Box<dyn Future<Output = CloseReason> + Send>>;
+type Serving = Pin<Box<dyn Future<Output = CloseReason> + Send>>;
 
 /// A server whose handlers wait for `go`; while one of their answers is encoded, its connection is
 /// looked after.

@@ -1,8 +1,8 @@
-//! The rules of a connection as a pure machine: which requests are in flight in both directions,
-//! what a cancellation ends, and where the handshake stands.
+//! The rules of a connection as a pure state machine: the requests in flight in both directions,
+//! cancellation, and the handshake.
 //!
-//! It knows no clock, no task and no byte. `C` is what its owner keeps of a request that it is
-//! answering, `P` what it keeps of one that it waits for.
+//! The kernel knows no clock, no task and no byte. `C` is what its owner keeps of a request that it
+//! serves, `P` what it keeps of a request that it waits for.
 
 #[cfg(test)]
 mod explore;
@@ -17,36 +17,38 @@ use crate::shared::hash::QuickHash;
 
 use crate::shared::rate::in_flight;
 
-/// Room for requests that is kept while there are none.
-const KEPT: usize = 28;
+/// Capacity of the request table that is kept while no request runs.
+const MIN_CAPACITY: usize = 28;
 
-/// What is to be done with a request.
+/// The decision about a request.
 #[derive(Debug)]
 pub(crate) enum RequestDecision {
-    /// Serve it: [`Kernel::begin`] and, in the end, [`Kernel::finish`].
+    /// Serve the request: [`Kernel::begin_request`] follows and, in the end,
+    /// [`Kernel::finish_request`].
     Serve,
-    /// Open the legacy session: [`Kernel::opened`] or [`Kernel::not_opened`] follows.
+    /// Open the legacy session: [`Kernel::handshake_succeeded`] or [`Kernel::handshake_failed`]
+    /// follows.
     Open,
-    /// Answer that we are there.
+    /// Answer a ping.
     Pong,
     /// Answer with this error.
     Refuse(Error),
 }
 
-/// What a notification means to the connection itself.
+/// The decision about a notification.
 #[derive(Debug)]
 pub(crate) enum NotificationDecision<C> {
-    /// The handshake is over.
+    /// The handshake is complete.
     Initialized,
-    /// This request is not to be answered any more.
+    /// This request is cancelled.
     Cancel(C),
-    /// Nothing; it may mean something to somebody else.
+    /// The notification does not concern the connection itself.
     Other,
-    /// Nothing to anybody: it came too late, too early, or names what is not there.
+    /// The notification is ignored: it came too late or too early, or names an unknown request.
     Ignored,
 }
 
-/// Where the legacy handshake stands.
+/// The phase of the legacy handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HandshakePhase {
     Fresh,
@@ -55,12 +57,12 @@ enum HandshakePhase {
     Operating,
 }
 
-/// Why a request of ours has no id.
+/// The reason why a request of our own cannot be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OutgoingRequestError {
-    /// Everything has ended.
+    /// The connection has ended.
     Ended,
-    /// Too many wait already.
+    /// Too many requests wait for responses.
     TooMany,
 }
 
@@ -69,22 +71,23 @@ pub(crate) enum OutgoingRequestError {
 #[cfg_attr(test, derive(Clone))]
 pub(crate) struct Kernel<C, P> {
     phase: HandshakePhase,
-    /// Nothing is taken up any more.
+    /// Whether the connection has ended.
     ended: bool,
-    /// The requests of the peer whose handlers have not ended; empty for those that were cancelled.
+    /// The peer's requests whose handlers have not ended. The value is empty for a cancelled
+    /// request.
     answering: HashMap<RequestId, Option<C>, QuickHash>,
     cancelled: usize,
     waiting: HashMap<RequestId, P, QuickHash>,
     next_id: i64,
     max_answering: usize,
     max_waiting: usize,
-    /// Where it is set how many are answered at a time.
-    set_by: &'static str,
+    /// The name of the setting of `max_answering`, for errors.
+    limit_name: &'static str,
 }
 
 impl<C, P> Kernel<C, P> {
-    /// A connection on which nothing was said yet; at most that many requests are in flight from
-    /// the peer and to it.
+    /// Returns the state of a new connection. At most `max_answering` requests of the peer are
+    /// served, and at most `max_waiting` requests wait for the peer, at the same time.
     #[must_use]
     pub(crate) fn new(max_answering: usize, max_waiting: usize) -> Self {
         Self {
@@ -96,16 +99,17 @@ impl<C, P> Kernel<C, P> {
             next_id: 1,
             max_answering,
             max_waiting,
-            set_by: "Limits::max_in_flight",
+            limit_name: "Limits::max_in_flight",
         }
     }
 
-    /// Names what sets how many requests of the peer may be in flight.
-    pub(crate) fn with_limit_name(self, set_by: &'static str) -> Self {
-        Self { set_by, ..self }
+    /// Sets the name of the setting that limits how many requests of the peer are served.
+    pub(crate) fn with_limit_name(self, limit_name: &'static str) -> Self {
+        Self { limit_name, ..self }
     }
 
-    /// Judges a request of the peer. A handshake that may be opened is under way from here on.
+    /// Decides what is done with a request of the peer. After [`RequestDecision::Open`] the
+    /// handshake is running.
     ///
     /// Specification: basic/lifecycle (2025-11-25).
     #[must_use]
@@ -138,63 +142,66 @@ impl<C, P> Kernel<C, P> {
                 (_, HandshakePhase::Open | HandshakePhase::Operating) => {}
             }
         }
-        self.room()
+        self.check_capacity()
             .map_or_else(RequestDecision::Refuse, |()| RequestDecision::Serve)
     }
 
-    fn room(&self) -> Result<(), Error> {
+    fn check_capacity(&self) -> Result<(), Error> {
         if self.answering.len() < self.max_answering {
             return Ok(());
         }
-        Err(in_flight(self.max_answering, self.set_by))
+        Err(in_flight(self.max_answering, self.limit_name))
     }
 
-    /// The handshake was answered: requests are served from now on.
+    /// Records that the handshake has succeeded: requests are served from now on.
     pub(crate) fn handshake_succeeded(&mut self) {
         self.phase = HandshakePhase::Open;
     }
 
-    /// The handshake was refused: another may be tried.
+    /// Records that the handshake has failed: another may follow.
     pub(crate) fn handshake_failed(&mut self) {
         self.phase = HandshakePhase::Fresh;
     }
 
-    /// Notes that a request is being served.
+    /// Records that a request is being served.
     ///
     /// # Errors
-    /// When others took its id or the last place since it was judged, or everything has ended.
+    /// Returns an error if the id or the last free place was taken since the decision, or the
+    /// connection has ended.
     pub(crate) fn begin_request(&mut self, id: RequestId, call: C) -> Result<(), Error> {
         if self.ended {
             return Err(not_a_message(ENDED));
         }
-        let room = self.room();
+        let capacity = self.check_capacity();
         match self.answering.entry(id) {
             Entry::Occupied(_) => Err(not_a_message(IN_FLIGHT)),
-            Entry::Vacant(place) => room.map(|()| {
+            Entry::Vacant(place) => capacity.map(|()| {
                 place.insert(Some(call));
             }),
         }
     }
 
-    /// Notes that a request's handler has ended. `None` when no answer is wanted any more.
+    /// Records that a request's handler has ended. Returns `None` if the request was cancelled: no
+    /// response is wanted.
     pub(crate) fn finish_request(&mut self, id: &RequestId) -> Option<C> {
         let call = self.answering.remove(id)?;
         self.cancelled -= usize::from(call.is_none());
-        if self.answering.is_empty() && self.answering.capacity() > KEPT {
-            // After a burst its room is given back: a table does not do so by itself.
+        if self.answering.is_empty() && self.answering.capacity() > MIN_CAPACITY {
+            // A table keeps its capacity after a burst.
             self.answering.shrink_to_fit();
         }
         call
     }
 
-    /// A cancelled request keeps its id and its place until its handler has ended.
+    /// Cancels a request. It keeps its id and its place until its handler has ended.
     fn cancel(&mut self, id: &RequestId) -> Option<C> {
         let call = self.answering.get_mut(id)?.take()?;
         self.cancelled += 1;
         Some(call)
     }
 
-    /// Judges a notification of the peer; `request` is the request that it names, if it does.
+    /// Decides what is done with a notification of the peer. `request` is the request that it
+    /// names.
     pub(crate) fn judge_notification(
         &mut self,
         method: Option<Method>,
@@ -214,10 +221,10 @@ impl<C, P> Kernel<C, P> {
         }
     }
 
-    /// Takes up a request of ours, and gives it an id that was never used here.
+    /// Starts a request of our own and returns its id. Ids are never used twice.
     ///
     /// # Errors
-    /// When too many wait already, or everything has ended.
+    /// Returns an error if too many requests wait, or the connection has ended.
     pub(crate) fn start_request(&mut self, waiting: P) -> Result<RequestId, OutgoingRequestError> {
         if !self.ended && self.waiting.len() >= self.max_waiting {
             return Err(OutgoingRequestError::TooMany);
@@ -225,10 +232,11 @@ impl<C, P> Kernel<C, P> {
         self.start_request_over_limit(waiting)
     }
 
-    /// The same, however many wait already: for who asks one at a time whether the peer is there.
+    /// Starts a request of our own, however many wait: for keep-alive pings, of which there is one
+    /// at a time.
     ///
     /// # Errors
-    /// When everything has ended.
+    /// Returns an error if the connection has ended.
     pub(crate) fn start_request_over_limit(
         &mut self,
         waiting: P,
@@ -242,34 +250,34 @@ impl<C, P> Kernel<C, P> {
         Ok(id)
     }
 
-    /// Who waits for the answer of that id. `None` for an answer that nobody waits for.
+    /// Takes out what was kept of the request with this id; `None` if no request waits under it.
     pub(crate) fn take_waiting(&mut self, id: Option<&RequestId>) -> Option<P> {
         self.waiting.remove(id?)
     }
 
-    /// What waits for the answer of that id.
+    /// Returns what is kept of the request with this id.
     #[must_use]
     pub(crate) fn get_waiting(&self, id: &RequestId) -> Option<&P> {
         self.waiting.get(id)
     }
 
-    /// The ids of our requests that wait for their answers.
+    /// Returns the ids of our requests that wait for responses.
     pub(crate) fn waiting_ids(&self) -> impl Iterator<Item = &RequestId> {
         self.waiting.keys()
     }
 
-    /// What waits for answers.
+    /// Returns what is kept of our requests that wait for responses.
     pub(crate) fn waiting_values(&self) -> impl Iterator<Item = &P> {
         self.waiting.values()
     }
 
-    /// How many requests of the peer are still to be answered.
+    /// Returns how many requests of the peer are served and not cancelled.
     #[must_use]
     pub(crate) fn in_flight(&self) -> usize {
         self.answering.len() - self.cancelled
     }
 
-    /// Ends everything: what was being answered, and who waits. Nothing is taken up any more.
+    /// Ends the connection. Returns what was kept of the requests in both directions.
     pub(crate) fn end(&mut self) -> (Vec<C>, Vec<P>) {
         self.ended = true;
         self.cancelled = 0;
@@ -282,7 +290,7 @@ impl<C, P> Kernel<C, P> {
         )
     }
 
-    /// What is being answered.
+    /// Returns what is kept of the peer's requests that are served and not cancelled.
     pub(crate) fn running_requests(&self) -> impl Iterator<Item = &C> {
         self.answering.values().flatten()
     }
@@ -348,7 +356,7 @@ mod tests {
         for id in 0..2000 {
             assert!(kernel.finish_request(&id.into()).is_some());
         }
-        assert!(kernel.answering.capacity() <= KEPT);
+        assert!(kernel.answering.capacity() <= MIN_CAPACITY);
     }
 
     #[test]

@@ -83,8 +83,8 @@ async fn everybody_has_an_account_of_their_own_until_there_is_no_room() {
         .max_principals(2)
         .call_rate(Rate::per_second(1))
         .completion_rate(Rate::per_second(1));
-    let accounts = Accounts::new(Arc::new(limits));
-    let of = |name| accounts.of(Some(&somebody(name)), None);
+    let accounts = RateAccounts::new(Arc::new(limits));
+    let of = |name| accounts.account_of(Some(&somebody(name)), None);
     assert!(Arc::ptr_eq(&of(1), &of(1)));
     for name in [1, 2] {
         assert!(of(name).admit(None).is_ok());
@@ -106,21 +106,24 @@ async fn everybody_has_an_account_of_their_own_until_there_is_no_room() {
 
 #[test]
 fn who_holds_an_account_keeps_it() {
-    let accounts = Accounts::new(Arc::new(Limits::new().max_principals(1)));
-    let kept = accounts.of(Some(&somebody(1)), None);
-    assert!(accounts.of(Some(&somebody(2)), None).is_shared());
-    assert!(Arc::ptr_eq(&kept, &accounts.of(Some(&somebody(1)), None)));
+    let accounts = RateAccounts::new(Arc::new(Limits::new().max_principals(1)));
+    let kept = accounts.account_of(Some(&somebody(1)), None);
+    assert!(accounts.account_of(Some(&somebody(2)), None).is_shared());
+    assert!(Arc::ptr_eq(
+        &kept,
+        &accounts.account_of(Some(&somebody(1)), None)
+    ));
 }
 
 #[test]
 fn without_a_principal_the_connection_counts_and_without_one_everybody() {
     let limits = Limits::new();
-    let accounts = Accounts::new(Arc::new(limits.clone()));
+    let accounts = RateAccounts::new(Arc::new(limits.clone()));
     let connection = RateAccount::new(&limits);
-    let of = |connection| accounts.of(None, connection);
+    let of = |connection| accounts.account_of(None, connection);
     assert!(Arc::ptr_eq(&of(Some(&connection)), &connection));
     assert!(Arc::ptr_eq(&of(None), &of(None)));
-    let named = accounts.of(Some(&somebody(1)), Some(&connection));
+    let named = accounts.account_of(Some(&somebody(1)), Some(&connection));
     assert!(!Arc::ptr_eq(&named, &connection));
 }
 
@@ -146,9 +149,9 @@ fn what_ends_something_is_never_refused() {
 fn so_many_run_at_a_time_for_one_and_any_number_for_all() {
     let limits = Limits::new().max_in_flight(2);
     let account = RateAccount::new(&limits);
-    let one = account.run();
+    let one = account.start_request();
     assert!(account.admit(None).is_ok());
-    let two = account.run();
+    let two = account.start_request();
     let error = account.admit(None).unwrap_err();
     assert!(
         error.message().contains("(Limits::max_in_flight)"),
@@ -158,6 +161,6 @@ fn so_many_run_at_a_time_for_one_and_any_number_for_all() {
     drop((one, two));
     assert!(account.admit(None).is_ok());
     let everybody = Arc::new(RateAccount::of(&limits, true));
-    let _many: Vec<_> = (0..10).map(|_| everybody.run()).collect();
+    let _many: Vec<_> = (0..10).map(|_| everybody.start_request()).collect();
     assert!(everybody.admit(None).is_ok());
 }

@@ -1,4 +1,5 @@
-//! What a request said of its progress: only what increases is said, and not too fast.
+//! The throttle of progress reports: values increase, and reports are not sent faster than the rate
+//! allows.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,44 +7,43 @@ use std::time::Duration;
 use tokio::time::Instant;
 use turnbuckle_types::ProgressNotificationParams;
 
-use crate::Rate;
-use crate::shared::rate::TokenBucket;
+use crate::shared::rate::{Rate, TokenBucket};
 
-/// The reports of one request. They are sent while the state is held, so that none overtakes a
-/// greater one, and none the answer.
+/// The throttle of one request's progress reports. Reports are sent while its lock is held, so that
+/// a report overtakes neither a later one nor the response.
 #[derive(Debug)]
-pub(crate) struct ProgressThrottle {
+pub(super) struct ProgressThrottle {
     bucket: TokenBucket,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The greatest value so far.
+    /// The greatest value that was reported.
     last: Option<f64>,
-    /// What came too fast, or found no room: the newest of it.
+    /// The latest report that was not sent yet.
     newest: Option<ProgressNotificationParams>,
-    /// It came slowly enough, and found no room.
+    /// Whether the rate allowed the latest report and only space was missing.
     is_admitted: bool,
-    /// Somebody sends that later.
+    /// Whether a task will send the latest report.
     awaited: bool,
-    /// The request is about to be answered.
+    /// Whether the handler has ended.
     is_over: bool,
 }
 
-/// What becomes of a report.
+/// The outcome of a report.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum ReportOutcome {
-    /// It was sent, or says nothing new, or is kept and somebody sends it.
-    Settled,
-    /// It is kept as the newest, to be sent after that time.
-    Later(Duration),
-    /// It is kept as the newest until there is [room](ProgressThrottle::retry).
-    Full,
+pub(super) enum ReportOutcome {
+    /// The report was sent, or is not greater than those before, or will be sent by another task.
+    Done,
+    /// The report is kept, and is to be sent after this delay.
+    Delayed(Duration),
+    /// The report is kept until there is space for it: see [`retry`](ProgressThrottle::retry).
+    QueueFull,
 }
 
 impl ProgressThrottle {
-    pub(crate) fn new(rate: Rate) -> Self {
+    pub(super) fn new(rate: Rate) -> Self {
         Self {
             bucket: TokenBucket::new(rate),
             state: Mutex::default(),
@@ -54,8 +54,8 @@ impl ProgressThrottle {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a report of that value. `send` says whether there was room for it.
-    pub(crate) fn take(
+    /// Reports a value. `send` returns whether there was space for the report.
+    pub(super) fn report(
         &self,
         value: f64,
         params: ProgressNotificationParams,
@@ -63,48 +63,47 @@ impl ProgressThrottle {
     ) -> ReportOutcome {
         let mut state = self.state();
         if state.is_over || state.last.is_some_and(|last| value <= last) {
-            return ReportOutcome::Settled;
+            return ReportOutcome::Done;
         }
         state.last = Some(value);
         state.newest = Some(params);
         let Err(wait) = self.bucket.take(Instant::now) else {
             state.is_admitted = true;
             return match state.send(send) {
-                true => ReportOutcome::Settled,
-                false => ReportOutcome::Full,
+                true => ReportOutcome::Done,
+                false => ReportOutcome::QueueFull,
             };
         };
-        // Where none may be sent any more, the end of the request is what it waits for.
+        // If the rate never allows another report, the latest one is sent when the request ends.
         let is_awaited = !self.bucket.refills();
         match is_awaited || std::mem::replace(&mut state.awaited, true) {
-            false => ReportOutcome::Later(wait),
-            true => ReportOutcome::Settled,
+            false => ReportOutcome::Delayed(wait),
+            true => ReportOutcome::Done,
         }
     }
 
-    /// Sends what found no room, or what has come since and says more. Whether nothing of it is
-    /// left.
-    pub(crate) fn retry(&self, send: impl FnOnce(&mut ProgressNotificationParams) -> bool) -> bool {
+    /// Sends the latest report if the rate allowed it. Returns whether nothing is left to send.
+    pub(super) fn retry(&self, send: impl FnOnce(&mut ProgressNotificationParams) -> bool) -> bool {
         let mut state = self.state();
         state.is_over || !state.is_admitted || state.send(send)
     }
 
-    /// Has the newest report sent that came too fast. None comes before it is.
-    pub(crate) fn newest(&self, send: impl FnOnce(&mut ProgressNotificationParams) -> bool) {
+    /// Sends the latest report that the rate has delayed.
+    pub(super) fn send_latest(&self, send: impl FnOnce(&mut ProgressNotificationParams) -> bool) {
         let mut state = self.state();
         state.awaited = false;
         if state.is_over || state.newest.is_none() {
             return;
         }
         if !std::mem::replace(&mut state.is_admitted, true) {
-            // It takes the place of one that would be let through by now.
+            // The report uses a token of its own.
             let _ = self.bucket.take(Instant::now);
         }
         state.send(send);
     }
 
-    /// Has the newest report sent that was not, and takes no more.
-    pub(crate) fn end(&self, send: impl FnOnce(&mut ProgressNotificationParams) -> bool) {
+    /// Sends the latest report, and accepts no others.
+    pub(super) fn finish(&self, send: impl FnOnce(&mut ProgressNotificationParams) -> bool) {
         let mut state = self.state();
         if !std::mem::replace(&mut state.is_over, true) {
             state.send(send);
@@ -113,7 +112,7 @@ impl ProgressThrottle {
 }
 
 impl State {
-    /// Sends the newest report, and keeps it where there is no room.
+    /// Sends the latest report, and keeps it if there is no space.
     fn send(&mut self, send: impl FnOnce(&mut ProgressNotificationParams) -> bool) -> bool {
         let is_sent = self.newest.as_mut().is_none_or(send);
         if is_sent {
@@ -130,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// What was sent, where there is room.
+    /// The reports that were sent.
     #[derive(Default)]
     struct Wire {
         sent: Vec<f64>,
@@ -155,11 +154,11 @@ mod tests {
         fn report(&mut self, reports: &ProgressThrottle, value: u64) -> ReportOutcome {
             let token = ProgressToken::from(1);
             let params = ProgressNotificationParams::new(token, Number::from(value));
-            reports.take(value as f64, params, |params| self.send(params))
+            reports.report(value as f64, params, |params| self.send(params))
         }
 
         fn newest(&mut self, reports: &ProgressThrottle) {
-            reports.newest(|params| self.send(params));
+            reports.send_latest(|params| self.send(params));
         }
 
         fn retry(&mut self, reports: &ProgressThrottle) -> bool {
@@ -167,7 +166,7 @@ mod tests {
         }
 
         fn end(&mut self, reports: &ProgressThrottle) {
-            reports.end(|params| self.send(params));
+            reports.finish(|params| self.send(params));
         }
     }
 
@@ -178,7 +177,7 @@ mod tests {
             Wire::default(),
         );
         for value in [1, 2, 3] {
-            assert_eq!(wire.report(&reports, value), ReportOutcome::Settled);
+            assert_eq!(wire.report(&reports, value), ReportOutcome::Done);
         }
         assert_eq!(wire.sent, [1.0]);
         wire.end(&reports);
@@ -190,18 +189,14 @@ mod tests {
         let reports = ProgressThrottle::new(Rate::per_second(10).burst(2));
         let mut wire = Wire::default();
         for value in [1, 2] {
-            assert_eq!(wire.report(&reports, value), ReportOutcome::Settled);
+            assert_eq!(wire.report(&reports, value), ReportOutcome::Done);
         }
-        assert_eq!(
-            wire.report(&reports, 2),
-            ReportOutcome::Settled,
-            "no increase"
-        );
+        assert_eq!(wire.report(&reports, 2), ReportOutcome::Done, "no increase");
         let tenth = Duration::from_millis(100);
-        assert_eq!(wire.report(&reports, 3), ReportOutcome::Later(tenth));
+        assert_eq!(wire.report(&reports, 3), ReportOutcome::Delayed(tenth));
         assert_eq!(
             wire.report(&reports, 4),
-            ReportOutcome::Settled,
+            ReportOutcome::Done,
             "awaited already"
         );
         assert_eq!(wire.sent, [1.0, 2.0]);
@@ -210,10 +205,13 @@ mod tests {
         wire.newest(&reports);
         assert_eq!(wire.sent, [1.0, 2.0, 4.0]);
         // That took the token of the time.
-        assert!(matches!(wire.report(&reports, 5), ReportOutcome::Later(_)));
+        assert!(matches!(
+            wire.report(&reports, 5),
+            ReportOutcome::Delayed(_)
+        ));
         tokio::time::sleep(tenth).await;
         // A newer one may go at once; the older is forgotten.
-        assert_eq!(wire.report(&reports, 6), ReportOutcome::Settled);
+        assert_eq!(wire.report(&reports, 6), ReportOutcome::Done);
         wire.newest(&reports);
         assert_eq!(wire.sent, [1.0, 2.0, 4.0, 6.0]);
     }
@@ -225,7 +223,7 @@ mod tests {
             Wire::full(),
         );
         for value in [1, 2] {
-            assert_eq!(wire.report(&reports, value), ReportOutcome::Full);
+            assert_eq!(wire.report(&reports, value), ReportOutcome::QueueFull);
             assert!(!wire.retry(&reports));
         }
         wire.is_full = false;
@@ -234,13 +232,16 @@ mod tests {
         assert_eq!(wire.sent, [2.0]);
         // One that came too fast goes in the place of one that found no room, and else waits.
         wire.is_full = true;
-        assert_eq!(wire.report(&reports, 3), ReportOutcome::Full);
+        assert_eq!(wire.report(&reports, 3), ReportOutcome::QueueFull);
         wire.is_full = false;
-        assert!(matches!(wire.report(&reports, 4), ReportOutcome::Later(_)));
+        assert!(matches!(
+            wire.report(&reports, 4),
+            ReportOutcome::Delayed(_)
+        ));
         assert!(wire.retry(&reports));
         assert_eq!(
             wire.report(&reports, 5),
-            ReportOutcome::Settled,
+            ReportOutcome::Done,
             "awaited already"
         );
         assert!(wire.retry(&reports));
@@ -252,12 +253,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn nothing_is_sent_after_the_end() {
         let (reports, mut wire) = (ProgressThrottle::new(Rate::UNLIMITED), Wire::full());
-        assert_eq!(wire.report(&reports, 1), ReportOutcome::Full);
+        assert_eq!(wire.report(&reports, 1), ReportOutcome::QueueFull);
         wire.end(&reports);
         wire.is_full = false;
         assert!(wire.retry(&reports));
         wire.newest(&reports);
-        assert_eq!(wire.report(&reports, 2), ReportOutcome::Settled);
+        assert_eq!(wire.report(&reports, 2), ReportOutcome::Done);
         assert_eq!(wire.sent, [0.0; 0]);
     }
 }

@@ -1,0 +1,90 @@
+//! The interface between sessions and the server whose handlers answer their requests.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use turnbuckle_types::{Implementation, Principal, ServerCapabilities};
+use turnbuckle_wire::era::ParamHeader;
+use turnbuckle_wire::json;
+
+use crate::server::change::ChangeFeed;
+use crate::server::context::RequestContext;
+use crate::server::peer::Peer;
+use crate::shared::incoming::{HandlerOutcome, IncomingNotification, IncomingRequest};
+
+/// The future that handles a notification. It runs in a task until it is done or its session ends.
+pub type NotificationFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A server's description of itself, for `initialize` and `server/discover`.
+#[derive(Debug, Clone)]
+pub struct ServerIdentity {
+    /// The server's name, version and further information.
+    pub info: Implementation,
+    /// The capabilities that the server declares.
+    pub capabilities: ServerCapabilities,
+    /// Instructions for using the server, written for a model.
+    pub instructions: Option<String>,
+    /// Whether every result of the modern era carries the server's name and version.
+    pub include_in_results: bool,
+    /// How long a client may cache the result of `server/discover`, in milliseconds.
+    pub ttl_ms: u64,
+    /// Whether a cache of that result may be shared between users.
+    pub public: bool,
+}
+
+impl ServerIdentity {
+    /// Returns the name and version that every modern result carries, as JSON; `None` if results
+    /// do not carry it. `server/discover` returns the full information.
+    #[must_use]
+    pub fn to_server_info(&self) -> Option<Vec<u8>> {
+        let short = Implementation::new(self.info.name.as_str(), self.info.version.as_str());
+        self.include_in_results
+            .then(|| json::to_vec(&short).ok())
+            .flatten()
+    }
+}
+
+/// A server that answers requests: the application side of a session.
+///
+/// `turnbuckle_server::Server` implements it. The methods are called by sessions only and may
+/// change in any release.
+pub trait Dispatch: Send + Sync + 'static {
+    /// Returns the server's description of itself. The description never changes.
+    fn identity(&self) -> &ServerIdentity;
+
+    /// Handles a request whose method the sender's revision has, or no revision has.
+    fn call(&self, request: IncomingRequest<'_>, context: RequestContext) -> HandlerOutcome;
+
+    /// Handles a notification that the session itself has no use for. The returned future runs in a
+    /// task; the notification is dropped when [`max_notification_handlers`] run already.
+    ///
+    /// [`max_notification_handlers`]: crate::Limits::max_notification_handlers
+    fn handle_notification(
+        &self,
+        notification: IncomingNotification<'_>,
+        peer: &Peer,
+    ) -> Option<NotificationFuture> {
+        let _ = (notification, peer);
+        None
+    }
+
+    /// Called when a legacy session was initialized. `peer` reaches its client until it ends.
+    fn session_opened(&self, peer: &Peer) {
+        let _ = peer;
+    }
+
+    /// Called when a session has ended. `feed` is the feed of that session, and is closed.
+    fn session_closed(&self, feed: &Arc<ChangeFeed>) {
+        let _ = feed;
+    }
+
+    /// Returns whether a handler reads the HTTP requests that messages arrive in. If not, they are
+    /// not kept.
+    fn needs_http_head(&self) -> bool {
+        false
+    }
+
+    /// Returns the arguments of a tool that HTTP headers mirror: none if `principal` may not see
+    /// the tool.
+    fn param_headers(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]>;
+}

@@ -1,0 +1,179 @@
+//! Runs handlers: polled once in place, and in a task of their own from the first time that they
+//! are pending.
+
+use std::sync::Arc;
+use std::task::{self, Poll, Waker};
+use std::time::Duration;
+
+use turnbuckle_types::Error;
+use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::revision::Method;
+
+use crate::server::context::RequestContext;
+use crate::server::dispatch::Dispatch;
+use crate::server::limits::Limits;
+use crate::shared::incoming::{HandlerFuture, HandlerOutcome, IncomingRequest};
+use crate::shared::panic_guard::{catch_panic, poll_handler};
+use crate::shared::reply_sink::EncodedResponse;
+
+/// A handler after its first poll.
+pub(crate) enum StartedHandler {
+    /// The handler is done.
+    Ready(Reply),
+    /// The handler waits for something, and is to be [spawned](HandlerTask::spawn).
+    Pending(HandlerFuture),
+}
+
+/// Calls a handler and polls it once. After a ready handler nothing is sent with its context any
+/// more.
+///
+/// The poll registers no waker: a task polls a pending handler again at once.
+pub(crate) fn start_handler(
+    dispatch: &dyn Dispatch,
+    request: IncomingRequest<'_>,
+    context: &RequestContext,
+) -> StartedHandler {
+    let outcome = catch_panic(|| dispatch.call(request, context.clone()));
+    let reply = match outcome {
+        Ok(HandlerOutcome::Ready(reply)) => reply,
+        Ok(HandlerOutcome::Pending(mut future)) => {
+            let mut cx = task::Context::from_waker(Waker::noop());
+            match poll_handler(&mut future, &mut cx) {
+                Poll::Ready(reply) => reply,
+                Poll::Pending => return StartedHandler::Pending(future),
+            }
+        }
+        Err(error) => error.into(),
+    };
+    context.finish();
+    StartedHandler::Ready(reply)
+}
+
+/// Encodes the response of a handler that ran in a task, and forgets its request.
+pub(crate) trait Completion: Send + 'static {
+    /// Returns the response to send. `None` if there is no reply, or the client wants none any
+    /// more.
+    fn complete(self, context: &RequestContext, reply: Option<Reply>) -> Option<EncodedResponse>;
+}
+
+/// A pending handler that is about to move to a task.
+pub(crate) struct HandlerTask<C> {
+    pub(crate) future: HandlerFuture,
+    pub(crate) context: RequestContext,
+    pub(crate) completion: C,
+    /// How long the handler may run; `None` is for ever.
+    pub(crate) timeout: Option<Duration>,
+    /// How long the handler may go on after it was cancelled.
+    pub(crate) cancel_timeout: Duration,
+}
+
+/// The way in which the time of a handler ended.
+enum HandlerEnd {
+    /// The handler returned a reply. It is `None` if the request was cancelled meanwhile.
+    Replied(Option<Reply>),
+    /// The timeout passed; this is the reply instead.
+    TimedOut(Reply),
+    /// The request was cancelled.
+    Cancelled,
+}
+
+/// Returns the server's timeout for handlers of a method. Subscription streams have none.
+pub(crate) fn handler_timeout(method: Option<Method>, limits: &Limits) -> Option<Duration> {
+    (method != Some(Method::SubscriptionsListen)).then_some(limits.handler_timeout)
+}
+
+impl<C: Completion> HandlerTask<C> {
+    /// Spawns a task that runs the handler to its end and finishes the request's reply sink.
+    /// Without a runtime the handler is dropped.
+    pub(crate) fn spawn(self) {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(self.run());
+        }
+    }
+
+    async fn run(self) {
+        let Self {
+            mut future,
+            context,
+            completion,
+            timeout,
+            cancel_timeout,
+        } = self;
+        let reply = match run_handler(&mut future, &context, timeout).await {
+            HandlerEnd::Replied(reply) => {
+                drop(future);
+                reply
+            }
+            HandlerEnd::TimedOut(reply) => {
+                context.cancel();
+                wait_for_cancelled(future, &context, cancel_timeout).await;
+                Some(reply)
+            }
+            HandlerEnd::Cancelled => {
+                context.sink().finish(None);
+                wait_for_cancelled(future, &context, cancel_timeout).await;
+                drop(completion.complete(&context, None));
+                return;
+            }
+        };
+        context.finish();
+        let response = completion.complete(&context, reply);
+        context.sink().finish(response);
+    }
+}
+
+async fn run_handler(
+    future: &mut HandlerFuture,
+    context: &RequestContext,
+    timeout: Option<Duration>,
+) -> HandlerEnd {
+    let handler = std::future::poll_fn(|cx| poll_handler(future, cx));
+    let own = context.take_timeout();
+    let own = own.filter(|(own, _)| timeout.is_none_or(|longest| *own < longest));
+    let timeout = own.as_ref().map(|(own, _)| *own).or(timeout);
+    let timed_out = async {
+        match timeout {
+            Some(timeout) => tokio::time::sleep(timeout).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        reply = handler => HandlerEnd::Replied((!context.is_cancelled()).then_some(reply)),
+        () = context.cancelled() => HandlerEnd::Cancelled,
+        () = timed_out => HandlerEnd::TimedOut(match own {
+            Some((_, timeout_reply)) => timeout_reply(),
+            None => Error::internal(
+                "the request took longer than the server allows (Limits::handler_timeout)",
+            )
+            .into(),
+        }),
+    }
+}
+
+/// Polls a cancelled handler until it ends or `cancel_timeout` has passed.
+async fn wait_for_cancelled(
+    mut future: HandlerFuture,
+    context: &RequestContext,
+    cancel_timeout: Duration,
+) {
+    let handler = std::future::poll_fn(|cx| poll_handler(&mut future, cx));
+    if tokio::time::timeout(cancel_timeout, handler).await.is_err() {
+        tracing::debug!(
+            id = %context.id(),
+            "a cancelled handler did not end in time (Limits::cancel_timeout) and was dropped"
+        );
+    }
+}
+
+/// Returns the arguments of a tool that HTTP headers mirror.
+///
+/// # Errors
+/// Returns an internal error when the server panics.
+pub(crate) fn param_headers(
+    dispatch: &dyn Dispatch,
+    tool: &str,
+    principal: Option<&turnbuckle_types::Principal>,
+) -> Result<Arc<[turnbuckle_wire::era::ParamHeader]>, Error> {
+    catch_panic(|| dispatch.param_headers(tool, principal))
+}

@@ -1,0 +1,29 @@
+//! A frame that a transport received, with what the transport knows about it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::shared::rate::RateAccount;
+use crate::shared::transport::TransportContext;
+
+/// A received frame with its transport context.
+#[derive(Clone, Copy)]
+pub struct InboundFrame<'a> {
+    /// The frame.
+    pub frame: &'a Bytes,
+    /// The frame as text.
+    pub text: &'a str,
+    /// The facts that the transport knows beside the frame.
+    pub transport: &'a TransportContext,
+    /// The account of the connection. It is used for requests without a principal.
+    pub account: Option<&'a Arc<RateAccount>>,
+}
+
+impl std::fmt::Debug for InboundFrame<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InboundFrame")
+            .field("bytes", &self.frame.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,171 @@
+//! A connection, or a legacy session over HTTP: what its requests share.
+
+mod batch;
+mod requests;
+pub(crate) mod state;
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use tokio::sync::Semaphore;
+use turnbuckle_types::ErrorKind;
+use turnbuckle_wire::era::write_decode_error;
+use turnbuckle_wire::revision::{EraKind, Features};
+use turnbuckle_wire::rpc::{DecodeError, DecodeErrorKind};
+
+use crate::server::change::ChangeFeed;
+use crate::server::dispatch_handle::DispatchHandle;
+use crate::server::legacy_state::LegacyState;
+use crate::server::limits::Limits;
+use crate::server::peer::Peer;
+use crate::shared::rate::RateAccount;
+use crate::shared::reply_sink::{EncodedResponse, ReplySink};
+use crate::shared::signal::Signal;
+use crate::shared::transport::Binding;
+use state::SessionState;
+
+pub use requests::MessageOutcome;
+
+/// A connection or a legacy session, shared by its requests.
+///
+/// On a duplex connection one session serves both eras: requests of the modern era carry their own
+/// envelope, and all others belong to the legacy session that a handshake opens.
+pub struct Session {
+    state: Arc<SessionState>,
+    dispatch: Arc<DispatchHandle>,
+    binding: Binding,
+    account: Arc<RateAccount>,
+    /// Permits for handling notifications.
+    notification_permits: OnceLock<Arc<Semaphore>>,
+}
+
+impl Session {
+    /// Returns a session that has received nothing yet. `sink` gets the messages that belong to no
+    /// request; the rates count on `account`.
+    pub(crate) fn new(
+        dispatch: Arc<DispatchHandle>,
+        binding: Binding,
+        limits: impl Into<Arc<Limits>>,
+        sink: Arc<dyn ReplySink>,
+        account: Arc<RateAccount>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            state: SessionState::new(limits.into(), sink),
+            dispatch,
+            binding,
+            account,
+            notification_permits: OnceLock::new(),
+        })
+    }
+
+    /// Skips the handshake for a client of the revision with these `features` that declared
+    /// nothing.
+    pub(crate) fn skip_handshake(&self, features: &'static Features) {
+        let legacy = LegacyState::without_session(features);
+        if self.state.legacy.set(Arc::new(legacy)).is_ok() {
+            self.state.kernel().handshake_succeeded();
+        }
+    }
+
+    /// Returns the state that the handshake of the legacy era left behind, if there was one.
+    #[must_use]
+    pub fn legacy(&self) -> Option<&Arc<LegacyState>> {
+        self.state.legacy.get()
+    }
+
+    /// Returns the feed of the changes that the legacy client was not told of yet.
+    #[must_use]
+    pub fn feed(&self) -> &Arc<ChangeFeed> {
+        &self.state.feed
+    }
+
+    /// Returns the session's limits.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.state.limits
+    }
+
+    /// Returns the signal that fires when the session has ended.
+    #[must_use]
+    pub fn ended(&self) -> &Signal {
+        &self.state.ended
+    }
+
+    /// Returns how many requests of the client are running.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.state.kernel().in_flight()
+    }
+
+    /// Returns the client, for messages that belong to no request.
+    #[must_use]
+    pub fn peer(&self) -> Peer {
+        Peer::of_session(&self.state)
+    }
+
+    /// Asks the handlers of all running requests to come to their own end.
+    pub(crate) fn close_requests(&self) {
+        for request in self.state.kernel().running_requests() {
+            request.close();
+        }
+    }
+
+    /// Ends the session: cancels its requests in both directions.
+    pub fn end(&self) {
+        self.state.ended.cancel();
+        self.state.feed.close();
+        self.dispatch.dispatch.session_closed(&self.state.feed);
+        let (requests, waiting) = self.state.kernel().end();
+        for request in requests {
+            request.cancel();
+        }
+        // A task that waits for the client's response sees the channel close.
+        drop(waiting);
+    }
+
+    /// Encodes the response to a frame that could not be decoded.
+    #[must_use]
+    pub fn encode_refusal(&self, refusal: &DecodeError) -> EncodedResponse {
+        let mut frame = Vec::with_capacity(128);
+        let features = self.legacy().map(|legacy| legacy.features());
+        write_decode_error(&mut frame, refusal, features);
+        let kind = match refusal.kind {
+            DecodeErrorKind::ParseError => ErrorKind::ParseError,
+            DecodeErrorKind::InvalidRequest => ErrorKind::InvalidRequest,
+            DecodeErrorKind::InvalidParams | DecodeErrorKind::InvalidNotification => {
+                ErrorKind::InvalidParams
+            }
+        };
+        EncodedResponse {
+            frame,
+            tail: Bytes::new(),
+            failure: Some(kind),
+        }
+    }
+
+    /// Returns the number of messages that a batch may hold; `None` if the session's revision has
+    /// no batches.
+    #[must_use]
+    fn max_batch_messages(&self) -> Option<usize> {
+        let legacy = self.legacy()?;
+        let batching = legacy.features().batching;
+        batching.then_some(self.state.limits.max_batch_messages)
+    }
+
+    /// Returns whether a handshake of the legacy era has opened the session.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let legacy = self.legacy();
+        legacy.is_some_and(|legacy| legacy.features().era == EraKind::Legacy)
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let legacy = self.legacy();
+        f.debug_struct("Session")
+            .field("binding", &self.binding)
+            .field("revision", &legacy.map(|legacy| legacy.features().revision))
+            .finish_non_exhaustive()
+    }
+}

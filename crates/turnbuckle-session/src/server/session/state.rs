@@ -1,0 +1,60 @@
+//! The part of a session that its requests, its peer and its tasks share.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tokio::sync::oneshot;
+use turnbuckle_types::{ErrorObject, Json, RequestId};
+
+use crate::server::change::ChangeFeed;
+use crate::server::legacy_state::LegacyState;
+use crate::server::limits::Limits;
+use crate::shared::kernel::Kernel;
+use crate::shared::reply_sink::ReplySink;
+use crate::shared::signal::Signal;
+
+/// The sender to a task that waits for the client's response: the result as raw JSON, or an error.
+pub(crate) type ResponseSender = oneshot::Sender<Result<Json, ErrorObject>>;
+
+/// A running request of the client, as its session reaches it.
+pub(crate) trait CancelRequest: Send + Sync {
+    /// Returns the request's id.
+    fn id(&self) -> &RequestId;
+
+    /// Cancels the request: no response is wanted any more.
+    fn cancel(&self);
+
+    /// Asks the handler to come to its own end.
+    fn close(&self);
+}
+
+/// The state of one session or connection.
+pub(crate) struct SessionState {
+    pub(crate) limits: Arc<Limits>,
+    kernel: Mutex<Kernel<Arc<dyn CancelRequest>, ResponseSender>>,
+    /// Set by the handshake of the legacy era.
+    pub(crate) legacy: OnceLock<Arc<LegacyState>>,
+    /// The sink for messages that belong to no request.
+    pub(crate) sink: Arc<dyn ReplySink>,
+    /// The changes that the legacy client was not told of yet.
+    pub(crate) feed: Arc<ChangeFeed>,
+    /// Fires when the session has ended.
+    pub(crate) ended: Signal,
+}
+
+impl SessionState {
+    pub(crate) fn new(limits: Arc<Limits>, sink: Arc<dyn ReplySink>) -> Arc<Self> {
+        let kernel = Kernel::new(limits.max_in_flight, limits.max_outgoing_requests);
+        Arc::new(Self {
+            limits,
+            kernel: Mutex::new(kernel),
+            legacy: OnceLock::new(),
+            sink,
+            feed: Arc::new(ChangeFeed::new()),
+            ended: Signal::new(),
+        })
+    }
+
+    pub(crate) fn kernel(&self) -> MutexGuard<'_, Kernel<Arc<dyn CancelRequest>, ResponseSender>> {
+        self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

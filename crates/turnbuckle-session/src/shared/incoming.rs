@@ -1,0 +1,107 @@
+//! Incoming requests and notifications on their way to a handler, and what a handler returns.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::pin::Pin;
+
+use turnbuckle_types::{Error, ErrorKind};
+use turnbuckle_wire::era::{Params, Reply};
+use turnbuckle_wire::revision::{Features, Method, Party};
+
+/// A decoded request, borrowed from its frame.
+#[derive(Clone, Copy)]
+pub struct IncomingRequest<'a> {
+    /// The method, if the specification defines it.
+    pub method: Option<Method>,
+    /// The method name as it was received.
+    pub name: &'a str,
+    /// The parameters that were captured while the frame was decoded.
+    pub params: &'a Params<'a>,
+    /// The whole message, for a handler that needs more than the captured parameters.
+    pub text: &'a str,
+}
+
+/// A decoded notification, borrowed from its frame.
+#[derive(Clone, Copy)]
+pub struct IncomingNotification<'a> {
+    /// The method, if the specification defines it.
+    pub method: Option<Method>,
+    /// The method name as it was received.
+    pub name: &'a str,
+    /// The whole message.
+    pub text: &'a str,
+}
+
+impl fmt::Debug for IncomingRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IncomingRequest")
+            .field("name", &self.name)
+            .field("bytes", &self.text.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for IncomingNotification<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IncomingNotification")
+            .field("name", &self.name)
+            .field("bytes", &self.text.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The future of a handler that was not ready at once.
+pub type HandlerFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// The outcome of calling a handler: a reply, or the future of one.
+pub enum HandlerOutcome {
+    /// The handler is done.
+    Ready(Reply),
+    /// The handler has to be polled. A session polls it once in place, and in a task from then on.
+    Pending(HandlerFuture),
+}
+
+impl fmt::Debug for HandlerOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ready(reply) => f.debug_tuple("Ready").field(reply).finish(),
+            Self::Pending(_) => f.write_str("Pending(..)"),
+        }
+    }
+}
+
+impl From<Reply> for HandlerOutcome {
+    fn from(reply: Reply) -> Self {
+        Self::Ready(reply)
+    }
+}
+
+/// Returns the method of a request for `receiver`: `None` if the specification defines no such
+/// method in any revision.
+///
+/// # Errors
+/// Returns an error if the revision with these `features` has no such method for `receiver`.
+pub(crate) fn received_method(
+    name: &str,
+    receiver: Party,
+    features: &Features,
+) -> Result<Option<Method>, Error> {
+    match Method::parse(name) {
+        Some(method) if !method.is_received_by(receiver, features.revision) => {
+            Err(method_not_found(name))
+        }
+        method => Ok(method),
+    }
+}
+
+/// Returns the error for a method that does not exist.
+pub(crate) fn method_not_found(name: &str) -> Error {
+    let shown: Cow<'_, str> = match name.char_indices().nth(64) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
+        None => Cow::Borrowed(name),
+    };
+    Error::new(
+        ErrorKind::MethodNotFound,
+        format!("there is no method {shown:?} here"),
+    )
+}
