@@ -1,17 +1,15 @@
-//! `cargo xtask book`: the guide, built by the one mdBook that it is written for.
-//!
-//! Its snippets are compiled and run as doctests of the facade; here the book is put together.
+//! `cargo xtask book`: the guide, built by the mdBook that it is written for.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::process::{cannot_start, cargo, root, run as run_to_end, shown, target};
+use crate::process::{cannot_start, cargo, command_line, root, run as run_to_end, target};
 
 /// The version of mdBook, which is built from the registry once for each target folder.
 const VERSION: &str = "0.5.4";
 
-/// `cargo xtask book`: into `book` in the target folder.
-pub(crate) fn run(_: &[String]) -> Result<(), String> {
+/// Builds the guide into `book` in the target folder.
+pub(crate) fn run() -> Result<(), String> {
     let book = target().join("book");
     let mut build = Command::new(mdbook()?);
     build.arg("build").arg("--dest-dir").arg(&book).arg("docs");
@@ -25,7 +23,7 @@ pub(crate) fn run(_: &[String]) -> Result<(), String> {
     if !output.status.success() || !complaints.trim().is_empty() {
         return Err(format!(
             "{}: {}\n{complaints}",
-            shown(&build),
+            command_line(&build),
             output.status
         ));
     }
@@ -33,7 +31,7 @@ pub(crate) fn run(_: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The pinned mdBook; built first where it is missing.
+/// Returns the path of the pinned mdBook, which is built first where it is missing.
 fn mdbook() -> Result<PathBuf, String> {
     let folder = target().join(format!("tools/mdbook-{VERSION}"));
     let binary = folder

@@ -1,34 +1,54 @@
-//! Everything that decides whether a change may be merged, in the order in which it fails fastest.
+//! `cargo xtask ci`: everything that decides whether a change may be merged, in the order in which it
+//! fails fastest.
 //!
-//! What mostly keeps one core busy, or waits, goes on beside what is built, each lane in a process
-//! of its own, whose output is shown when it has ended.
+//! Steps that mostly keep one core busy, or wait, run beside the builds, each lane in a process of
+//! its own, whose output is shown when it has ended.
+//!
+//! Run by hand, because they are slow and rarely fail: `cargo xtask budget` (all rows; the check
+//! counts [`BUDGET_ROWS`]), `weigh --sizes` (builds of hello worlds, the code of other SDKs that the
+//! guide shows, sizes of programs), `mutants`, `fuzz`, `bench`, `book`, and `soak` for half an hour.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio, id};
 use std::thread;
-use std::time::Instant;
 
+use turnbuckle_requirements::schemas;
+
+use crate::check::{check_requirements, step, test};
 use crate::process::{self, cargo};
-use crate::{api, book, budget, node, programs, requirements, soak, tidy, weigh};
+use crate::{api, node, programs, soak, tidy};
 
-/// One step: its name and what it does.
+/// The rows of the budget that the check counts: one for each way of a message.
+const BUDGET_ROWS: &[&str] = &[
+    "ours-http-modern",
+    "ours-http-session",
+    "ours-http-waits",
+    "ours-stdio-legacy",
+    "ours-stdio-modern",
+    "ours-stdio-waits",
+    "client-http-modern",
+    "client-stdio-modern",
+];
+
+/// One step: its name and its function.
 type Step = (&'static str, fn() -> Result<(), String>);
 
-/// What takes seconds.
+/// Steps of seconds.
 const FIRST: &[Step] = &[
-    ("tidy", || tidy::run(&[])),
-    ("requirements", || {
-        requirements::run(&["check".to_owned(), "--strict".to_owned()])
-    }),
-    ("crates", weigh::within_limits),
+    ("tidy", || tidy::run(&tidy::Options::default())),
+    ("requirements", check_requirements),
+    ("schemas", || schemas::check(&process::root())),
     ("format", || {
         process::run(&mut cargo(["fmt", "--all", "--check"]))
     }),
+    ("crates", || {
+        programs::report("weigh", &["--crates".to_owned()])
+    }),
 ];
 
-/// What is compiled with all cores, up to the programs that [`RUNS`] needs.
+/// Steps that keep all cores busy, up to the programs that [`RUNS`] needs.
 const BUILDS: &[Step] = &[
     ("lints", || {
         process::run(&mut cargo([
@@ -39,94 +59,114 @@ const BUILDS: &[Step] = &[
             "--deny=warnings",
         ]))
     }),
-    ("tests", || {
-        let mut tests = cargo(["test", "--workspace", "--quiet"]);
-        if !has_official_schemas() {
-            tests.env("TURNBUCKLE_SPEC_OPTIONAL", "1");
-        }
-        process::run(&mut tests)
+    ("tests", || test(&[])),
+    ("doc tests", || {
+        process::run(&mut cargo(["test", "--workspace", "--doc", "--quiet"]))
     }),
     ("programs", programs::build_with_tests),
 ];
 
-/// What is still built while [`RUNS`] goes on.
+/// Builds that go on beside [`RUNS`].
 const REST: &[Step] = &[
-    ("documentation", || {
-        let mut doc = cargo(["doc", "--workspace", "--no-deps", "--quiet"]);
-        process::run(doc.env("RUSTDOCFLAGS", "--deny=warnings"))
+    ("documentation", document),
+    ("public API", || api::run(&api::Options { check: true })),
+    ("fuzz targets", || {
+        let mut check = cargo([
+            "check",
+            "--quiet",
+            "--manifest-path",
+            "fuzz/Cargo.toml",
+            "--target-dir",
+        ]);
+        process::run(check.arg(process::target()))
     }),
-    ("public API", || api::run(&["--check".to_owned()])),
-    ("code of others", weigh::shown_code),
-    ("book", || book::run(&[])),
+    ("packages", package),
 ];
 
-/// Steps that go on beside others, and the word that makes this program take them.
+/// Steps that go on beside others, and the option with which this program takes them.
 struct Lane {
-    word: &'static str,
+    option: &'static str,
     steps: &'static [Step],
 }
 
 /// Beside [`BUILDS`]: programs that are linked and counted one at a time.
 const COUNTS: Lane = Lane {
-    word: "--counts",
-    steps: &[("budget", || budget::run(&[]))],
+    option: "counts",
+    steps: &[("budget", || {
+        let rows: Vec<_> = BUDGET_ROWS.iter().map(|row| (*row).to_owned()).collect();
+        programs::report("budget", &rows)
+    })],
 };
 
 /// Beside [`MAX_DRAIN_BYTES`]: the programs with all kinds of peers.
 const RUNS: Lane = Lane {
-    word: "--runs",
+    option: "runs",
     steps: &[
-        ("soak", soak::briefly),
-        ("conformance", || node::prove_server(&[])),
-        ("conformance-client", || node::prove_client(&[])),
-        ("interop", || node::prove_both(&[])),
+        ("conformance judge", node::check_scripts),
+        ("soak", soak::run_briefly),
+        ("conformance", || node::check_server(&[])),
+        ("conformance-client", || node::check_client(&[])),
+        ("interop", || node::check_interop(&[])),
     ],
 };
 
-const WITHOUT_SCHEMAS: &str = "\
-!! WITHOUT THE OFFICIAL SCHEMAS: no message is checked against them in this run.
-!! Set TURNBUCKLE_SPEC to the directory that holds <revision>/schema.json of each revision.";
-
-/// Whether the tests will find the official schemas, where they look for them.
-fn has_official_schemas() -> bool {
-    let beside = process::root().join("../shared/spec");
-    std::env::var_os("TURNBUCKLE_SPEC")
-        .map_or(beside, Into::into)
-        .is_dir()
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Take the steps of one lane
+    #[arg(long, hide = true)]
+    lane: Option<String>,
 }
 
-/// `cargo xtask ci`: stops at the first step that fails.
-pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    if let [word] = arguments
-        && let Some(lane) = [COUNTS, RUNS].iter().find(|lane| lane.word == word)
+/// Takes every step, and stops at the first that fails.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    if let Some(lane) = [COUNTS, RUNS]
+        .iter()
+        .find(|lane| options.lane.as_deref() == Some(lane.option))
     {
         end_with_input();
         return take(lane.steps, || Ok(()));
     }
-    if !has_official_schemas() {
-        println!("{WITHOUT_SCHEMAS}");
-    }
     take(FIRST, || Ok(()))?;
     let mut counts = Beside::start(&COUNTS)?;
-    take(BUILDS, || counts.still_good())?;
+    take(BUILDS, || counts.check())?;
     let mut runs = Beside::start(&RUNS)?;
-    take(REST, || counts.still_good().and(runs.still_good()))?;
+    take(REST, || counts.check().and(runs.check()))?;
     runs.end()?;
-    counts.end()?;
-    if !has_official_schemas() {
-        println!("{WITHOUT_SCHEMAS}");
-    }
-    Ok(())
+    counts.end()
+}
+
+/// Builds the documentation as docs.rs does: every feature, with the labels of features. Those need
+/// rustdoc to act as a nightly one, so it is this program that cargo starts in its place.
+fn document() -> Result<(), String> {
+    let mut doc = cargo([
+        "doc",
+        "--workspace",
+        "--all-features",
+        "--no-deps",
+        "--quiet",
+    ]);
+    api::replace_rustdoc(&mut doc)?;
+    process::run(doc.env("RUSTDOCFLAGS", "--cfg=docsrs --deny=warnings"))
+}
+
+/// Packages every crate as for the registry. They are not built from the packages: all of that is
+/// built already, from the same files.
+fn package() -> Result<(), String> {
+    process::run(&mut cargo([
+        "publish",
+        "--workspace",
+        "--dry-run",
+        "--no-verify",
+        "--allow-dirty",
+        "--quiet",
+    ]))
 }
 
 /// Takes the steps in turn; `go_on` is asked before each.
 fn take(steps: &[Step], mut go_on: impl FnMut() -> Result<(), String>) -> Result<(), String> {
-    for (name, step) in steps {
+    for (name, function) in steps {
         go_on()?;
-        println!("== {name}");
-        let began = Instant::now();
-        step().map_err(|error| format!("{name}: {error}"))?;
-        println!("== {name}: {:.1} s", began.elapsed().as_secs_f64());
+        step(name, function)?;
     }
     Ok(())
 }
@@ -140,14 +180,14 @@ struct Beside {
 
 impl Beside {
     fn start(lane: &Lane) -> Result<Self, String> {
-        let output = process::target().join(format!("ci{}.log", lane.word));
+        let output = process::target().join(format!("ci-{}.log", lane.option));
         let start = || {
             let log = File::create(&output)?;
             let mut command = Command::new(std::env::current_exe()?);
             #[cfg(unix)]
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
             command
-                .args(["ci", lane.word])
+                .args(["ci", "--lane", lane.option])
                 .stdin(Stdio::piped())
                 .stdout(log.try_clone()?)
                 .stderr(log)
@@ -155,26 +195,25 @@ impl Beside {
         };
         let process = start().map_err(|error| format!("the steps beside: {error}"))?;
         let names: Vec<_> = lane.steps.iter().map(|(name, _)| *name).collect();
-        println!("== beside what follows: {}", names.join(", "));
+        println!("== beside the next steps: {}", names.join(", "));
         Ok(Self { process, output })
     }
 
-    /// Nothing has failed so far.
-    fn still_good(&mut self) -> Result<(), String> {
+    /// Checks that nothing has failed so far.
+    fn check(&mut self) -> Result<(), String> {
         match self.process.try_wait() {
             Ok(Some(status)) if !status.success() => self.end(),
             _ => Ok(()),
         }
     }
 
-    /// Waits for its end, and shows what it said.
+    /// Waits for the end of the process and prints its output.
     fn end(&mut self) -> Result<(), String> {
         // Its input stays open for so long.
         let input = self.process.stdin.take();
         let status = self.process.wait();
         drop(input);
-        let said = fs::read_to_string(&self.output).unwrap_or_default();
-        print!("{said}");
+        print!("{}", fs::read_to_string(&self.output).unwrap_or_default());
         let status = status.map_err(|error| format!("the steps beside: {error}"))?;
         match status.success() {
             true => Ok(()),
@@ -183,11 +222,25 @@ impl Beside {
     }
 }
 
-/// Ends this process and what it started as soon as nobody holds its input any more.
+/// Ends this process and its children as soon as nobody holds its input any more.
 fn end_with_input() {
     thread::spawn(|| {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         let group = format!("-{}", id());
         let _ = Command::new("kill").args(["-TERM", "--", &group]).status();
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rows_that_are_counted_are_in_the_budget() {
+        let budget =
+            fs::read_to_string(process::root().join("benches/budget/budget.toml")).unwrap();
+        for row in BUDGET_ROWS {
+            assert!(budget.contains(&format!("\n[{row}]\n")), "{row}");
+        }
+    }
 }

@@ -1,124 +1,108 @@
-//! `cargo xtask <command>`: the project's own chores.
-#![allow(clippy::print_stdout, reason = "what a chore prints is what it is for")]
+//! `cargo xtask <command>`: the commands for those who work on the project.
+#![allow(clippy::print_stdout, reason = "a command prints its results")]
 
 mod api;
-mod bench;
 mod book;
-mod budget;
+mod check;
 mod ci;
 mod fuzz;
 mod mutants;
 mod node;
 mod process;
 mod programs;
-mod requirements;
 mod soak;
+mod source;
 mod tidy;
-mod tree;
-mod weigh;
 
 use std::process::ExitCode;
 
-/// A chore: its name, what it does in one line, and the function.
-struct Command {
-    name: &'static str,
-    about: &'static str,
-    run: fn(&[String]) -> Result<(), String>,
+use clap::{Parser, Subcommand};
+use turnbuckle_requirements as requirements;
+
+/// The command line.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
 }
 
-const COMMANDS: &[Command] = &[
-    Command {
-        name: "tidy",
-        about: "the walls between the rooms, checked",
-        run: tidy::run,
+#[derive(Subcommand)]
+enum Command {
+    /// Run what one runs while working: format, lints, rules, and the tests of what changed
+    Check(check::Options),
+    /// Run everything that decides a merge
+    Ci(ci::Options),
+    /// Check the rules about the source that the compiler does not check
+    Tidy(tidy::Options),
+    /// Hold the specification's requirements against the tests
+    Requirements {
+        #[command(subcommand)]
+        command: requirements::Command,
     },
-    Command {
-        name: "budget",
-        about: "instructions and allocations against the budget [ROW…] [--accept], or: start",
-        run: budget::run,
-    },
-    Command {
-        name: "bench",
-        about: "floors, ours and other SDKs side by side [--rounds N] [--only NAME…] [--quick] [--write]",
-        run: bench::run,
-    },
-    Command {
-        name: "requirements",
-        about: "the specification's sentences against the tests",
-        run: requirements::run,
-    },
-    Command {
-        name: "conformance",
-        about: "the official suite against the demo server",
-        run: node::conformance,
-    },
-    Command {
-        name: "conformance-client",
-        about: "the official suite against the everything-client [SCENARIO]",
-        run: node::conformance_client,
-    },
-    Command {
-        name: "interop",
-        about: "other people's clients with our server, our client with every server",
-        run: node::interop,
-    },
-    Command {
-        name: "mutants",
-        about: "each listed rule switched off must turn its test red [ID…]",
-        run: mutants::run,
-    },
-    Command {
-        name: "fuzz",
-        about: "hostile inputs by libFuzzer, a minute each [TARGET…] [--seconds N | --coverage]",
-        run: fuzz::run,
-    },
-    Command {
-        name: "soak",
-        about: "clients that behave badly, and what is left [--minutes N] [--seed S]",
-        run: soak::run,
-    },
-    Command {
-        name: "api",
-        about: "the public API listed in docs/api, and its limits [--check]",
-        run: api::run,
-    },
-    Command {
-        name: "book",
-        about: "the guide, built",
-        run: book::run,
-    },
-    Command {
-        name: "weigh",
-        about: "crates and CPU seconds of a hello world beside the official SDK's, and sizes [--runs N] [--accept]",
-        run: weigh::run,
-    },
-    Command {
-        name: "ci",
-        about: "all of the above that decides a merge",
-        run: ci::run,
-    },
-];
+    /// List the public API in docs/api, and check its limits
+    Api(api::Options),
+    /// Write the structure of the official schemas from TURNBUCKLE_SPEC
+    Schemas(requirements::schemas::Options),
+    /// Run the official conformance suite against the demo server
+    Conformance { arguments: Vec<String> },
+    /// Run the official conformance suite against the everything-client
+    ConformanceClient { arguments: Vec<String> },
+    /// Run clients of others with our server, then our client with every server
+    Interop { arguments: Vec<String> },
+    /// Switch off rules of the source one by one: a test must fail each time
+    Mutants { ids: Vec<String> },
+    /// Run the fuzz targets for a while each
+    Fuzz(fuzz::Options),
+    /// Run clients that behave badly, and look at what is left of them
+    #[command(disable_help_flag = true)]
+    Soak(Passed),
+    /// Build the guide
+    Book,
+    /// Measure our servers beside floors and other SDKs (benches/report)
+    #[command(disable_help_flag = true)]
+    Bench(Passed),
+    /// Count instructions and allocations against the budget (benches/report)
+    #[command(disable_help_flag = true)]
+    Budget(Passed),
+    /// Weigh a hello world beside the official SDK's (benches/report)
+    #[command(disable_help_flag = true)]
+    Weigh(Passed),
+}
+
+/// Arguments that are passed on to another program.
+#[derive(clap::Args)]
+struct Passed {
+    #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+    arguments: Vec<String>,
+}
 
 fn main() -> ExitCode {
-    if let Some(status) = api::in_its_place() {
+    if let Some(status) = api::act_as_rustdoc() {
         return status;
     }
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (name, rest) = match arguments.split_first() {
-        Some((name, rest)) => (name.as_str(), rest),
-        None => ("", &arguments[..]),
+    let result = match Arguments::parse().command {
+        Command::Check(options) => check::run(&options),
+        Command::Ci(options) => ci::run(&options),
+        Command::Tidy(options) => tidy::run(&options),
+        Command::Requirements { command } => requirements::run(&process::root(), &command),
+        Command::Api(options) => api::run(&options),
+        Command::Schemas(options) => requirements::schemas::run(&process::root(), &options),
+        Command::Conformance { arguments } => node::conformance(&arguments),
+        Command::ConformanceClient { arguments } => node::conformance_client(&arguments),
+        Command::Interop { arguments } => node::interop(&arguments),
+        Command::Mutants { ids } => mutants::run(&ids),
+        Command::Fuzz(options) => fuzz::run(&options),
+        Command::Soak(Passed { arguments }) => soak::run(&arguments),
+        Command::Book => book::run(),
+        Command::Bench(Passed { arguments }) => programs::report("bench", &arguments),
+        Command::Budget(Passed { arguments }) => programs::report("budget", &arguments),
+        Command::Weigh(Passed { arguments }) => programs::report("weigh", &arguments),
     };
-    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
-        eprintln!("usage: cargo xtask <command>\n");
-        for Command { name, about, .. } in COMMANDS {
-            eprintln!("  {name:<13} {about}");
-        }
-        return ExitCode::FAILURE;
-    };
-    match (command.run)(rest) {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("cargo xtask {name}: {message}");
+        Err(error) => {
+            eprintln!("{error}");
             ExitCode::FAILURE
         }
     }

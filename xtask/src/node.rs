@@ -1,75 +1,67 @@
-//! The proofs that need other people's software, all of it on Node: the official conformance suite,
-//! and the matrices of clients and servers. Each is a chore that builds what it runs; of what is
-//! built already, `prove_…` does the rest.
+//! The checks that need software of others on Node: the official conformance suite, and the tables
+//! of clients and servers.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::process::{cannot_start, root, run};
+use crate::process::{node, root, run};
 use crate::programs::{EVERYTHING_CLIENT, INTEROP_CLIENT, TOOL};
 
-/// `cargo xtask conformance [arguments of conformance.mjs]`: our server. Arguments narrow it down.
+/// Builds our server and runs the official suite against it; the arguments of
+/// tests/js/conformance.mjs narrow it down.
 pub(crate) fn conformance(arguments: &[String]) -> Result<(), String> {
     TOOL.build()?;
-    prove_server(arguments)
+    check_server(arguments)
 }
 
-/// `cargo xtask conformance-client [SCENARIO]`: our client.
+/// Builds our client and runs the official suite against it, or one scenario.
 pub(crate) fn conformance_client(arguments: &[String]) -> Result<(), String> {
     EVERYTHING_CLIENT.build()?;
-    prove_client(arguments)
+    check_client(arguments)
 }
 
-/// `cargo xtask interop [arguments of interop.mjs]`: other people's clients with our server, then our
-/// client with their servers and ours. Arguments are for the first alone: they narrow it down.
+/// Builds our programs and runs them with those of others; the arguments of tests/js/interop.mjs
+/// narrow it down to some clients of others.
 pub(crate) fn interop(arguments: &[String]) -> Result<(), String> {
     TOOL.build()?;
     INTEROP_CLIENT.build()?;
-    prove_both(arguments)
+    check_interop(arguments)
 }
 
-pub(crate) fn prove_server(arguments: &[String]) -> Result<(), String> {
+/// Runs the official suite against our server, which is built.
+pub(crate) fn check_server(arguments: &[String]) -> Result<(), String> {
     run(script("conformance.mjs")?.arg(TOOL.path()).args(arguments))
 }
 
-pub(crate) fn prove_client(arguments: &[String]) -> Result<(), String> {
-    let client = EVERYTHING_CLIENT.path();
+/// Runs the official suite against our client, which is built.
+pub(crate) fn check_client(arguments: &[String]) -> Result<(), String> {
     run(script("conformance-client.mjs")?
-        .arg(client)
+        .arg(EVERYTHING_CLIENT.path())
         .args(arguments))
 }
 
-pub(crate) fn prove_both(arguments: &[String]) -> Result<(), String> {
+/// Runs clients of others with our server, then our client with every server; both are built.
+pub(crate) fn check_interop(arguments: &[String]) -> Result<(), String> {
     run(script("interop.mjs")?.arg(TOOL.path()).args(arguments))?;
     if !arguments.is_empty() {
         return Ok(());
     }
-    run(Command::new(INTEROP_CLIENT.path())
+    let mut client = Command::new(INTEROP_CLIENT.path());
+    client
         .arg("--node")
         .arg(node()?)
         .arg("--turnbuckle")
-        .arg(TOOL.path())
-        .current_dir(root()))
+        .arg(TOOL.path());
+    run(client.current_dir(root()))
 }
 
-/// A script of ours.
+/// Runs the tests of the code that judges what the official suite reports.
+pub(crate) fn check_scripts() -> Result<(), String> {
+    let mut tests = Command::new(node()?);
+    run(tests.args(["--test", "tests/js/test/"]).current_dir(root()))
+}
+
 fn script(name: &str) -> Result<Command, String> {
     let mut script = Command::new(node()?);
     script.arg(format!("tests/js/{name}")).current_dir(root());
     Ok(script)
-}
-
-/// The node that the scripts need, which is newer than most machines', with their packages.
-pub(crate) fn node() -> Result<String, String> {
-    let mut install = Command::new("sh");
-    install
-        .args(["tests/js/install.sh", "--where"])
-        .current_dir(root())
-        .stderr(Stdio::inherit());
-    let output = install
-        .output()
-        .map_err(|error| cannot_start(&install, &error))?;
-    if !output.status.success() {
-        return Err(format!("tests/js/install.sh: {}", output.status));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -1,15 +1,18 @@
-//! Running other programs, with errors that say which.
+//! Runs other programs, with errors that name them.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-/// The workspace's root.
+/// Returns the root of the workspace.
 pub(crate) fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    package.parent().unwrap_or(package).to_path_buf()
+    let root = package
+        .ancestors()
+        .find(|folder| folder.join("Cargo.lock").is_file());
+    root.unwrap_or(package).to_path_buf()
 }
 
-/// Where cargo puts what it builds.
+/// Returns the folder of what cargo builds.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(
         || root().join("target"),
@@ -17,11 +20,11 @@ pub(crate) fn target() -> PathBuf {
     )
 }
 
-/// The cargo that runs this chore, started in the workspace's root.
+/// Returns a command of the cargo that runs this program, in the root of the workspace.
 pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).args(arguments);
-    // What cargo says of this very program: build scripts that look at it would run again.
+    // Cargo's words about this very program: build scripts that read them would run again.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
@@ -39,21 +42,49 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     if status.success() {
         Ok(())
     } else {
-        Err(format!("{}: {status}", shown(command)))
+        Err(format!("{}: {status}", command_line(command)))
     }
 }
 
-/// The message for a program that did not start.
+/// Returns what a command prints; an error has what it complains of.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let output = command
+        .output()
+        .map_err(|error| cannot_start(command, &error))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => {
+            let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+            Err(format!(
+                "{}: {}\n{complaint}",
+                command_line(command),
+                output.status
+            ))
+        }
+    }
+}
+
+/// Returns the message for a program that did not start.
 pub(crate) fn cannot_start(command: &Command, error: &std::io::Error) -> String {
     format!("cannot start {}: {error}", command.get_program().display())
 }
 
-/// The command as a person would type it.
-pub(crate) fn shown(command: &Command) -> String {
+/// Returns the command as a person types it.
+pub(crate) fn command_line(command: &Command) -> String {
     let mut line = command.get_program().display().to_string();
     for argument in command.get_args() {
         line.push(' ');
         line.push_str(&argument.to_string_lossy());
     }
     line
+}
+
+/// Returns the path of the node that tests/js needs, which is newer than most machines', after its
+/// packages are installed.
+pub(crate) fn node() -> Result<String, String> {
+    let mut install = Command::new("sh");
+    install
+        .args(["tests/js/install.sh", "--where"])
+        .current_dir(root());
+    output(install.stderr(Stdio::inherit())).map(|path| path.trim().to_owned())
 }

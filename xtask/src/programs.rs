@@ -1,4 +1,4 @@
-//! The project's own programs that chores run, as the tests have them: every assertion is on.
+//! The programs of the project that commands run, built as the tests are: every assertion is on.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::process::{cargo, run, target};
 #[derive(Clone, Copy)]
 pub(crate) struct Program {
     package: &'static str,
-    /// What cargo calls its kind.
+    /// The option with which cargo names its kind.
     kind: &'static str,
     name: &'static str,
 }
@@ -27,7 +27,7 @@ pub(crate) const EVERYTHING_CLIENT: Program = Program {
     name: "everything-client",
 };
 
-/// Our client for everybody's servers.
+/// Our client for the servers of others.
 pub(crate) const INTEROP_CLIENT: Program = Program {
     package: "turnbuckle-interop",
     kind: "--bin",
@@ -44,17 +44,18 @@ pub(crate) const SOAK: Program = Program {
 const ALL: &[Program] = &[TOOL, EVERYTHING_CLIENT, INTEROP_CLIENT, SOAK];
 
 impl Program {
-    /// Builds it, and nothing else.
+    /// Builds the program and nothing else.
     pub(crate) fn build(self) -> Result<(), String> {
-        let Self {
-            package,
-            kind,
-            name,
-        } = self;
-        run(&mut cargo(["build", "--package", package, kind, name]))
+        run(&mut cargo([
+            "build",
+            "--package",
+            self.package,
+            self.kind,
+            self.name,
+        ]))
     }
 
-    /// Where it is once it is built.
+    /// Returns the path of the program once it is built.
     pub(crate) fn path(self) -> PathBuf {
         let built = target().join("debug");
         match self.kind {
@@ -64,12 +65,25 @@ impl Program {
     }
 }
 
-/// Builds all of them together with the tests. What programs and tests depend on has then the same
-/// features, and is not built a second time.
+/// Builds all of them together with the tests. Their dependencies have the same features then, and
+/// are not built a second time.
 pub(crate) fn build_with_tests() -> Result<(), String> {
     let mut build = cargo(["build", "--workspace", "--tests"]);
     for program in ALL {
         build.args([program.kind, program.name]);
     }
     run(&mut build)
+}
+
+/// Builds and starts a command of benches/report.
+pub(crate) fn report(command: &str, arguments: &[String]) -> Result<(), String> {
+    let mut report = cargo([
+        "run",
+        "--quiet",
+        "--package",
+        "turnbuckle-report",
+        "--",
+        command,
+    ]);
+    run(report.args(arguments))
 }

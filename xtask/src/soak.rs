@@ -1,15 +1,15 @@
-//! `cargo xtask soak [--minutes N | --seconds N] [--seed S]`: badly behaved clients, a server among
-//! them, and what is left of it all; see `benches/soak`.
+//! `cargo xtask soak`: clients that behave badly, a server among them, and what is left of them
+//! (`benches/soak`).
 
 use std::process::Command;
 
 use crate::process::{cargo, run as run_to_end, target};
 use crate::programs::SOAK;
 
-/// The load of the short form, in seconds; what surrounds it takes three times as long.
-const SHORT: &str = "5";
+/// The load of the short form, in seconds; the rest of it takes three times as long.
+const SHORT_SECONDS: &str = "5";
 
-/// `cargo xtask soak`: half an hour unless told otherwise, of the release build.
+/// Runs the release build, for half an hour unless the arguments say otherwise.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     run_to_end(&mut cargo([
         "build",
@@ -17,11 +17,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         "--quiet",
         "--package=turnbuckle-soak",
     ]))?;
-    let program = target().join("release/turnbuckle-soak");
-    run_to_end(Command::new(program).args(arguments))
+    run_to_end(Command::new(target().join("release/turnbuckle-soak")).args(arguments))
 }
 
-/// The short form, of the build that the tests have, which is there already.
-pub(crate) fn briefly() -> Result<(), String> {
-    run_to_end(Command::new(SOAK.path()).args(["--seconds", SHORT]))
+/// Runs the short form of the build that the tests have.
+pub(crate) fn run_briefly() -> Result<(), String> {
+    run_to_end(Command::new(SOAK.path()).args(["--seconds", SHORT_SECONDS]))
 }

@@ -25,7 +25,7 @@ struct Echoed {
     message: String,
 }
 
-/// `http ERA PORT N`, or `stdio ERA PROGRAM N`.
+/// Runs `http ERA PORT N`, or `stdio ERA PROGRAM N`.
 fn main() -> Ended {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [binding, era, server, times] = &words[..] else {

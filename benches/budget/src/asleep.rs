@@ -6,10 +6,10 @@
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-/// How long a process may take to go to sleep.
+/// The time that a process may take to go to sleep.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often one looks.
+/// The number of times that one looks.
 const GLANCE: Duration = Duration::from_micros(50);
 
 /// Waits until no thread of the process runs.

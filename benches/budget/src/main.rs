@@ -10,16 +10,12 @@ mod asleep;
 mod floor;
 mod ours;
 mod paced;
+mod process;
 mod texts;
 
-use std::error::Error;
-use std::future::Future;
-use std::io::{Read, Write};
 use std::process::ExitCode;
-use std::thread;
 
-/// How a process ends.
-type Ended = Result<(), Box<dyn Error>>;
+use process::Ended;
 
 /// A process, by the words that follow its name on the command line.
 type Run = fn(&[String]) -> Ended;
@@ -57,32 +53,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// The word at `index`.
-fn word(words: &[String], index: usize) -> Result<&str, Box<dyn Error>> {
-    let word = words.get(index).map(String::as_str);
-    word.ok_or_else(|| "a word is missing on the command line".into())
-}
-
-/// Tells whoever started this process where it listens.
-fn tell_port(port: u16) -> std::io::Result<()> {
-    let mut output = std::io::stdout();
-    writeln!(output, "{port}")?;
-    output.flush()
-}
-
-/// Does something when the process's input has ended.
-fn at_end_of_input(then: impl FnOnce() + Send + 'static) {
-    thread::spawn(move || {
-        let _ = std::io::stdin().read_to_end(&mut Vec::new());
-        then();
-    });
-}
-
-fn on_one_thread<F: Future>(future: F) -> std::io::Result<F::Output> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    Ok(runtime.block_on(future))
 }

@@ -9,9 +9,9 @@ use turnbuckle::http::{HttpServer, HttpServerOptions};
 
 use crate::asleep::wait_until_asleep;
 use crate::ours::offers::server;
-use crate::{Ended, on_one_thread, tell_port, word};
+use crate::process::{Ended, on_one_thread, tell_port, word};
 
-/// `paced-stdio OFFER`: our server on stdio, for the process that started this one.
+/// Runs, for `paced-stdio OFFER`, our server on stdio, for the process that started this one.
 pub(crate) fn stdio(words: &[String]) -> Ended {
     let client = std::os::unix::process::parent_id();
     let mut server = Command::new(std::env::current_exe()?)
@@ -30,7 +30,7 @@ pub(crate) fn stdio(words: &[String]) -> Ended {
     Ok(())
 }
 
-/// `paced-http OFFER`: our server on HTTP, for the process whose number is the first line of the
+/// Runs, for `paced-http OFFER`, our server on HTTP, for the process whose number is the first line of the
 /// input. Ends with the input.
 pub(crate) fn http(words: &[String]) -> Ended {
     let server = server(word(words, 0)?)?;

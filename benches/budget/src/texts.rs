@@ -12,17 +12,17 @@ const ESCAPES: usize = 32 << 10;
 /// The URI of the resource that is a [`document`].
 pub(crate) const DOCUMENT_URI: &str = "text://document";
 
-/// Prose: a paragraph every 460 bytes, two quotation marks in each.
+/// Returns prose: a paragraph every 460 bytes, two quotation marks in each.
 pub(crate) fn prose() -> String {
     paragraphs(PROSE)
 }
 
-/// What a file holds.
+/// Returns what a file holds.
 pub(crate) fn document() -> String {
     paragraphs(DOCUMENT)
 }
 
-/// Text that is mostly escapes once it is JSON.
+/// Returns text that is mostly escapes once it is JSON.
 pub(crate) fn escapes() -> String {
     "\n\t\"\\x".chars().cycle().take(ESCAPES).collect()
 }

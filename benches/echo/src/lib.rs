@@ -3,7 +3,7 @@
 use turnbuckle::prelude::*;
 use turnbuckle::session::{Limits, Rate};
 
-/// What came in.
+/// Text to echo.
 #[data]
 struct Echoed {
     message: String,
@@ -15,7 +15,7 @@ fn echo(message: String) -> Echoed {
     Echoed { message }
 }
 
-/// The server, with as many tools beside the echo as the program's last argument says.
+/// Returns the server, with as many tools beside the echo as the program's last argument says.
 ///
 /// # Errors
 /// When the server cannot be built.
@@ -31,7 +31,7 @@ pub fn server() -> Result<Server> {
     Ok(server.build()?)
 }
 
-/// The default limits, but for how often a peer may call: one that does nothing else is faster than
+/// Returns the default limits, but for how often a peer may call: one that does nothing else is faster than
 /// the default allows.
 #[must_use]
 pub fn limits() -> Limits {

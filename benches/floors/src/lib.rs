@@ -1,4 +1,4 @@
-//! What the floors share.
+//! The code that the floors share.
 
 mod echo;
 
@@ -14,7 +14,7 @@ pub fn answer(message: &[u8], out: &mut Vec<u8>) -> Result<(), serde_json::Error
     echo::answer(message, out)
 }
 
-/// Any free port of the loopback, which is the first line of stdout.
+/// Binds any free port of the loopback, and prints it as the first line of stdout.
 ///
 /// # Errors
 /// When there is none, or stdout is closed.

@@ -15,13 +15,13 @@ use crate::scan::{self, Answer};
 use crate::server::{self, Server};
 use crate::tally::{self, MOST_CALLS};
 
-/// How much longer than its time a slice may take: the last answers, and new connections.
+/// The time that a slice may take beyond its own: the last answers, and new connections.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes that an answer may have.
 const MOST_BYTES: usize = 1 << 20;
 
-/// A slice for each number of connections, all against one server.
+/// Returns a slice for each number of connections, all against one server.
 pub(crate) fn run(plan: &Plan, connections: &[usize], time: Time) -> io::Result<Report> {
     let (server, _input, output) = Server::start(plan)?;
     server.limit(plan.limit);
@@ -46,7 +46,7 @@ pub(crate) fn run(plan: &Plan, connections: &[usize], time: Time) -> io::Result<
     })
 }
 
-/// One thread: what it does between a server's answer and the next call is little.
+/// Returns one thread: what it does between a server's answer and the next call is little.
 pub(crate) fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -113,7 +113,7 @@ async fn load(
 pub(crate) struct Connection {
     stream: TcpStream,
     port: u16,
-    /// What was read of the answer, at the beginning.
+    /// The beginning of the answer, as far as it was read.
     buffer: Vec<u8>,
 }
 
@@ -128,7 +128,7 @@ impl Connection {
         })
     }
 
-    /// The calls of one sender, in a session of its own where the dialect has them.
+    /// Returns the calls of one sender, in a session of its own where the dialect has them.
     async fn calls(&mut self, dialect: Dialect, sender: u64) -> io::Result<Call> {
         let headers = match dialect {
             Dialect::Session => self.session().await?,
@@ -144,25 +144,25 @@ impl Connection {
             .await?;
         let head = &self.buffer[..answer.body.start];
         let id = scan::header(head, b"mcp-session-id").map(String::from_utf8_lossy);
-        let id = id.ok_or_else(|| self.unexpected("no session", &answer))?;
+        let id = id.ok_or_else(|| self.unexpected_answer("no session", &answer))?;
         let session = message::of_session(&id);
         let headers = message::after_handshake(&session);
         let request = message::post(self.port, &headers, INITIALIZED);
         let answer = self.send(request.as_bytes()).await?;
         match answer.status {
             202 => Ok(session),
-            _ => Err(self.unexpected("the handshake was refused", &answer)),
+            _ => Err(self.unexpected_answer("the handshake was refused", &answer)),
         }
     }
 
-    /// A call and its answer, which has to be the echo.
+    /// Makes a call and checks its answer, which has to be the echo.
     pub(crate) async fn call(&mut self, call: &mut Call) -> io::Result<()> {
         let answer = self.send(call.next()).await?;
         let body = &self.buffer[answer.body.clone()];
         if answer.status == 200 && memmem::find(body, ECHOED).is_some() {
             return Ok(());
         }
-        Err(self.unexpected("no echo", &answer))
+        Err(self.unexpected_answer("no echo", &answer))
     }
 
     async fn send(&mut self, request: &[u8]) -> io::Result<Answer> {
@@ -185,7 +185,7 @@ impl Connection {
         }
     }
 
-    fn unexpected(&self, what: &str, answer: &Answer) -> io::Error {
+    fn unexpected_answer(&self, what: &str, answer: &Answer) -> io::Error {
         let body = String::from_utf8_lossy(&self.buffer[answer.body.clone()]);
         io::Error::other(format!("{what}: {} {body}", answer.status))
     }

@@ -2,7 +2,7 @@
 
 use crate::plan::Dialect;
 
-/// What every answer to a call holds.
+/// The text that every answer to a call holds.
 pub(crate) const ECHOED: &[u8] = b"hello";
 
 /// The id of the first call; all have as many digits.
@@ -27,7 +27,7 @@ const MODERN_HEADERS: &str =
 /// A call that is sent again and again, each time under another id.
 pub(crate) struct Call {
     bytes: Vec<u8>,
-    /// Where the id's digits are.
+    /// The place where the id's digits are.
     id: std::ops::Range<usize>,
     next: u64,
 }
@@ -58,7 +58,7 @@ impl Call {
         }
     }
 
-    /// The bytes under the next id.
+    /// Returns the bytes under the next id.
     pub(crate) fn next(&mut self) -> &[u8] {
         let mut rest = self.next;
         for digit in self.bytes[self.id.clone()].iter_mut().rev() {
@@ -70,7 +70,7 @@ impl Call {
     }
 }
 
-/// A request, but for the call's own headers.
+/// Returns a request, but for the call's own headers.
 pub(crate) fn post(port: u16, headers: &str, body: &str) -> String {
     format!(
         "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
@@ -79,12 +79,12 @@ pub(crate) fn post(port: u16, headers: &str, body: &str) -> String {
     )
 }
 
-/// The headers of a session's requests.
+/// Returns the headers of a session's requests.
 pub(crate) fn of_session(id: &str) -> String {
     format!("Mcp-Session-Id: {id}\r\n")
 }
 
-/// The headers of `notifications/initialized`.
+/// Returns the headers of `notifications/initialized`.
 pub(crate) fn after_handshake(session: &str) -> String {
     format!("{LEGACY_HEADERS}{session}")
 }

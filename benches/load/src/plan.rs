@@ -1,4 +1,4 @@
-//! What the driver is told, and what it tells. `cargo xtask bench` has this file too.
+//! The plan that the driver reads, and the report that it prints. benches/report shares this file.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub(crate) struct Plan {
     pub(crate) limit: u64,
 }
 
-/// What is said to the server. The call is the same one throughout.
+/// The messages that the server gets. The call is the same one throughout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Dialect {
@@ -25,7 +25,7 @@ pub(crate) enum Dialect {
     Modern,
 }
 
-/// What is done.
+/// The measurement.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Task {
@@ -39,14 +39,14 @@ pub(crate) enum Task {
     Sessions { count: usize },
 }
 
-/// How long a slice is loaded before it is measured, and how long it is measured.
+/// The time that a slice is loaded before it is measured, and how long it is measured.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Time {
     pub(crate) warm_ms: u64,
     pub(crate) measured_ms: u64,
 }
 
-/// What was measured; what the task does not measure is empty.
+/// The results; those that the task does not measure are empty.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) slices: Vec<Slice>,
@@ -66,7 +66,7 @@ pub(crate) struct Slice {
     pub(crate) calls_per_second: f64,
     /// Microseconds of the server's CPU, user and system, for each call.
     pub(crate) server_us: f64,
-    /// The same of the driver.
+    /// The CPU time of the driver.
     pub(crate) driver_us: f64,
     /// Microseconds from a call's first byte to its answer's last; absent where many share a pipe.
     pub(crate) latency: Option<Latency>,

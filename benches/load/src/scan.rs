@@ -1,4 +1,4 @@
-//! Where an HTTP/1.1 answer ends, and little more.
+//! The place where an HTTP/1.1 answer ends, and little more.
 
 use std::io;
 use std::ops::Range;
@@ -13,23 +13,24 @@ pub(crate) struct Answer {
     pub(crate) body: Range<usize>,
 }
 
-/// The answer that `bytes` begin with, once all of it is there.
+/// Returns the answer that `bytes` begin with, once all of it is there.
 pub(crate) fn answer(bytes: &[u8]) -> io::Result<Option<Answer>> {
     let Some(head) = memmem::find(bytes, b"\r\n\r\n").map(|at| at + 4) else {
         return Ok(None);
     };
-    let status = status(bytes).ok_or_else(|| malformed("no status", bytes))?;
-    let length = match framing(&bytes[..head]).ok_or_else(|| malformed("no length", bytes))? {
-        Framing::Length(length) => Some(length).filter(|length| bytes.len() - head >= *length),
-        Framing::Chunks => chunks(&bytes[head..])?,
-    };
+    let status = status(bytes).ok_or_else(|| malformed_answer("no status", bytes))?;
+    let length =
+        match framing(&bytes[..head]).ok_or_else(|| malformed_answer("no length", bytes))? {
+            Framing::Length(length) => Some(length).filter(|length| bytes.len() - head >= *length),
+            Framing::Chunks => chunks(&bytes[head..])?,
+        };
     Ok(length.map(|length| Answer {
         status,
         body: head..head + length,
     }))
 }
 
-/// The value of a header by its name in lower case.
+/// Returns the value of a header by its name in lower case.
 pub(crate) fn header<'a>(head: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
     let mut rest = head;
     while let Some(end) = memchr(b'\n', rest) {
@@ -61,7 +62,7 @@ fn framing(head: &[u8]) -> Option<Framing> {
     }
 }
 
-/// The length of a body in chunks, its end included, once all of it is there.
+/// Returns the length of a body in chunks, its end included, once all of it is there.
 fn chunks(body: &[u8]) -> io::Result<Option<usize>> {
     let mut at = 0;
     loop {
@@ -72,7 +73,7 @@ fn chunks(body: &[u8]) -> io::Result<Option<usize>> {
         let size = size.and_then(|size| usize::from_str_radix(size, 16).ok());
         let size = size
             .filter(|size| *size < 1 << 30)
-            .ok_or_else(|| malformed("no size of a chunk", &body[at..]))?;
+            .ok_or_else(|| malformed_answer("no size of a chunk", &body[at..]))?;
         at += line + 1 + size + 2;
         if at > body.len() {
             return Ok(None);
@@ -92,7 +93,7 @@ fn decimal(digits: &[u8]) -> Option<usize> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-fn malformed(what: &str, bytes: &[u8]) -> io::Error {
+fn malformed_answer(what: &str, bytes: &[u8]) -> io::Error {
     let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]);
     io::Error::other(format!("{what} in the answer: {shown}"))
 }
@@ -101,7 +102,7 @@ fn malformed(what: &str, bytes: &[u8]) -> io::Error {
 mod tests {
     use super::*;
 
-    /// Every beginning of the answer is not yet one; the whole is, whatever follows.
+    /// Returns every beginning of the answer is not yet one; the whole is, whatever follows.
     fn whole(text: &str) -> Answer {
         for end in 0..text.len() {
             assert_eq!(answer(&text.as_bytes()[..end]).unwrap(), None, "{end}");

@@ -46,10 +46,10 @@ impl Server {
 
     /// Kills the server when so many seconds have passed.
     pub(crate) fn limit(&self, seconds: u64) {
-        Limit::of(seconds).holds(self);
+        Limit::new(seconds).holds(self);
     }
 
-    /// The CPU that the server and this process have used so far.
+    /// Returns the CPU that the server and this process have used so far.
     pub(crate) fn used(&self) -> io::Result<Used> {
         Ok(Used {
             server: cpu(&self.id.to_string())?,
@@ -57,7 +57,7 @@ impl Server {
         })
     }
 
-    /// The server's resident set, in kB.
+    /// Returns the server's resident set, in kB.
     pub(crate) fn resident_kb(&self) -> io::Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.id))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -70,8 +70,8 @@ impl Server {
 pub(crate) struct Limit(Arc<Mutex<Weak<Mutex<Child>>>>);
 
 impl Limit {
-    /// So many seconds from now.
-    pub(crate) fn of(seconds: u64) -> Self {
+    /// Returns a limit of so many seconds from now.
+    pub(crate) fn new(seconds: u64) -> Self {
         let held = Arc::new(Mutex::new(Weak::<Mutex<Child>>::new()));
         let limit = Self(held.clone());
         thread::spawn(move || {
@@ -90,7 +90,7 @@ impl Limit {
         limit
     }
 
-    /// It holds for this server now, and no longer for the one before.
+    /// Sets the limit for this server, and no longer for the one before.
     pub(crate) fn holds(&self, server: &Server) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *held = Arc::downgrade(&server.child);
@@ -109,7 +109,7 @@ fn end(child: &Mutex<Child>) {
     let _ = child.wait();
 }
 
-/// The port that is the first line of a server's stdout. What else it says is read and dropped.
+/// Returns the port that is the first line of a server's stdout. What else it says is read and dropped.
 pub(crate) fn port(output: ChildStdout) -> io::Result<u16> {
     let mut output = BufReader::new(output);
     let mut line = String::new();
@@ -120,7 +120,7 @@ pub(crate) fn port(output: ChildStdout) -> io::Result<u16> {
         .map_err(|_| io::Error::other(format!("no port of the server, but: {line:?}")))
 }
 
-/// The time that a process was on a CPU, in user space and in the kernel.
+/// Returns the time that a process was on a CPU, in user space and in the kernel.
 ///
 /// The scheduler counts the nanoseconds of each thread; where it does not, there are ticks. A thread
 /// that ends takes its nanoseconds with it: servers keep their threads for longer than a slice.
@@ -136,12 +136,12 @@ fn cpu(process: &str) -> io::Result<Duration> {
     }
 }
 
-/// The first number of a thread's `schedstat`.
+/// Returns the first number of a thread's `schedstat`.
 fn on_cpu(schedstat: &str) -> Option<u64> {
     schedstat.split(' ').next()?.parse().ok()
 }
 
-/// User and system time in a process's `stat`.
+/// Returns the user and system time in a process's `stat`.
 fn ticks(stat: &str) -> io::Result<Duration> {
     // The name, which is in brackets, may hold any; the state follows it as the third field.
     let ticks = stat.rsplit_once(") ").and_then(|(_, rest)| {

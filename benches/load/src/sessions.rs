@@ -1,4 +1,4 @@
-//! What an idle session costs.
+//! The cost of an idle session.
 
 use std::io;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::server::{self, Server};
 /// Connections that open sessions at the same time.
 const WIDTH: usize = 16;
 
-/// How long a server has to put things away when all its clients are gone.
+/// The time that a server has to put things away when all its clients are gone.
 const REST: Duration = Duration::from_millis(500);
 
 /// Opens sessions and leaves them, a few first, so that what grows once has grown.

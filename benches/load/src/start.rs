@@ -7,10 +7,10 @@ use crate::plan::{Plan, Report};
 use crate::server::{Limit, Server};
 use crate::stdio::Pipes;
 
-/// So many starts, one after the other.
+/// Starts a server so many times, one after the other.
 pub(crate) fn run(plan: &Plan, times: usize) -> io::Result<Report> {
     // Before the clock runs: a thread takes time to start, too.
-    let limit = Limit::of(plan.limit);
+    let limit = Limit::new(plan.limit);
     let starts = (0..times).map(|_| start(plan, &limit));
     Ok(Report {
         starts_ms: starts.collect::<io::Result<_>>()?,

@@ -15,7 +15,7 @@ use crate::tally::{self, MOST_CALLS};
 /// other to read.
 const MOST_IN_FLIGHT: usize = 64;
 
-/// A slice for each number of calls in flight, all against one server.
+/// Returns a slice for each number of calls in flight, all against one server.
 pub(crate) fn run(plan: &Plan, in_flight: &[usize], time: Time) -> io::Result<Report> {
     let (server, input, output) = Server::start(plan)?;
     server.limit(plan.limit);
@@ -26,7 +26,7 @@ pub(crate) fn run(plan: &Plan, in_flight: &[usize], time: Time) -> io::Result<Re
     let idle_kb = Some(server.resident_kb()?);
     let slices = in_flight.iter().map(|&width| match width {
         1 => one_at_a_time(&server, &mut pipes, &mut call, time),
-        2..=MOST_IN_FLIGHT => pipelined(&server, &mut pipes, &mut call, width, time),
+        2..=MOST_IN_FLIGHT => call_in_pipeline(&server, &mut pipes, &mut call, width, time),
         _ => Err(io::Error::other("1 to 64 calls can be in flight")),
     });
     Ok(Report {
@@ -67,7 +67,7 @@ fn one_at_a_time(
     ))
 }
 
-fn pipelined(
+fn call_in_pipeline(
     server: &Server,
     pipes: &mut Pipes,
     call: &mut Call,
@@ -77,7 +77,7 @@ fn pipelined(
     pipes.send(call, width)?;
     let warm = Instant::now() + Duration::from_millis(time.warm_ms);
     while Instant::now() < warm {
-        let answered = pipes.answered()?;
+        let answered = pipes.read_answers()?;
         pipes.send(call, answered)?;
     }
     let mut calls = 0;
@@ -85,7 +85,7 @@ fn pipelined(
     let from = Instant::now();
     let until = from + Duration::from_millis(time.measured_ms);
     while Instant::now() < until && calls < MOST_CALLS {
-        let answered = pipes.answered()?;
+        let answered = pipes.read_answers()?;
         calls += answered;
         pipes.send(call, answered)?;
     }
@@ -93,7 +93,7 @@ fn pipelined(
     let after = server.used()?;
     let mut left = width;
     while left > 0 {
-        left = left.saturating_sub(pipes.answered()?);
+        left = left.saturating_sub(pipes.read_answers()?);
     }
     Ok(tally::slice(
         width,
@@ -124,7 +124,7 @@ impl Pipes {
         }
     }
 
-    /// The first exchange of a start: the handshake's where the dialect has one, else a call.
+    /// Makes the first exchange of a start: the handshake's where the dialect has one, else a call.
     pub(crate) fn first(&mut self, dialect: Dialect) -> io::Result<()> {
         match dialect {
             Dialect::Session => self.greet(),
@@ -159,7 +159,7 @@ impl Pipes {
         }
         match memmem::find(&self.line, wanted) {
             Some(_) => Ok(()),
-            None => Err(unexpected(&self.line)),
+            None => Err(unexpected_answer(&self.line)),
         }
     }
 
@@ -172,15 +172,15 @@ impl Pipes {
         self.input.write_all(&self.calls)
     }
 
-    /// How many answers end in what is there to be read, at least one byte; none may be an error.
-    fn answered(&mut self) -> io::Result<usize> {
+    /// Returns how many answers end in what is there to be read, at least one byte; none may be an error.
+    fn read_answers(&mut self) -> io::Result<usize> {
         let read = self.output.read(&mut self.piece)?;
         let piece = &self.piece[..read];
         if piece.is_empty() {
             return Err(hung_up());
         }
         if memmem::find(piece, b"\"error\"").is_some() {
-            return Err(unexpected(piece));
+            return Err(unexpected_answer(piece));
         }
         Ok(memchr_iter(b'\n', piece).count())
     }
@@ -190,7 +190,7 @@ fn hung_up() -> io::Error {
     io::Error::other("the server hung up")
 }
 
-fn unexpected(answer: &[u8]) -> io::Error {
+fn unexpected_answer(answer: &[u8]) -> io::Error {
     let shown = String::from_utf8_lossy(&answer[..answer.len().min(400)]);
     io::Error::other(format!("no echo: {shown}"))
 }

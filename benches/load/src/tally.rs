@@ -1,4 +1,4 @@
-//! What was counted in one slice.
+//! The counts of one slice.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) struct Used {
     pub(crate) driver: Duration,
 }
 
-/// The figures of a slice.
+/// Returns the figures of a slice.
 ///
 /// `latencies` are in nanoseconds, of all calls or of none.
 pub(crate) fn slice(
@@ -40,13 +40,13 @@ pub(crate) fn slice(
     }
 }
 
-/// What so many of a hundred are not above, in microseconds.
+/// Returns what so many of a hundred are not above, in microseconds.
 fn percentile(sorted: &[u32], percent: usize) -> f64 {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     f64::from(sorted[rank - 1]) / 1e3
 }
 
-/// A latency as it is kept.
+/// Returns a latency as it is kept.
 pub(crate) fn nanos(time: Duration) -> u32 {
     u32::try_from(time.as_nanos()).unwrap_or(u32::MAX)
 }

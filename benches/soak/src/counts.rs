@@ -1,4 +1,4 @@
-//! What is held at the start, at most, and at the end; and what of it is too much.
+//! Counts of resources at the start, at most, and at the end; and which of them are too many.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ pub(crate) struct Table {
     start: Counts,
     peak: Counts,
     end: Counts,
-    /// Whether what is resident is held to its start too.
+    /// True if what is resident is held to its start too.
     holds_memory: bool,
 }
 
@@ -53,7 +53,7 @@ impl Table {
         self.end.get(RESIDENT).copied().unwrap_or_default()
     }
 
-    /// What there is more of than there was.
+    /// Returns what there is more of than there was.
     pub(crate) fn left(&self) -> Vec<String> {
         let grown = self.end.iter().filter_map(|(name, end)| {
             let start = self.start.get(name).copied().unwrap_or_default();

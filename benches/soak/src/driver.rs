@@ -10,10 +10,10 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::Problem;
 use crate::bad;
 use crate::counts::{Counts, Table};
 use crate::good::{self, Shared};
+use crate::problem::Problem;
 use crate::random::Random;
 use crate::role::runtime;
 use crate::server::{OVER, process};
@@ -24,7 +24,7 @@ use crate::volume;
 /// Clients that behave badly at a time.
 const CROWD: usize = 300;
 
-/// How long one of them may take, in all.
+/// The time that one of them may take, in all.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Clients that behave, for each way.
@@ -39,10 +39,10 @@ const IN_PARTS: Duration = Duration::from_secs(60);
 /// Problems that are told.
 const TOLD: usize = 20;
 
-/// What is to be done.
+/// The plan of a run.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// How long the load lasts.
+    /// The time that the load lasts.
     pub(crate) time: Duration,
     pub(crate) seed: u64,
 }
@@ -56,12 +56,12 @@ async fn soak(plan: &Plan) -> Result<(), Problem> {
     let server = Started::frugal().await?;
     let still = Still::watch();
     let mut problems = Vec::new();
-    let mut load = Load::of(&server, plan.seed);
+    let mut load = Load::new(&server, plan.seed);
     // The first part warms up: what is held after it is where the others start.
     let parts = if plan.time < IN_PARTS { 2 } else { 4 };
     let part = plan.time / parts;
     load.run(part, None, &mut problems).await;
-    let mut server_table = Table::new(server.settled().await?);
+    let mut server_table = Table::new(server.wait_until_empty().await?);
     if plan.time < IN_PARTS {
         server_table = server_table.counts_only();
     }
@@ -120,7 +120,7 @@ struct Load<'a> {
     seed: u64,
     /// The number of the next client.
     next: u64,
-    /// How often each way was taken, and how many answers of good clients were checked.
+    /// The number of times that each way was taken, and how many answers of good clients were checked.
     done: BTreeMap<&'static str, u64>,
     checked: u64,
     /// Sound sessions in each part, and how many there were, with their requests.
@@ -149,7 +149,7 @@ impl fmt::Display for Load<'_> {
 }
 
 impl<'a> Load<'a> {
-    fn of(server: &'a Started, seed: u64) -> Self {
+    fn new(server: &'a Started, seed: u64) -> Self {
         Self {
             server,
             seed,
@@ -177,7 +177,11 @@ impl<'a> Load<'a> {
         let until = Instant::now() + time;
         let shared = Arc::new(Shared::default());
         let mut good = JoinSet::new();
-        for way in good::WAYS.into_iter().cycle().take(GOOD * good::WAYS.len()) {
+        for way in good::BINDINGS
+            .into_iter()
+            .cycle()
+            .take(GOOD * good::BINDINGS.len())
+        {
             let (urls, random) = (self.server.urls.clone(), self.random());
             let shared = shared.clone();
             good.spawn(async move {
@@ -246,7 +250,7 @@ fn keep(problems: &mut Vec<Problem>, ended: impl IntoIterator<Item = Ended>) {
     }
 }
 
-/// How a client ended.
+/// The end of a client.
 type Ended = Result<Result<(), Problem>, JoinError>;
 
 /// Waits for all of them.

@@ -12,16 +12,16 @@ use turnbuckle::session::Connector;
 use turnbuckle::stdio::Command;
 use turnbuckle::{Client, ClientBuilder};
 
-use crate::Problem;
+use crate::problem::{Problem, to_problem};
 use crate::random::Random;
 use crate::raw::SOON;
-use crate::role::{itself, said};
+use crate::role::itself;
 use crate::server::WATCHED;
 use crate::started::Urls;
 
-/// How a good client reaches its server.
+/// The way from a good client to its server.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Way {
+pub(crate) enum Binding {
     Modern,
     Legacy,
     /// HTTP+SSE.
@@ -31,12 +31,17 @@ pub(crate) enum Way {
 }
 
 /// Every way.
-pub(crate) const WAYS: [Way; 4] = [Way::Modern, Way::Legacy, Way::Older, Way::Pipe];
+pub(crate) const BINDINGS: [Binding; 4] = [
+    Binding::Modern,
+    Binding::Legacy,
+    Binding::Older,
+    Binding::Pipe,
+];
 
-/// What the good clients share.
+/// The state that the good clients share.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    /// Whether it is time to leave.
+    /// True if it is time to leave.
     pub(crate) over: AtomicBool,
     /// Answers that were as they should be.
     pub(crate) checked: AtomicU64,
@@ -44,7 +49,7 @@ pub(crate) struct Shared {
 
 /// Comes, asks, checks and goes, again and again.
 pub(crate) async fn behave(
-    way: Way,
+    way: Binding,
     urls: Urls,
     mut random: Random,
     shared: Arc<Shared>,
@@ -66,13 +71,13 @@ pub(crate) async fn behave(
     Ok(())
 }
 
-async fn connect(way: Way, urls: &Urls) -> Result<Client, Problem> {
-    let http = |url: &str| HttpConnector::new(url).map_err(said);
+async fn connect(way: Binding, urls: &Urls) -> Result<Client, Problem> {
+    let http = |url: &str| HttpConnector::new(url).map_err(to_problem);
     match way {
-        Way::Modern => open(EraPreference::Modern, http(&urls.mcp)?).await,
-        Way::Legacy => open(EraPreference::Legacy, http(&urls.mcp)?).await,
-        Way::Older => open(EraPreference::Legacy, SseConnector::new(http(&urls.sse)?)).await,
-        Way::Pipe => open(EraPreference::Auto, Command::new(itself()?).arg("stdio")).await,
+        Binding::Modern => open(EraPreference::Modern, http(&urls.mcp)?).await,
+        Binding::Legacy => open(EraPreference::Legacy, http(&urls.mcp)?).await,
+        Binding::Older => open(EraPreference::Legacy, SseConnector::new(http(&urls.sse)?)).await,
+        Binding::Pipe => open(EraPreference::Auto, Command::new(itself()?).arg("stdio")).await,
     }
 }
 
@@ -80,14 +85,14 @@ async fn open(era: EraPreference, connector: impl Connector) -> Result<Client, P
     let builder: ClientBuilder = Client::builder("good", "1.0.0").era(era);
     let builder = builder
         .on_form(async |_: Form, _: QuestionContext| FormAnswer::accept([("name", "nobody")]));
-    builder.connect(connector).await.map_err(said)
+    builder.connect(connector).await.map_err(to_problem)
 }
 
 /// Asks one thing, and looks at the answer.
 async fn ask(client: &Client, random: &mut Random) -> Result<(), Problem> {
     match random.below(12) {
         0 => {
-            let tools = client.list_tools().fetch_all().await.map_err(said)?;
+            let tools = client.list_tools().fetch_all().await.map_err(to_problem)?;
             held("tools", tools.len() == 7)
         }
         1 => {
@@ -95,8 +100,8 @@ async fn ask(client: &Client, random: &mut Random) -> Result<(), Problem> {
             let read = client
                 .read_resource(format!("soak://note/{id}"))
                 .await
-                .map_err(said)?;
-            let read = serde_json::to_value(&read).map_err(said)?;
+                .map_err(to_problem)?;
+            let read = serde_json::to_value(&read).map_err(to_problem)?;
             held(
                 "resource",
                 read["contents"][0]["text"] == format!("note {id}"),
@@ -105,7 +110,8 @@ async fn ask(client: &Client, random: &mut Random) -> Result<(), Problem> {
         2 => {
             let name = random.next().to_string();
             let prompt = client.get_prompt("greet", [("name", &name)]);
-            let prompt = serde_json::to_value(prompt.await.map_err(said)?).map_err(said)?;
+            let prompt =
+                serde_json::to_value(prompt.await.map_err(to_problem)?).map_err(to_problem)?;
             let text = &prompt["messages"][0]["content"]["text"];
             held("prompt", *text == format!("Hello, {name}"))
         }
@@ -132,7 +138,7 @@ async fn ask(client: &Client, random: &mut Random) -> Result<(), Problem> {
             let echo = client
                 .call_tool("echo", &arguments)
                 .structured_content::<Value>();
-            held("echo", echo.await.map_err(said)? == arguments)
+            held("echo", echo.await.map_err(to_problem)? == arguments)
         }
     }
 }
@@ -147,7 +153,7 @@ fn held(what: &str, is_so: bool) -> Result<(), Problem> {
 async fn text(client: &Client, tool: &str, arguments: Value) -> Result<String, Problem> {
     let result = client.call_tool(tool, &arguments).send().await;
     let result = result.map_err(|error| format!("{tool}: {error}"))?;
-    let result = serde_json::to_value(&result).map_err(said)?;
+    let result = serde_json::to_value(&result).map_err(to_problem)?;
     let text = result["content"][0]["text"].as_str();
     text.map(ToOwned::to_owned)
         .ok_or_else(|| format!("{tool}: no text in {result}"))
@@ -164,7 +170,7 @@ async fn cancelled(client: &Client) -> Result<(), Problem> {
 /// Subscribes, and hears of a change.
 async fn changed(client: &Client) -> Result<(), Problem> {
     let interest = ChangeFilter::new().resource(WATCHED);
-    let mut subscription = client.subscribe(interest).await.map_err(said)?;
+    let mut subscription = client.subscribe(interest).await.map_err(to_problem)?;
     text(client, "touch", json!({})).await?;
     let change = timeout(SOON, subscription.next()).await;
     held("a change", matches!(change, Ok(Some(_))))

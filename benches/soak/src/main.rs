@@ -6,10 +6,12 @@
 //! The other words are what it starts itself with: `http`, `stdio`, `run`, `client` and `volume` (see `role`).
 #![allow(clippy::print_stdout, reason = "the table is what it is for")]
 
+mod address;
 mod bad;
 mod counts;
 mod driver;
 mod good;
+mod problem;
 mod random;
 mod raw;
 mod role;
@@ -22,22 +24,20 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use driver::Plan;
+use problem::Problem;
 
 const USAGE: &str = "usage: turnbuckle-soak [--minutes N | --seconds N] [--seed S]";
 
-/// How long a soak is unless told otherwise.
+/// The time that a soak is unless told otherwise.
 const LONG: Duration = Duration::from_secs(30 * 60);
-
-/// Why something is not as it should be, for people.
-type Problem = String;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let Some(role) = arguments.first().filter(|word| !word.starts_with('-')) {
-        return told(role::play(role, &arguments[1..]));
+        return exit_code(role::play(role, &arguments[1..]));
     }
     match plan(&arguments) {
-        Some(plan) => told(driver::run(&plan)),
+        Some(plan) => exit_code(driver::run(&plan)),
         None => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn told(outcome: Result<(), Problem>) -> ExitCode {
+fn exit_code(outcome: Result<(), Problem>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {

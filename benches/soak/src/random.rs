@@ -1,8 +1,8 @@
 //! Numbers that look like chance, and are the same for the same seed.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A seed for a run that was given none.
+/// Returns a seed for a run that was given none.
 pub(crate) fn fresh() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(1, |now| now.as_secs() ^ u64::from(now.subsec_nanos()))
@@ -13,7 +13,7 @@ pub(crate) fn fresh() -> u64 {
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// One of its own for each number of a seed.
+    /// Returns one of its own for each number of a seed.
     pub(crate) fn new(seed: u64, number: u64) -> Self {
         Self(seed ^ number.wrapping_mul(0xA24B_AED4_963E_E407))
     }
@@ -26,19 +26,25 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// One below `end`, which is not 0.
+    /// Returns one below `end`, which is not 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).unwrap_or(u64::MAX);
         usize::try_from(self.next() % end).unwrap_or_default()
     }
 
-    /// One of these.
-    pub(crate) fn of<T: Clone>(&mut self, choices: &[T]) -> T {
+    /// Returns one of these.
+    pub(crate) fn choose<T: Clone>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())].clone()
     }
 
-    /// Bytes of any kind.
+    /// Returns bytes of any kind.
     pub(crate) fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.next().to_le_bytes()[0]).collect()
     }
+}
+
+/// Sleeps for some time, up to so many milliseconds.
+pub(crate) async fn sleep_randomly(random: &mut Random, ms: usize) {
+    let ms = u64::try_from(random.below(ms)).unwrap_or_default();
+    tokio::time::sleep(Duration::from_millis(ms)).await;
 }

@@ -9,10 +9,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-use crate::Problem;
-use crate::role::said;
+use crate::problem::{Problem, to_problem};
 
-/// How long anything may take that the server is to do.
+/// The time that anything may take that the server is to do.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 /// The revision of a legacy client.
@@ -21,11 +20,11 @@ pub(crate) const LEGACY: &str = "2025-11-25";
 /// The revision of a modern client.
 pub(crate) const MODERN: &str = "2026-07-28";
 
-/// What a legacy client sends first, and second.
+/// The first and the second message of a legacy client.
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{},"roots":{}},"clientInfo":{"name":"bad","version":"1"}}}"#;
 pub(crate) const GREETED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// How long a connection may have rested that is used again. The server ends those that rest for
+/// The time that a connection may have rested that is used again. The server ends those that rest for
 /// long; every client has to allow for that.
 const REST: Duration = Duration::from_secs(2);
 
@@ -38,7 +37,7 @@ pub(crate) struct Raw {
     rests: Option<Instant>,
 }
 
-/// What an answer begins with.
+/// The beginning of an answer.
 #[derive(Debug)]
 pub(crate) struct Head {
     pub(crate) status: u16,
@@ -46,7 +45,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// The value of the header of that name, in lower case.
+    /// Returns the value of the header of that name, in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.text.lines().find_map(|line| {
             let (other, value) = line.split_once(':')?;
@@ -60,7 +59,7 @@ impl Raw {
         let stream = timeout(SOON, TcpStream::connect(address)).await;
         let stream = stream.map_err(|_| "no connection in time".to_owned())?;
         Ok(Self {
-            stream: stream.map_err(said)?,
+            stream: stream.map_err(to_problem)?,
             address,
             read: Vec::new(),
             rests: None,
@@ -91,13 +90,13 @@ impl Raw {
         self.request(head + body).await;
     }
 
-    /// A modern request.
+    /// Returns a modern request.
     pub(crate) async fn modern(&mut self, method: &str, params: Value) {
         let (headers, body) = modern(method, params);
         self.post("/mcp", &headers, &body).await;
     }
 
-    /// A message of a session.
+    /// Returns a message of a session.
     pub(crate) async fn legacy(&mut self, session: &str, message: &Value) {
         self.post("/mcp", &of_session(session), &message.to_string())
             .await;
@@ -127,7 +126,7 @@ impl Raw {
         self.request(head).await;
     }
 
-    /// The head of the next answer; an error at the end of the connection, or when none comes.
+    /// Returns the head of the next answer; an error at the end of the connection, or when none comes.
     pub(crate) async fn head(&mut self) -> Result<Head, Problem> {
         loop {
             if let Some(end) = find(&self.read, b"\r\n\r\n") {
@@ -141,7 +140,7 @@ impl Raw {
         }
     }
 
-    /// The next whole answer.
+    /// Returns the next whole answer.
     pub(crate) async fn answer(&mut self) -> Result<(Head, Vec<u8>), Problem> {
         let answer = self.whole_answer().await?;
         self.rests = Some(Instant::now());
@@ -169,7 +168,7 @@ impl Raw {
         Ok((head, body))
     }
 
-    /// The next piece of a chunked body; nothing at its end.
+    /// Returns the next piece of a chunked body; nothing at its end.
     pub(crate) async fn chunk(&mut self) -> Result<Vec<u8>, Problem> {
         loop {
             if let Some(end) = find(&self.read, b"\r\n") {
@@ -217,12 +216,12 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     text.windows(what.len()).position(|part| part == what)
 }
 
-/// The headers of a message of a session.
+/// Returns the headers of a message of a session.
 pub(crate) fn of_session(session: &str) -> String {
     format!("mcp-session-id: {session}\r\nmcp-protocol-version: {LEGACY}\r\n")
 }
 
-/// The headers and the body of a modern request.
+/// Returns the headers and the body of a modern request.
 pub(crate) fn modern(method: &str, mut params: Value) -> (String, String) {
     let capabilities = json!({"elicitation": {"form": {}}});
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
@@ -235,12 +234,12 @@ pub(crate) fn modern(method: &str, mut params: Value) -> (String, String) {
     (headers, body.to_string())
 }
 
-/// The params of a call.
+/// Returns the params of a call.
 pub(crate) fn call(tool: &str, arguments: &Value) -> Value {
     json!({"name": tool, "arguments": arguments})
 }
 
-/// A request of a legacy client.
+/// Returns a request of a legacy client.
 pub(crate) fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }

@@ -1,4 +1,4 @@
-//! What this program starts itself as.
+//! The roles in which this program starts itself.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use turnbuckle::http::HttpServer;
 use turnbuckle::stdio::{self, Command, StdioOptions};
 use turnbuckle::{Client, Run};
 
-use crate::Problem;
+use crate::problem::{Problem, to_problem};
 use crate::server::{TABLES, config, server};
 use crate::volume::volume;
 
@@ -31,12 +31,12 @@ pub(crate) fn play(role: &str, _: &[String]) -> Result<(), Problem> {
     match role {
         "http" => runtime.block_on(http()),
         "stdio" => runtime.block_on(async {
-            let server = server().map_err(said)?;
+            let server = server().map_err(to_problem)?;
             let served = stdio::run(server, StdioOptions::new().limits(config().limits)).await;
-            served.map_err(said)
+            served.map_err(to_problem)
         }),
         "run" => runtime.block_on(async {
-            let served = server().map_err(said)?.run().await;
+            let served = server().map_err(to_problem)?.run().await;
             served.map_err(|failure| format!("{failure:?}"))
         }),
         "client" => runtime.block_on(client()),
@@ -45,45 +45,41 @@ pub(crate) fn play(role: &str, _: &[String]) -> Result<(), Problem> {
     }
 }
 
-/// Everything on one thread, so that what is counted is not the runtime's own.
+/// Returns a runtime of one thread, so that the counts are not the runtime's own.
 pub(crate) fn runtime() -> Result<Runtime, Problem> {
     let mut builder = Builder::new_current_thread();
-    builder.enable_all().build().map_err(said)
+    builder.enable_all().build().map_err(to_problem)
 }
 
-pub(crate) fn said(error: impl std::fmt::Display) -> Problem {
-    error.to_string()
-}
-
-/// This program, to be started in another role.
+/// Returns the command of this program in another role.
 pub(crate) fn itself() -> Result<std::path::PathBuf, Problem> {
-    env::current_exe().map_err(said)
+    env::current_exe().map_err(to_problem)
 }
 
 async fn http() -> Result<(), Problem> {
-    let server = server().map_err(said)?;
+    let server = server().map_err(to_problem)?;
     let http = HttpServer::bind(server, "127.0.0.1:0", config())
         .await
-        .map_err(said)?;
+        .map_err(to_problem)?;
     let _ = TABLES.set(Box::new(http.table_sizes()));
     let sse = http.sse_url().unwrap_or_default();
     println!("{} {sse}", http.url());
-    std::io::stdout().flush().map_err(said)?;
+    std::io::stdout().flush().map_err(to_problem)?;
     let shutdown = http.shutdown();
     thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         shutdown.close();
     });
-    http.serve().await.map_err(said)
+    http.serve().await.map_err(to_problem)
 }
 
 /// Calls the server that it starts for as long as it lives.
 async fn client() -> Result<(), Problem> {
     let command = Command::new(itself()?).arg("stdio");
     let client = Client::builder("loaded", "1.0.0").connect(command).await;
-    let client = client.map_err(said)?;
+    let client = client.map_err(to_problem)?;
     println!("connected");
-    std::io::stdout().flush().map_err(said)?;
+    std::io::stdout().flush().map_err(to_problem)?;
     let mut calls = JoinSet::new();
     for number in 0..AT_ONCE {
         let client = client.clone();
@@ -94,13 +90,13 @@ async fn client() -> Result<(), Problem> {
                     .call_tool("echo", &arguments)
                     .send()
                     .await
-                    .map_err(said)?;
+                    .map_err(to_problem)?;
                 tokio::time::sleep(Duration::from_micros(number)).await;
             }
         });
     }
     match calls.join_next().await {
-        Some(ended) => ended.map_err(said)?,
+        Some(ended) => ended.map_err(to_problem)?,
         None => Ok(()),
     }
 }

@@ -18,17 +18,17 @@ pub(crate) const WATCHED: &str = "soak://watched";
 /// Bytes of a message that are taken over HTTP.
 pub(crate) const MAX_BODY: usize = 1 << 20;
 
-/// How long a client may take to send the head of a request.
+/// The time that a client may take to send the head of a request.
 pub(crate) const HEADER_TIME: Duration = Duration::from_secs(5);
 
-/// How long a client may take to send the body of a request.
+/// The time that a client may take to send the body of a request.
 pub(crate) const BODY_TIME: Duration = Duration::from_secs(3);
 
 /// By when everything is over that nobody takes care of: the longest of the times below, and the
 /// rest between two looks at the tables.
 pub(crate) const OVER: Duration = Duration::from_secs(10);
 
-/// The times of an endpoint, made short: nothing is waited for that is over.
+/// Returns the times of an endpoint, made short: nothing is waited for that is over.
 pub(crate) fn config() -> HttpServerOptions {
     let mut limits = Limits::default();
     limits.cancel_timeout = Duration::from_millis(200);
@@ -47,7 +47,7 @@ pub(crate) fn config() -> HttpServerOptions {
         .limits(limits)
 }
 
-/// What the tables of its endpoints hold, where it has any.
+/// The sizes of the tables of its endpoints, if it has any.
 pub(crate) type Tables = Box<dyn Fn() -> Vec<(&'static str, usize)> + Send + Sync>;
 
 pub(crate) static TABLES: OnceLock<Tables> = OnceLock::new();
@@ -67,7 +67,7 @@ pub(crate) fn server() -> Result<Server, BuildError> {
         .build()
 }
 
-/// What came in.
+/// Text to echo.
 #[data]
 struct Echoed {
     message: String,
@@ -98,7 +98,7 @@ async fn flood(messages: u64, progress: Progress, log: Log) -> String {
     format!("{messages} messages")
 }
 
-/// A large answer
+/// Returns a large answer
 #[tool]
 fn big(bytes: usize) -> String {
     "b".repeat(bytes.min(MAX_BODY))
@@ -140,7 +140,7 @@ fn greet(name: String) -> String {
     format!("Hello, {name}")
 }
 
-/// What this process holds
+/// Returns what this process holds
 #[tool]
 fn held(context: HandlerContext) -> String {
     let mut counts = process();
@@ -149,7 +149,7 @@ fn held(context: HandlerContext) -> String {
     serde_json::to_string(&counts).unwrap_or_default()
 }
 
-/// What any process of ours holds.
+/// Returns what any process of ours holds.
 pub(crate) fn process() -> BTreeMap<&'static str, usize> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let number = |name: &str| {

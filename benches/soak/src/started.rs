@@ -9,28 +9,28 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::Problem;
-use crate::bad::Place;
+use crate::address::ServerAddress;
 use crate::counts::Counts;
+use crate::problem::{Problem, to_problem};
 use crate::raw::{Raw, SOON, call};
-use crate::role::{itself, said};
+use crate::role::itself;
 use crate::server::OVER;
 
-/// Where its endpoints are.
+/// The place where its endpoints are.
 #[derive(Debug, Clone)]
 pub(crate) struct Urls {
     pub(crate) mcp: String,
     pub(crate) sse: String,
 }
 
-/// What is empty when nobody is there.
+/// The tables that are empty when nobody is connected.
 const TABLES: [&str; 4] = ["sessions", "streams", "sse connections", "subscriptions"];
 
 /// The process. It ends when its input does, and so with this one.
 pub(crate) struct Started {
     child: Child,
     pub(crate) urls: Urls,
-    pub(crate) place: Place,
+    pub(crate) place: ServerAddress,
 }
 
 impl Started {
@@ -44,38 +44,38 @@ impl Started {
             ("MALLOC_TRIM_THRESHOLD_", "65536"),
         ]);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = piped.spawn().map_err(said)?;
+        let mut child = piped.spawn().map_err(to_problem)?;
         let output = child.stdout.take().ok_or("a process without an output")?;
         let mut lines = BufReader::new(output).lines();
         let line = timeout(SOON, lines.next_line()).await;
         let line = line.map_err(|_| "the server does not start".to_owned())?;
-        let line = line.map_err(said)?.unwrap_or_default();
+        let line = line.map_err(to_problem)?.unwrap_or_default();
         let (mcp, sse) = line.split_once(' ').ok_or("the server names no URL")?;
         let address = mcp.split('/').nth(2).unwrap_or_default();
-        let address: SocketAddr = address.parse().map_err(said)?;
+        let address: SocketAddr = address.parse().map_err(to_problem)?;
         Ok(Self {
             child,
             urls: Urls {
                 mcp: mcp.to_owned(),
                 sse: sse.to_owned(),
             },
-            place: Place { address },
+            place: ServerAddress { address },
         })
     }
 
-    /// What it holds, told over a connection of its own.
+    /// Returns what it holds, told over a connection of its own.
     pub(crate) async fn counts(&self) -> Result<Counts, Problem> {
         let mut raw = Raw::connect(self.place.address).await?;
         raw.modern("tools/call", call("held", &json!({}))).await;
         let (_, body) = raw.answer().await?;
-        let answer: Value = serde_json::from_slice(&body).map_err(said)?;
+        let answer: Value = serde_json::from_slice(&body).map_err(to_problem)?;
         let text = answer["result"]["content"][0]["text"].as_str();
         serde_json::from_str(text.unwrap_or_default())
             .map_err(|_| format!("the server does not tell what it holds: {answer}"))
     }
 
-    /// What it holds when everybody has gone and everything is over.
-    pub(crate) async fn settled(&self) -> Result<Counts, Problem> {
+    /// Returns what it holds when everybody has gone and everything is over.
+    pub(crate) async fn wait_until_empty(&self) -> Result<Counts, Problem> {
         let deadline = Instant::now() + 4 * OVER;
         loop {
             sleep(Duration::from_millis(500)).await;
@@ -99,7 +99,7 @@ impl Started {
         drop(self.child.stdin.take());
         let ended = timeout(SOON, self.child.wait()).await;
         let ended = ended.map_err(|_| "the server does not end".to_owned())?;
-        let status = ended.map_err(said)?;
+        let status = ended.map_err(to_problem)?;
         match status.success() {
             true => Ok(()),
             false => Err(format!("the server ended with {status}")),

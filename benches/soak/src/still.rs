@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// How often it is looked.
+/// The number of times that it is looked.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The longest time so far.

@@ -9,11 +9,10 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::Problem;
-use crate::bad::Place;
+use crate::address::ServerAddress;
 use crate::counts::Table;
+use crate::problem::{Problem, to_problem};
 use crate::raw::{Raw, call, of_session, request};
-use crate::role::said;
 use crate::server::OVER;
 use crate::started::Started;
 
@@ -35,7 +34,7 @@ const IN_SESSION: u64 = REQUESTS / 2 / SESSIONS;
 pub(crate) async fn volume() -> Result<(), Problem> {
     let server = Started::frugal().await?;
     load(server.place, SESSIONS / WARM_UP, Duration::ZERO).await?;
-    let mut table = Table::new(server.settled().await?);
+    let mut table = Table::new(server.wait_until_empty().await?);
     let began = Instant::now();
     let requests = load(server.place, SESSIONS, Duration::ZERO).await?;
     let took = began.elapsed();
@@ -55,9 +54,13 @@ pub(crate) async fn volume() -> Result<(), Problem> {
     }
 }
 
-/// So many sessions, begun one after the other over that time, and the requests that belong to them.
+/// Runs so many sessions, begun one after the other over that time, and the requests that belong to them.
 /// How many requests that were.
-pub(crate) async fn load(place: Place, sessions: u64, over: Duration) -> Result<u64, Problem> {
+pub(crate) async fn load(
+    place: ServerAddress,
+    sessions: u64,
+    over: Duration,
+) -> Result<u64, Problem> {
     let began = Instant::now();
     let gap = over / u32::try_from(sessions.max(1)).unwrap_or(u32::MAX);
     let next = Arc::new(AtomicU64::new(0));
@@ -79,21 +82,21 @@ pub(crate) async fn load(place: Place, sessions: u64, over: Duration) -> Result<
         });
     }
     while let Some(ended) = connections.join_next().await {
-        ended.map_err(said)??;
+        ended.map_err(to_problem)??;
     }
     Ok(made.load(Ordering::Relaxed))
 }
 
-/// One session, and as many modern requests beside those that it has.
+/// Runs one session, and as many modern requests beside those that it has.
 async fn session(raw: &mut Raw, number: u64) -> Result<(), Problem> {
     let session = raw.open().await?;
     for id in 0..IN_SESSION {
         let echo = call("echo", &json!({"message": "hello", "number": id}));
         raw.legacy(&session, &request(id, "tools/call", &echo))
             .await;
-        answered(raw).await?;
+        check_answer(raw).await?;
         raw.modern("tools/call", echo).await;
-        answered(raw).await?;
+        check_answer(raw).await?;
     }
     if number.is_multiple_of(2) {
         raw.ask("DELETE", "/mcp", &of_session(&session)).await;
@@ -102,7 +105,7 @@ async fn session(raw: &mut Raw, number: u64) -> Result<(), Problem> {
     Ok(())
 }
 
-async fn answered(raw: &mut Raw) -> Result<(), Problem> {
+async fn check_answer(raw: &mut Raw) -> Result<(), Problem> {
     let (head, body) = raw.answer().await?;
     let is_answer = head.status == 200 && body.windows(5).any(|part| part == b"hello");
     match is_answer {

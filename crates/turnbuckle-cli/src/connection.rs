@@ -123,11 +123,11 @@ async fn connect(
     });
     let warnings = console.clone();
     builder = builder.on_invalid_item(move |item| {
-        let (tool, why) = (item.name, item.reason);
         warnings.print_note(&format!(
-            "warning: the tool {} is left out: {}",
-            sanitize_line(tool, 80),
-            sanitize_line(why, 160)
+            "warning: {} is left out of the result of {}: {}",
+            sanitize_line(item.name, 80),
+            item.method,
+            sanitize_line(item.reason, 160)
         ));
     });
     let builder = ask::install_handlers(builder, protocol, console)?;

@@ -14,10 +14,10 @@ struct RequestHead {
     headers: HeaderMap,
 }
 
-/// Copies the head of a request, without headers that carry credentials, if some handler
-/// `is_wanted` by.
-pub(crate) fn capture(parts: &Parts, is_wanted: bool) -> Option<Arc<dyn HttpHead>> {
-    if !is_wanted {
+/// Copies the head of a request, without headers that carry credentials. Returns `None` unless
+/// `is_needed`: few servers have a handler that reads it.
+pub(crate) fn capture(parts: &Parts, is_needed: bool) -> Option<Arc<dyn HttpHead>> {
+    if !is_needed {
         return None;
     }
     let mut headers = parts.headers.clone();

@@ -50,7 +50,7 @@ pub struct LineDecoder {
     /// The bytes at the start of the buffer that are known to contain no newline.
     searched: usize,
     max_bytes: usize,
-    /// Whether the buffer starts in the middle of a line that was too long.
+    /// Set while the buffer starts in the middle of a line that was too long.
     skipping: bool,
     ended: bool,
 }

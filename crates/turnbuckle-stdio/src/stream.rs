@@ -33,7 +33,7 @@ pub struct StreamTransport<R, W> {
     unsent: Vec<u8>,
     /// The bytes at the start of `unsent` that were written already.
     sent: usize,
-    /// Whether written bytes were not flushed yet.
+    /// Set while written bytes were not flushed yet.
     unflushed: bool,
 }
 

@@ -9,7 +9,7 @@ mod strict;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -55,34 +55,21 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// Reads the schemas from `$TURNBUCKLE_SPEC`, else from beside the workspace. `None` only where
-    /// they are absent and `TURNBUCKLE_SPEC_OPTIONAL=1` says that this is no fault.
+    /// Reads the structure of the official schemas from `tests/schemas`, where `cargo xtask schemas`
+    /// writes it.
     ///
     /// # Panics
-    /// When they are absent otherwise, or cannot be read.
+    /// When a file is missing or cannot be read.
     #[must_use]
-    pub fn load() -> Option<Self> {
-        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec");
-        let spec = std::env::var_os("TURNBUCKLE_SPEC").map_or(beside, PathBuf::from);
-        if !spec.is_dir() {
-            let optional =
-                std::env::var_os("TURNBUCKLE_SPEC_OPTIONAL").is_some_and(|say| say == "1");
-            assert!(
-                optional,
-                "the official schemas are not at {}: set TURNBUCKLE_SPEC to the directory that \
-                 holds them, or TURNBUCKLE_SPEC_OPTIONAL=1 to go without them",
-                spec.display()
-            );
-            eprintln!("WITHOUT THE OFFICIAL SCHEMAS: nothing was checked against them");
-            return None;
-        }
+    pub fn load() -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas");
         let schemas = REVISIONS
-            .map(|revision| Schema::read(revision, &spec))
+            .map(|revision| Schema::read(revision, &folder))
             .into();
-        Some(Self { schemas })
+        Self { schemas }
     }
 
-    /// The schema of one revision.
+    /// Returns the schema of one revision.
     ///
     /// # Panics
     /// When there is no such revision.

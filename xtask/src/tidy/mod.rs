@@ -1,118 +1,190 @@
-//! The walls of the house: rules about the source that the compiler does not hold.
+//! `cargo xtask tidy`: rules about the source that the compiler does not check.
 //!
-//! A wall is a name, what to do when it is breached, and a function from the project's files to
-//! the breaches. Each stands in a file with its own tests, which show it firing.
+//! A rule has a name, a reason that its error shows, and a function from the project's files to
+//! the violations. The tests of each rule show it firing.
 
-mod dates;
-mod foreign;
-mod graph;
-mod hygiene;
-mod links;
-mod mutations;
-mod names;
-mod purity;
-mod quotes;
-mod reexports;
+mod cycles;
+mod dependencies;
+mod files;
+mod literals;
+mod pages;
+mod rule;
 mod security;
-mod size;
-mod source;
+mod words;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use crate::mutants;
 use crate::process;
-use crate::tree::Tree;
+pub(crate) use rule::Project;
+use rule::{Rule, Violation};
 
-/// One rule.
-struct Wall {
-    name: &'static str,
-    /// What to do about a breach, in one line.
-    advice: &'static str,
-    check: fn(&Tree) -> Vec<Breach>,
-}
+use crate::source::{package_of, parse_all};
+use turnbuckle_requirements::Tree;
 
-/// One place where a rule is broken.
-#[derive(Debug, PartialEq, Eq)]
-struct Breach {
-    path: String,
-    /// Counted from 1; 0 when the breach is the whole file's.
-    line: usize,
-    what: String,
-}
+const MUTATIONS: Rule = Rule {
+    name: "mutations",
+    reason: "a mutation changes a text of the source, and names a test and a requirement that \
+             exist and name each other: bring tests/mutations.toml up to date",
+    check: |project| {
+        let broken = mutants::broken(project).into_iter();
+        broken
+            .map(|what| Violation::file(mutants::LIST, what))
+            .collect()
+    },
+};
 
-impl Breach {
-    /// A breach of a file as a whole.
-    fn of(path: &str, what: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line: 0,
-            what: what.into(),
-        }
-    }
-
-    /// A breach at a byte of a file's text.
-    fn at(path: &str, text: &str, offset: usize, what: impl Into<String>) -> Self {
-        let line = 1 + text.as_bytes()[..offset]
-            .iter()
-            .filter(|&&byte| byte == b'\n')
-            .count();
-        Self {
-            path: path.to_owned(),
-            line,
-            what: what.into(),
-        }
-    }
-}
-
-impl std::fmt::Display for Breach {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.line {
-            0 => write!(f, "{}: {}", self.path, self.what),
-            line => write!(f, "{}:{line}: {}", self.path, self.what),
-        }
-    }
-}
-
-const WALLS: &[Wall] = &[
-    dates::WALL,
-    graph::ROOMS,
-    graph::THIRD_PARTY,
-    purity::WALL,
-    reexports::WALL,
-    foreign::WALL,
-    names::METHODS,
-    names::HEADERS,
-    size::WALL,
-    hygiene::IGNORED,
-    hygiene::PLACES,
-    hygiene::LINTS,
-    links::WALL,
-    mutations::WALL,
-    quotes::ERRORS,
-    quotes::CODE,
-    security::WALL,
+const RULES: &[Rule] = &[
+    literals::DATES,
+    literals::METHODS,
+    literals::HEADERS,
+    literals::PURITY,
+    dependencies::OURS,
+    dependencies::THIRD_PARTY,
+    files::SIZE,
+    files::PLACES,
+    files::LINTS,
+    files::GLOBS,
+    files::HIDDEN,
+    files::TOP,
+    cycles::RULE,
+    pages::LINKS,
+    pages::ERRORS,
+    pages::CODE,
+    security::RULE,
+    MUTATIONS,
+    words::FIRST_WORDS,
+    words::VERBS,
+    words::NAMES,
+    words::ALIASES,
+    words::SETTINGS,
 ];
 
-/// `cargo xtask tidy`: every wall, every breach.
-pub(crate) fn run(_: &[String]) -> Result<(), String> {
-    let report = report(&Tree::read(&process::root())?);
+/// The rules that not all packages follow yet, and the packages that do. Both lists go when nothing is
+/// left out any more.
+const NEW_RULES: &[&str] = &[
+    "first-words",
+    "verbs",
+    "names",
+    "aliases",
+    "settings",
+    "cycles",
+    "hidden",
+    "top",
+];
+const FOLLOWED_BY: &[&str] = &["benches/", "tests/requirements/", "xtask/"];
+
+/// The part of the result that is shown.
+#[derive(clap::Args, Default)]
+pub(crate) struct Options {
+    /// Count the violations of each rule by package, and fail for none
+    #[arg(long)]
+    count: bool,
+    /// List all violations of the rules whose names begin so, also those that do not fail yet
+    #[arg(long, value_name = "RULE")]
+    list: Vec<String>,
+    /// Only look at files whose paths begin so
+    #[arg(long, value_name = "PATH", default_value = "")]
+    under: String,
+    /// Look at another checkout of the project
+    #[arg(long)]
+    root: Option<PathBuf>,
+}
+
+/// Checks every rule; an error lists every violation.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let root = options.root.clone().unwrap_or_else(process::root);
+    let tree = Tree::read(&root)?;
+    let (sources, unparsed) = parse_all(&tree);
+    let project = Project { tree, sources };
+    let found = RULES.iter().map(|rule| {
+        let mut found = (rule.check)(&project);
+        found.retain(|violation| violation.path.starts_with(&options.under));
+        (rule, found)
+    });
+    let found: Vec<_> = found.collect();
+    if options.count {
+        print!("{}", counts(&found));
+        println!("{}", unparsed.join("\n"));
+        return Ok(());
+    }
+    let listed = |rule: &Rule| {
+        options
+            .list
+            .iter()
+            .any(|start| rule.name.starts_with(start))
+    };
+    let mut report = match options.list.is_empty() {
+        true => report(&found, |rule, violation| fails(rule, &violation.path)),
+        false => report(&found, |rule, _| listed(rule)),
+    };
+    report.push_str(&unparsed.join("\n"));
     if report.is_empty() {
-        println!("{} walls stand", WALLS.len());
+        println!("{} rules hold", RULES.len());
         return Ok(());
     }
     Err(report)
 }
 
-/// The breached walls with their breaches as text; empty when all stand.
-fn report(tree: &Tree) -> String {
+/// Returns whether a violation of a rule in a file is an error.
+fn fails(rule: &Rule, path: &str) -> bool {
+    let is_new = NEW_RULES.contains(&rule.name);
+    !is_new || FOLLOWED_BY.iter().any(|package| path.starts_with(package))
+}
+
+/// Returns the chosen violations as text, each rule's below its reason.
+fn report(
+    found: &[(&Rule, Vec<Violation>)],
+    is_shown: impl Fn(&Rule, &Violation) -> bool,
+) -> String {
     let mut report = String::new();
-    for wall in WALLS {
-        let breaches = (wall.check)(tree);
-        if !breaches.is_empty() {
-            report.push_str(&format!("\n{}: {}\n", wall.name, wall.advice));
+    for (rule, violations) in found {
+        let mut shown = violations
+            .iter()
+            .filter(|violation| is_shown(rule, violation))
+            .peekable();
+        if shown.peek().is_some() {
+            report.push_str(&format!("\n{}: {}\n", rule.name, rule.reason));
         }
-        for breach in breaches {
-            report.push_str(&format!("  {breach}\n"));
+        for violation in shown {
+            report.push_str(&format!("  {violation}\n"));
         }
     }
     report
+}
+
+/// Returns a table of how often each rule is broken in each package.
+fn counts(found: &[(&Rule, Vec<Violation>)]) -> String {
+    let broken: Vec<_> = found
+        .iter()
+        .filter(|(_, violations)| !violations.is_empty())
+        .collect();
+    let mut packages: BTreeSet<&str> = BTreeSet::new();
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for (rule, violations) in &broken {
+        for violation in violations {
+            let package = package_of(&violation.path);
+            packages.insert(package);
+            *counts.entry((package, rule.name)).or_default() += 1;
+        }
+    }
+    let mut table = format!("{:<28}", "");
+    for (rule, _) in &broken {
+        table.push_str(&format!(" {:>12}", rule.name));
+    }
+    for package in packages {
+        table.push_str(&format!("\n{package:<28}"));
+        for (rule, _) in &broken {
+            let count = counts.get(&(package, rule.name)).map(usize::to_string);
+            table.push_str(&format!(" {:>12}", count.unwrap_or_default()));
+        }
+    }
+    table.push_str(&format!("\n{:<28}", "together"));
+    for (_, violations) in &broken {
+        table.push_str(&format!(" {:>12}", violations.len()));
+    }
+    table + "\n"
 }
 
 #[cfg(test)]
@@ -120,21 +192,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_walls_stand() {
-        let report = report(&Tree::read(&process::root()).unwrap());
-        assert!(report.is_empty(), "{report}");
+    fn a_report_names_the_rule_the_reason_and_the_place() {
+        let violation = Violation::new("crates/turnbuckle-http/src/a.rs", 2, "it is not so");
+        let report = report(&[(&literals::DATES, vec![violation])], |_, _| true);
+        for part in [
+            literals::DATES.name,
+            literals::DATES.reason,
+            "crates/turnbuckle-http/src/a.rs:2: it is not so",
+        ] {
+            assert!(report.contains(part), "{report}");
+        }
     }
 
     #[test]
-    fn a_report_names_the_wall_the_way_out_and_the_place() {
-        let date = concat!("2025", "-06-18");
-        let text = format!("\nconst OLD: &str = \"{date}\";\n");
-        let report = report(&Tree::of(&[("crates/turnbuckle-http/src/a.rs", &text)]));
-        assert!(report.contains(dates::WALL.name), "{report}");
-        assert!(report.contains(dates::WALL.advice), "{report}");
-        assert!(
-            report.contains("crates/turnbuckle-http/src/a.rs:2: "),
-            "{report}"
-        );
+    fn a_new_rule_is_an_error_in_the_packages_that_follow_it() {
+        for name in NEW_RULES {
+            assert!(RULES.iter().any(|rule| rule.name == *name), "{name}");
+        }
+        assert!(fails(&literals::DATES, "crates/a/src/b.rs"));
+        assert!(!fails(&words::VERBS, "crates/a/src/b.rs"));
+        assert!(fails(&words::VERBS, "xtask/src/main.rs"));
     }
 }

@@ -12,8 +12,8 @@ use crate::texts;
 /// Appends the answer to a message.
 pub(super) type Answer = fn(&[u8], &mut Vec<u8>) -> Result<(), JsonError>;
 
-/// The answer of that name; without one, the echo.
-pub(super) fn named(words: &[String]) -> Result<Answer, Box<dyn Error>> {
+/// Returns the answer of that name; without one, the echo.
+pub(super) fn answer_of(words: &[String]) -> Result<Answer, Box<dyn Error>> {
     Ok(match words.first().map_or("echo", String::as_str) {
         "echo" => echo::answer,
         "prose" => |message, out| text(message, "prose", texts::prose(), out),

@@ -8,15 +8,15 @@ use ::axum::http::header::CONTENT_TYPE;
 use ::axum::response::Response;
 use ::axum::routing::post;
 
-use super::answer::{Answer, named};
+use super::answer::{Answer, answer_of};
 use crate::ours::http::in_axum;
-use crate::{Ended, on_one_thread};
+use crate::process::{Ended, on_one_thread};
 
-/// `floor-axum [ANSWER]`
+/// Runs `floor-axum [ANSWER]`.
 pub(crate) fn serve(words: &[String]) -> Ended {
     let router = Router::new()
         .route("/mcp", post(handle))
-        .with_state(named(words)?);
+        .with_state(answer_of(words)?);
     on_one_thread(in_axum(router))?
 }
 

@@ -1,11 +1,11 @@
-//! What decoding alone costs.
+//! The cost of decoding alone.
 
 use std::hint::black_box;
 
 use super::answer::decode;
-use crate::{Ended, word};
+use crate::process::{Ended, word};
 
-/// `decode N`: decodes the one line of its input so many times.
+/// Decodes, for `decode N`, the one line of its input so many times.
 pub(crate) fn run(words: &[String]) -> Ended {
     let times: u64 = word(words, 0)?.parse()?;
     let mut line = String::new();

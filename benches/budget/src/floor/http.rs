@@ -12,18 +12,18 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use super::answer::{Answer, named};
-use crate::{Ended, on_one_thread, tell_port};
+use super::answer::{Answer, answer_of};
+use crate::process::{Ended, on_one_thread, tell_port};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// `floor-http [ANSWER]`: serves one connection on a loopback port.
+/// Serves, for `floor-http [ANSWER]`, one connection on a loopback port.
 pub(crate) fn serve(words: &[String]) -> Ended {
-    let answer = named(words)?;
-    serve_one(service_fn(move |request| parsed(request, answer)))
+    let answer = answer_of(words)?;
+    serve_one(service_fn(move |request| parse_request(request, answer)))
 }
 
-/// `floor-bare-http`: the same without reading what is asked.
+/// Serves likewise without reading the request, for `floor-bare-http`.
 pub(crate) fn serve_blindly(_: &[String]) -> Ended {
     let answer =
         br#"{"jsonrpc":"2.0","id":0,"result":{"content":[{"type":"text","text":"hello"}]}}"#;
@@ -50,7 +50,7 @@ where
     })?
 }
 
-async fn parsed(
+async fn parse_request(
     request: Request<Incoming>,
     answer: Answer,
 ) -> Result<Response<Full<Bytes>>, BoxError> {

@@ -2,15 +2,15 @@
 
 use std::io::{BufRead, Write};
 
-use super::answer::{Answer, named};
-use crate::Ended;
+use super::answer::{Answer, answer_of};
+use crate::process::Ended;
 
-/// `floor-stdio [ANSWER]`: answers line by line until stdin ends.
+/// Answers, for `floor-stdio [ANSWER]`, line by line until stdin ends.
 pub(crate) fn serve(words: &[String]) -> Ended {
-    answer_lines(named(words)?)
+    answer_lines(answer_of(words)?)
 }
 
-/// `floor-start`: answers a handshake, whatever it says.
+/// Answers any handshake, for `floor-start`.
 pub(crate) fn serve_start(_: &[String]) -> Ended {
     answer_lines(|_, out| {
         out.extend_from_slice(INITIALIZED);

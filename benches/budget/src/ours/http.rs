@@ -10,22 +10,22 @@ use turnbuckle::http::{HttpServer, HttpServerOptions, StreamableHttp};
 use turnbuckle::session::Signal;
 
 use super::offers::server;
-use crate::{Ended, at_end_of_input, on_one_thread, tell_port, word};
+use crate::process::{Ended, at_end_of_input, on_one_thread, tell_port, word};
 
-/// How long a stream is kept for replay where what is left is measured.
+/// The time that a stream is kept for replay where what is left is measured.
 const REPLAY: Duration = Duration::from_secs(2);
 
-/// `http OFFER`: on a server of our own.
+/// Serves on a server of our own, for `http OFFER`.
 pub(crate) fn serve(words: &[String]) -> Ended {
     listen(words, config(), Signal::close)
 }
 
-/// `http-stateless OFFER`: the same without legacy sessions.
+/// Serves without legacy sessions, for `http-stateless OFFER`.
 pub(crate) fn serve_stateless(words: &[String]) -> Ended {
     listen(words, config().stateless(true), Signal::close)
 }
 
-/// `http-left OFFER`: ends in the middle, when replay times have passed, and leaves on the heap
+/// Serves, for `http-left OFFER`, and ends in the middle, when replay times have passed, and leaves on the heap
 /// what is there.
 pub(crate) fn leave(words: &[String]) -> Ended {
     #[allow(clippy::exit, reason = "nothing may be given back before")]
@@ -35,7 +35,7 @@ pub(crate) fn leave(words: &[String]) -> Ended {
     })
 }
 
-/// `axum OFFER`: mounted in a server of axum's.
+/// Serves inside a server of axum's, for `axum OFFER`.
 pub(crate) fn serve_in_axum(words: &[String]) -> Ended {
     let endpoint = StreamableHttp::new(server(word(words, 0)?)?, config());
     on_one_thread(in_axum(Router::new().route_service("/mcp", endpoint)))?
@@ -57,7 +57,7 @@ pub(crate) async fn in_axum(router: Router) -> Ended {
         .await?)
 }
 
-/// Room for what is opened before the measurement, nothing that the clock does in the middle of it,
+/// Returns settings with room for what is opened before the measurement, nothing that the clock does in the middle of it,
 /// and no waiting after it.
 fn config() -> HttpServerOptions {
     HttpServerOptions::new()

@@ -1,4 +1,4 @@
-//! What the servers offer.
+//! The tools and resources of the servers.
 
 use std::error::Error;
 use std::future::poll_fn;
@@ -10,7 +10,7 @@ use turnbuckle::prelude::*;
 
 use crate::texts;
 
-/// What came in.
+/// Text to echo.
 #[data]
 pub(crate) struct Echoed {
     pub(crate) message: String,
@@ -22,7 +22,7 @@ fn echo(message: String) -> Echoed {
     Echoed { message }
 }
 
-/// `echo`: that tool alone; `bulk`: large answers; `busy`: handlers that wait, tell, and never end;
+/// Builds a server: `echo`: that tool alone; `bulk`: large answers; `busy`: handlers that wait, tell, and never end;
 /// a number: so many tools, all on one page of their list.
 pub(crate) fn server(offer: &str) -> Result<Server, Box<dyn Error>> {
     let server = Server::new("budget", "1.0.0").tool(echo);
@@ -44,31 +44,31 @@ pub(crate) fn server(offer: &str) -> Result<Server, Box<dyn Error>> {
     })
 }
 
-/// A long text.
+/// Returns a long text.
 #[tool]
 fn prose() -> String {
     texts::prose()
 }
 
-/// A text that has to be escaped.
+/// Returns a text that has to be escaped.
 #[tool]
 fn escapes() -> String {
     texts::escapes()
 }
 
-/// How long a text is.
+/// Returns how long a text is.
 #[tool]
 fn length(text: String) -> usize {
     text.len()
 }
 
-/// A file.
+/// Returns a file.
 #[resource("text://document", mime = "text/plain")]
 fn document() -> String {
     texts::document()
 }
 
-/// Where a server is found by its own handlers.
+/// The place where a server is found by its own handlers.
 #[derive(Clone, Default)]
 struct This(Arc<OnceLock<Server>>);
 
@@ -137,18 +137,18 @@ fn file(name: String) -> String {
     name
 }
 
-/// What a filler is given.
+/// The arguments of a filler.
 #[data]
 struct Order {
     /// The city that it goes to.
     city: String,
-    /// How many there are.
+    /// The number of there that are.
     count: u32,
-    /// Whether there is any hurry.
+    /// True if there is any hurry.
     urgent: Option<bool>,
 }
 
-/// How many fillers have a name of their own: as many as any row needs.
+/// The number of fillers that have a name of their own: as many as any row needs.
 const NAMES: usize = 10_000;
 
 /// The bytes of a name.

@@ -3,9 +3,9 @@
 use turnbuckle::stdio::StdioOptions;
 
 use super::offers::server;
-use crate::{Ended, on_one_thread, word};
+use crate::process::{Ended, on_one_thread, word};
 
-/// `stdio OFFER`
+/// Serves on stdin and stdout, for `stdio OFFER`.
 pub(crate) fn serve(words: &[String]) -> Ended {
     let server = server(word(words, 0)?)?;
     let served = turnbuckle::stdio::run(server, StdioOptions::default());

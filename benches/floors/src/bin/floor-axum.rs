@@ -1,4 +1,4 @@
-//! The same in axum, which is what most people mount a service in.
+//! The floor in axum, in which most people mount a service.
 
 use std::io;
 

@@ -27,12 +27,12 @@ async fn http() -> io::Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        tokio::spawn(canned(stream));
+        tokio::spawn(fixed_answer(stream));
     }
 }
 
-/// One answer to each piece that comes: the driver sends a request in one, and waits.
-async fn canned(mut stream: TcpStream) -> io::Result<()> {
+/// Sends one answer to each piece that arrives: the driver sends a request in one, and waits.
+async fn fixed_answer(mut stream: TcpStream) -> io::Result<()> {
     let mut answer = format!("{HEAD}{}\r\n\r\n", LINE.len()).into_bytes();
     answer.extend_from_slice(LINE);
     let mut request = [0; 4096];

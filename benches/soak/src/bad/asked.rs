@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Place, a_while};
-use crate::Problem;
+use crate::address::ServerAddress;
+use crate::problem::Problem;
 use crate::random::Random;
+use crate::random::sleep_randomly;
 use crate::raw::{Raw, call, request};
 
 /// Is asked in a session, and does not answer; or leaves when it is asked.
-pub(super) async fn never_answers(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn never_answers(place: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     let session = raw.open().await?;
     raw.legacy(
@@ -21,7 +22,7 @@ pub(super) async fn never_answers(place: Place, mut random: Random) -> Result<()
         return Err(format!("a call is answered by {}", head.status));
     }
     if random.below(2) == 0 {
-        a_while(&mut random, 1000).await;
+        sleep_randomly(&mut random, 1000).await;
         return Ok(());
     }
     // The question is taken back in time, and the call is answered.
@@ -34,7 +35,10 @@ pub(super) async fn never_answers(place: Place, mut random: Random) -> Result<()
 }
 
 /// Is asked inside a result, and comes back with what it made up, or not at all.
-pub(super) async fn never_comes_back(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn never_comes_back(
+    place: ServerAddress,
+    mut random: Random,
+) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     raw.modern("tools/call", call("form", &json!({}))).await;
     let (head, body) = raw.answer().await?;

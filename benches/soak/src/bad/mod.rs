@@ -1,4 +1,4 @@
-//! What clients do that they should not. None of it is answered with a hang, and nothing stays of
+//! The things that clients do and should not. None of it is answered with a hang, and nothing stays of
 //! it; what the server has to do about it is held where it can be seen.
 
 mod asked;
@@ -8,32 +8,25 @@ mod sessions;
 mod sockets;
 mod streams;
 
-use std::net::SocketAddr;
 use std::pin::Pin;
-use std::time::Duration;
 
-use crate::Problem;
+use crate::address::ServerAddress;
+use crate::problem::Problem;
 use crate::random::Random;
-
-/// Where the server is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    pub(crate) address: SocketAddr,
-}
 
 type Doing = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send>>;
 
 /// A way to behave: its name, how often of a hundred or so, and what is done.
-pub(crate) struct Way {
+pub(crate) struct Misbehaviour {
     pub(crate) name: &'static str,
     weight: usize,
-    pub(crate) act: fn(Place, Random) -> Doing,
+    pub(crate) act: fn(ServerAddress, Random) -> Doing,
 }
 
 macro_rules! ways {
     ($($weight:literal $module:ident::$name:ident,)*) => {
         /// Every way.
-        pub(crate) const WAYS: &[Way] = &[$(Way {
+        pub(crate) const WAYS: &[Misbehaviour] = &[$(Misbehaviour {
             name: stringify!($name),
             weight: $weight,
             act: |place, random| Box::pin($module::$name(place, random)),
@@ -70,8 +63,8 @@ ways! {
     1 pipes::is_killed_or_leaves,
 }
 
-/// One of the ways.
-pub(crate) fn any(random: &mut Random) -> &'static Way {
+/// Returns one of the ways.
+pub(crate) fn any(random: &mut Random) -> &'static Misbehaviour {
     let all: usize = WAYS.iter().map(|way| way.weight).sum();
     let mut at = random.below(all);
     for way in WAYS {
@@ -81,10 +74,4 @@ pub(crate) fn any(random: &mut Random) -> &'static Way {
         }
     }
     &WAYS[0]
-}
-
-/// Some time, up to so many milliseconds.
-async fn a_while(random: &mut Random, ms: usize) {
-    let ms = u64::try_from(random.below(ms)).unwrap_or_default();
-    tokio::time::sleep(Duration::from_millis(ms)).await;
 }

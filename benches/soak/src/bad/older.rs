@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Place, a_while};
-use crate::Problem;
+use crate::address::ServerAddress;
+use crate::problem::Problem;
 use crate::random::Random;
+use crate::random::sleep_randomly;
 use crate::raw::{GREETED, Raw, call, request};
 
 /// Opens a stream: it, and where messages go.
-async fn open(place: Place) -> Result<(Raw, String), Problem> {
+async fn open(place: ServerAddress) -> Result<(Raw, String), Problem> {
     let mut stream = Raw::connect(place.address).await?;
     stream
         .ask("GET", "/sse", "accept: text/event-stream\r\n")
@@ -26,13 +27,13 @@ async fn open(place: Place) -> Result<(Raw, String), Problem> {
     Ok((stream, target))
 }
 
-async fn post(place: Place, target: &str, message: &str) -> Result<u16, Problem> {
+async fn post(place: ServerAddress, target: &str, message: &str) -> Result<u16, Problem> {
     let mut raw = Raw::connect(place.address).await?;
     raw.post(target, "", message).await;
     Ok(raw.answer().await?.0.status)
 }
 
-async fn greet(place: Place, target: &str) -> Result<(), Problem> {
+async fn greet(place: ServerAddress, target: &str) -> Result<(), Problem> {
     let params = json!({"protocolVersion": "2024-11-05", "capabilities": {},
         "clientInfo": {"name": "bad", "version": "1"}});
     for message in [
@@ -48,13 +49,16 @@ async fn greet(place: Place, target: &str) -> Result<(), Problem> {
 }
 
 /// Opens the stream and leaves, before or after a word.
-pub(super) async fn opens_and_vanishes(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn opens_and_vanishes(
+    place: ServerAddress,
+    mut random: Random,
+) -> Result<(), Problem> {
     let (stream, target) = open(place).await?;
     if random.below(2) == 0 {
         greet(place, &target).await?;
     }
     drop(stream);
-    a_while(&mut random, 50).await;
+    sleep_randomly(&mut random, 50).await;
     let late = request(1, "ping", &Value::Null).to_string();
     match post(place, &target, &late).await? {
         202 | 400 | 404 => Ok(()),
@@ -63,7 +67,10 @@ pub(super) async fn opens_and_vanishes(place: Place, mut random: Random) -> Resu
 }
 
 /// Leaves while calls run.
-pub(super) async fn hangs_up_in_mid_call(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn hangs_up_in_mid_call(
+    place: ServerAddress,
+    mut random: Random,
+) -> Result<(), Problem> {
     let (stream, target) = open(place).await?;
     greet(place, &target).await?;
     for id in 1..5 {
@@ -75,13 +82,13 @@ pub(super) async fn hangs_up_in_mid_call(place: Place, mut random: Random) -> Re
         )
         .await?;
     }
-    a_while(&mut random, 200).await;
+    sleep_randomly(&mut random, 200).await;
     drop(stream);
     Ok(())
 }
 
 /// Asks for much and reads nothing of it.
-pub(super) async fn never_reads(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn never_reads(place: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let (stream, target) = open(place).await?;
     greet(place, &target).await?;
     for id in 1..20 {
@@ -89,7 +96,7 @@ pub(super) async fn never_reads(place: Place, mut random: Random) -> Result<(), 
         // When its queue is full it is told so.
         post(place, &target, &big.to_string()).await?;
     }
-    a_while(&mut random, 2000).await;
+    sleep_randomly(&mut random, 2000).await;
     drop(stream);
     Ok(())
 }

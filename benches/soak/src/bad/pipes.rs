@@ -9,30 +9,31 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use super::{Place, a_while};
-use crate::Problem;
+use crate::address::ServerAddress;
+use crate::problem::{Problem, to_problem};
 use crate::random::Random;
+use crate::random::sleep_randomly;
 use crate::raw::{SOON, modern, request};
-use crate::role::{itself, said};
+use crate::role::itself;
 
 fn start() -> Result<Child, Problem> {
     let mut command = Command::new(itself()?);
     let command = command.arg("stdio").kill_on_drop(true);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    piped.stderr(Stdio::null()).spawn().map_err(said)
+    piped.stderr(Stdio::null()).spawn().map_err(to_problem)
 }
 
-/// The server has to go by itself.
+/// Waits until the server has ended by itself.
 async fn ends(mut server: Child) -> Result<(), Problem> {
     let ended = timeout(SOON, server.wait()).await;
     ended
         .map_err(|_| "a server without a client stays".to_owned())?
         .map(drop)
-        .map_err(said)
+        .map_err(to_problem)
 }
 
 /// Writes lines of any kind, then asks something sound, and leaves.
-pub(super) async fn writes_garbage(_: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn writes_garbage(_: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let mut server = start()?;
     let (Some(mut input), Some(output)) = (server.stdin.take(), server.stdout.take()) else {
         return Err("a process without pipes".to_owned());
@@ -50,7 +51,7 @@ pub(super) async fn writes_garbage(_: Place, mut random: Random) -> Result<(), P
             _ => br#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_vec(),
         };
         line.push(b'\n');
-        input.write_all(&line).await.map_err(said)?;
+        input.write_all(&line).await.map_err(to_problem)?;
     }
     let (_, mut sound) = modern(
         "tools/call",
@@ -58,12 +59,15 @@ pub(super) async fn writes_garbage(_: Place, mut random: Random) -> Result<(), P
     );
     sound = sound.replacen(r#""id":1"#, r#""id":"last""#, 1);
     sound.push('\n');
-    input.write_all(sound.as_bytes()).await.map_err(said)?;
+    input
+        .write_all(sound.as_bytes())
+        .await
+        .map_err(to_problem)?;
     loop {
         let line = timeout(SOON, lines.next_line()).await;
         let line = line
             .map_err(|_| "no answer on a pipe".to_owned())?
-            .map_err(said)?;
+            .map_err(to_problem)?;
         let line = line.ok_or("a pipe ended before its client")?;
         let answer: Value = serde_json::from_str(&line).map_err(|_| format!("no JSON: {line}"))?;
         if answer["id"] == "last" {
@@ -75,7 +79,10 @@ pub(super) async fn writes_garbage(_: Place, mut random: Random) -> Result<(), P
 }
 
 /// Leaves in mid-call, with all it asked unread; or kills the server.
-pub(super) async fn is_killed_or_leaves(_: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn is_killed_or_leaves(
+    _: ServerAddress,
+    mut random: Random,
+) -> Result<(), Problem> {
     let mut server = start()?;
     let Some(mut input) = server.stdin.take() else {
         return Err("a process without pipes".to_owned());
@@ -84,7 +91,7 @@ pub(super) async fn is_killed_or_leaves(_: Place, mut random: Random) -> Result<
         "clientInfo": {"name": "bad", "version": "1"}});
     let mut asked = request(0, "initialize", &params).to_string() + "\n";
     for id in 1..40 {
-        let (tool, arguments) = random.of(&[
+        let (tool, arguments) = random.choose(&[
             ("slow", json!({"ms": 30_000})),
             ("big", json!({"bytes": 100_000})),
             ("echo", json!({"message": "m", "number": 1})),
@@ -97,9 +104,9 @@ pub(super) async fn is_killed_or_leaves(_: Place, mut random: Random) -> Result<
     // A server that is not read stops reading when its queues are full.
     let write = input.write_all(&asked.as_bytes()[..at]);
     let _ = timeout(Duration::from_millis(500), write).await;
-    a_while(&mut random, 100).await;
+    sleep_randomly(&mut random, 100).await;
     if random.below(3) == 0 {
-        server.start_kill().map_err(said)?;
+        server.start_kill().map_err(to_problem)?;
     }
     drop(input);
     drop(server.stdout.take());

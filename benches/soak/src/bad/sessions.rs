@@ -2,19 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::{Place, a_while};
-use crate::Problem;
+use crate::address::ServerAddress;
+use crate::problem::Problem;
 use crate::random::Random;
+use crate::random::sleep_randomly;
 use crate::raw::{Raw, call, of_session, request};
 
 /// Says hello, and never that it has heard the answer.
-pub(super) async fn greets_only(place: Place, _: Random) -> Result<(), Problem> {
+pub(super) async fn greets_only(place: ServerAddress, _: Random) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     raw.greet().await.map(drop)
 }
 
 /// Opens sessions, uses them a little, and leaves them open.
-pub(super) async fn never_closes(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn never_closes(place: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     for _ in 0..1 + random.below(10) {
         let session = raw.open().await?;
@@ -30,7 +31,10 @@ pub(super) async fn never_closes(place: Place, mut random: Random) -> Result<(),
 }
 
 /// Ends its session while calls run.
-pub(super) async fn deletes_in_mid_call(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn deletes_in_mid_call(
+    place: ServerAddress,
+    mut random: Random,
+) -> Result<(), Problem> {
     let mut other = Raw::connect(place.address).await?;
     let session = other.open().await?;
     let mut calls = Vec::new();
@@ -41,7 +45,7 @@ pub(super) async fn deletes_in_mid_call(place: Place, mut random: Random) -> Res
             .await;
         calls.push(raw);
     }
-    a_while(&mut random, 300).await;
+    sleep_randomly(&mut random, 300).await;
     other.ask("DELETE", "/mcp", &of_session(&session)).await;
     let (head, _) = other.answer().await?;
     if !matches!(head.status, 200 | 202 | 204) {
@@ -60,18 +64,21 @@ pub(super) async fn deletes_in_mid_call(place: Place, mut random: Random) -> Res
 }
 
 /// Cancels all that it has asked, what it has not, and what is answered already.
-pub(super) async fn cancels_everything(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn cancels_everything(
+    place: ServerAddress,
+    mut random: Random,
+) -> Result<(), Problem> {
     let mut other = Raw::connect(place.address).await?;
     let session = other.open().await?;
     let mut calls = Vec::new();
     for id in 0..8_u64 {
         let mut raw = Raw::connect(place.address).await?;
-        let slow = call("slow", &json!({"ms": random.of(&[0, 10, 30_000])}));
+        let slow = call("slow", &json!({"ms": random.choose(&[0, 10, 30_000])}));
         raw.legacy(&session, &request(id, "tools/call", &slow))
             .await;
         calls.push(raw);
     }
-    a_while(&mut random, 100).await;
+    sleep_randomly(&mut random, 100).await;
     for id in 0..16_u64 {
         let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
             "params": {"requestId": id, "reason": "changed my mind"}});
@@ -88,13 +95,13 @@ pub(super) async fn cancels_everything(place: Place, mut random: Random) -> Resu
 
 /// Answers, and tells of, what nobody asked.
 pub(super) async fn answers_what_was_not_asked(
-    place: Place,
+    place: ServerAddress,
     mut random: Random,
 ) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     let session = raw.open().await?;
     for _ in 0..20 {
-        let id = random.of(&[
+        let id = random.choose(&[
             json!(0),
             json!(1),
             json!("x"),
@@ -102,7 +109,7 @@ pub(super) async fn answers_what_was_not_asked(
             json!(1.5),
             Value::Null,
         ]);
-        let message = random.of(&[
+        let message = random.choose(&[
             json!({"jsonrpc": "2.0", "id": id, "result": {"action": "accept", "content": {}}}),
             json!({"jsonrpc": "2.0", "id": id, "error": {"code": 1, "message": "no"}}),
             json!({"jsonrpc": "2.0", "method": "notifications/progress",
@@ -119,10 +126,10 @@ pub(super) async fn answers_what_was_not_asked(
 }
 
 /// Goes as far as it may, and one further.
-pub(super) async fn at_the_limits(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn at_the_limits(place: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     let session = raw.open().await?;
-    let deep = random.of(&[60, 126, 127, 128, 129, 5000]);
+    let deep = random.choose(&[60, 126, 127, 128, 129, 5000]);
     let nested = format!("{}{}", "[".repeat(deep), "]".repeat(deep));
     let bodies = [
         format!(

@@ -5,17 +5,18 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use super::{Place, a_while};
-use crate::Problem;
+use crate::address::ServerAddress;
+use crate::problem::Problem;
 use crate::random::Random;
+use crate::random::sleep_randomly;
 use crate::raw::{Raw, call, modern};
 use crate::server::{BODY_TIME, HEADER_TIME, MAX_BODY};
 
-/// What is allowed over a time, on a machine that has other things to do.
+/// The time that is allowed beyond a timeout, on a machine that has other things to do.
 const SLACK: Duration = Duration::from_secs(10);
 
 /// Connects, and says nothing.
-pub(super) async fn half_open(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn half_open(place: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     if random.below(2) == 0 {
         raw.write("POST /mcp HTT").await;
@@ -24,13 +25,13 @@ pub(super) async fn half_open(place: Place, mut random: Random) -> Result<(), Pr
 }
 
 /// Sends a head byte by byte.
-pub(super) async fn slow_head(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn slow_head(place: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     let head = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-slow: 1234567890\r\n";
     let began = Instant::now();
     for byte in head.iter().cycle() {
         raw.write([*byte]).await;
-        a_while(&mut random, 100).await;
+        sleep_randomly(&mut random, 100).await;
         if began.elapsed() > HEADER_TIME {
             break;
         }
@@ -39,7 +40,7 @@ pub(super) async fn slow_head(place: Place, mut random: Random) -> Result<(), Pr
 }
 
 /// Sends a body byte by byte: it is answered by a refusal.
-pub(super) async fn slow_body(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn slow_body(place: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     let (headers, body) = modern("tools/call", call("slow", &json!({"ms": 0})));
     let head = format!(
@@ -51,7 +52,7 @@ pub(super) async fn slow_body(place: Place, mut random: Random) -> Result<(), Pr
     let began = Instant::now();
     for byte in body.bytes() {
         raw.write([byte]).await;
-        a_while(&mut random, 200).await;
+        sleep_randomly(&mut random, 200).await;
         if began.elapsed() > BODY_TIME {
             break;
         }
@@ -64,7 +65,7 @@ pub(super) async fn slow_body(place: Place, mut random: Random) -> Result<(), Pr
 }
 
 /// Hangs up anywhere in a request.
-pub(super) async fn cut_off(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn cut_off(place: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     let (headers, body) = modern("tools/call", call("slow", &json!({"ms": 50})));
     let request = format!(
@@ -74,12 +75,12 @@ pub(super) async fn cut_off(place: Place, mut random: Random) -> Result<(), Prob
     );
     let at = random.below(request.len());
     raw.write(&request[..at]).await;
-    a_while(&mut random, 100).await;
+    sleep_randomly(&mut random, 100).await;
     Ok(())
 }
 
 /// Sends what is no HTTP, or HTTP around what is no message; whatever comes back, an end comes.
-pub(super) async fn garbage(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn garbage(place: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     let count = 1 + random.below(600);
     let bytes = random.bytes(count);
@@ -97,7 +98,7 @@ pub(super) async fn garbage(place: Place, mut random: Random) -> Result<(), Prob
 }
 
 /// Sends more than is taken: by its length, or by what comes.
-pub(super) async fn too_large(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn too_large(place: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     let told = random.below(2) == 0;
     let length = if told {
@@ -134,7 +135,7 @@ pub(super) async fn too_large(place: Place, mut random: Random) -> Result<(), Pr
 }
 
 /// Sends many requests before it reads, and reads some of the answers.
-pub(super) async fn many_at_once(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn many_at_once(place: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     for _ in 0..100 {
         raw.modern("tools/call", call("big", &json!({"bytes": 2000})))

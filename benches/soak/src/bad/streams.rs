@@ -3,29 +3,36 @@
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::{Place, a_while};
-use crate::Problem;
+use crate::address::ServerAddress;
+use crate::problem::Problem;
 use crate::random::Random;
+use crate::random::sleep_randomly;
 use crate::raw::{Raw, call, of_session, request};
 use crate::server::WATCHED;
 
 const EVENTS: &str = "accept: text/event-stream\r\n";
 
 /// Calls something slow in the modern era and hangs up.
-pub(super) async fn hangs_up_modern(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn hangs_up_modern(
+    place: ServerAddress,
+    mut random: Random,
+) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
-    let ms = random.of(&[5, 150, 250, 30_000]);
+    let ms = random.choose(&[5, 150, 250, 30_000]);
     raw.modern("tools/call", call("slow", &json!({"ms": ms})))
         .await;
-    a_while(&mut random, 400).await;
+    sleep_randomly(&mut random, 400).await;
     Ok(())
 }
 
-/// The same in a session, which stays.
-pub(super) async fn hangs_up_legacy(place: Place, mut random: Random) -> Result<(), Problem> {
+/// Does likewise in a session, which stays.
+pub(super) async fn hangs_up_legacy(
+    place: ServerAddress,
+    mut random: Random,
+) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     let session = raw.open().await?;
-    let (tool, arguments) = random.of(&[
+    let (tool, arguments) = random.choose(&[
         ("slow", json!({"ms": 300})),
         ("slow", json!({"ms": 4000})),
         ("flood", json!({"messages": 200})),
@@ -33,12 +40,12 @@ pub(super) async fn hangs_up_legacy(place: Place, mut random: Random) -> Result<
     let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": 1}});
     raw.legacy(&session, &request(1, "tools/call", &params))
         .await;
-    a_while(&mut random, 400).await;
+    sleep_randomly(&mut random, 400).await;
     Ok(())
 }
 
 /// Asks for very much, and reads none of it.
-pub(super) async fn never_reads(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn never_reads(place: ServerAddress, mut random: Random) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     let flood = json!({"name": "flood", "arguments": {"messages": 20_000},
         "_meta": {"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"}});
@@ -57,12 +64,15 @@ pub(super) async fn never_reads(place: Place, mut random: Random) -> Result<(), 
             .await;
         others.push(other);
     }
-    a_while(&mut random, 3000).await;
+    sleep_randomly(&mut random, 3000).await;
     Ok(())
 }
 
 /// Comes back to streams that are not there: each time it is told so.
-pub(super) async fn resumes_wrongly(place: Place, mut random: Random) -> Result<(), Problem> {
+pub(super) async fn resumes_wrongly(
+    place: ServerAddress,
+    mut random: Random,
+) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     let session = raw.open().await?;
     for id in [
@@ -81,7 +91,7 @@ pub(super) async fn resumes_wrongly(place: Place, mut random: Random) -> Result<
         if !matches!(head.status, 200 | 400) {
             return Err(format!("the id {id:?} is answered by {}", head.status));
         }
-        a_while(&mut random, 20).await;
+        sleep_randomly(&mut random, 20).await;
     }
     let headers = format!("{EVENTS}{}", of_session("nobody"));
     let mut raw = Raw::connect(place.address).await?;
@@ -94,7 +104,7 @@ pub(super) async fn resumes_wrongly(place: Place, mut random: Random) -> Result<
 
 /// Subscribes in the modern era and vanishes.
 pub(super) async fn subscribes_and_vanishes(
-    place: Place,
+    place: ServerAddress,
     mut random: Random,
 ) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
@@ -108,12 +118,15 @@ pub(super) async fn subscribes_and_vanishes(
     let mut other = Raw::connect(place.address).await?;
     other.modern("tools/call", call("touch", &json!({}))).await;
     other.answer().await?;
-    a_while(&mut random, 1000).await;
+    sleep_randomly(&mut random, 1000).await;
     Ok(())
 }
 
-/// The same in a session, with its stream for everything open, or several.
-pub(super) async fn follows_and_vanishes(place: Place, mut random: Random) -> Result<(), Problem> {
+/// Does likewise in a session, with its stream for everything open, or several.
+pub(super) async fn follows_and_vanishes(
+    place: ServerAddress,
+    mut random: Random,
+) -> Result<(), Problem> {
     let mut raw = Raw::connect(place.address).await?;
     let session = raw.open().await?;
     let mut streams = Vec::new();

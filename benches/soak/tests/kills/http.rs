@@ -53,7 +53,7 @@ async fn under_clients(mut point: Point) {
         let client = Client::builder("c", "1").era(era).connect(connector).await;
         clients.push(client.unwrap());
     }
-    let load = Load::of(&clients);
+    let load = Load::new(&clients);
     load.until(point.below(400)).await;
     signal(server.id(), point.signal());
     let errors = load.end().await;
@@ -88,7 +88,7 @@ async fn under_clients(mut point: Point) {
     next.wait().unwrap();
 }
 
-/// A call as a modern client posts it.
+/// Returns a call as a modern client posts it.
 fn post(tool: &str, arguments: &serde_json::Value) -> String {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": tool, "arguments": arguments, "_meta": {

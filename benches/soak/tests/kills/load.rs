@@ -23,7 +23,7 @@ pub(crate) struct Load {
 
 impl Load {
     /// Begins to call.
-    pub(crate) fn of(clients: &[Client]) -> Self {
+    pub(crate) fn new(clients: &[Client]) -> Self {
         let (over, answers) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
         let mut calls = JoinSet::new();
         for client in clients {

@@ -1,4 +1,4 @@
-//! When something is ended, and how.
+//! The point at which something is ended, and the way.
 
 use std::env;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 /// Points of each kind that are tried unless told otherwise.
 const FEW: u64 = 6;
 
-/// How long anything may take that is to happen at once.
+/// The time that anything may take that is to happen at once.
 pub(crate) const SOON: Duration = Duration::from_secs(30);
 
 /// A point: what is done is chosen by its number.
@@ -19,7 +19,7 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// One below `end`.
+    /// Returns one below `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.state;
@@ -28,7 +28,7 @@ impl Point {
         (mixed ^ (mixed >> 31)) % end
     }
 
-    /// Every other one is killed, the others are asked.
+    /// Returns every other one is killed, the others are asked.
     pub(crate) fn signal(&self) -> Signal {
         match self.number % 2 {
             0 => Signal::KILL,
@@ -37,7 +37,7 @@ impl Point {
     }
 }
 
-/// The points.
+/// Returns the points.
 pub(crate) fn points() -> impl Iterator<Item = Point> {
     let number = |name: &str| env::var(name).ok()?.parse().ok();
     let first = number("TURNBUCKLE_SEED").unwrap_or(1);

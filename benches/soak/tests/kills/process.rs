@@ -16,7 +16,7 @@ pub(crate) fn signal(pid: u32, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-/// The processes that `pid` has started and that still run.
+/// Returns the processes that `pid` has started and that still run.
 pub(crate) fn children(pid: u32) -> Vec<u32> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task"));
     let tasks = tasks.into_iter().flatten().flatten();
@@ -29,7 +29,7 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Whether it runs: one that has ended and that nobody has asked for does not.
+/// Returns whether it runs: one that has ended and that nobody has asked for does not.
 pub(crate) fn runs(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
@@ -45,7 +45,7 @@ pub(crate) fn ends(pid: u32) {
     }
 }
 
-/// Whose turn it is: the children of this process are counted.
+/// A lock for the tests: the children of this process are counted.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Waits for the turn of a test.

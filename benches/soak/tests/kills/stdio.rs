@@ -1,7 +1,7 @@
 //! A server on a pipe is ended under its client.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Command as Start, Stdio};
+use std::process::{Command as ServerCommand, Stdio};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -38,7 +38,7 @@ async fn under_a_client(mut point: Point) {
         let an_hour = json!({"ms": 3_600_000});
         asking.call_tool("slow", &an_hour).send().await.unwrap_err()
     });
-    let load = Load::of(std::slice::from_ref(&client));
+    let load = Load::new(std::slice::from_ref(&client));
     load.until(1 + point.below(200)).await;
     signal(server, point.signal());
     let mut errors = load.end().await;
@@ -69,7 +69,7 @@ async fn under_a_client(mut point: Point) {
     assert_eq!(children(std::process::id()), [0; 0], "{point:?}");
 }
 
-/// How a request stands on a line.
+/// Returns how a request stands on a line.
 fn line(id: u64, method: &str, params: &Value) -> String {
     format!(
         "{}\n",
@@ -77,7 +77,7 @@ fn line(id: u64, method: &str, params: &Value) -> String {
     )
 }
 
-/// A handshake, and calls.
+/// Returns a handshake, and calls.
 fn script() -> String {
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "c", "version": "1"}});
@@ -95,7 +95,7 @@ fn what_a_server_wrote_before_it_ended_is_whole_lines() {
     let _turn = turn();
     let asked = script();
     for mut point in points() {
-        let mut server = Start::new(PROGRAM)
+        let mut server = ServerCommand::new(PROGRAM)
             .arg("run")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

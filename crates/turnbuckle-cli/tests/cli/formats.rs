@@ -21,7 +21,7 @@ fn json_output_is_the_result_of_the_server() {
     .ends(0);
     assert_eq!(
         run.out,
-        "{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}\n"
+        "{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}],\"isError\":false}\n"
     );
     let run = demo(&["call", "echo", "message=hi", "-o", "json"]).ends(0);
     assert_eq!(run.json()["resultType"], "complete");

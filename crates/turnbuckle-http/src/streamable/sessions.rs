@@ -123,7 +123,7 @@ pub(crate) struct SessionTable {
 #[derive(Debug, Default)]
 struct TableState {
     by_id: HashMap<Box<str>, Arc<HttpSession>, QuickHash>,
-    /// Whether a [`Sweeper`] runs: only while there are sessions.
+    /// Set while a [`Sweeper`] runs, which it does only while there are sessions.
     has_sweeper: bool,
     last_sweep: Option<Instant>,
 }
@@ -316,7 +316,7 @@ impl Sweeper {
     }
 }
 
-/// If the runtime ends before the sweeper does, the next session that is opened starts another.
+/// Lets the next session that is opened start another sweeper, if the runtime ended this one.
 impl Drop for Sweeper {
     fn drop(&mut self) {
         if let Some(sessions) = self.0.upgrade() {

@@ -64,11 +64,11 @@ struct State {
 /// The response to the POST of a stream, until it is known whether it is JSON or an SSE stream.
 #[derive(Debug, Default)]
 struct PostState {
-    /// Whether the response is an SSE stream.
+    /// Set once the response is an SSE stream.
     is_streaming: bool,
-    /// Whether the client can resume the stream.
+    /// Set if the client can resume the stream.
     is_resumable: bool,
-    /// Whether the connection is to be closed as soon as the response is a stream.
+    /// Set if the connection is to be closed as soon as the response is a stream.
     close_requested: bool,
     /// The response, while no message was sent before it: it may still go out as plain JSON.
     response: Option<EncodedResponse>,

@@ -22,7 +22,7 @@ use turnbuckle_session::{
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::revision::Revision;
 
-/// Keeps what comes, and knows which requests are not answered yet.
+/// An inbox that records frames, and which requests are pending.
 #[derive(Default)]
 struct Memory {
     frames: Mutex<Vec<Value>>,
@@ -53,7 +53,7 @@ impl Inbox for Memory {
     }
 }
 
-/// A client that knows just enough to be served.
+/// A minimal client.
 struct Client {
     link: Arc<dyn Link>,
     inbox: Arc<Memory>,
@@ -82,11 +82,11 @@ impl Client {
         let kind = OutboundKind::Initialize(RequestId::from(0));
         let answer = client.ask(kind, 0, "initialize", params).await.unwrap();
         assert_eq!(answer["result"]["protocolVersion"], revision.as_str());
-        let parcel = client.parcel(
+        let message = client.outbound(
             OutboundKind::Notification,
             &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         );
-        client.link.send(parcel).await.unwrap();
+        client.link.send(message).await.unwrap();
         client.link.complete_handshake(revision.features()).await;
         client
     }
@@ -109,12 +109,12 @@ impl Client {
             .lock()
             .unwrap()
             .insert(RequestId::from(id));
-        self.link.send(self.parcel(kind, &message)).await?;
+        self.link.send(self.outbound(kind, &message)).await?;
         self.until(|message| message["id"] == id && message.get("method").is_none())
             .await
     }
 
-    /// The first message of that kind, come or to come.
+    /// Waits for the first message that `wanted` accepts, among those received so far and later.
     async fn until(&self, wanted: impl Fn(&Value) -> bool) -> Result<Value, LinkError> {
         let found = async {
             loop {
@@ -131,7 +131,7 @@ impl Client {
             .unwrap())
     }
 
-    fn parcel(&self, kind: OutboundKind, message: &Value) -> OutboundMessage {
+    fn outbound(&self, kind: OutboundKind, message: &Value) -> OutboundMessage {
         let mut headers = Vec::new();
         if !matches!(kind, OutboundKind::Initialize(_)) && self.link.kind() == LinkKind::Exchange {
             let version = self.revision.as_str().to_owned();
@@ -155,7 +155,7 @@ impl Client {
     }
 }
 
-/// What a modern request says of its sender.
+/// Adds the envelope of a modern request.
 fn modern(mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": Revision::NEWEST.as_str(),
@@ -165,7 +165,7 @@ fn modern(mut params: Value) -> Value {
     params
 }
 
-/// A tool's arguments for a legacy request that wants to hear of progress.
+/// Returns the params of a legacy tool call with a progress token.
 fn watched(name: &str) -> Value {
     json!({"name": name, "_meta": {"progressToken": 7}})
 }

@@ -43,7 +43,7 @@ impl Authority {
     }
 }
 
-/// A server that knows one answer, to those who come with a certificate of `authority`.
+/// Starts a server with one answer for clients with a certificate of `authority`.
 async fn served(authority: &Authority) -> (String, JoinHandle<()>) {
     let (certificate, key) = authority.issue("127.0.0.1");
     let provider = Arc::new(ring::default_provider());

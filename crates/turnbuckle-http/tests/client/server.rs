@@ -7,7 +7,7 @@ use turnbuckle_server::{HandlerContext, Server, Tool};
 
 use super::*;
 
-/// A server whose tools answer at once, after some progress, and over several connections.
+/// Creates a server whose tools answer at once, after some progress, and over several connections.
 pub(super) fn server() -> Server {
     let steps = async |(): (), context: HandlerContext| {
         for step in 1..=3_u32 {

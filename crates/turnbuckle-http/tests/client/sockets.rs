@@ -82,7 +82,7 @@ async fn where_nobody_listens_nothing_was_sent() {
     }
 }
 
-/// Answers every request on every connection alike, and counts the connections.
+/// Starts a server with one answer for every request. Counts its connections.
 async fn fixed(answer: &'static str) -> (String, Arc<AtomicUsize>, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());

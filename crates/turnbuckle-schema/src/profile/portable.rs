@@ -11,12 +11,12 @@ use crate::keywords::Document;
 use crate::shorten::shorten;
 
 /// The most subschemas that are written.
-const MOST: usize = 20_000;
+const MAX_SUBSCHEMAS: usize = 20_000;
 
 type Keywords = Map<String, Value>;
 
 /// A converted schema.
-struct Made {
+struct ConvertedSchema {
     schema: Value,
     /// Whether `null` is allowed beside other values.
     nullable: bool,
@@ -28,11 +28,11 @@ pub(super) struct Portable<'a> {
     dialect: Dialect,
     /// Whether the strict profile follows: nulls are marked for it, and what is cut becomes text.
     strict: bool,
-    /// The targets of the references that the walk is inside of, by address.
-    inside: Vec<usize>,
-    written: usize,
+    /// The addresses of the targets of the references that the walk is inside of.
+    open_references: Vec<usize>,
+    subschema_count: usize,
     levels: DepthGuard,
-    /// Whether it matters somewhere which keywords saw an item.
+    /// Whether some `unevaluatedItems` depends on which keywords applied to an item.
     counts_items: bool,
 }
 
@@ -43,33 +43,33 @@ impl<'a> Portable<'a> {
             document: Document::new(&checked.schema),
             dialect: checked.dialect,
             strict,
-            inside: vec![address(&checked.schema)],
-            written: 0,
+            open_references: vec![address(&checked.schema)],
+            subschema_count: 0,
             levels: DepthGuard::new(&checked.limits),
             counts_items: checked.schema.to_string().contains("unevaluatedItems"),
         }
     }
 
     pub(super) fn root(mut self) -> Result<Value, SchemaError> {
-        Ok(self.make(self.root)?.schema)
+        Ok(self.convert(self.root)?.schema)
     }
 
-    fn make(&mut self, schema: &'a Value) -> Result<Made, SchemaError> {
-        self.written += 1;
-        if self.written > MOST {
+    fn convert(&mut self, schema: &'a Value) -> Result<ConvertedSchema, SchemaError> {
+        self.subschema_count += 1;
+        if self.subschema_count > MAX_SUBSCHEMAS {
             return Err(SchemaError::TooLarge);
         }
         self.levels.enter()?;
-        let made = self.made(schema)?;
+        let made = self.convert_object(schema)?;
         self.levels.leave();
         Ok(made)
     }
 
-    fn made(&mut self, schema: &'a Value) -> Result<Made, SchemaError> {
+    fn convert_object(&mut self, schema: &'a Value) -> Result<ConvertedSchema, SchemaError> {
         let Value::Object(keywords) = schema else {
             // An empty schema means the same as `true`, and is known to more readers.
             let anything = *schema == Value::Bool(true);
-            return Ok(Made {
+            return Ok(ConvertedSchema {
                 schema: if anything { json!({}) } else { schema.clone() },
                 nullable: false,
             });
@@ -81,13 +81,13 @@ impl<'a> Portable<'a> {
             .into_iter()
             .find_map(|name| keywords.get(name)?.as_str());
         if let Some(reference) = reference {
-            let target = self.target(reference)?;
+            let target = self.convert_reference(reference)?;
             nullable |= target.nullable;
             all.push(target.schema);
         }
         if reference.is_none() || self.dialect == Dialect::Draft202012 {
             for (name, value) in keywords {
-                self.keyword(keywords, name, value, &mut made, &mut nullable)?;
+                self.convert_keyword(keywords, name, value, &mut made, &mut nullable)?;
             }
         }
         let may_add_items = !self.counts_items;
@@ -122,31 +122,31 @@ impl<'a> Portable<'a> {
             made.insert("anyOf".to_owned(), branches);
         }
         let made = finish(merge(made, all), may_add_items);
-        Ok(Made {
+        Ok(ConvertedSchema {
             schema: made.into(),
             nullable,
         })
     }
 
-    fn target(&mut self, reference: &'a str) -> Result<Made, SchemaError> {
+    fn convert_reference(&mut self, reference: &'a str) -> Result<ConvertedSchema, SchemaError> {
         let target = self
             .document
             .resolve(reference)
             .ok_or_else(|| SchemaError::DanglingReference(shorten(reference)))?;
-        if self.inside.contains(&address(target)) {
-            return Ok(Made {
-                schema: self.cut(target, reference),
+        if self.open_references.contains(&address(target)) {
+            return Ok(ConvertedSchema {
+                schema: self.recursive_placeholder(target, reference),
                 nullable: false,
             });
         }
-        self.inside.push(address(target));
-        let made = self.make(target);
-        self.inside.pop();
+        self.open_references.push(address(target));
+        let made = self.convert(target);
+        self.open_references.pop();
         made
     }
 
-    /// What stands for a schema inside itself.
-    fn cut(&self, target: &Value, reference: &str) -> Value {
+    /// Returns the schema in place of a recursive reference.
+    fn recursive_placeholder(&self, target: &Value, reference: &str) -> Value {
         let name = target.get("title").and_then(Value::as_str);
         let name = name.or_else(|| name_of(reference)).unwrap_or("value");
         let description = format!("Again a {}, like the one that this is in.", shorten(name));
@@ -164,14 +164,14 @@ impl<'a> Portable<'a> {
         }
     }
 
-    /// A schema for a place where leaving it out does not mean null.
-    fn firm(&mut self, schema: &'a Value) -> Result<Value, SchemaError> {
-        let made = self.make(schema)?;
-        Ok(self.admit_null(made))
+    /// Converts a schema where `null` cannot be expressed by leaving the member out.
+    fn convert_without_null(&mut self, schema: &'a Value) -> Result<Value, SchemaError> {
+        let made = self.convert(schema)?;
+        Ok(self.with_null(made))
     }
 
-    fn admit_null(&self, made: Made) -> Value {
-        let Made {
+    fn with_null(&self, made: ConvertedSchema) -> Value {
+        let ConvertedSchema {
             mut schema,
             nullable,
         } = made;
@@ -187,7 +187,7 @@ impl<'a> Portable<'a> {
         schema
     }
 
-    fn keyword(
+    fn convert_keyword(
         &mut self,
         keywords: &'a Keywords,
         name: &str,
@@ -206,44 +206,44 @@ impl<'a> Portable<'a> {
                 let required = keywords.get("required").and_then(Value::as_array);
                 let mut shown = Keywords::new();
                 for (member, schema) in members {
-                    let mut one = self.make(schema)?;
+                    let mut one = self.convert(schema)?;
                     let is_required = required.is_some_and(|names| {
                         names.iter().any(|name| name.as_str() == Some(member))
                     });
                     one.nullable &= is_required || self.strict;
-                    shown.insert(member.clone(), self.admit_null(one));
+                    shown.insert(member.clone(), self.with_null(one));
                 }
                 shown.into()
             }
             ("items", Value::Array(schemas)) if self.dialect == Dialect::Draft07 => {
                 if let Some(rest) = keywords.get("additionalItems") {
-                    made.insert("items".to_owned(), self.firm(rest)?);
+                    made.insert("items".to_owned(), self.convert_without_null(rest)?);
                 }
                 name = "prefixItems";
-                self.each(schemas)?.into()
+                self.convert_all(schemas)?.into()
             }
             ("dependencies", Value::Object(members)) if self.dialect == Dialect::Draft07 => {
-                return self.dependencies(members, made);
+                return self.convert_dependencies(members, made);
             }
             ("patternProperties" | "dependentSchemas", Value::Object(members)) => {
                 let members = members
                     .iter()
-                    .map(|(name, schema)| Ok((name.clone(), self.firm(schema)?)))
+                    .map(|(name, schema)| Ok((name.clone(), self.convert_without_null(schema)?)))
                     .collect::<Result<Keywords, SchemaError>>()?;
                 members.into()
             }
-            ("prefixItems", Value::Array(schemas)) => self.each(schemas)?.into(),
+            ("prefixItems", Value::Array(schemas)) => self.convert_all(schemas)?.into(),
             (
                 "additionalProperties" | "unevaluatedItems" | "unevaluatedProperties",
                 Value::Bool(_),
             ) => value.clone(),
             ("allOf", Value::Array(schemas)) => {
-                let made: Vec<Made> = self.every(schemas)?;
+                let made: Vec<ConvertedSchema> = self.convert_branches(schemas)?;
                 *nullable |= !made.is_empty() && made.iter().all(|one| one.nullable);
                 made.into_iter().map(|one| one.schema).collect()
             }
             ("anyOf" | "oneOf", Value::Array(schemas)) => {
-                let made: Vec<Made> = self.every(schemas)?;
+                let made: Vec<ConvertedSchema> = self.convert_branches(schemas)?;
                 *nullable |= made.iter().any(|one| one.nullable);
                 made.into_iter().map(|one| one.schema).collect()
             }
@@ -254,15 +254,15 @@ impl<'a> Portable<'a> {
                 | "unevaluatedItems"
                 | "unevaluatedProperties",
                 _,
-            ) => self.firm(value)?,
-            ("if" | "then" | "else" | "not" | "propertyNames", _) => self.make(value)?.schema,
+            ) => self.convert_without_null(value)?,
+            ("if" | "then" | "else" | "not" | "propertyNames", _) => self.convert(value)?.schema,
             _ => value.clone(),
         };
         made.insert(name.to_owned(), value);
         Ok(())
     }
 
-    fn dependencies(
+    fn convert_dependencies(
         &mut self,
         members: &'a Keywords,
         made: &mut Keywords,
@@ -272,7 +272,7 @@ impl<'a> Portable<'a> {
             if value.is_array() {
                 names.insert(name.clone(), value.clone());
             } else {
-                schemas.insert(name.clone(), self.firm(value)?);
+                schemas.insert(name.clone(), self.convert_without_null(value)?);
             }
         }
         for (keyword, members) in [("dependentRequired", names), ("dependentSchemas", schemas)] {
@@ -283,16 +283,22 @@ impl<'a> Portable<'a> {
         Ok(())
     }
 
-    fn each(&mut self, schemas: &'a [Value]) -> Result<Vec<Value>, SchemaError> {
-        schemas.iter().map(|schema| self.firm(schema)).collect()
+    fn convert_all(&mut self, schemas: &'a [Value]) -> Result<Vec<Value>, SchemaError> {
+        schemas
+            .iter()
+            .map(|schema| self.convert_without_null(schema))
+            .collect()
     }
 
-    fn every(&mut self, schemas: &'a [Value]) -> Result<Vec<Made>, SchemaError> {
-        schemas.iter().map(|schema| self.make(schema)).collect()
+    fn convert_branches(
+        &mut self,
+        schemas: &'a [Value],
+    ) -> Result<Vec<ConvertedSchema>, SchemaError> {
+        schemas.iter().map(|schema| self.convert(schema)).collect()
     }
 }
 
-/// Takes `null` out of unions. Whether there was one beside something else.
+/// Removes `null` from unions. Returns whether there was one beside other values.
 fn without_null(schema: &mut Keywords) -> bool {
     let mut nullable = false;
     for keyword in ["anyOf", "oneOf"] {
@@ -322,8 +328,8 @@ fn without_null(schema: &mut Keywords) -> bool {
     nullable
 }
 
-/// Makes one branch for each type, with the keywords that are about it. Whether `null` was there
-/// beside others; it is left out.
+/// Makes one branch for each type with the keywords of that type. `null` is left out; returns
+/// whether it was there beside others.
 fn split_types(schema: &mut Keywords, mut types: Vec<Value>) -> bool {
     let before = types.len();
     if before > 1 {
@@ -373,7 +379,7 @@ fn split_types(schema: &mut Keywords, mut types: Vec<Value>) -> bool {
     types.len() < before
 }
 
-/// The types that a keyword is about, if it is not about all.
+/// Returns the types that a keyword applies to, or `None` if it applies to all.
 fn types_of(keyword: &str) -> Option<&'static [&'static str]> {
     Some(match keyword {
         "properties"
@@ -395,7 +401,7 @@ fn types_of(keyword: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Merges what must fit besides, where that means the same.
+/// Merges `allOf` branches where the meaning stays the same.
 fn merge(mut schema: Keywords, all: Vec<Value>) -> Keywords {
     let mut left = Vec::new();
     for one in all {
@@ -419,7 +425,8 @@ fn merge(mut schema: Keywords, all: Vec<Value>) -> Keywords {
     schema
 }
 
-/// Adds what clients want to see, and tells what they do not.
+/// Adds `properties` and `items` for clients that demand them, and moves refused formats to the
+/// description.
 fn finish(mut schema: Keywords, may_add_items: bool) -> Keywords {
     if let Some(Value::Array(options)) = schema.get("enum")
         && !schema.contains_key("type")
@@ -460,7 +467,7 @@ fn finish(mut schema: Keywords, may_add_items: bool) -> Keywords {
     schema
 }
 
-/// What any item of a tuple is, where there are no others.
+/// Returns a schema for any item of a tuple, for readers without `prefixItems`.
 fn items_of_tuple(schema: &Keywords) -> Option<Value> {
     let first = schema.get("prefixItems")?.as_array()?;
     let most = schema.get("maxItems")?.as_u64()?;

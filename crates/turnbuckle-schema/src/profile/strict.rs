@@ -9,10 +9,10 @@ use crate::shorten::shorten_to;
 type Keywords = Map<String, Value>;
 
 /// The most of a keyword's value that a description repeats, in characters.
-const LONGEST: usize = 500;
+const MAX_VALUE_CHARS: usize = 500;
 
 /// Keywords that the mode knows.
-pub(super) const KNOWN: [&str; 18] = [
+pub(super) const KNOWN_KEYWORDS: [&str; 18] = [
     "type",
     "title",
     "description",
@@ -34,7 +34,7 @@ pub(super) const KNOWN: [&str; 18] = [
 ];
 
 fn is_known(name: &str) -> bool {
-    KNOWN.contains(&name) || is_extension(name)
+    KNOWN_KEYWORDS.contains(&name) || is_extension(name)
 }
 
 /// Returns whether a keyword is for clients, such as `x-mcp-header`. These are kept.
@@ -48,22 +48,22 @@ pub(super) fn root(schema: Value) -> Value {
         return json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
     };
     keywords.remove("nullable");
-    object(keywords).into()
+    strict_object(keywords).into()
 }
 
 /// Returns a closed object, or one closed object for each alternative.
-fn object(mut keywords: Keywords) -> Keywords {
+fn strict_object(mut keywords: Keywords) -> Keywords {
     let Some(Value::Array(branches)) = ["anyOf", "oneOf"]
         .iter()
         .find_map(|name| keywords.remove(*name))
     else {
-        return closed(keywords);
+        return closed_object(keywords);
     };
     let mut common = keywords.clone();
     let said = common.remove("description");
     let whole: Option<Vec<Value>> = branches
         .iter()
-        .map(|branch| Some(closed(conjoin(branch.as_object()?, &common)?).into()))
+        .map(|branch| Some(closed_object(conjoin(branch.as_object()?, &common)?).into()))
         .collect();
     match whole {
         Some(whole) => {
@@ -72,8 +72,8 @@ fn object(mut keywords: Keywords) -> Keywords {
             made
         }
         None => {
-            let mut made = closed(keywords);
-            tell(
+            let mut made = closed_object(keywords);
+            note_removed(
                 &mut made,
                 Keywords::from_iter([("anyOf".to_owned(), branches.into())]),
             );
@@ -82,27 +82,27 @@ fn object(mut keywords: Keywords) -> Keywords {
     }
 }
 
-fn strict(schema: Value) -> Value {
+fn strict_schema(schema: Value) -> Value {
     let Value::Object(mut keywords) = schema else {
-        return anything(Keywords::new());
+        return any_json(Keywords::new());
     };
-    let nullable = keywords.remove("nullable") == Some(Value::Bool(true));
+    let is_nullable = keywords.remove("nullable") == Some(Value::Bool(true));
     let kind = keywords
         .get("type")
         .and_then(Value::as_str)
         .unwrap_or_default();
     let made = match kind {
-        "object" if is_open(&keywords) => as_text(keywords),
-        "object" => object(keywords).into(),
+        "object" if is_open(&keywords) => as_json_text(keywords),
+        "object" => strict_object(keywords).into(),
         "" if !["anyOf", "oneOf", "enum"]
             .iter()
             .any(|name| keywords.contains_key(*name)) =>
         {
-            anything(keywords)
+            any_json(keywords)
         }
-        _ => known(keywords).into(),
+        _ => keep_known(keywords).into(),
     };
-    if nullable { or_null(made) } else { made }
+    if is_nullable { nullable(made) } else { made }
 }
 
 /// Returns whether an object is a map or has no declared members.
@@ -119,7 +119,7 @@ fn is_open(keywords: &Keywords) -> bool {
         && keywords.get("additionalProperties") != Some(&Value::Bool(false))
 }
 
-fn as_text(mut keywords: Keywords) -> Value {
+fn as_json_text(mut keywords: Keywords) -> Value {
     for trivial in ["type", "properties"] {
         keywords.remove(trivial);
     }
@@ -127,11 +127,11 @@ fn as_text(mut keywords: Keywords) -> Value {
     let mut text = Keywords::from_iter([("type".to_owned(), "string".into())]);
     text.extend(said.map(|said| ("description".to_owned(), said)));
     note(&mut text, "An object, as JSON text.");
-    tell(&mut text, keywords);
+    note_removed(&mut text, keywords);
     text.into()
 }
 
-fn anything(keywords: Keywords) -> Value {
+fn any_json(keywords: Keywords) -> Value {
     let (mut made, told): (Keywords, Keywords) = keywords.into_iter().partition(|(name, _)| {
         matches!(name.as_str(), "description" | "title") || is_extension(name)
     });
@@ -140,12 +140,12 @@ fn anything(keywords: Keywords) -> Value {
         json!(["string", "number", "boolean", "null"]),
     );
     note(&mut made, "Any JSON; an array or object as JSON text.");
-    tell(&mut made, told);
+    note_removed(&mut made, told);
     made.into()
 }
 
 /// Returns a closed object that requires all its members.
-fn closed(mut keywords: Keywords) -> Keywords {
+fn closed_object(mut keywords: Keywords) -> Keywords {
     let required = match keywords.remove("required") {
         Some(Value::Array(names)) => names,
         _ => Vec::new(),
@@ -158,9 +158,9 @@ fn closed(mut keywords: Keywords) -> Keywords {
         keywords.remove("additionalProperties");
     }
     let others = keywords.remove("additionalProperties");
-    let mut made = known(keywords);
+    let mut made = keep_known(keywords);
     if let Some(others) = others {
-        tell(
+        note_removed(
             &mut made,
             Keywords::from_iter([("additionalProperties".to_owned(), others)]),
         );
@@ -170,8 +170,15 @@ fn closed(mut keywords: Keywords) -> Keywords {
         .into_iter()
         .map(|(name, schema)| {
             let is_required = required.iter().any(|one| one.as_str() == Some(&name));
-            let schema = strict(schema);
-            (name, if is_required { schema } else { or_null(schema) })
+            let schema = strict_schema(schema);
+            (
+                name,
+                if is_required {
+                    schema
+                } else {
+                    nullable(schema)
+                },
+            )
         })
         .collect();
     made.insert("type".to_owned(), "object".into());
@@ -182,22 +189,22 @@ fn closed(mut keywords: Keywords) -> Keywords {
 }
 
 /// Keeps the keywords that the mode supports and moves the others to the description.
-fn known(keywords: Keywords) -> Keywords {
+fn keep_known(keywords: Keywords) -> Keywords {
     let mut made = Keywords::new();
     let mut told = Keywords::new();
     let is_array = keywords.get("type").is_some_and(|kind| kind == "array");
     let is_text = keywords.get("type").is_some_and(|kind| kind == "string");
     if is_array && !keywords.contains_key("items") {
-        made.insert("items".to_owned(), anything(Keywords::new()));
+        made.insert("items".to_owned(), any_json(Keywords::new()));
     }
     for (name, value) in keywords {
         match (name.as_str(), value) {
             ("anyOf" | "oneOf", Value::Array(branches)) if !made.contains_key("anyOf") => {
-                let branches: Value = branches.into_iter().map(strict).collect();
+                let branches: Value = branches.into_iter().map(strict_schema).collect();
                 made.insert("anyOf".to_owned(), branches);
             }
             ("items", value) if is_array => {
-                made.insert(name, strict(value));
+                made.insert(name, strict_schema(value));
             }
             // `closed` adds these to objects.
             ("items" | "properties" | "required" | "additionalProperties", value) => {
@@ -212,12 +219,12 @@ fn known(keywords: Keywords) -> Keywords {
             }
         }
     }
-    tell(&mut made, told);
+    note_removed(&mut made, told);
     made
 }
 
 /// Adds removed keywords to the description. Keywords without influence on values are dropped.
-fn tell(schema: &mut Keywords, told: Keywords) {
+fn note_removed(schema: &mut Keywords, told: Keywords) {
     let idle = [
         "deprecated",
         "examples",
@@ -229,14 +236,14 @@ fn tell(schema: &mut Keywords, told: Keywords) {
         if is_extension(&name) {
             schema.insert(name, value);
         } else if !idle.contains(&name.as_str()) {
-            let value = shorten_to(&value.to_string(), LONGEST);
+            let value = shorten_to(&value.to_string(), MAX_VALUE_CHARS);
             note(schema, &format!("{name}: {value}"));
         }
     }
 }
 
 /// Returns the schema extended by `null`.
-fn or_null(schema: Value) -> Value {
+fn nullable(schema: Value) -> Value {
     let Value::Object(mut keywords) = schema else {
         return schema;
     };

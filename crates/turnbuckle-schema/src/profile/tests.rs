@@ -207,7 +207,7 @@ fn strict_all_through(schema: &Value) {
         panic!("{schema} is no object")
     };
     for name in keywords.keys() {
-        let known = strict::KNOWN.contains(&name.as_str()) || name == "x-mcp-header";
+        let known = strict::KNOWN_KEYWORDS.contains(&name.as_str()) || name == "x-mcp-header";
         assert!(known, "{name} in {schema}");
     }
     let is_object = keywords.get("type") == Some(&json!("object"));

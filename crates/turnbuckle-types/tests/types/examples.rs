@@ -271,9 +271,7 @@ const UNIONS: &[(&str, Check)] = &[
 ];
 
 fn check_all(table: &[(&str, Check)]) -> usize {
-    let Some(examples) = spec::path("2026-07-28/examples") else {
-        return table.len();
-    };
+    let examples = spec::path("2026-07-28/examples");
     let mut seen = 0;
     for (name, check) in table {
         let directory = examples.join(name);
@@ -304,9 +302,7 @@ fn every_example_of_a_union_is_recognised() {
 
 #[test]
 fn the_table_names_every_directory() {
-    let Some(examples) = spec::path("2026-07-28/examples") else {
-        return;
-    };
+    let examples = spec::path("2026-07-28/examples");
     let found: BTreeSet<String> = fs::read_dir(examples)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

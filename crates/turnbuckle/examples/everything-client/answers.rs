@@ -1,4 +1,4 @@
-//! What the client answers when a server asks: forms with their defaults, one model, one root.
+//! Answers to questions of servers: defaults for forms, a fixed model reply, one root.
 
 use turnbuckle::ClientBuilder;
 use turnbuckle::client::{Form, FormAnswer, Roots, UrlAnswer};
@@ -7,7 +7,7 @@ use turnbuckle::types::{
     SamplingMessageContentBlock, TextContent,
 };
 
-/// Installs an answer to everything that a server may ask.
+/// Registers a handler for every question of a server.
 pub(crate) fn install(builder: ClientBuilder) -> ClientBuilder {
     let roots = Roots::new();
     if let Ok(root) = Root::new("file:///everything") {
@@ -29,7 +29,7 @@ pub(crate) fn install(builder: ClientBuilder) -> ClientBuilder {
         .roots(roots)
 }
 
-/// The form's own defaults, and an example in each required field that has none.
+/// Fills in defaults, and an example for each required field without one.
 fn fill_in(form: &Form) -> FormAnswer {
     let mut content = form.defaults();
     for name in form.schema.required.iter().flatten() {

@@ -1,13 +1,13 @@
-//! Arguments for a tool that nobody told us how to call: an example of what its schema asks for.
+//! Example arguments for a tool, generated from its schema.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use turnbuckle::types::Tool;
 
-/// What a scenario brings with it.
+/// The context of a conformance scenario.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Context {
-    /// Calls to be made as they stand.
+    /// Calls with given arguments.
     #[serde(default, rename = "toolCalls")]
     pub(crate) tool_calls: Vec<ToolCall>,
 }
@@ -22,7 +22,7 @@ pub(crate) struct ToolCall {
     pub(crate) arguments: Value,
 }
 
-/// Example arguments for a tool: everything that it requires, or has at all.
+/// Returns example arguments for all properties of a tool.
 pub(crate) fn example(tool: &Tool) -> Value {
     let schema = serde_json::from_str(tool.input_schema.as_str()).unwrap_or(Value::Null);
     value(&schema, 0)

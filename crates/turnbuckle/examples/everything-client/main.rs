@@ -51,7 +51,7 @@ fn builder() -> ClientBuilder {
     answers::install(builder)
 }
 
-/// A revision of the legacy era is offered, not insisted on: servers negotiate down.
+/// Returns the era to speak. A legacy revision is offered, and servers negotiate down.
 fn era() -> EraPreference {
     let version = env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").ok();
     match version.as_deref().and_then(Revision::parse) {

@@ -1,4 +1,4 @@
-//! The way through a server: lists, then everything that the lists name.
+//! A tour of a server: its lists, then every listed item.
 
 use serde_json::json;
 use turnbuckle::Client;
@@ -35,7 +35,7 @@ pub(crate) async fn run(
     if server.capabilities.resources.is_some() {
         for resource in client.list_resources().fetch_all().await? {
             let read = client.read_resource(resource.uri.as_str()).await;
-            told("resource", &resource.uri, read.map(drop))?;
+            report("resource", &resource.uri, read.map(drop))?;
         }
         client.list_resource_templates().fetch_all().await?;
     }
@@ -44,13 +44,13 @@ pub(crate) async fn run(
             let arguments = prompt.arguments.iter().flatten();
             let arguments = arguments.map(|argument| (argument.name.as_str(), "example"));
             let filled = client.get_prompt(prompt.name.as_str(), arguments).await;
-            told("prompt", &prompt.name, filled.map(drop))?;
+            report("prompt", &prompt.name, filled.map(drop))?;
         }
     }
     Ok(())
 }
 
-/// Hands a tool's schema back as it came.
+/// Sends the schema of a tool back unchanged.
 async fn echo_schema(client: &Client, tools: &[Tool]) -> Result<(), Error> {
     for tool in tools
         .iter()
@@ -64,10 +64,10 @@ async fn echo_schema(client: &Client, tools: &[Tool]) -> Result<(), Error> {
 
 async fn call(client: &Client, tool: &str, arguments: &serde_json::Value) -> Result<(), Error> {
     let called = client.call_tool(tool, arguments).await;
-    told("tool", tool, called.map(drop))
+    report("tool", tool, called.map(drop))
 }
 
-fn told(what: &str, name: &str, outcome: Result<(), Error>) -> Result<(), Error> {
+fn report(what: &str, name: &str, outcome: Result<(), Error>) -> Result<(), Error> {
     match outcome {
         Ok(()) => println!("{what} {name}: answered"),
         Err(Error::ErrorResponse(error)) => println!("{what} {name}: {}", error.message),

@@ -16,14 +16,14 @@ use turnbuckle::Cancellation;
 /// Bytes of a step.
 const STEP: usize = 256 << 10;
 
-/// How files are copied.
+/// The settings of copying.
 #[derive(Debug)]
 pub(crate) struct Copy {
-    /// How long a step takes at least.
+    /// The shortest time of a step.
     pace: Duration,
 }
 
-/// A file on its way.
+/// A file that is being copied.
 pub(crate) struct Copying<'a> {
     from: &'a Path,
     to: &'a Path,
@@ -39,17 +39,17 @@ struct Open {
     buffer: Vec<u8>,
 }
 
-/// What a step did.
+/// The outcome of a step.
 pub(crate) enum Copied {
     /// So many bytes more.
     Some(u64),
     /// The file is there.
     All,
-    /// Nothing, because the client has given up.
+    /// The client cancelled.
     Cancelled,
 }
 
-/// Removes what did not become a file.
+/// Removes the partial file.
 struct Part(PathBuf);
 
 impl Drop for Part {
@@ -60,7 +60,7 @@ impl Drop for Part {
 }
 
 impl Copy {
-    /// At so many MiB a second at most.
+    /// Limits the speed to this many MiB per second.
     pub(crate) fn new(limit: Option<u32>) -> Self {
         let step = Duration::from_secs(1) * STEP as u32 / (1 << 20);
         Self {
@@ -128,7 +128,7 @@ impl Copying<'_> {
         })
     }
 
-    /// Gives the whole file its time and its name.
+    /// Sets the time of the complete file and renames it.
     async fn finish(&self, open: Open) -> io::Result<()> {
         let modified = open.source.metadata().await?.modified()?;
         let permissions = open.source.metadata().await?.permissions();

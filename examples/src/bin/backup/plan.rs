@@ -1,16 +1,16 @@
-//! What there is to copy.
+//! The plan of a backup: the files to copy.
 
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files that a backup has at most.
+/// The most files of a backup.
 const MAX_FILES: usize = 1_000_000;
 
-/// Directories in one another.
+/// The deepest nesting of directories.
 const MAX_DEPTH: usize = 64;
 
-/// What is to be done.
+/// The work of a backup.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// Files to copy, by name.

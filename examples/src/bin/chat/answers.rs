@@ -1,4 +1,4 @@
-//! What is answered when a server asks.
+//! Answers to questions of servers.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use turnbuckle::types::{
 
 use crate::console::Console;
 
-/// Bytes of an answer of the model.
+/// The longest answer of the model, in bytes.
 const MAX_ANSWER: u64 = 64 << 10;
 
-/// What answers as the model: a command, or an echo.
+/// The model: a command, or an echo.
 pub(crate) struct Model(pub(crate) Option<String>);
 
 /// Has the server `name` ask through the console.

@@ -1,8 +1,8 @@
-//! What a line says.
+//! Parsing of a command line.
 
 use serde_json::{Map, Value};
 
-/// What can be typed.
+/// The help text.
 pub(crate) const HELP: &str = "\
 servers                     the servers
 tools | resources | prompts what they have
@@ -30,7 +30,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// What a line says; nothing, if it is empty or begins with `#`.
+    /// Parses a line. Empty lines and lines that begin with `#` are `None`.
     pub(crate) fn parse(line: &str) -> Result<Option<Self>, String> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -72,7 +72,7 @@ impl Command {
     }
 }
 
-/// Arguments, as they were typed.
+/// Arguments as typed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Arguments {
     Json(Map<String, Value>),
@@ -115,7 +115,7 @@ impl Arguments {
         words.into_iter().map(value).collect()
     }
 
-    /// What they are for a prompt: all of them text.
+    /// Returns the arguments for a prompt, which are all text.
     pub(crate) fn texts(self) -> Vec<(String, String)> {
         let text = |(key, value): (String, Value)| match value {
             Value::String(text) => (key, text),
@@ -128,7 +128,7 @@ impl Arguments {
     }
 }
 
-/// Words between blanks; what stands between single quotes is one.
+/// Splits a line at blanks. Text between single quotes is one word.
 fn words(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -11,7 +11,7 @@ use turnbuckle::http::HttpConnector;
 use turnbuckle::session::Connector;
 use turnbuckle::stdio::{Command, StderrMode};
 
-/// Bytes of a file that is read.
+/// The largest file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
 #[derive(Deserialize)]
@@ -57,7 +57,7 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Entry {
-    /// The way to the server.
+    /// Returns the connector of the server.
     pub(crate) fn connector(self) -> Result<Arc<dyn Connector>, String> {
         match (&self.command, &self.url) {
             (Some(program), None) => {

@@ -1,4 +1,4 @@
-//! What is typed, and what is shown: by a terminal, or from a file.
+//! The console: input and output at a terminal or from a file.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ type Source = Box<dyn AsyncRead + Send + Unpin>;
 /// Lines in, lines out. Commands and answers come from the same place, one reader at a time.
 pub(crate) struct Console {
     lines: Mutex<Lines<BufReader<Source>>>,
-    /// Whether somebody sees a prompt.
+    /// Whether to show a prompt.
     prompts: bool,
 }
 
@@ -34,7 +34,7 @@ impl Console {
         }
     }
 
-    /// The next line; none at the end.
+    /// Reads the next line; `None` at the end.
     pub(crate) async fn read(&self, prompt: &str) -> Option<String> {
         let mut lines = self.lines.lock().await;
         if self.prompts {

@@ -62,7 +62,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Whether everything went well.
+/// Runs the program and returns whether every command succeeded.
 async fn run(options: Options) -> Result<bool, String> {
     let entries = config::read(&options.config)?;
     let console = match &options.script {

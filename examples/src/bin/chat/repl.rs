@@ -1,4 +1,4 @@
-//! Reading lines and doing what they say.
+//! The command loop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::command::{Arguments, Command, HELP};
 use crate::console::Console;
 use crate::servers::Servers;
 
-/// How long `wait` waits.
+/// The time limit of `wait`.
 const WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Repl {
@@ -27,7 +27,7 @@ impl Repl {
         Self { servers, console }
     }
 
-    /// Runs until the end of what is typed, and tells whether everything went well.
+    /// Runs until the end of the input and returns whether every command succeeded.
     pub(crate) async fn run(&self) -> bool {
         let mut changes = self.servers.changes();
         let mut went_well = true;
@@ -128,7 +128,7 @@ impl Repl {
         Ok(())
     }
 
-    /// The servers that can do something.
+    /// Returns the servers with a capability.
     fn with(
         &self,
         can: impl Fn(&turnbuckle::types::ServerCapabilities) -> bool,

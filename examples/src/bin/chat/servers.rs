@@ -1,4 +1,4 @@
-//! The servers that are there.
+//! The connected servers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::answers::{self, Model};
 use crate::config::Entry;
 use crate::console::Console;
 
-/// All servers by name, and what they tell of changes.
+/// All servers by name, and their subscriptions.
 pub(crate) struct Servers {
     clients: BTreeMap<String, Client>,
     console: Arc<Console>,
-    /// How many changes were told.
+    /// The number of changes that were printed.
     changes: watch::Sender<u64>,
-    /// Those who listen; they end with it.
+    /// The tasks that listen; they end when this is dropped.
     listening: std::sync::Mutex<JoinSet<()>>,
 }
 
@@ -68,7 +68,7 @@ impl Servers {
             .map(|(name, client)| (name.as_str(), client))
     }
 
-    /// A server by its name.
+    /// Returns a server by name.
     pub(crate) fn get(&self, name: &str) -> Result<&Client, String> {
         self.clients.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.iter().map(|(name, _)| name).collect();
@@ -99,7 +99,7 @@ impl Servers {
         }
     }
 
-    /// Tells of a resource's changes from now on.
+    /// Subscribes to a resource.
     pub(crate) async fn watch(&self, name: &str, uri: &str) -> Result<(), String> {
         let client = self.get(name)?;
         let subscription = client.subscribe(ChangeFilter::new().resource(uri)).await;
@@ -134,7 +134,7 @@ impl Servers {
         listening.spawn(task);
     }
 
-    /// Says goodbye to all of them.
+    /// Closes all connections.
     pub(crate) async fn close(&self) {
         for client in self.clients.values() {
             client.close().await;

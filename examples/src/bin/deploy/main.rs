@@ -6,8 +6,8 @@
 //! deploy ./release.sh --http 127.0.0.1:8080
 //! ```
 //!
-//! The script is run as `release.sh deploy SERVICE VERSION_HEADER ENVIRONMENT`, and to take that back as
-//! `release.sh rollback SERVICE VERSION_HEADER ENVIRONMENT`.
+//! The script is run as `release.sh deploy SERVICE VERSION ENVIRONMENT`, and to take that back as
+//! `release.sh rollback SERVICE VERSION ENVIRONMENT`.
 //!
 //! A handler that asks may run several times, once for each round of answers: what acts stands in
 //! `ask.once`. That does not make it happen only once in all cases (a client may start the call anew,
@@ -27,7 +27,7 @@ use script::Script;
 /// Deploys services by a script, and asks before it does.
 #[derive(Parser)]
 struct Options {
-    /// What deploys.
+    /// The deployment server.
     script: PathBuf,
     /// Deploys to production for clients that cannot ask their user, too.
     #[arg(long)]
@@ -54,7 +54,7 @@ async fn main() -> Result {
 struct Deploys {
     script: Script,
     unattended: bool,
-    /// Held while the script runs: one at a time.
+    /// Held while the script runs, so that deployments run one at a time.
     turn: Mutex<()>,
 }
 
@@ -68,21 +68,21 @@ enum Environment {
     Production,
 }
 
-/// Asked where nobody said it.
+/// The form for a missing environment.
 #[data]
 struct Where {
     /// Where to?
     environment: Environment,
 }
 
-/// Asked before production.
+/// The confirmation before a deployment to production.
 #[data]
 struct Confirmation {
     /// The name of the service, to confirm
     service: String,
 }
 
-/// Asked after production.
+/// The question after a deployment to production.
 #[data]
 struct Verdict {
     /// What now?
@@ -178,7 +178,7 @@ impl Deploys {
 }
 
 impl Deploys {
-    /// Whether somebody typed the name of the service.
+    /// Returns whether the user confirmed by typing the name of the service.
     async fn confirmed(&self, ask: &Ask, service: &str, what: &str) -> Result<bool> {
         let message = format!("Deploy {what}? Type the name of the service to confirm.");
         match choice(ask.form::<Confirmation>(message)).await {
@@ -199,7 +199,7 @@ impl Deploys {
     }
 }
 
-/// What was answered; nothing, where the user declined or closed the question.
+/// Returns the answer, or `None` if the user declined or closed the question.
 async fn choice<T>(
     asked: impl Future<Output = Result<T, AskError>>,
 ) -> Result<Option<T>, AskError> {

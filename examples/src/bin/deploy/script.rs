@@ -1,4 +1,4 @@
-//! The script that does it.
+//! The script that deploys.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use turnbuckle::prelude::*;
 
-/// Bytes of the script's output that are told: its end.
+/// The last bytes of the script's output that are reported.
 const TOLD: usize = 4096;
 
 /// A program that is run for each deployment.

@@ -1,4 +1,4 @@
-//! What a client may reach: directories that are held open, and nothing that is not below one.
+//! Access control: clients can reach only what is below some directories, which are held open.
 //!
 //! A path is looked up from the directory's handle, which neither `..` nor a symbolic link can
 //! leave, however the tree changes meanwhile: cap-std has the kernel resolve it beneath the handle,
@@ -15,17 +15,17 @@ use turnbuckle::prelude::*;
 
 use crate::place;
 
-/// Roots of a client that are looked at.
+/// The most roots of a client that are considered.
 const MAX_ROOTS: usize = 64;
 
-/// A directory with everything below it.
+/// A directory and everything below it.
 #[derive(Debug, Clone)]
 pub(crate) struct Grant {
     path: PathBuf,
     dir: Arc<Dir>,
 }
 
-/// All that may be reached. Cheap to clone.
+/// The granted directories. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Tree(Arc<[Grant]>);
 
@@ -54,7 +54,7 @@ impl Tree {
         &self.0
     }
 
-    /// What is both in this tree and in one of these directories.
+    /// Returns the intersection of this tree and these directories.
     fn within(&self, roots: &[PathBuf]) -> Self {
         let both = |grant: &Grant, root: &PathBuf| {
             if grant.path.starts_with(root) {
@@ -73,17 +73,17 @@ impl Tree {
         )
     }
 
-    /// The place that a client wrote as a path or a URI.
+    /// Returns the place that a path or URI of a client names.
     pub(crate) fn find(&self, written: &str) -> io::Result<Place> {
         self.at(&place::path_of(written)?)
     }
 
-    /// The place that a URI names.
+    /// Returns the place that a URI names.
     pub(crate) fn find_uri(&self, uri: &str) -> io::Result<Place> {
         self.at(&place::path_of_uri(uri)?)
     }
 
-    /// All directories, as places.
+    /// Returns the granted directories as places.
     pub(crate) fn places(&self) -> Vec<Place> {
         let places = self.0.iter().map(|grant| self.at(&grant.path).ok());
         places.flatten().collect()
@@ -111,7 +111,7 @@ impl Grant {
 }
 
 impl Place {
-    /// Its absolute path.
+    /// Returns the absolute path.
     pub(crate) fn path(&self) -> PathBuf {
         match self.below.as_os_str() == "." {
             true => self.grant.path.clone(),
@@ -119,7 +119,7 @@ impl Place {
         }
     }
 
-    /// The directory that it is.
+    /// Opens the place as a directory.
     pub(crate) fn dir(&self) -> io::Result<Dir> {
         self.grant.dir.open_dir(&self.below)
     }
@@ -128,12 +128,12 @@ impl Place {
         Ok(self.grant.dir.metadata(&self.below)?.is_dir())
     }
 
-    /// The file that it is, to be read.
+    /// Opens the place as a file for reading.
     pub(crate) fn file(&self) -> io::Result<File> {
         open_file(&self.grant.dir, &self.below)
     }
 
-    /// The directory that it is in, and its name there.
+    /// Opens the parent directory and returns it with the file name.
     pub(crate) fn parent(&self) -> io::Result<(Dir, &Path)> {
         let no_file = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a file");
         let name = self.below.file_name().ok_or_else(no_file)?;
@@ -145,7 +145,7 @@ impl Place {
     }
 }
 
-/// Opens a file that has content: no pipe, no device, nothing to wait for.
+/// Opens a regular file, not a pipe or device.
 pub(crate) fn open_file(dir: &Dir, name: &Path) -> io::Result<File> {
     let is_file = |is_file: bool| match is_file {
         true => Ok(()),
@@ -161,7 +161,7 @@ pub(crate) fn open_file(dir: &Dir, name: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// What of the tree this client may reach: all of it, or what is in its roots, if it has some.
+/// Returns the part of the tree that this client may reach: all of it, or its roots if it has some.
 pub(crate) async fn of_client(tree: &Tree, ask: &Ask) -> Result<Tree> {
     let roots = match ask.roots().await {
         Ok(roots) => roots,
@@ -181,7 +181,7 @@ pub(crate) async fn of_client(tree: &Tree, ask: &Ask) -> Result<Tree> {
     .await
 }
 
-/// Runs what waits for the disk where it keeps nobody else waiting.
+/// Runs blocking disk access on the blocking pool.
 pub(crate) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T> {

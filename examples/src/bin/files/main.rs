@@ -78,7 +78,7 @@ async fn main() -> Result {
     }
 }
 
-/// What can be done with every tree.
+/// The tools and resources for reading.
 struct Files(Tree);
 
 #[server]

@@ -8,13 +8,14 @@ use std::path::{Component, Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// Bytes of a path or URI.
+/// The longest path or URI, in bytes.
 const MAX_PATH: usize = 4096;
 
-/// Bytes of a name.
+/// The longest file name, in bytes.
 const MAX_NAME: usize = 255;
 
-/// What stands for itself in a path of a URI (RFC 3986, `pchar`), and the slash.
+/// Returns whether a byte needs no encoding in the path of a URI (RFC 3986, `pchar`, and the
+/// slash).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -35,7 +36,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'@')
     .remove(b'/');
 
-/// The absolute path that a client wrote: as such, or as a `file://` URI.
+/// Parses an absolute path or a `file://` URI of a client.
 pub(crate) fn path_of(written: &str) -> io::Result<PathBuf> {
     if written.starts_with("file:") {
         return path_of_uri(written);
@@ -47,7 +48,7 @@ pub(crate) fn path_of(written: &str) -> io::Result<PathBuf> {
     joined(names.split('/').map(|name| Ok(name.to_owned())))
 }
 
-/// The path of a `file://` URI.
+/// Parses a `file://` URI.
 pub(crate) fn path_of_uri(uri: &str) -> io::Result<PathBuf> {
     bounded(uri)?;
     let path = uri.strip_prefix("file://");
@@ -64,13 +65,13 @@ pub(crate) fn path_of_uri(uri: &str) -> io::Result<PathBuf> {
     }))
 }
 
-/// The URI of a path.
+/// Returns the URI of a path.
 pub(crate) fn uri_of(path: &Path) -> String {
     let path = path.to_string_lossy();
     format!("file://{}", utf8_percent_encode(&path, ENCODED))
 }
 
-/// The path of these names below the root of the file system. One empty name may end it.
+/// Returns the absolute path of these names. The last one may be empty.
 fn joined(names: impl Iterator<Item = io::Result<String>>) -> io::Result<PathBuf> {
     let mut path = PathBuf::from("/");
     let mut names = names.peekable();

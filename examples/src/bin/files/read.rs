@@ -9,33 +9,33 @@ use turnbuckle::prelude::*;
 use crate::grant::{Place, Tree};
 use crate::place;
 
-/// Bytes of a file that is read.
+/// The largest file that is read, in bytes.
 pub(crate) const MAX_FILE: u64 = 4 << 20;
 
-/// Entries of a directory that are listed.
+/// The most entries of a directory that are listed.
 const MAX_ENTRIES: usize = 2000;
 
-/// What a file holds, with its media type.
+/// The contents of a file with its media type.
 pub(crate) enum Content {
     Text(String, &'static str),
     Bytes(Vec<u8>, &'static str),
 }
 
-/// What is in a directory.
+/// The entries of a directory.
 #[data]
 pub(crate) struct Listing {
     entries: Vec<Entry>,
-    /// Whether there are more that are not listed.
+    /// Whether there are more entries.
     truncated: bool,
 }
 
-/// Something in a directory.
+/// An entry of a directory.
 #[data]
 struct Entry {
     name: String,
     uri: String,
     kind: Kind,
-    /// In bytes; of files only.
+    /// The size of a file in bytes.
     size: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ enum Kind {
 #[data]
 pub(crate) struct Text {
     text: String,
-    /// How many lines the file has.
+    /// The number of lines in the file.
     lines: usize,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn overview(tree: &Tree) -> Listing {
     }
 }
 
-/// What is in a directory, by name.
+/// Returns the entries of a directory, sorted by name.
 pub(crate) fn list(place: &Place) -> io::Result<Listing> {
     let path = place.path();
     let mut entries = Vec::new();
@@ -89,7 +89,7 @@ pub(crate) fn list(place: &Place) -> io::Result<Listing> {
     Ok(Listing { entries, truncated })
 }
 
-/// An entry, unless it has no name that could be told, or is gone.
+/// Returns an entry, unless its name is not UTF-8 or it is gone.
 fn entry(directory: &Path, found: &DirEntry) -> Option<Entry> {
     let name = found.file_name().into_string().ok()?;
     let metadata = found.metadata().ok()?;
@@ -107,7 +107,7 @@ fn entry(directory: &Path, found: &DirEntry) -> Option<Entry> {
     })
 }
 
-/// A file, or what is in a directory.
+/// Reads a file, or lists a directory.
 pub(crate) fn read(place: &Place) -> io::Result<Content> {
     if place.is_dir()? {
         let listing = serde_json::to_string_pretty(&list(place)?)?;
@@ -124,7 +124,7 @@ pub(crate) fn read(place: &Place) -> io::Result<Content> {
     })
 }
 
-/// All of a file, if that is not too much.
+/// Reads a whole file, if it is not too large.
 pub(crate) fn bytes(file: cap_std::fs::File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // It may grow while it is read.
@@ -136,7 +136,7 @@ pub(crate) fn bytes(file: cap_std::fs::File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// So many lines from one on.
+/// Reads a number of lines from a start line.
 pub(crate) fn lines(place: &Place, first: usize, count: usize) -> io::Result<Text> {
     let text = String::from_utf8(bytes(place.file()?)?)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a text file"))?;
@@ -151,7 +151,7 @@ pub(crate) fn lines(place: &Place, first: usize, count: usize) -> io::Result<Tex
     })
 }
 
-/// The paths that begin with `typed`, which has no slash before it.
+/// Returns the paths that begin with `typed`, which has no leading slash.
 pub(crate) fn complete(tree: &Tree, typed: &str) -> Vec<String> {
     let typed = format!("/{typed}");
     let (directory, _) = typed.rsplit_once('/').unwrap_or_default();
@@ -172,7 +172,7 @@ pub(crate) fn complete(tree: &Tree, typed: &str) -> Vec<String> {
         .collect()
 }
 
-/// The media type that a name speaks for.
+/// Returns the media type of a file name.
 fn media_type(path: &Path) -> Option<&'static str> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     Some(match extension.as_str() {

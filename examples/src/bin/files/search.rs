@@ -9,30 +9,30 @@ use crate::grant::{Place, open_file};
 use crate::place;
 use crate::read;
 
-/// Places in texts that are told.
+/// The most matches that are reported.
 const MAX_MATCHES: usize = 200;
 
-/// Files that are looked into.
+/// The most files that are searched.
 const MAX_FILES: usize = 20_000;
 
-/// Bytes that are looked into.
+/// The most bytes that are searched.
 const MAX_BYTES: usize = 512 << 20;
 
-/// Directories in one another.
+/// The deepest nesting of directories.
 const MAX_DEPTH: usize = 32;
 
-/// Characters of a line that are shown.
+/// The most characters of a line that are shown.
 const MAX_SHOWN: usize = 200;
 
-/// Where a text was found.
+/// The result of a search.
 #[data]
 pub(crate) struct Found {
     matches: Vec<Match>,
-    /// Whether there may be more: the search ended early.
+    /// Whether the search ended early, so that there may be more matches.
     truncated: bool,
 }
 
-/// One line with it.
+/// A line that contains the text.
 #[data]
 struct Match {
     uri: String,
@@ -105,7 +105,7 @@ impl<F: Fn() -> bool> Search<'_, F> {
             || self.found.matches.len() >= MAX_MATCHES
     }
 
-    /// Looks into a file, if it is a text.
+    /// Searches a file, if it is text.
     fn look(&mut self, file: cap_std::fs::File, path: &std::path::Path) {
         self.files += 1;
         let Ok(bytes) = read::bytes(file) else { return };

@@ -1,4 +1,4 @@
-//! Telling subscribers what changes below the directories that are served.
+//! Notification of subscribers about changed files.
 
 use notify::event::{EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
@@ -7,7 +7,7 @@ use turnbuckle::prelude::*;
 use crate::grant::Tree;
 use crate::place::uri_of;
 
-/// Watches until it is dropped.
+/// A watcher that stops when it is dropped.
 pub(crate) fn start(tree: &Tree, server: Server) -> Result<RecommendedWatcher> {
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         if let Ok(event) = event {

@@ -20,13 +20,13 @@ use turnbuckle::types::{ContentBlock, Error, PromptMessage, TextResourceContents
 
 use store::{Change, Note, Page, Store, Wanted};
 
-/// Notes on a page of the list.
+/// The number of notes on a page of the list.
 const PAGE: NonZeroUsize = NonZeroUsize::new(50).unwrap();
 
-/// Notes that stand in the list of resources: the newest. All others are found and read all the same.
+/// The number of notes in the list of resources. Older notes can still be found and read.
 const LISTED: usize = 500;
 
-/// Notes that a prompt hands to a model.
+/// The most notes in a prompt.
 const SUMMARIZED: usize = 50;
 
 /// Serves notes from an SQLite database.
@@ -60,7 +60,7 @@ async fn main() -> Result {
     }
 }
 
-/// What is served: all handlers share the store.
+/// The server. All handlers share the store.
 struct Notes(Store);
 
 #[server]
@@ -216,7 +216,7 @@ fn missing(id: i64) -> Failure {
     ))
 }
 
-/// Completes ids: a query of an index, too short to be worth a thread.
+/// Completes ids. The query uses an index and is too short to need a thread.
 fn ids(typing: CompletionRequest, store: State<Store>) -> Result<Vec<String>> {
     Ok(store.ids(&typing.value)?)
 }

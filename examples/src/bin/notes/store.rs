@@ -1,4 +1,4 @@
-//! The notes in their database.
+//! The database of notes.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,7 @@ const SCHEMA: &str = "
         INSERT INTO texts (rowid, title, body) VALUES (new.id, new.title, new.body);
     END;";
 
-/// How many suggestions there are at most, and one more to tell that there are more.
+/// The most suggestions, plus one to detect that there are more.
 const SUGGESTIONS: usize = 101;
 
 /// The notes. Cheap to clone.
@@ -47,12 +47,12 @@ pub(crate) struct Note {
     pub(crate) tags: Vec<String>,
 }
 
-/// What is told of a note that was found.
+/// A search result.
 #[data]
 pub(crate) struct Summary {
     pub(crate) id: i64,
     pub(crate) title: String,
-    /// How its text begins.
+    /// The beginning of the text.
     beginning: String,
 }
 
@@ -60,24 +60,24 @@ pub(crate) struct Summary {
 #[data]
 pub(crate) struct Page {
     pub(crate) notes: Vec<Summary>,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     next_cursor: Option<String>,
 }
 
-/// Which notes are wanted.
+/// A search for notes.
 #[derive(Default)]
 pub(crate) struct Wanted {
-    /// Words that they have.
+    /// Words that the notes contain.
     pub(crate) text: String,
-    /// A tag that they have.
+    /// A tag that the notes have.
     pub(crate) tag: Option<String>,
-    /// Only those before this one.
+    /// Only notes before this one.
     pub(crate) before: Option<i64>,
-    /// How many at most.
+    /// The most results.
     pub(crate) limit: usize,
 }
 
-/// What is to change.
+/// A change of a note.
 pub(crate) struct Change {
     pub(crate) title: Option<String>,
     pub(crate) body: Option<String>,
@@ -116,7 +116,7 @@ impl Store {
         Ok(note)
     }
 
-    /// The note as it is now; none, if there is no such note.
+    /// Changes a note and returns it, or `None` if there is no such note.
     pub(crate) fn edit(&self, id: i64, change: &Change) -> Result<Option<Note>> {
         let mut connection = self.connection();
         let transaction = connection.transaction()?;
@@ -136,7 +136,7 @@ impl Store {
         Ok(Some(note))
     }
 
-    /// Whether there was such a note.
+    /// Deletes a note and returns whether there was one.
     pub(crate) fn delete(&self, id: i64) -> Result<bool> {
         let deleted = self
             .connection()
@@ -148,7 +148,7 @@ impl Store {
         note(&self.connection(), id).optional()
     }
 
-    /// A page of what is wanted, the newest first.
+    /// Returns a page of matching notes, the newest first.
     pub(crate) fn search(&self, wanted: &Wanted) -> Result<Page> {
         let connection = self.connection();
         let mut query = connection.prepare_cached(
@@ -174,7 +174,7 @@ impl Store {
         })
     }
 
-    /// The id of the note before which there are so many newer ones.
+    /// Returns the id of the note with this many newer notes.
     pub(crate) fn nth_newest(&self, n: usize) -> Result<Option<i64>> {
         let sql = "SELECT id FROM notes ORDER BY id DESC LIMIT 1 OFFSET ?";
         let found = self
@@ -183,7 +183,7 @@ impl Store {
         found.optional()
     }
 
-    /// The ids that begin so, the newest first.
+    /// Returns the ids with this prefix, the newest first.
     pub(crate) fn ids(&self, begin: &str) -> Result<Vec<String>> {
         self.texts(
             "SELECT id FROM notes WHERE id GLOB ?1 || '*' ORDER BY id DESC LIMIT ?2",
@@ -191,7 +191,7 @@ impl Store {
         )
     }
 
-    /// The tags that begin so.
+    /// Returns the tags with this prefix.
     pub(crate) fn tags(&self, begin: &str) -> Result<Vec<String>> {
         let sql = "SELECT DISTINCT tag FROM tags WHERE substr(tag, 1, length(?1)) = ?1
                    ORDER BY tag LIMIT ?2";
@@ -244,7 +244,7 @@ fn tag(transaction: &Transaction<'_>, id: i64, tags: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Words as a query that finds all of them: none of them is an operator, and the last may go on.
+/// Returns a query for all words. No word is an operator, and the last one may be a prefix.
 fn phrase(text: &str) -> String {
     let words = text.split_whitespace();
     let quoted: Vec<String> = words

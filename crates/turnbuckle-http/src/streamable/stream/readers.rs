@@ -17,7 +17,7 @@ pub(super) struct Readers {
     newest: u64,
     /// The sequence number of the first event that no connection was sent or has skipped.
     next: u64,
-    /// Whether a connection is about to be attached.
+    /// Set while a connection is about to be attached.
     reserved: bool,
 }
 
@@ -40,10 +40,10 @@ pub(super) struct Attached {
     pub(super) displaced: Option<Waker>,
 }
 
-/// What a connection reads next.
+/// The next event of a connection.
 pub(super) enum NextEvent {
     Event(Bytes),
-    /// Nothing yet.
+    /// No event yet.
     Pending,
     /// The event that it had to be sent next was removed, or the connection was closed.
     Lost,

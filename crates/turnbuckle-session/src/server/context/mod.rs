@@ -68,10 +68,6 @@ pub(crate) struct LazyState {
 pub(crate) type TimeoutReply = Arc<dyn Fn() -> Reply + Send + Sync>;
 
 /// The reply sink of one request.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it exists once, in a context's own allocation"
-)]
 pub(crate) enum RequestSink {
     /// A sink that existed before the request.
     Shared(Arc<dyn ReplySink>),

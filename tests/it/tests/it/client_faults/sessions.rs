@@ -48,14 +48,21 @@ async fn a_session_that_is_gone_is_opened_anew_once_for_what_is_safe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_whose_session_is_gone_is_told_and_not_made_again() {
+async fn a_call_refused_for_an_unknown_session_is_sent_again_once_in_a_new_one() {
     let peer = forgetful(1);
+    let client = Way::Web.connect(&peer).await;
+    assert_eq!(text_of(&client, "write").await.unwrap(), "sound");
+    let told = peer.told_of("tools/call");
+    let sessions: Vec<_> = told.iter().map(|heard| heard.connection).collect();
+    assert_eq!((sessions, peer.opened()), (vec![1, 2], 2));
+
+    let peer = forgetful(2);
     let client = Way::Web.connect(&peer).await;
     let error = client.call_tool("write", &()).await.unwrap_err();
     assert!(is_gone(&error), "{error}");
-    assert_eq!((peer.told_of("tools/call").len(), peer.opened()), (1, 1));
+    assert_eq!((peer.told_of("tools/call").len(), peer.opened()), (2, 2));
     assert_eq!(text_of(&client, "write").await.unwrap(), "sound");
-    assert_eq!(peer.opened(), 2);
+    assert_eq!(peer.opened(), 3);
 }
 
 #[tokio::test(start_paused = true)]

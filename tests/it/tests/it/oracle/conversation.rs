@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
-use turnbuckle_it::oracle::Oracle;
 use turnbuckle_server::{HandlerContext, Prompt, Result, Roots, Server, Tool};
 
 use turnbuckle_types::{
@@ -39,11 +38,6 @@ fn inquisitive() -> Server {
         .prompt(Prompt::builder("ask").handler(got))
         .build()
         .unwrap()
-}
-
-/// Whether there was a judge.
-fn judged() -> bool {
-    Oracle::load().is_some()
 }
 
 // requirement: 4f182538b1ca 6855da91cdba 95e5f05888a1 9774fb4db6ac b81901557cbc cec94cc86958
@@ -121,9 +115,6 @@ async fn every_question_validates() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_no_message_of_the_revision_is_found() {
-    if !judged() {
-        return;
-    }
     // A handler can send a frame of its own making; the harness must not let it pass.
     let bad = async |(): (), context: HandlerContext| {
         let frame = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}});

@@ -1,0 +1,154 @@
+//! `cargo xtask requirements`: the sentences of the specification that oblige somebody, and the tests
+//! that answer for each. `tests/requirements/README.md` says how to use it. And `cargo xtask schemas`:
+//! the structure of the official schemas.
+#![allow(clippy::print_stdout, reason = "a command prints its results")]
+
+mod compare;
+mod extract;
+mod functions;
+mod manifest;
+mod mark;
+mod markdown;
+pub mod schemas;
+mod tree;
+
+pub use tree::{GENERATED, Tree};
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A command of `cargo xtask requirements`.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Print every sentence that obliges somebody: hash, level, places, text
+    Extract(Pages),
+    /// Hold the manifest against the tests, and against the pages if they are given
+    Check {
+        /// The pages of the specification.
+        #[command(flatten)]
+        pages: Pages,
+        /// Fail for requirements that are still open
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Set `tested` where these tests are written, and mark them
+    Promote {
+        /// Paths of tests, as the manifest names them.
+        #[arg(required = true)]
+        tests: Vec<String>,
+    },
+    /// Write the markers above tests
+    Mark,
+}
+
+/// The pages of the specification.
+#[derive(clap::Args)]
+pub struct Pages {
+    /// A checkout of the specification
+    #[arg(long, value_name = "FOLDER")]
+    spec: Option<PathBuf>,
+}
+
+impl Pages {
+    fn read(&self) -> Result<Option<Tree>, String> {
+        let read = |spec: &PathBuf| Tree::read(&spec.join("docs/specification"));
+        self.spec.as_ref().map(read).transpose()
+    }
+}
+
+/// Runs a command; an error lists the faults that it found.
+pub fn run(root: &Path, command: &Command) -> Result<(), String> {
+    match command {
+        Command::Extract(pages) => print_sentences(pages),
+        Command::Check { pages, strict } => check(root, pages, *strict),
+        Command::Promote { tests } => promote(root, tests).and_then(|()| mark(root)),
+        Command::Mark => mark(root),
+    }
+}
+
+/// Checks the manifest against the tests, with no requirement open.
+pub fn check_strictly(root: &Path) -> Result<(), String> {
+    check(root, &Pages { spec: None }, true)
+}
+
+/// Returns the paths of all tests, as the manifest names them.
+pub fn test_paths(tree: &Tree) -> BTreeSet<String> {
+    let sources = functions::scan(tree);
+    compare::tests(&sources)
+        .map(|test| test.path.clone())
+        .collect()
+}
+
+/// Returns the tests that each requirement names.
+pub fn tests_by_requirement(tree: &Tree) -> Result<BTreeMap<String, Vec<String>>, String> {
+    let requirements = manifest::load(tree)?.requirements.into_iter();
+    Ok(requirements
+        .map(|(id, requirement)| (id, requirement.by))
+        .collect())
+}
+
+fn print_sentences(pages: &Pages) -> Result<(), String> {
+    let pages = pages.read()?.ok_or("--spec is missing")?;
+    let mut text = String::new();
+    for (id, sentence) in extract::extract(&pages)? {
+        let places = sentence.places.join(", ");
+        let _ = writeln!(
+            text,
+            "{id}\t{}\t{places}\t{}",
+            sentence.level, sentence.text
+        );
+    }
+    print!("{text}");
+    Ok(())
+}
+
+fn check(root: &Path, pages: &Pages, strict: bool) -> Result<(), String> {
+    let tree = Tree::read(root)?;
+    let pages = pages.read()?;
+    let manifest = manifest::load(&tree)?;
+    let report = compare::compare(&manifest, &functions::scan(&tree), pages.as_ref())?;
+    for (status, count) in &report.counts {
+        println!("{count:>5} {}", status.word());
+    }
+    for ready in &report.ready {
+        println!("written, to be promoted: {ready}");
+    }
+    let mut faults = report.faults;
+    if let (true, Some(open)) = (strict, report.counts.get(&manifest::Status::Open)) {
+        faults.push(format!("{open} requirements are still open"));
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(format!("faults: {}\n{}", faults.len(), faults.join("\n")))
+}
+
+fn promote(root: &Path, tests: &[String]) -> Result<(), String> {
+    let tree = Tree::read(root)?;
+    let manifest = manifest::load(&tree)?;
+    let sources = functions::scan(&tree);
+    write_all(
+        root,
+        &mark::with_promotions(&tree, &manifest, &sources, tests)?,
+    )
+}
+
+fn mark(root: &Path) -> Result<(), String> {
+    let tree = Tree::read(root)?;
+    let sources = functions::scan(&tree);
+    write_all(
+        root,
+        &mark::with_markers(&tree, &manifest::load(&tree)?, &sources),
+    )
+}
+
+/// Writes files to their paths from the root.
+fn write_all(root: &Path, files: &BTreeMap<String, String>) -> Result<(), String> {
+    for (path, text) in files {
+        fs::write(root.join(path), text).map_err(|e| format!("{path}: {e}"))?;
+        println!("written: {path}");
+    }
+    Ok(())
+}

@@ -1,0 +1,483 @@
+//! The rules about names and doc comments that a program can check.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::rule::{Project, Rule, Violation};
+use crate::source::{Source, Token, TokenKind};
+
+pub(super) const FIRST_WORDS: Rule = Rule {
+    name: "first-words",
+    reason: "the first line of a doc comment is a noun phrase (a type, a field) or a sentence that \
+             begins with its verb (a function); one that begins with a question word or a pronoun \
+             is not understood without what surrounds it",
+    check: |project| per_source(project, first_words),
+};
+
+pub(super) const VERBS: Rule = Rule {
+    name: "verbs",
+    reason: "the first line of a function's doc comment begins with a verb in the third person: \
+             `Returns …`, `Sends …`, `Closes …`",
+    check: |project| per_source(project, verbs),
+};
+
+pub(super) const NAMES: Rule = Rule {
+    name: "names",
+    reason: "a function is a verb in the imperative or a noun, a type a noun of the specification \
+             or of the field: no metaphors, no participles, no bare pronouns or prepositions",
+    check: |project| per_source(project, names),
+};
+
+pub(super) const ALIASES: Rule = Rule {
+    name: "aliases",
+    reason: "a reader takes the name for the type of ours that has it: import under the type's own \
+             name, or name the module in front of it",
+    check: aliases,
+};
+
+pub(super) const SETTINGS: Rule = Rule {
+    name: "settings",
+    reason: "a setting says its kind: a duration that gives up ends in _timeout, a repeated one in \
+             _interval, an age in _ttl; a number of bytes ends in _bytes, a cap begins with max_",
+    check: |project| per_source(project, settings),
+};
+
+/// The words of `words.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    vague: Vec<String>,
+    plurals: BTreeSet<String>,
+    no_function: BTreeSet<String>,
+    participles: BTreeSet<String>,
+    no_type: BTreeSet<String>,
+}
+
+#[allow(
+    clippy::expect_used,
+    reason = "the file is compiled in, and every test reads it"
+)]
+static WORDS: LazyLock<Words> =
+    LazyLock::new(|| toml::from_str(include_str!("words.toml")).expect("words.toml is read"));
+
+fn per_source(project: &Project, check: fn(&Source) -> Vec<Violation>) -> Vec<Violation> {
+    project.sources.iter().flat_map(check).collect()
+}
+
+/// An item or a member with its name and the first line of its doc comment.
+#[derive(Default)]
+struct Definition<'a> {
+    line: usize,
+    summary: Option<(usize, &'a str)>,
+    /// `fn`, `struct`, …; nothing for a field, a variant, a module's own comment.
+    keyword: Option<&'a str>,
+    name: &'a str,
+    /// A test, whose name is a sentence, or a tool, a prompt or a resource, whose comment is for the
+    /// model.
+    is_free: bool,
+}
+
+/// The words that begin the definition of a function, a type, or a macro.
+const KEYWORDS: [&str; 7] = [
+    "fn",
+    "struct",
+    "enum",
+    "trait",
+    "union",
+    "type",
+    "macro_rules",
+];
+
+/// The words that may stand between a doc comment and a definition.
+const QUALIFIERS: [&str; 10] = [
+    "pub", "crate", "super", "self", "in", "const", "async", "unsafe", "extern", "default",
+];
+
+/// Returns the definitions among the tokens of a file, those inside macro calls included.
+fn definitions(tokens: &[Token]) -> Vec<Definition<'_>> {
+    let mut found = Vec::new();
+    let mut next = Definition::default();
+    let mut last_doc = 0;
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        at += 1;
+        match &token.kind {
+            TokenKind::Doc(text) => {
+                // A module's own comment, which another item's follows after a blank line.
+                if token.line > last_doc + 1 && next.summary.is_some() {
+                    found.push(std::mem::take(&mut next));
+                }
+                last_doc = token.line;
+                if next.summary.is_none() && !text.trim().is_empty() {
+                    next.summary = Some((token.line, text.trim()));
+                }
+            }
+            TokenKind::Punct('#') => {
+                at += usize::from(tokens.get(at).is_some_and(|token| token.is('!')));
+                let end = group_end(tokens, at);
+                let mut words = tokens[at..end].iter().filter_map(Token::ident);
+                next.is_free |=
+                    words.any(|word| ["test", "tool", "prompt", "resource"].contains(&word));
+                last_doc = tokens[end - 1].line;
+                at = end;
+            }
+            TokenKind::Ident(word) if QUALIFIERS.contains(&word.as_str()) => {}
+            // Of `pub(crate)`, and the name of an ABI.
+            TokenKind::Punct('(' | ')') | TokenKind::Text(_) if next.summary.is_some() => {}
+            kind => {
+                let keyword = token.ident().filter(|word| KEYWORDS.contains(word));
+                let name = match (keyword, kind) {
+                    (Some(_), _) => tokens.get(at).and_then(Token::ident),
+                    (None, TokenKind::Ident(name)) => Some(name.as_str()),
+                    (None, _) => None,
+                };
+                next.line = token.line;
+                (next.keyword, next.name) = (keyword, name.unwrap_or_default());
+                let is_definition = (keyword.is_some() && name.is_some()) || next.summary.is_some();
+                let definition = std::mem::take(&mut next);
+                found.extend(is_definition.then_some(definition));
+            }
+        }
+    }
+    found.extend(next.summary.is_some().then_some(next));
+    found
+}
+
+/// Returns the index after the group that opens at `at`.
+fn group_end(tokens: &[Token], at: usize) -> usize {
+    let mut depth = 0_usize;
+    for (offset, token) in tokens[at..].iter().enumerate() {
+        match token.kind {
+            TokenKind::Punct('(' | '[' | '{') => depth += 1,
+            TokenKind::Punct(')' | ']' | '}') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return at + offset + 1;
+        }
+    }
+    tokens.len()
+}
+
+fn first_words(source: &Source) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for definition in definitions(&source.tokens) {
+        let Some((line, summary)) = definition.summary else {
+            continue;
+        };
+        let vague = WORDS.vague.iter().find(|vague| begins(summary, vague));
+        found.extend(vague.map(|vague| {
+            let what = format!("the summary of `{}` begins with {vague:?}", definition.name);
+            Violation::new(&source.path, line, what)
+        }));
+    }
+    found
+}
+
+/// Returns whether a summary begins with the words.
+fn begins(summary: &str, words: &str) -> bool {
+    let rest = summary.strip_prefix(words);
+    rest.is_some_and(|rest| {
+        !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
+    })
+}
+
+fn verbs(source: &Source) -> Vec<Violation> {
+    let definitions = definitions(&source.tokens);
+    let functions = definitions
+        .iter()
+        .filter(|definition| definition.keyword == Some("fn") && !definition.is_free);
+    let mut found = Vec::new();
+    for function in functions {
+        let Some((line, summary)) = function.summary else {
+            continue;
+        };
+        let word = summary
+            .split(|c: char| !c.is_alphanumeric())
+            .next()
+            .unwrap_or_default();
+        if !is_third_person(word) {
+            let first = summary.split(' ').next().unwrap_or_default();
+            let what = format!(
+                "the summary of `{}` begins with {first:?}, which is no verb",
+                function.name
+            );
+            found.push(Violation::new(&source.path, line, what));
+        }
+    }
+    found
+}
+
+/// Returns whether a word may be a verb in the third person: `Returns`.
+fn is_third_person(word: &str) -> bool {
+    word.starts_with(char::is_uppercase)
+        && word.ends_with('s')
+        && !["ss", "us", "is", "'s"]
+            .iter()
+            .any(|end| word.ends_with(end) && word != "Is")
+        && !WORDS.plurals.contains(word)
+}
+
+fn names(source: &Source) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for definition in definitions(&source.tokens) {
+        let Definition {
+            line,
+            name,
+            keyword,
+            is_free,
+            ..
+        } = definition;
+        let why = match keyword {
+            Some("fn") if is_free => continue,
+            Some("fn") if WORDS.no_function.contains(name) => "says nothing of what it does",
+            Some("fn") if is_participle(name) => "is a participle",
+            Some("struct" | "enum" | "trait" | "type" | "union")
+                if WORDS.no_type.contains(name) =>
+            {
+                "is a metaphor, or says nothing of what it is"
+            }
+            _ => continue,
+        };
+        found.push(Violation::new(
+            &source.path,
+            line,
+            format!("the name `{name}` {why}"),
+        ));
+    }
+    found
+}
+
+/// Returns whether a function's name is a participle alone: `limited`.
+fn is_participle(name: &str) -> bool {
+    let ends = name.ends_with("ed")
+        && !["eed", "bed", "hed"]
+            .iter()
+            .any(|end| name.ends_with(end) && name.len() < 7);
+    ends && !name.contains('_') && !WORDS.participles.contains(name)
+}
+
+/// Finds imports under the name of another type of ours.
+fn aliases(project: &Project) -> Vec<Violation> {
+    const TYPES: &[&str] = &["struct", "enum", "trait", "union", "type"];
+    let mut types: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for source in &project.sources {
+        for definition in definitions(&source.production) {
+            if definition
+                .keyword
+                .is_some_and(|keyword| TYPES.contains(&keyword))
+            {
+                types
+                    .entry(definition.name.to_owned())
+                    .or_default()
+                    .insert(&source.path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for source in &project.sources {
+        let idents: Vec<_> = source.tokens.iter().collect();
+        for window in idents.windows(4) {
+            let [own, word, alias, end] = window else {
+                continue;
+            };
+            // An import ends so; a cast is followed by an operator, or is of a type in lower case.
+            let is_import = [',', ';', '}'].iter().any(|sign| end.is(*sign));
+            let (Some(own), Some("as"), Some(alias)) = (own.ident(), word.ident(), alias.ident())
+            else {
+                continue;
+            };
+            let is_type = own.starts_with(char::is_uppercase);
+            if let (true, true, Some(defined)) = (is_import, is_type, types.get(alias))
+                && own != alias
+            {
+                let at = defined.iter().next().copied().unwrap_or_default();
+                let what = format!("`{own} as {alias}`: a type `{alias}` is in {at}");
+                found.push(Violation::new(&source.path, word.line, what));
+            }
+        }
+    }
+    found
+}
+
+/// Ends of the names of structs that hold settings.
+const SETTINGS_STRUCTS: &[&str] = &[
+    "Limits", "Options", "Config", "Settings", "Timeouts", "Policy",
+];
+
+fn settings(source: &Source) -> Vec<Violation> {
+    if !source.is_production() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for item in &source.items {
+        let syn::Item::Struct(item) = item else {
+            continue;
+        };
+        let holds_settings = SETTINGS_STRUCTS
+            .iter()
+            .any(|end| item.ident.to_string().ends_with(end));
+        for field in &item.fields {
+            let (syn::Visibility::Public(_), Some(name)) = (&field.vis, &field.ident) else {
+                continue;
+            };
+            if let Some(what) = naming_fault(&name.to_string(), field, holds_settings) {
+                let line = name.span().start().line;
+                let what = format!("`{}::{name}` {what}", item.ident);
+                found.push(Violation::new(&source.path, line, what));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the fault in the name of a public field.
+fn naming_fault(name: &str, field: &syn::Field, holds_settings: bool) -> Option<&'static str> {
+    let mut tokens = Vec::new();
+    crate::source::flatten(quote::ToTokens::to_token_stream(field), &mut tokens);
+    let is_of = |types: &[&str]| {
+        tokens
+            .iter()
+            .filter_map(Token::ident)
+            .any(|word| types.contains(&word))
+    };
+    let counts_bytes = tokens.iter().any(|token| match &token.kind {
+        TokenKind::Doc(text) => text
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|word| word == "bytes"),
+        _ => false,
+    });
+    if is_of(&["Duration"]) {
+        let ends = ["_timeout", "_interval", "_ttl"]
+            .iter()
+            .any(|end| name.ends_with(end));
+        return (!ends).then_some("is a duration: it ends in _timeout, _interval or _ttl");
+    }
+    if !holds_settings || !is_of(&["u16", "u32", "u64", "usize"]) {
+        return None;
+    }
+    if !name.starts_with("max_") {
+        return Some("is a cap: it begins with max_");
+    }
+    (counts_bytes && !name.ends_with("_bytes")).then_some("counts bytes: it ends in _bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnbuckle_requirements::Tree;
+
+    fn found(rule: &Rule, text: &str) -> Vec<String> {
+        let tree = Tree::new(&[("crates/turnbuckle-http/src/a.rs", text)]);
+        let project = Project::parse(tree).unwrap();
+        let found = (rule.check)(&project).into_iter();
+        found.map(|violation| violation.what).collect()
+    }
+
+    #[test]
+    fn a_summary_that_begins_with_a_question_word_is_found() {
+        for text in [
+            "//! What is where.",
+            "/// Who sent it.\npub(crate) struct A;",
+            "struct A {\n    /// The same as b.\n    a: u8,\n}",
+            "enum A {\n    /// It is over.\n    B,\n}",
+            "object! {\n    /// When it ends.\n    pub struct A {}\n}",
+            "/// If it does.\n#[inline]\nfn a() {}",
+        ] {
+            assert_eq!(found(&FIRST_WORDS, text).len(), 1, "{text}");
+        }
+        for text in [
+            "/// Items.\n///\n/// What they are.\nstruct A;",
+            "/// Itself.\nstruct A;",
+            "// What.\nfn a() {}",
+        ] {
+            assert_eq!(found(&FIRST_WORDS, text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_functions_summary_begins_with_a_verb() {
+        for text in [
+            "/// The name.\nfn a() {}",
+            "/// Send it.\npub async fn a() {}",
+            "/// Bytes of it.\nfn a() {}",
+        ] {
+            assert_eq!(found(&VERBS, text).len(), 1, "{text}");
+        }
+        for text in [
+            "/// Returns the name.\n#[must_use]\npub(crate) const fn a() {}",
+            "/// The name.\nstruct A;",
+            "/// The rule holds.\n#[test]\nfn a() {}",
+            "fn a() {}",
+        ] {
+            assert_eq!(found(&VERBS, text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn banned_names_are_found() {
+        for text in [
+            "fn told() {}",
+            "impl A { fn of(b: u8) {} }",
+            "fn limited() {}",
+            "struct Desk;",
+            "enum Said {}",
+        ] {
+            assert_eq!(found(&NAMES, text).len(), 1, "{text}");
+        }
+        for text in [
+            "fn feed() {}",
+            "async fn closed() {}",
+            "#[test]\nfn told() {}",
+            "struct Server;",
+            "let told = 1;",
+        ] {
+            assert_eq!(
+                found(&NAMES, &format!("fn f() {{ {text} }}")),
+                [""; 0],
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_alias_onto_another_type_of_ours_is_found() {
+        let types = "struct Session; struct Context;";
+        let text = format!("use b::{{Context as Session, C}}; {types}");
+        assert_eq!(found(&ALIASES, &text).len(), 1);
+        for text in [
+            "use b::Context as _;",
+            "use b::Context as Inner;",
+            "fn f() { a as usize; }",
+        ] {
+            assert_eq!(
+                found(&ALIASES, &format!("{text} {types}")),
+                [""; 0],
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_setting_that_does_not_say_its_kind_is_found() {
+        let field = |field: &str| found(&SETTINGS, &format!("pub struct Limits {{ {field} }}"));
+        for text in [
+            "pub drain: Duration",
+            "pub ping: Option<Duration>",
+            "pub batch: usize",
+            "/// Bytes: so many bytes.\npub max_line: usize",
+        ] {
+            assert_eq!(field(text).len(), 1, "{text}");
+        }
+        for text in [
+            "pub drain_timeout: Duration",
+            "drain: Duration",
+            "pub max_batch: usize",
+            "/// In bytes.\npub max_line_bytes: usize",
+        ] {
+            assert_eq!(field(text), [""; 0], "{text}");
+        }
+    }
+}
