@@ -98,7 +98,7 @@ const COUNTS: Lane = Lane {
     })],
 };
 
-/// Beside [`MAX_DRAIN_BYTES`]: the programs with all kinds of peers.
+/// Beside [`REST`]: the programs with all kinds of peers.
 const RUNS: Lane = Lane {
     option: "runs",
     steps: &[

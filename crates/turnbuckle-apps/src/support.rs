@@ -5,12 +5,11 @@ use turnbuckle_server::{Extension, HandlerContext};
 
 use crate::page::MIME_TYPE;
 
-/// The id of the extension.
+/// The id of the MCP Apps extension.
 pub const EXTENSION_ID: &str = "io.modelcontextprotocol/ui";
 
-/// Returns the extension for
-/// [`ServerBuilder::extension`](turnbuckle_server::ServerBuilder::extension). A server declares it
-/// without settings.
+/// Returns the declaration of MCP Apps by a server, without settings, to be passed to
+/// [`ServerBuilder::extension`](turnbuckle_server::ServerBuilder::extension).
 ///
 /// Specification: extensions/overview, "Negotiation".
 #[must_use]
@@ -18,10 +17,10 @@ pub fn extension() -> Extension {
     Extension::new(EXTENSION_ID)
 }
 
-/// Returns whether the client declared for this request that it shows pages.
+/// Returns whether the client of this request declared that it can show the pages of MCP Apps.
 ///
-/// A tool may return other text to other clients, but should always return some: the model reads it
-/// in any case.
+/// Call it in a handler that returns more text to a client without pages. A tool should return some
+/// text to every client, since the model reads the text and not the page.
 ///
 /// Specification: MCP Apps, "Client\<\>Server Capability Negotiation" (2026-01-26).
 #[must_use]
@@ -29,13 +28,14 @@ pub fn is_supported(context: &HandlerContext) -> bool {
     context.extension(EXTENSION_ID).is_some_and(supports_pages)
 }
 
-/// The settings that a client declares.
+/// The settings with which a client declares the extension.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ClientSettings {
     mime_types: Vec<String>,
 }
 
+/// Returns whether the settings of a client name the media type of pages.
 fn supports_pages<'de>(settings: impl Deserializer<'de>) -> bool {
     ClientSettings::deserialize(settings)
         .is_ok_and(|settings| settings.mime_types.iter().any(|known| known == MIME_TYPE))

@@ -21,7 +21,7 @@ impl ShutdownSignals {
         })
     }
 
-    /// Waits for the next signal.
+    /// Waits for the next SIGINT (Ctrl-C) or SIGTERM.
     pub(crate) async fn recv(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -41,7 +41,7 @@ impl ShutdownSignals {
         Ok(Self)
     }
 
-    /// Waits for the next signal; for ever, if it cannot be awaited.
+    /// Waits for the next Ctrl-C. Never returns if the system refuses to report Ctrl-C.
     pub(crate) async fn recv(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await

@@ -318,12 +318,12 @@ impl fmt::Display for Error {
     }
 }
 
-/// Joins the first revisions that a server named, each cut to the length of a revision.
+/// Joins the first revisions that a server named, each cut to 48 characters.
 fn join_versions(words: &[String]) -> String {
     let short = words
         .iter()
         .take(8)
-        .map(|word| word.chars().take(32).collect());
+        .map(|word| word.chars().take(48).collect());
     let mut shown = short.collect::<Vec<String>>().join(", ");
     if words.len() > 8 {
         shown.push_str(", …");

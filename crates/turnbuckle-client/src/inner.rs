@@ -14,15 +14,26 @@ use crate::subscription::registry::SubscriptionRegistry;
 /// The state of one client, shared by its clones, requests and subscriptions. The connection ends
 /// when the last of them is dropped.
 pub(crate) struct ClientInner {
+    /// The connection, which is replaced when it is lost.
     pub(crate) reconnector: Arc<Reconnector>,
+    /// The receiver of the requests and notifications that the server sends.
     pub(crate) router: Arc<IncomingRouter>,
+    /// The server's address (a URL or a command), for errors and logs.
     pub(crate) address: String,
+    /// The definitions from `tools/list` that calls need: mirrored arguments, annotations and
+    /// output schemas.
     pub(crate) tools: Arc<ToolDefinitions>,
+    /// The results that may be used again (`ttlMs`).
     pub(crate) cache: Arc<ResultCache>,
+    /// The open subscriptions.
     pub(crate) subscriptions: Arc<SubscriptionRegistry>,
+    /// The default timeouts of requests.
     pub(crate) timeouts: Timeouts,
+    /// The least level of log messages that the server is asked to send.
     pub(crate) log_level: Option<LoggingLevel>,
+    /// The most times that one request is sent again with answers to the server's questions.
     pub(crate) max_input_rounds: usize,
+    /// The limits of the client's sessions.
     pub(crate) limits: ClientLimits,
     /// True if `readOnlyHint` and `idempotentHint` decide whether a lost call is sent again.
     pub(crate) trust_tool_hints: bool,

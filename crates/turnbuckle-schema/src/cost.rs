@@ -115,7 +115,7 @@ impl CostCounter<'_> {
             }
             Some(Value::Object(members)) => {
                 // Each declared property is looked up, present or not.
-                work += members.len() as u64 + node.steps.members.len() as u64;
+                work += members.len() as u64 + node.edges.members.len() as u64;
                 if node.name_pattern_states > 0 {
                     let bytes = members
                         .keys()
@@ -153,7 +153,7 @@ impl CostCounter<'_> {
             applications: 1,
         };
         let mut alternatives = 0u64;
-        for step in &node.steps.same_value {
+        for step in &node.edges.same_value {
             let inner = self.cost_of(step.target, part, above + 1)?;
             effort.reevaluation = effort
                 .reevaluation
@@ -169,10 +169,10 @@ impl CostCounter<'_> {
         }
         match part {
             CostTarget::Value(Value::Array(items)) => {
-                self.add_children(&mut effort, &node.steps.members_or_items, items, above)?;
+                self.add_children(&mut effort, &node.edges.members_or_items, items, above)?;
             }
             CostTarget::Value(Value::Object(members)) => {
-                for (name, to) in &node.steps.members {
+                for (name, to) in &node.edges.members {
                     if let Some(member) = members.get(&**name) {
                         effort.add(
                             self.cost_of(*to, CostTarget::Value(member), above + 1)?,
@@ -182,12 +182,12 @@ impl CostCounter<'_> {
                 }
                 self.add_children(
                     &mut effort,
-                    &node.steps.members_or_items,
+                    &node.edges.members_or_items,
                     members.values(),
                     above,
                 )?;
                 for name in members.keys() {
-                    for to in &node.steps.member_names {
+                    for to in &node.edges.member_names {
                         effort.add(self.cost_of(*to, CostTarget::Name(name), above + 1)?, false);
                     }
                 }

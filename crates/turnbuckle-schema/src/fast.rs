@@ -128,7 +128,7 @@ impl FastValidator {
     /// Returns the first keyword that can refuse a value but is not enforced, such as `not`.
     #[must_use]
     pub fn unsupported_keyword(&self) -> Option<&str> {
-        self.compiled.uncovered.as_deref()
+        self.compiled.unsupported_keyword.as_deref()
     }
 
     /// Returns whether a derived schema demands more than decoding its type enforces: ranges,

@@ -29,9 +29,9 @@ pub struct SchemaLimits {
     /// The size of one pattern in bytes, as text and compiled. All compiled patterns together may
     /// have sixteen times as much. Default 1 MiB.
     pub max_pattern_bytes: usize,
-    /// The work of validating one value: one for each comparison, and one for every 64 bytes of
-    /// text each time they are read. A [`FastValidator`](crate::FastValidator) uses two fifths of
-    /// the limit. Default 10,000,000.
+    /// The most work for validating one value. A comparison is one unit of work, and so are 64 bytes
+    /// of text each time they are read. The limit of a [`FastValidator`](crate::FastValidator) is two
+    /// fifths of this number. Default 10,000,000.
     pub max_work: u64,
 }
 
@@ -93,7 +93,7 @@ impl SchemaLimits {
         self
     }
 
-    /// Sets the limit of the work of one value.
+    /// Sets the limit of the work for validating one value.
     #[must_use]
     pub fn max_work(mut self, comparisons: u64) -> Self {
         self.max_work = comparisons;

@@ -10,45 +10,52 @@ use crate::error::SchemaError;
 use crate::keywords::{AppliesTo, Document, references, subschemas};
 use crate::pattern::count_states;
 
-/// The subschemas of a checked schema. The root is the first.
+/// A graph of the subschemas of a checked schema, with the facts that the cost of validating a value
+/// depends on. The root is the first node.
 pub(crate) struct Plan {
     pub(crate) nodes: Vec<PlanNode>,
 }
 
-/// One subschema. Costs are in units of about one comparison.
+/// A subschema in a [`Plan`]. Costs are in units of about one comparison.
 #[derive(Default)]
 pub(crate) struct PlanNode {
-    /// Of its keywords, whatever the value is.
+    /// The fixed cost of the subschema's keywords, whatever the value is.
     pub(crate) weight: u64,
-    /// How many values `enum` and `const` list.
+    /// The number of values that `enum` and `const` list.
     pub(crate) enum_count: u64,
     /// The size of the values that `enum` and `const` list.
     pub(crate) enum_size: u64,
-    /// Whether items must differ.
+    /// True if `uniqueItems` compares all items with each other.
     pub(crate) unique_items: bool,
-    /// Whether something depends on what other keywords evaluated, so that they are asked again.
+    /// True if `unevaluatedItems` or `unevaluatedProperties` is present: then the engine evaluates
+    /// the other keywords again.
     pub(crate) has_unevaluated: bool,
-    /// Of `pattern`, for every byte of a text.
+    /// The cost of `pattern` for each byte of a text: the states of its automaton.
     pub(crate) pattern_states: u64,
-    /// Of `patternProperties`, for every byte of a member's name.
+    /// The cost of `patternProperties` for each byte of a member's name: the states of all its
+    /// automata.
     pub(crate) name_pattern_states: u64,
-    pub(crate) steps: PlanEdges,
+    /// The subschemas that this one applies.
+    pub(crate) edges: PlanEdges,
 }
 
-/// The subschemas that a subschema applies, grouped by [`AppliesTo`], so that each part of a value
-/// visits only its own group.
+/// The subschemas that a subschema applies, as indexes of [`Plan::nodes`]. They are grouped by
+/// [`AppliesTo`], so that each part of a value visits only its own group.
 #[derive(Default)]
 pub(crate) struct PlanEdges {
     pub(crate) same_value: Vec<SameValueEdge>,
+    /// The subschemas of single members, by the member's name.
     pub(crate) members: Vec<(Box<str>, usize)>,
+    /// The subschemas of any members or items.
     pub(crate) members_or_items: Vec<usize>,
+    /// The subschemas of the names of members.
     pub(crate) member_names: Vec<usize>,
 }
 
 /// A subschema that applies to the same value.
 pub(crate) struct SameValueEdge {
     pub(crate) target: usize,
-    /// Whether the subschema is one of several alternatives.
+    /// True if the subschema is one of several alternatives (`anyOf`, `oneOf`).
     pub(crate) alternative: bool,
 }
 
@@ -56,7 +63,7 @@ impl Plan {
     /// Builds the plan of a checked schema.
     ///
     /// # Errors
-    /// If the schema is deeper than the limit.
+    /// If the schema is deeper than [`SchemaLimits::max_depth`].
     pub(crate) fn new(root: &Value, limits: &SchemaLimits) -> Result<Self, SchemaError> {
         let mut planner = Planner {
             document: Document::new(root),
@@ -74,6 +81,7 @@ impl Plan {
 struct Planner<'a> {
     document: Document<'a>,
     nodes: Vec<PlanNode>,
+    /// The indexes of the nodes of known schemas, by the schema's address.
     met: HashMap<usize, usize>,
     levels: DepthGuard,
 }
@@ -91,9 +99,9 @@ impl<'a> Planner<'a> {
             ..PlanNode::default()
         });
         if let Value::Object(keywords) = schema {
-            let steps = self.edges(keywords)?;
+            let edges = self.edges(keywords)?;
             self.nodes[index] = PlanNode {
-                steps,
+                edges,
                 ..PlanNode::from_keywords(keywords)
             };
         }
@@ -102,32 +110,32 @@ impl<'a> Planner<'a> {
     }
 
     fn edges(&mut self, keywords: &'a Map<String, Value>) -> Result<PlanEdges, SchemaError> {
-        let mut steps = PlanEdges::default();
+        let mut edges = PlanEdges::default();
         for child in subschemas(keywords) {
             if child.reach == AppliesTo::Nowhere {
                 continue;
             }
             let to = self.add_schema(child.schema)?;
             match child.reach {
-                AppliesTo::SameValue => steps.same_value.push(SameValueEdge {
+                AppliesTo::SameValue => edges.same_value.push(SameValueEdge {
                     target: to,
                     alternative: matches!(child.keyword, "anyOf" | "oneOf"),
                 }),
-                AppliesTo::Member(name) => steps.members.push((name.into(), to)),
-                AppliesTo::MembersOrItems => steps.members_or_items.push(to),
-                AppliesTo::MemberNames => steps.member_names.push(to),
+                AppliesTo::Member(name) => edges.members.push((name.into(), to)),
+                AppliesTo::MembersOrItems => edges.members_or_items.push(to),
+                AppliesTo::MemberNames => edges.member_names.push(to),
                 AppliesTo::Nowhere => {}
             }
         }
         for reference in references(keywords) {
             if let Some(target) = self.document.resolve(reference) {
-                steps.same_value.push(SameValueEdge {
+                edges.same_value.push(SameValueEdge {
                     target: self.add_schema(target)?,
                     alternative: false,
                 });
             }
         }
-        Ok(steps)
+        Ok(edges)
     }
 }
 

@@ -76,6 +76,7 @@ impl Violation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violations {
     list: Vec<Violation>,
+    /// True if the value was not validated because of its cost.
     too_costly: bool,
 }
 

@@ -21,7 +21,7 @@ const MIN_READ_BYTES: usize = CHUNK_BYTES / 4;
 /// A line ends with `\n` or `\r\n`, or with the stream. Empty lines are skipped. A line over the
 /// bound becomes one [`Frame::TooLong`], and no more of its bytes are kept.
 ///
-/// The decoder does no I/O: bytes are written into [`space`](Self::space), or given to
+/// The decoder does no I/O: bytes are written into [`read_buffer`](Self::read_buffer), or passed to
 /// [`push`](Self::push); frames come out of [`next_frame`](Self::next_frame). Which frames come
 /// out does not depend on the pieces in which the bytes came.
 ///

@@ -26,9 +26,9 @@ pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Metadata beside a message or a piece of data: an ordered map of raw JSON.
 ///
-/// What arrives is kept unjudged. What an author adds with [`Meta::set`] is checked; a key that the
-/// specification reserves has a getter of its own, and a setter where a program writes it. An empty
-/// map is not written.
+/// Received members are kept without a check. Members added with [`Meta::set`] are checked. A key
+/// that the specification reserves has a getter of its own, and a setter where a program writes it.
+/// An empty map is not written.
 ///
 /// Specification: basic/index, `_meta` (2026-07-28).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

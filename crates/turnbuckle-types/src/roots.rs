@@ -8,9 +8,12 @@ use crate::object::object;
 object! {
     /// A directory or file that the server may work in.
     ///
+    /// [`new`](Root::new) checks the URI; `unchecked` creates a root with any URI, as a received one
+    /// may have.
+    ///
     /// Specification: client/roots (2026-07-28).
     pub struct Root as pub unchecked {
-        /// Its `file://` URI.
+        /// The `file://` URI of the root.
         req uri: String = "uri",
         /// The name for people.
         opt name: String = "name",
@@ -30,7 +33,7 @@ impl Root {
         Ok(root)
     }
 
-    /// Checks the URI of a root that arrived or was made with [`Root::unchecked`].
+    /// Checks the URI of a root that was received or created with [`Root::unchecked`].
     ///
     /// # Errors
     /// If it is not a `file://` URI, not absolute, or climbs with `..`.

@@ -1,6 +1,7 @@
-//! A server with one tool.
+//! A server with one tool, which adds two numbers. It shows the shortest complete server.
 //!
-//! `calc` serves the client that started it; `calc --http 127.0.0.1:8080` serves a URL.
+//! `cargo run -p turnbuckle --example calc` serves the client that started it on standard input and output. With
+//! `-- --http 127.0.0.1:8080` it serves <http://127.0.0.1:8080/mcp>.
 
 use turnbuckle::prelude::*;
 

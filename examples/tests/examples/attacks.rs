@@ -1,4 +1,4 @@
-//! The files server gives nothing away, and hangs on nothing.
+//! Attacks on the `files` server: paths and links out of the served directory, and special files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,14 +11,14 @@ use serde_json::json;
 use tempfile::TempDir;
 use turnbuckle::types::ResourceContents;
 
-use crate::files::{files, served};
-use crate::harness::{Way, plain, uri, within};
+use crate::files::{files, served_directory};
+use crate::harness::{Transport, client_builder, uri, with_timeout};
 
 const SECRET: &str = "the secret";
 
-/// A served directory beside one that is not, with everything in it that may lead out.
-fn trap(directory: &TempDir) -> PathBuf {
-    let root = served(directory);
+/// Creates a served directory with links out of it and special files, and a secret file beside it.
+fn directory_with_traps(directory: &TempDir) -> PathBuf {
+    let root = served_directory(directory);
     let outside = root.with_file_name("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("secret.txt"), SECRET).unwrap();
@@ -43,8 +43,8 @@ fn trap(directory: &TempDir) -> PathBuf {
     root
 }
 
-/// What is asked for below the served directory's URI, and must not be had.
-const BELOW: &[&str] = &[
+/// Suffixes of the served directory's URI that must not be readable.
+const FORBIDDEN_BELOW: &[&str] = &[
     "/../outside/secret.txt",
     "/../served-too/secret.txt",
     "-too/secret.txt",
@@ -86,8 +86,8 @@ const BELOW: &[&str] = &[
     "/none",
 ];
 
-/// Paths for tools, which are not decoded.
-const PATHS: &[&str] = &[
+/// Suffixes of the served directory's path that tools must not read. Paths are not decoded.
+const FORBIDDEN_PATHS: &[&str] = &[
     "/../outside/secret.txt",
     "-too/secret.txt",
     "/sub/../ok.txt",
@@ -106,7 +106,7 @@ const PATHS: &[&str] = &[
 fn uris(root: &Path) -> Vec<String> {
     let inside = uri(root);
     let outside = root.with_file_name("outside/secret.txt");
-    let mut uris: Vec<String> = BELOW
+    let mut uris: Vec<String> = FORBIDDEN_BELOW
         .iter()
         .map(|below| format!("{inside}{below}"))
         .collect();
@@ -130,30 +130,38 @@ fn uris(root: &Path) -> Vec<String> {
 #[tokio::test]
 async fn nothing_outside_is_read_and_nothing_hangs() {
     let directory = TempDir::new().unwrap();
-    let root = trap(&directory);
-    for way in Way::some() {
-        within(async {
-            let (client, _served) = files(&root).connect(way, plain()).await;
+    let root = directory_with_traps(&directory);
+    for transport in Transport::newest() {
+        with_timeout(async {
+            let (client, _process) = files(&root).connect(transport, client_builder()).await;
             for uri in uris(&root) {
                 let read = client.read_resource(&uri).await;
-                assert!(read.is_err(), "{way:?}: {uri} was read: {read:?}");
-                let told = format!("{read:?}");
-                assert!(!told.contains(SECRET), "{way:?}: {uri}: {told}");
+                assert!(read.is_err(), "{transport:?}: {uri} was read: {read:?}");
+                let output = format!("{read:?}");
+                assert!(!output.contains(SECRET), "{transport:?}: {uri}: {output}");
             }
             let tools = ["read_text", "list_directory", "search"];
-            let paths = PATHS.iter().map(|path| format!("{}{path}", root.display()));
+            let paths = FORBIDDEN_PATHS
+                .iter()
+                .map(|path| format!("{}{path}", root.display()));
             for path in paths.chain(uris(&root)) {
                 for tool in tools {
                     let arguments = json!({"path": path, "text": SECRET});
-                    let told = match client.call_tool(tool, &arguments).await {
+                    let output = match client.call_tool(tool, &arguments).await {
                         Ok(result) => format!("{:?}", result.content),
                         Err(error) => error.to_string(),
                     };
-                    assert!(!told.contains(SECRET), "{way:?}: {tool} {path}: {told}");
-                    assert!(!told.contains("PATH="), "{way:?}: {tool} {path}: {told}");
+                    assert!(
+                        !output.contains(SECRET),
+                        "{transport:?}: {tool} {path}: {output}"
+                    );
+                    assert!(
+                        !output.contains("PATH="),
+                        "{transport:?}: {tool} {path}: {output}"
+                    );
                 }
             }
-            // What is harmless is served, and the server is well.
+            // Harmless files are still served.
             for name in ["within", "ok.txt", "sub/"] {
                 client.read_resource(uri(&root.join(name))).await.unwrap();
             }
@@ -166,9 +174,11 @@ async fn nothing_outside_is_read_and_nothing_hangs() {
 #[tokio::test]
 async fn a_search_of_everything_follows_no_link_out() {
     let directory = TempDir::new().unwrap();
-    let root = trap(&directory);
-    within(async {
-        let (client, _served) = files(&root).connect(Way::some()[0], plain()).await;
+    let root = directory_with_traps(&directory);
+    with_timeout(async {
+        let (client, _process) = files(&root)
+            .connect(Transport::newest()[0], client_builder())
+            .await;
         let result = client
             .call_tool("search", &json!({"text": SECRET}))
             .await
@@ -187,15 +197,15 @@ async fn a_search_of_everything_follows_no_link_out() {
 #[tokio::test]
 async fn a_file_that_becomes_a_link_meanwhile_gives_nothing_away() {
     let directory = TempDir::new().unwrap();
-    let root = trap(&directory);
+    let root = directory_with_traps(&directory);
     let target = root.join("swapped");
     fs::write(&target, "harmless").unwrap();
-    let over = Arc::new(AtomicBool::new(false));
+    let stop = Arc::new(AtomicBool::new(false));
     let swapping = thread::spawn({
-        let (over, beside, target) = (over.clone(), root.join("beside"), target.clone());
+        let (stop, beside, target) = (stop.clone(), root.join("beside"), target.clone());
         let outside = root.with_file_name("outside/secret.txt");
         move || {
-            while !over.load(Ordering::Relaxed) {
+            while !stop.load(Ordering::Relaxed) {
                 symlink(&outside, &beside).unwrap();
                 fs::rename(&beside, &target).unwrap();
                 fs::write(&beside, "harmless").unwrap();
@@ -203,9 +213,11 @@ async fn a_file_that_becomes_a_link_meanwhile_gives_nothing_away() {
             }
         }
     });
-    within(async {
-        let (client, _served) = files(&root).connect(Way::some()[1], plain()).await;
-        let mut seen = 0;
+    with_timeout(async {
+        let (client, _process) = files(&root)
+            .connect(Transport::newest()[1], client_builder())
+            .await;
+        let mut read_count = 0;
         for _ in 0..400 {
             let Ok(result) = client.read_resource(uri(&target)).bypass_cache().await else {
                 continue;
@@ -214,31 +226,33 @@ async fn a_file_that_becomes_a_link_meanwhile_gives_nothing_away() {
                 panic!("{result:?}");
             };
             assert_eq!(text.text, "harmless");
-            seen += 1;
+            read_count += 1;
         }
-        assert!(seen > 0, "it was never there");
+        assert!(read_count > 0, "the file was never readable");
         client.close().await;
     })
     .await;
-    over.store(true, Ordering::Relaxed);
+    stop.store(true, Ordering::Relaxed);
     swapping.join().unwrap();
 }
 
 #[tokio::test]
 async fn nothing_is_written_through_a_link() {
     let directory = TempDir::new().unwrap();
-    let root = trap(&directory);
+    let root = directory_with_traps(&directory);
     let outside = root.with_file_name("outside");
-    within(async {
+    with_timeout(async {
         let example = files(&root).arg("--write");
-        let (client, _served) = example.connect(Way::some()[1], plain()).await;
-        for path in PATHS
+        let (client, _process) = example
+            .connect(Transport::newest()[1], client_builder())
+            .await;
+        for path in FORBIDDEN_PATHS
             .iter()
             .chain(&["/folder/new.txt", "/../new.txt", "/sub"])
         {
             let path = format!("{}{path}", root.display());
             let arguments = json!({"path": path, "text": "overwritten"});
-            // Some are refused; a link is replaced by a file.
+            // Some paths are refused; a link is replaced by a file.
             let _ = client.call_tool("write_text", &arguments).await;
         }
         client.close().await;
@@ -259,9 +273,9 @@ async fn nothing_is_written_through_a_link() {
         names(root.parent().unwrap()),
         ["outside", "served", "served-too"]
     );
-    let left = names(&root);
-    let left = left
+    let leftovers = names(&root);
+    let leftovers = leftovers
         .iter()
         .filter(|name| name.as_encoded_bytes().starts_with(b".writing"));
-    assert_eq!(left.count(), 0, "half a file is left");
+    assert_eq!(leftovers.count(), 0, "a temporary file is left");
 }

@@ -1,4 +1,4 @@
-//! The chat drives several servers from a script.
+//! Tests of the `chat` client with several servers and a script of commands.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,9 +11,9 @@ use tokio::process::Command;
 use turnbuckle::http::{HttpServer, HttpServerOptions};
 use turnbuckle::prelude::*;
 
-use crate::harness::{Example, within};
+use crate::harness::{Example, with_timeout};
 
-/// What a chat with these servers prints for these lines, and whether it went well.
+/// Runs a chat with these servers and commands, and returns its output and whether it succeeded.
 async fn chat(servers: &Value, lines: &str, model: Option<&str>) -> (String, bool) {
     let directory = TempDir::new().unwrap();
     let (config, script) = (
@@ -27,28 +27,28 @@ async fn chat(servers: &Value, lines: &str, model: Option<&str>) -> (String, boo
     if let Some(model) = model {
         command.args(["--model", model]);
     }
-    let output = command
+    let running = command
         .env("CHAT_DB", "notes.db")
         .kill_on_drop(true)
         .output();
-    let output = within(output).await.unwrap();
-    let told = String::from_utf8(output.stdout).unwrap();
+    let output = with_timeout(running).await.unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
     assert!(
         output.stderr.is_empty(),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    (told, output.status.success())
+    (stdout, output.status.success())
 }
 
-/// Whether these lines are there, in this order.
+/// Asserts that the output contains these lines in this order.
 #[track_caller]
-fn assert_lines(told: &str, expected: &[&str]) {
-    let mut lines = told.lines();
+fn assert_lines(output: &str, expected: &[&str]) {
+    let mut lines = output.lines();
     for wanted in expected {
         assert!(
             lines.any(|line| line.contains(wanted)),
-            "no {wanted:?} in its place:\n{told}"
+            "no {wanted:?} in its place:\n{output}"
         );
     }
 }
@@ -68,11 +68,11 @@ async fn several_servers_are_driven_over_pipes_and_http() {
     let backup = Example::new(env!("CARGO_BIN_EXE_backup"))
         .arg(&source)
         .arg(&target);
-    let served = backup.serve().await;
+    let process = backup.serve().await;
     let servers = json!({
         "notes": {"command": env!("CARGO_BIN_EXE_notes"), "args": ["${CHAT_DB}"], "cwd": directory.path()},
         "deploy": {"command": env!("CARGO_BIN_EXE_deploy"), "args": [script]},
-        "backup": {"type": "http", "url": served.url, "headers": {"X-Test": "${NONE:-1}"}},
+        "backup": {"type": "http", "url": process.url, "headers": {"X-Test": "${NONE:-1}"}},
     });
     let lines = "
 # Notes
@@ -100,11 +100,11 @@ servers
 quit
 not reached
 ";
-    let (told, went_well) = chat(&servers, lines, None).await;
-    assert!(went_well, "{told}");
-    assert_lines(&told, &["Two words", "-- notes: its resources changed"]);
+    let (output, succeeded) = chat(&servers, lines, None).await;
+    assert!(succeeded, "{output}");
+    assert_lines(&output, &["Two words", "-- notes: its resources changed"]);
     assert_lines(
-        &told,
+        &output,
         &[
             "# Two words",
             "text",
@@ -113,18 +113,18 @@ not reached
         ],
     );
     assert_lines(
-        &told,
+        &output,
         &[
             "-- deploy asks: Deploy shop 1.0",
             "environment",
             "[staging, production]",
             "-- deploy asks: Deploy shop 1.0 to production? Type",
-            "-- deploy asks: shop 1.0 to production is out",
+            "-- deploy asks: shop 1.0 to production is deployed",
             "released shop",
         ],
     );
     assert_lines(
-        &told,
+        &output,
         &[
             "-- backup: ",
             "   0/1 a.txt",
@@ -133,27 +133,30 @@ not reached
         ],
     );
     assert_lines(
-        &told,
+        &output,
         &[
-            "backup.run  Copy what is new",
+            "backup.run  Copy new and changed files",
             "deploy.deploy",
             "notes.add  Write a new note.",
         ],
     );
     assert_lines(
-        &told,
+        &output,
         &[
             "notes notes://1  Two words",
             "notes notes://{id}",
             "notes.summarize",
         ],
     );
-    assert_lines(&told, &["backup: backup", "deploy: deploy", "notes: notes"]);
-    assert!(!told.contains("error"), "{told}");
+    assert_lines(
+        &output,
+        &["backup: backup", "deploy: deploy", "notes: notes"],
+    );
+    assert!(!output.contains("error"), "{output}");
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_and_the_rest_goes_on() {
+async fn errors_are_printed_and_later_commands_run() {
     let servers = json!({
         "missing": {"command": "/none/such-program"},
         "odd": {},
@@ -174,39 +177,39 @@ read notes notes://1
 tools now
 notes.add title=a body=b
 ";
-    let (told, went_well) = chat(&servers, lines, None).await;
-    assert!(!went_well);
+    let (output, succeeded) = chat(&servers, lines, None).await;
+    assert!(!succeeded);
     assert_lines(
-        &told,
+        &output,
         &[
-            "\"nonsense\" is no command; see help",
+            "\"nonsense\" is not a command; type help",
             "there is no server \"other\"; there are: notes",
             "notes has no tool \"fly\"; it has: add, edit, delete, search",
             "\"title\" is not key=value",
-            "the arguments: expected value",
+            "the arguments are not valid JSON: expected value",
             "title",
             "there is no note 7",
             "notes.delete failed",
             "there is no server \"other\"",
             "read SERVER URI",
             "error: ",
-            "tools stands alone",
+            "tools takes no arguments",
             "\"id\":1",
         ],
     );
     for unreachable in [
         "error: missing: ",
-        "error: odd: it has neither a command nor a url",
-        "error: unset: the variable SURELY_NOT_SET is not set",
+        "error: odd: the server has neither a command nor a url",
+        "error: unset: the environment variable SURELY_NOT_SET is not set",
     ] {
-        assert!(told.contains(unreachable), "{unreachable}: {told}");
+        assert!(output.contains(unreachable), "{unreachable}: {output}");
     }
 }
 
 /// A form with a field of each kind.
 #[data]
 struct Survey {
-    /// How many?
+    /// The number
     #[schema(min = 1, max = 9)]
     count: u8,
     sure: bool,
@@ -266,10 +269,10 @@ async fn models_answer_and_new_tools_are_used() {
     let serving = tokio::spawn(server.serve());
     let servers = json!({"my.thinker": {"url": url.to_string()}});
     let lines = "my.thinker.think\nmy.thinker.grow\nwait\nmy.thinker.new\n";
-    let (told, went_well) = chat(&servers, lines, None).await;
-    assert!(went_well, "{told}");
+    let (output, succeeded) = chat(&servers, lines, None).await;
+    assert!(succeeded, "{output}");
     assert_lines(
-        &told,
+        &output,
         &[
             "-- my.thinker asks the model",
             "echo said: What is two and two?",
@@ -277,48 +280,51 @@ async fn models_answer_and_new_tools_are_used() {
             "something new",
         ],
     );
-    assert!(told.contains("-- my.thinker: its tools changed"), "{told}");
+    assert!(
+        output.contains("-- my.thinker: its tools changed"),
+        "{output}"
+    );
 
     let lines = "my.thinker.visit\nyes\nmy.thinker.survey\nmany\nyes\nred, blue\n\n10\n3\n";
-    let (told, went_well) = chat(&servers, lines, None).await;
-    assert!(went_well, "{told}");
+    let (output, succeeded) = chat(&servers, lines, None).await;
+    assert!(succeeded, "{output}");
     assert_lines(
-        &told,
+        &output,
         &[
             "-- my.thinker sends you to login.example",
             "https://login.example/x?y=1",
             "you went there",
-            "count: How many?",
+            "count: The number",
             "sure [yes, no]",
             "colours [red, green, blue]",
             "remark (optional)",
             "must be an integer",
-            "count: How many?",
+            "count: The number",
             "is too large",
             "3 true [Red, Blue] None",
         ],
     );
     let lines = "my.thinker.visit\nno\nmy.thinker.survey\n:cancel\nmy.thinker.survey";
-    let (told, went_well) = chat(&servers, lines, None).await;
-    assert!(!went_well, "{told}");
+    let (output, succeeded) = chat(&servers, lines, None).await;
+    assert!(!succeeded, "{output}");
     assert_lines(
-        &told,
+        &output,
         &["declined", "closed the question", "closed the question"],
     );
 
-    let (told, _) = chat(&servers, "my.thinker.think\n", Some("tr a-z A-Z")).await;
-    assert_lines(&told, &["tr a-z A-Z said: WHAT IS TWO AND TWO?"]);
-    let (told, went_well) = chat(&servers, "my.thinker.think\n", Some("false")).await;
-    assert!(!went_well && told.contains("error"), "{told}");
+    let (output, _) = chat(&servers, "my.thinker.think\n", Some("tr a-z A-Z")).await;
+    assert_lines(&output, &["tr a-z A-Z said: WHAT IS TWO AND TWO?"]);
+    let (output, succeeded) = chat(&servers, "my.thinker.think\n", Some("false")).await;
+    assert!(!succeeded && output.contains("error"), "{output}");
     serving.abort();
 }
 
 #[tokio::test]
-async fn what_is_typed_is_done_until_the_end() {
+async fn commands_are_read_from_standard_input_until_its_end() {
     let directory = TempDir::new().unwrap();
     let config = directory.path().join("mcp.json");
     fs::write(&config, "{\"mcpServers\": {}}").unwrap();
-    within(async {
+    with_timeout(async {
         let mut chat = Command::new(env!("CARGO_BIN_EXE_chat"))
             .arg(&config)
             .stdin(Stdio::piped())
@@ -330,14 +336,14 @@ async fn what_is_typed_is_done_until_the_end() {
         typed.write_all(b"help\n\xff\xfe\nhelp\n").await.unwrap();
         drop(typed);
         let output = chat.wait_with_output().await.unwrap();
-        let told = String::from_utf8(output.stdout).unwrap();
-        assert!(told.starts_with("servers "), "{told}");
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert!(stdout.starts_with("servers "), "{stdout}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_file_that_is_none_is_told() {
+async fn an_invalid_configuration_is_an_error() {
     let directory = TempDir::new().unwrap();
     for (text, why) in [
         (None, "No such file"),
@@ -345,7 +351,7 @@ async fn a_file_that_is_none_is_told() {
         (Some("{}"), "mcpServers"),
         (
             Some("{\"mcpServers\": {\"a b\": {}}}"),
-            "\"a b\" cannot be typed",
+            "\"a b\" is not a valid name",
         ),
     ] {
         let config = directory.path().join("mcp.json");
@@ -355,9 +361,9 @@ async fn a_file_that_is_none_is_told() {
         let output = Command::new(env!("CARGO_BIN_EXE_chat"))
             .arg(&config)
             .output();
-        let output = within(output).await.unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
+        let output = with_timeout(output).await.unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2));
-        assert!(told.contains(why), "{told}");
+        assert!(stderr.contains(why), "{stderr}");
     }
 }

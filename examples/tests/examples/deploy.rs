@@ -1,4 +1,4 @@
-//! The deploy server asks before it acts, and acts once.
+//! Tests of the `deploy` server: questions to the user, and a script that runs once.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,18 +9,19 @@ use tempfile::TempDir;
 use turnbuckle::client::FormAnswer;
 use turnbuckle::{Client, ClientBuilder};
 
-use crate::harness::{Example, Way, data, plain, text, within};
+use crate::harness::{Example, Transport, client_builder, data, text, with_timeout};
 
-/// A script that notes what it was run for; the server `broken` fails.
+/// A script that logs its arguments. It fails for the service `broken`.
 const SCRIPT: &str = "#!/bin/sh
 echo \"$@\" >> \"$(dirname \"$0\")/log\"
 echo \"$1 of $2 $3\"
 test \"$2\" != broken
 ";
 
-struct Scripted(TempDir);
+/// A temporary directory with the script.
+struct ScriptDirectory(TempDir);
 
-impl Scripted {
+impl ScriptDirectory {
     fn new() -> Self {
         let directory = TempDir::new().unwrap();
         let script = directory.path().join("release.sh");
@@ -37,8 +38,8 @@ impl Scripted {
         Example::new(env!("CARGO_BIN_EXE_deploy")).arg(self.script())
     }
 
-    /// What was run since the last look.
-    fn taken(&self) -> Vec<String> {
+    /// Removes the log and returns the runs in it.
+    fn take_log(&self) -> Vec<String> {
         let log = self.0.path().join("log");
         let lines = fs::read_to_string(&log).unwrap_or_default();
         let _ = fs::remove_file(log);
@@ -46,9 +47,9 @@ impl Scripted {
     }
 }
 
-/// A user who answers each field so, and declines what is not foreseen.
+/// Returns a client whose user gives these answers by field, and declines other forms.
 fn user(answers: &'static [(&'static str, &'static str)]) -> ClientBuilder {
-    plain().on_form(move |form, _| async move {
+    client_builder().on_form(move |form, _| async move {
         let fields: Vec<&str> = form.schema.properties.keys().collect();
         let answer = answers.iter().find(|(field, _)| fields == [*field]);
         match answer {
@@ -71,8 +72,8 @@ async fn deploy(client: &Client, more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_asked_decides_and_the_script_runs_once() {
-    let scripted = Scripted::new();
+async fn answers_decide_and_the_script_runs_once() {
+    let directory = ScriptDirectory::new();
     type Case = (
         &'static [(&'static str, &'static str)],
         Value,
@@ -105,7 +106,7 @@ async fn what_is_asked_decides_and_the_script_runs_once() {
                 "rollback shop 1.2.0 production",
             ],
         ),
-        // Who is silent in the end keeps it.
+        // Without an answer the new version is kept.
         (
             &[("service", "shop"), ("next", ":cancel")],
             json!({"environment": "production"}),
@@ -127,13 +128,20 @@ async fn what_is_asked_decides_and_the_script_runs_once() {
             &[],
         ),
     ];
-    for way in Way::all().into_iter().filter(|way| way.has_forms()) {
+    for transport in Transport::all()
+        .into_iter()
+        .filter(|transport| transport.has_forms())
+    {
         for (answers, arguments, state, ran) in &cases {
-            within(async {
-                let (client, _served) = scripted.example().connect(way, user(answers)).await;
+            with_timeout(async {
+                let (client, _process) =
+                    directory.example().connect(transport, user(answers)).await;
                 let outcome = deploy(&client, arguments.clone()).await;
-                assert_eq!(outcome["state"], *state, "{way:?}: {answers:?}: {outcome}");
-                assert_eq!(scripted.taken(), *ran, "{way:?}: {answers:?}");
+                assert_eq!(
+                    outcome["state"], *state,
+                    "{transport:?}: {answers:?}: {outcome}"
+                );
+                assert_eq!(directory.take_log(), *ran, "{transport:?}: {answers:?}");
                 client.close().await;
             })
             .await;
@@ -142,28 +150,34 @@ async fn what_is_asked_decides_and_the_script_runs_once() {
 }
 
 #[tokio::test]
-async fn where_nobody_can_be_asked_it_says_so() {
-    let scripted = Scripted::new();
-    for way in Way::all() {
-        within(async {
-            let (client, _served) = scripted.example().connect(way, plain()).await;
+async fn a_client_without_forms_gets_an_error() {
+    let directory = ScriptDirectory::new();
+    for transport in Transport::all() {
+        with_timeout(async {
+            let (client, _process) = directory
+                .example()
+                .connect(transport, client_builder())
+                .await;
             let outcome = deploy(&client, json!({})).await;
-            let told = outcome["error"].as_str().unwrap();
-            assert!(told.contains("`environment`"), "{way:?}: {told}");
+            let output = outcome["error"].as_str().unwrap();
+            assert!(output.contains("`environment`"), "{transport:?}: {output}");
             let outcome = deploy(&client, json!({"environment": "production"})).await;
-            let told = outcome["error"].as_str().unwrap();
-            assert!(told.contains("confirmed by a person"), "{way:?}: {told}");
-            assert!(scripted.taken().is_empty());
+            let output = outcome["error"].as_str().unwrap();
+            assert!(
+                output.contains("confirmed by a person"),
+                "{transport:?}: {output}"
+            );
+            assert!(directory.take_log().is_empty());
             let outcome = deploy(&client, json!({"environment": "staging"})).await;
-            assert_eq!(outcome["output"], "deploy of shop 1.2.0\n", "{way:?}");
-            assert_eq!(scripted.taken(), ["deploy shop 1.2.0 staging"]);
+            assert_eq!(outcome["output"], "deploy of shop 1.2.0\n", "{transport:?}");
+            assert_eq!(directory.take_log(), ["deploy shop 1.2.0 staging"]);
             client.close().await;
 
-            let unattended = scripted.example().arg("--unattended");
-            let (client, _served) = unattended.connect(way, plain()).await;
+            let unattended = directory.example().arg("--unattended");
+            let (client, _process) = unattended.connect(transport, client_builder()).await;
             let outcome = deploy(&client, json!({"environment": "production"})).await;
-            assert_eq!(outcome["state"], "deployed", "{way:?}: {outcome}");
-            assert_eq!(scripted.taken(), ["deploy shop 1.2.0 production"]);
+            assert_eq!(outcome["state"], "deployed", "{transport:?}: {outcome}");
+            assert_eq!(directory.take_log(), ["deploy shop 1.2.0 production"]);
             client.close().await;
         })
         .await;
@@ -171,18 +185,21 @@ async fn where_nobody_can_be_asked_it_says_so() {
 }
 
 #[tokio::test]
-async fn a_script_that_fails_and_words_that_are_none_are_told() {
-    let scripted = Scripted::new();
-    within(async {
-        let (client, _served) = scripted.example().connect(Way::some()[1], plain()).await;
+async fn failing_scripts_and_invalid_arguments_are_errors() {
+    let directory = ScriptDirectory::new();
+    with_timeout(async {
+        let (client, _process) = directory
+            .example()
+            .connect(Transport::newest()[1], client_builder())
+            .await;
         let broken = json!({"service": "broken", "environment": "staging"});
         let outcome = deploy(&client, broken).await;
-        let told = outcome["error"].as_str().unwrap();
+        let output = outcome["error"].as_str().unwrap();
         assert!(
-            told.contains("the script failed") && told.contains("deploy of broken"),
-            "{told}"
+            output.contains("the script failed") && output.contains("deploy of broken"),
+            "{output}"
         );
-        scripted.taken();
+        directory.take_log();
         for wrong in [
             json!({"service": "--help"}),
             json!({"version": "1;rm"}),
@@ -203,7 +220,7 @@ async fn a_script_that_fails_and_words_that_are_none_are_told() {
             };
             assert!(refused, "{all}");
         }
-        assert!(scripted.taken().is_empty());
+        assert!(directory.take_log().is_empty());
         client.close().await;
     })
     .await;

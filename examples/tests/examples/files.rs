@@ -1,4 +1,5 @@
-//! The files server does what it is for.
+//! Tests of the `files` server: lists, reads, searches, completions, subscriptions, roots and
+//! writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +10,10 @@ use turnbuckle::client::{ChangeFilter, Roots};
 use turnbuckle::session::Change;
 use turnbuckle::types::{ResourceContents, ResourceTemplateReference, Root};
 
-use crate::harness::{Example, Way, data, plain, read, text, uri, within};
+use crate::harness::{Example, Transport, client_builder, data, read, text, uri, with_timeout};
 
-/// A directory that is served, with something in it.
-pub(crate) fn served(directory: &TempDir) -> PathBuf {
+/// Creates a directory with files to serve.
+pub(crate) fn served_directory(directory: &TempDir) -> PathBuf {
     let root = directory.path().canonicalize().unwrap().join("served");
     fs::create_dir_all(root.join("sub")).unwrap();
     fs::write(root.join("ok.txt"), "one\nTwo words\nthree\n").unwrap();
@@ -36,12 +37,12 @@ fn names(listing: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn files_are_listed_read_searched_and_completed() {
     let directory = TempDir::new().unwrap();
-    let root = served(&directory);
-    for way in Way::all() {
-        within(async {
-            let (client, _served) = files(&root).connect(way, plain()).await;
+    let root = served_directory(&directory);
+    for transport in Transport::all() {
+        with_timeout(async {
+            let (client, _process) = files(&root).connect(transport, client_builder()).await;
             let listed = client.list_resources().fetch_all().await.unwrap();
-            assert_eq!(listed[0].uri, uri(&root), "{way:?}");
+            assert_eq!(listed[0].uri, uri(&root), "{transport:?}");
             let listing = client.read_resource(&listed[0].uri).await.unwrap();
             let listing: Value = serde_json::from_str(read(&listing).0).unwrap();
             assert_eq!(names(&listing), ["ok.txt", "pixel.png", "sub"]);
@@ -95,12 +96,16 @@ async fn files_are_listed_read_searched_and_completed() {
                 .is_some()
             {
                 let result = client.complete(template, "path", typed).await.unwrap();
-                assert_eq!(result.completion.values, [format!("{typed}ub")], "{way:?}");
+                assert_eq!(
+                    result.completion.values,
+                    [format!("{typed}ub")],
+                    "{transport:?}"
+                );
             }
             let tools = client.list_tools().fetch_all().await.unwrap();
             assert!(
                 tools.iter().all(|tool| tool.name != "write_text"),
-                "it was not asked for"
+                "writing was not enabled"
             );
             client.close().await;
         })
@@ -109,12 +114,12 @@ async fn files_are_listed_read_searched_and_completed() {
 }
 
 #[tokio::test]
-async fn subscribers_hear_of_a_change() {
+async fn subscribers_are_notified_of_a_change() {
     let directory = TempDir::new().unwrap();
-    let root = served(&directory);
-    for way in Way::some() {
-        within(async {
-            let (client, _served) = files(&root).connect(way, plain()).await;
+    let root = served_directory(&directory);
+    for transport in Transport::newest() {
+        with_timeout(async {
+            let (client, _process) = files(&root).connect(transport, client_builder()).await;
             let (file, folder) = (uri(&root.join("ok.txt")), uri(&root));
             let mut of_file = client
                 .subscribe(ChangeFilter::new().resource(&*file))
@@ -128,13 +133,13 @@ async fn subscribers_hear_of_a_change() {
             assert_eq!(
                 of_file.next().await,
                 Some(Change::Resource(file.into())),
-                "{way:?}"
+                "{transport:?}"
             );
             fs::write(root.join("new.txt"), "new\n").unwrap();
             assert_eq!(
                 of_folder.next().await,
                 Some(Change::Resource(folder.into())),
-                "{way:?}"
+                "{transport:?}"
             );
             fs::remove_file(root.join("new.txt")).unwrap();
             client.close().await;
@@ -146,16 +151,16 @@ async fn subscribers_hear_of_a_change() {
 #[tokio::test]
 async fn the_roots_of_a_client_are_honoured() {
     let directory = TempDir::new().unwrap();
-    let root = served(&directory);
+    let root = served_directory(&directory);
     std::os::unix::fs::symlink("../ok.txt", root.join("sub/up")).unwrap();
-    for way in Way::all() {
-        within(async {
+    for transport in Transport::all() {
+        with_timeout(async {
             let roots = Roots::new();
             roots
                 .add(Root::new(uri(&root.join("sub"))).unwrap())
                 .unwrap();
-            let (client, _served) = files(&root)
-                .connect(way, plain().roots(roots.clone()))
+            let (client, _process) = files(&root)
+                .connect(transport, client_builder().roots(roots.clone()))
                 .await;
             client
                 .read_resource(uri(&root.join("sub/deep.md")))
@@ -165,14 +170,14 @@ async fn the_roots_of_a_client_are_honoured() {
                 let read = client.read_resource(uri(&root.join(outside))).await;
                 assert!(
                     read.is_err(),
-                    "{way:?}: {outside} is not in the client's roots"
+                    "{transport:?}: {outside} is not in the client's roots"
                 );
             }
             let result = client.call_tool("list_directory", &()).await.unwrap();
             let sub = root.join("sub");
             assert_eq!(names(&data(&result)), [sub.to_str().unwrap()]);
 
-            // A root around all of it opens no more than is served.
+            // A root that contains the served directory grants nothing outside of it.
             roots
                 .set([Root::new(uri(directory.path())).unwrap()])
                 .unwrap();
@@ -191,10 +196,13 @@ async fn the_roots_of_a_client_are_honoured() {
 #[tokio::test]
 async fn files_are_written_where_that_was_allowed() {
     let directory = TempDir::new().unwrap();
-    let root = served(&directory);
-    within(async {
-        let way = Way::some()[0];
-        let (client, _served) = files(&root).arg("--write").connect(way, plain()).await;
+    let root = served_directory(&directory);
+    with_timeout(async {
+        let transport = Transport::newest()[0];
+        let (client, _process) = files(&root)
+            .arg("--write")
+            .connect(transport, client_builder())
+            .await;
         for path in ["sub/new.txt", "ok.txt"] {
             let arguments = json!({"path": root.join(path), "text": "written"});
             let result = client.call_tool("write_text", &arguments).await.unwrap();

@@ -1,4 +1,4 @@
-//! Starting an example, and speaking with it.
+//! Starts the examples as processes and connects clients to them.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,50 +15,50 @@ use turnbuckle::stdio::{Command, StderrMode};
 use turnbuckle::types::{CallToolResult, ContentBlock, ReadResourceResult, ResourceContents};
 use turnbuckle::{Client, ClientBuilder, testing};
 
-/// No test takes longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The time limit of a test.
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// An example with its arguments.
+/// The program of an example with its arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct Example {
     program: &'static str,
     arguments: Vec<OsString>,
 }
 
-/// How it is reached.
+/// The transport and revision of a connection to an example.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Way {
+pub(crate) enum Transport {
     Stdio(Revision),
     Http(EraPreference),
 }
 
-/// An example that serves HTTP, until it is dropped.
-pub(crate) struct Served {
+/// The process of an example that serves HTTP. Dropping this kills it.
+pub(crate) struct ServerProcess {
     pub(crate) url: String,
     _child: Child,
-    /// It is told things there, and fails if it cannot say them.
+    /// Kept open, because the process fails if it cannot write to its standard error.
     _stderr: Lines<BufReader<ChildStderr>>,
 }
 
-impl Way {
-    /// Every revision over standard streams, and both eras over HTTP.
+impl Transport {
+    /// Returns every revision over stdio, and both eras over HTTP.
     pub(crate) fn all() -> Vec<Self> {
-        let mut ways: Vec<Self> = testing::revisions().map(Self::Stdio).collect();
-        ways.extend([
+        let mut transports: Vec<Self> = testing::revisions().map(Self::Stdio).collect();
+        transports.extend([
             Self::Http(EraPreference::Modern),
             Self::Http(EraPreference::Legacy),
         ]);
-        ways
+        transports
     }
 
-    /// The newest revision of each era, over both.
-    pub(crate) fn some() -> Vec<Self> {
-        let mut ways = Self::all();
-        ways.drain(..ways.len() - 4);
-        ways
+    /// Returns the newest revision of each era, over stdio and HTTP.
+    pub(crate) fn newest() -> Vec<Self> {
+        let mut transports = Self::all();
+        transports.drain(..transports.len() - 4);
+        transports
     }
 
-    /// Whether a server can ask by forms there.
+    /// Returns whether servers can send forms.
     pub(crate) fn has_forms(self) -> bool {
         match self {
             Self::Stdio(revision) => revision.features().elicitation,
@@ -67,47 +67,49 @@ impl Way {
     }
 }
 
-/// A client with nothing to it.
-pub(crate) fn plain() -> ClientBuilder {
+/// Returns a client without handlers.
+pub(crate) fn client_builder() -> ClientBuilder {
     Client::builder("test", "1.0.0")
 }
 
 impl Example {
+    /// Returns a program without arguments.
     pub(crate) fn new(program: &'static str) -> Self {
         let arguments = Vec::new();
         Self { program, arguments }
     }
 
+    /// Adds an argument.
     pub(crate) fn arg(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
         self
     }
 
-    /// Starts it, and connects a client; what is served over HTTP lives with it.
+    /// Starts the program and connects a client. Over HTTP the process is returned, too.
     pub(crate) async fn connect(
         &self,
-        way: Way,
+        transport: Transport,
         builder: ClientBuilder,
-    ) -> (Client, Option<Served>) {
-        match way {
-            Way::Stdio(revision) => {
+    ) -> (Client, Option<ServerProcess>) {
+        match transport {
+            Transport::Stdio(revision) => {
                 let command = Command::new(self.program)
                     .args(&self.arguments)
                     .stderr(StderrMode::Inherit);
                 let builder = builder.era(EraPreference::Only(revision));
                 (builder.connect(command).await.unwrap(), None)
             }
-            Way::Http(era) => {
-                let served = self.serve().await;
-                let connector = HttpConnector::new(&served.url).unwrap();
+            Transport::Http(era) => {
+                let process = self.serve().await;
+                let connector = HttpConnector::new(&process.url).unwrap();
                 let client = builder.era(era).connect(connector).await.unwrap();
-                (client, Some(served))
+                (client, Some(process))
             }
         }
     }
 
-    /// Starts it on any free port.
-    pub(crate) async fn serve(&self) -> Served {
+    /// Starts the program as an HTTP server on a free port.
+    pub(crate) async fn serve(&self) -> ServerProcess {
         let mut child = tokio::process::Command::new(self.program)
             .args(&self.arguments)
             .args(["--http", "127.0.0.1:0"])
@@ -117,12 +119,12 @@ impl Example {
             .spawn()
             .unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
-        let said = stderr.next_line().await.unwrap().unwrap();
-        let url = said
+        let line = stderr.next_line().await.unwrap().unwrap();
+        let url = line
             .strip_prefix("serving MCP at ")
-            .expect(&said)
+            .expect(&line)
             .to_owned();
-        Served {
+        ServerProcess {
             url,
             _child: child,
             _stderr: stderr,
@@ -130,19 +132,19 @@ impl Example {
     }
 }
 
-/// Runs a test in a bounded time.
-pub(crate) async fn within<T>(test: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, test)
+/// Runs a test, and panics after [`TEST_TIMEOUT`].
+pub(crate) async fn with_timeout<T>(test: impl Future<Output = T>) -> T {
+    tokio::time::timeout(TEST_TIMEOUT, test)
         .await
         .expect("the test takes too long")
 }
 
-/// The data that a tool gave, which is there as text in every revision.
+/// Returns the data of a tool's result, which is sent as text in every revision.
 pub(crate) fn data(result: &CallToolResult) -> Value {
     serde_json::from_str(text(result)).unwrap()
 }
 
-/// The one text that a tool gave.
+/// Returns the only text block of a tool's result.
 pub(crate) fn text(result: &CallToolResult) -> &str {
     match result.content.as_slice() {
         [ContentBlock::Text(text)] => &text.text,
@@ -150,7 +152,7 @@ pub(crate) fn text(result: &CallToolResult) -> &str {
     }
 }
 
-/// The one text that was read, and its media type.
+/// Returns the only text of a resource and its media type.
 pub(crate) fn read(result: &ReadResourceResult) -> (&str, Option<&str>) {
     match result.contents.as_slice() {
         [ResourceContents::Text(text)] => (&text.text, text.mime_type.as_deref()),
@@ -158,7 +160,7 @@ pub(crate) fn read(result: &ReadResourceResult) -> (&str, Option<&str>) {
     }
 }
 
-/// The URI of a path that needs no encoding.
+/// Returns the URI of a path that needs no encoding.
 pub(crate) fn uri(path: &Path) -> String {
     format!("file://{}", path.display())
 }

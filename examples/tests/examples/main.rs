@@ -1,7 +1,7 @@
-//! The examples, run as what they are: processes, spoken with by a client over their own standard
-//! streams and over HTTP, in every revision.
+//! Tests of the examples. Each runs as a process, with a client over stdio and over HTTP, in every
+//! revision.
 #![cfg(unix)]
-// A test fails by panicking, and so do the functions that it calls.
+// Tests and their helper functions fail by panicking.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod attacks;

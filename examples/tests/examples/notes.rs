@@ -1,4 +1,4 @@
-//! The notes server keeps notes.
+//! Tests of the `notes` server.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -7,7 +7,7 @@ use turnbuckle::client::ChangeFilter;
 use turnbuckle::session::Change;
 use turnbuckle::types::{PromptReference, ResourceTemplateReference};
 
-use crate::harness::{Example, Way, data, plain, read, text, within};
+use crate::harness::{Example, Transport, client_builder, data, read, text, with_timeout};
 
 fn notes(directory: &TempDir, name: &str) -> Example {
     Example::new(env!("CARGO_BIN_EXE_notes")).arg(directory.path().join(name))
@@ -19,7 +19,7 @@ async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
     data(&result)
 }
 
-/// The ids of a page, and where the next one begins.
+/// Returns the ids of a page and the cursor of the next page.
 async fn search(client: &Client, arguments: Value) -> (Vec<i64>, Option<String>) {
     let page = call(client, "search", arguments).await;
     let notes = page["notes"].as_array().unwrap().iter();
@@ -30,10 +30,10 @@ async fn search(client: &Client, arguments: Value) -> (Vec<i64>, Option<String>)
 #[tokio::test]
 async fn notes_are_written_found_read_and_deleted() {
     let directory = TempDir::new().unwrap();
-    for (number, way) in Way::all().into_iter().enumerate() {
-        within(async {
+    for (number, transport) in Transport::all().into_iter().enumerate() {
+        with_timeout(async {
             let example = notes(&directory, &format!("{number}.db"));
-            let (client, _served) = example.connect(way, plain()).await;
+            let (client, _process) = example.connect(transport, client_builder()).await;
             for (title, body, tags) in [
                 ("Milk", "Buy two bottles", json!(["shop", "home"])),
                 ("Bread", "Buy rye", json!(["shop"])),
@@ -50,18 +50,26 @@ async fn notes_are_written_found_read_and_deleted() {
                 (json!({"text": "buy rye"}), vec![2]),
                 (json!({"tag": "home"}), vec![1]),
                 (json!({"text": "buy", "tag": "none"}), vec![]),
-                // What the query language of SQLite would understand is text here.
+                // Operators of the query language of SQLite are plain text here.
                 (json!({"text": "\" OR 1 --"}), vec![]),
                 (json!({"text": "title : milk NEAR ( *"}), vec![]),
                 (json!({"text": "'; DROP TABLE notes; --"}), vec![]),
             ] {
                 let (found, next) = search(&client, arguments.clone()).await;
-                assert_eq!((found, next), (expected, None), "{way:?}: {arguments}");
+                assert_eq!(
+                    (found, next),
+                    (expected, None),
+                    "{transport:?}: {arguments}"
+                );
             }
 
             let edited = json!({"id": 1, "body": "Buy *three* bottles"});
             let note = call(&client, "edit", edited).await;
-            assert_eq!(note["tags"], json!(["home", "shop"]), "they stay");
+            assert_eq!(
+                note["tags"],
+                json!(["home", "shop"]),
+                "the tags stay unchanged"
+            );
             let result = client.read_resource("notes://1").await.unwrap();
             let expected = ("# Milk\n\nBuy *three* bottles\n", Some("text/markdown"));
             assert_eq!(read(&result), expected);
@@ -83,8 +91,12 @@ async fn notes_are_written_found_read_and_deleted() {
             assert_eq!(uris, ["notes://1", "notes://3"]);
             client.close().await;
 
-            let (client, _served) = example.connect(way, plain()).await;
-            assert_eq!(search(&client, json!({})).await.0, [3, 1], "they are kept");
+            let (client, _process) = example.connect(transport, client_builder()).await;
+            assert_eq!(
+                search(&client, json!({})).await.0,
+                [3, 1],
+                "the notes are stored"
+            );
             assert_eq!(client.list_resources().fetch_all().await.unwrap().len(), 2);
             client.close().await;
         })
@@ -95,9 +107,11 @@ async fn notes_are_written_found_read_and_deleted() {
 #[tokio::test]
 async fn a_search_and_the_list_come_in_pages() {
     let directory = TempDir::new().unwrap();
-    within(async {
-        let way = Way::some()[1];
-        let (client, _served) = notes(&directory, "db").connect(way, plain()).await;
+    with_timeout(async {
+        let transport = Transport::newest()[1];
+        let (client, _process) = notes(&directory, "db")
+            .connect(transport, client_builder())
+            .await;
         for number in 1..=60 {
             let note = json!({"title": format!("Note {number}"), "body": ""});
             call(&client, "add", note).await;
@@ -128,9 +142,11 @@ async fn a_search_and_the_list_come_in_pages() {
 
 #[tokio::test]
 async fn the_list_holds_the_newest_and_all_others_are_read() {
-    within(async {
+    with_timeout(async {
         let example = Example::new(env!("CARGO_BIN_EXE_notes")).arg(":memory:");
-        let (client, _served) = example.connect(Way::some()[1], plain()).await;
+        let (client, _process) = example
+            .connect(Transport::newest()[1], client_builder())
+            .await;
         for number in 1..=502 {
             let note = json!({"title": format!("Note {number}"), "body": ""});
             call(&client, "add", note).await;
@@ -153,11 +169,13 @@ async fn the_list_holds_the_newest_and_all_others_are_read() {
 }
 
 #[tokio::test]
-async fn what_is_typed_is_completed_and_notes_become_a_prompt() {
+async fn arguments_are_completed_and_notes_become_a_prompt() {
     let directory = TempDir::new().unwrap();
-    within(async {
-        let way = Way::some()[1];
-        let (client, _served) = notes(&directory, "db").connect(way, plain()).await;
+    with_timeout(async {
+        let transport = Transport::newest()[1];
+        let (client, _process) = notes(&directory, "db")
+            .connect(transport, client_builder())
+            .await;
         for (title, tag) in [("Milk", "shop"), ("Show", "show"), ("Other", "other")] {
             let note = json!({"title": title, "body": "text", "tags": [tag]});
             call(&client, "add", note).await;
@@ -185,20 +203,20 @@ async fn what_is_typed_is_completed_and_notes_become_a_prompt() {
 }
 
 #[tokio::test]
-async fn changes_are_told() {
+async fn subscribers_are_notified_of_changes() {
     let directory = TempDir::new().unwrap();
-    for (number, way) in Way::some().into_iter().enumerate() {
-        within(async {
+    for (number, transport) in Transport::newest().into_iter().enumerate() {
+        with_timeout(async {
             let example = notes(&directory, &format!("{number}.db"));
-            let (client, _served) = example.connect(way, plain()).await;
+            let (client, _process) = example.connect(transport, client_builder()).await;
             let mut list = client
                 .subscribe(ChangeFilter::new().resources())
                 .await
                 .unwrap();
             call(&client, "add", json!({"title": "a", "body": "b"})).await;
-            assert_eq!(list.next().await, Some(Change::Resources), "{way:?}");
-            let interest = ChangeFilter::new().resource("notes://1");
-            let mut note = client.subscribe(interest).await.unwrap();
+            assert_eq!(list.next().await, Some(Change::Resources), "{transport:?}");
+            let filter = ChangeFilter::new().resource("notes://1");
+            let mut note = client.subscribe(filter).await.unwrap();
             call(&client, "edit", json!({"id": 1, "body": "c"})).await;
             assert_eq!(
                 note.next().await,
@@ -211,11 +229,13 @@ async fn changes_are_told() {
 }
 
 #[tokio::test]
-async fn tools_say_what_they_do_and_give() {
+async fn tools_have_annotations_and_schemas() {
     let directory = TempDir::new().unwrap();
-    within(async {
-        let way = Way::some()[1];
-        let (client, _served) = notes(&directory, "db").connect(way, plain()).await;
+    with_timeout(async {
+        let transport = Transport::newest()[1];
+        let (client, _process) = notes(&directory, "db")
+            .connect(transport, client_builder())
+            .await;
         let tools = client.list_tools().fetch_all().await.unwrap();
         let tool = |name: &str| tools.iter().find(|tool| tool.name == name).unwrap();
         let hints = |name: &str| tool(name).annotations.clone().unwrap();
@@ -227,11 +247,11 @@ async fn tools_say_what_they_do_and_give() {
         let schema: Value = serde_json::from_str(tool("search").input_schema.as_str()).unwrap();
         assert_eq!(schema["properties"]["limit"]["maximum"], 100, "{schema}");
         let result = client.call_tool("search", &json!({"limit": 101})).await;
-        let told = match result {
+        let output = match result {
             Ok(result) => text(&result).to_owned(),
             Err(error) => error.to_string(),
         };
-        assert!(told.contains("100"), "{told}");
+        assert!(output.contains("100"), "{output}");
         client.close().await;
     })
     .await;

@@ -1,4 +1,5 @@
-//! What the user behind the client says when a server asks, and what the client hears.
+//! The answers of the user and the model behind the client, and a record of what the server sends
+//! on its own.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,16 +12,16 @@ use turnbuckle::types::{
 
 use crate::Problem;
 
-/// What the model says.
+/// The model's reply to every sampling request.
 pub(crate) const REPLY: &str = "the canned reply";
-/// What the user fills into a form: nothing but a name.
+/// The name that the user fills into a form; every other field stays empty.
 pub(crate) const NAME: &str = "ada";
 /// The roots.
 pub(crate) const ROOTS: [&str; 2] = ["file:///interop/alpha", "file:///interop/beta"];
 
-/// What came of the server's own accord, in order.
+/// Messages that the server sent on its own, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Heard(Mutex<All>);
+pub(crate) struct ServerMessages(Mutex<All>);
 
 /// Each kind in a list of its own.
 #[derive(Debug, Default)]
@@ -37,8 +38,8 @@ pub(crate) struct All {
     pub(crate) logs: Vec<String>,
 }
 
-impl Heard {
-    /// What was heard so far.
+impl ServerMessages {
+    /// Returns everything recorded so far.
     pub(crate) fn all(&self) -> MutexGuard<'_, All> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -47,7 +48,7 @@ impl Heard {
 /// Installs an answer to everything that a server may ask.
 pub(crate) fn install(
     builder: ClientBuilder,
-    heard: &Arc<Heard>,
+    heard: &Arc<ServerMessages>,
 ) -> Result<ClientBuilder, Problem> {
     let roots = Roots::new();
     for uri in ROOTS {

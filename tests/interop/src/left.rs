@@ -1,4 +1,4 @@
-//! Whether anything that was started still runs.
+//! Search for processes that the run started and that are still running.
 
 use std::fs;
 use std::time::Duration;
@@ -6,17 +6,17 @@ use std::time::Duration;
 /// The variable that marks every process that is started, and whatever those start.
 pub(crate) const MARK: &str = "TURNBUCKLE_INTEROP";
 
-/// How long a process may take to be gone.
+/// Time within which a process has to be gone.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How often is looked.
+/// Interval between two looks at the processes.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// What is marked with `mark` and still runs after a while, by its process id. Only systems with
-/// `/proc` can tell.
-pub(crate) async fn left(mark: &str) -> Vec<u32> {
+/// Returns the ids of the processes marked with `mark` that still run after a while. Empty on
+/// systems without `/proc`.
+pub(crate) async fn running_processes(mark: &str) -> Vec<u32> {
     let end = tokio::time::Instant::now() + PATIENCE;
     loop {
-        let marked = marked(mark);
+        let marked = processes_with_mark(mark);
         if marked.is_empty() || tokio::time::Instant::now() >= end {
             return marked;
         }
@@ -24,7 +24,7 @@ pub(crate) async fn left(mark: &str) -> Vec<u32> {
     }
 }
 
-fn marked(mark: &str) -> Vec<u32> {
+fn processes_with_mark(mark: &str) -> Vec<u32> {
     let wanted = format!("{MARK}={mark}");
     let Ok(processes) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -56,11 +56,11 @@ mod tests {
             .spawn()
             .unwrap();
         // A process has its variables a moment after it is there.
-        while marked(&mark).is_empty() {
+        while processes_with_mark(&mark).is_empty() {
             tokio::time::sleep(EVERY).await;
         }
-        assert_eq!(marked(&mark), [sleeper.id().unwrap()]);
+        assert_eq!(processes_with_mark(&mark), [sleeper.id().unwrap()]);
         sleeper.kill().await.unwrap();
-        assert_eq!(left(&mark).await, [0; 0]);
+        assert_eq!(running_processes(&mark).await, [0; 0]);
     }
 }

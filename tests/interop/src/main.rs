@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use matrix::{Cell, Taken};
+use matrix::{Cell, RowResult};
 use peers::Peers;
 use start::Programs;
 use tokio::signal::unix::{SignalKind, signal};
@@ -32,7 +32,7 @@ use tokio::time::Instant;
 type Problem = Box<dyn Error + Send + Sync>;
 
 const USAGE: &str = "usage: interop-client --node NODE --turnbuckle BINARY [PEER]";
-/// How long all of it may take.
+/// Time limit of the whole run.
 const TOTAL: Duration = Duration::from_secs(5 * 60);
 
 #[tokio::main]
@@ -50,7 +50,7 @@ async fn main() -> ExitCode {
         outcome = run(&programs, &tables, &only) => outcome,
         ended = ending() => Err(ended),
     };
-    let left = left::left(&mark).await;
+    let left = left::running_processes(&mark).await;
     if !left.is_empty() {
         eprintln!("interop-client: still running: {left:?}");
     }
@@ -132,7 +132,7 @@ async fn run(programs: &Programs, tables: &[Peers; 2], only: &str) -> Result<boo
     Ok(problems == 0)
 }
 
-fn print(taken: &[Taken]) {
+fn print(taken: &[RowResult]) {
     let head = ["peer", "revision"].map(str::to_owned).into_iter();
     let head: Vec<String> = head.chain(matrix::columns()).collect();
     let mut reasons = BTreeSet::new();

@@ -13,16 +13,16 @@ use turnbuckle::session::{self, Limits, Signal, TransportConnector, TransportCon
 use turnbuckle::{Client, ClientBuilder};
 
 use crate::Problem;
-use crate::answers::{Heard, install};
+use crate::answers::{ServerMessages, install};
 use crate::pair;
 use crate::peers::{Binding, Peer, Peers, Surface};
 use crate::scene::{Scene, same};
-use crate::start::{Programs, Said, Started};
+use crate::start::{Programs, Started, StderrTail};
 use crate::steps::STEPS;
 
-/// How long one step may take, connecting and closing included.
+/// Time limit of one step, connecting and closing included.
 const STEP: Duration = Duration::from_secs(15);
-/// How many servers run at once.
+/// Number of servers that run at the same time.
 const AT_ONCE: usize = 4;
 
 /// One row: a server, and how it is spoken with.
@@ -31,36 +31,36 @@ struct Row {
     peer: Arc<Peer>,
     surface: Arc<Surface>,
     era: EraPreference,
-    /// What has to be agreed upon.
+    /// Revision that the connection has to negotiate.
     revision: Revision,
 }
 
-/// What came of a step.
+/// Outcome of one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cell {
-    /// What had to.
+    /// The step succeeded.
     Ok,
-    /// What the revision has of it, which is not all.
+    /// The step succeeded in the part that the revision supports, named here.
     Partly(&'static str),
-    /// It was not taken, for this reason.
+    /// The step was skipped, for the reason given.
     Lacks(&'static str),
     /// Something else.
     Failed,
 }
 
-/// What came of a row.
+/// Outcomes of one row.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct RowResult {
     pub(crate) peer: String,
     /// The revision, marked where it was not asked for.
     pub(crate) revision: String,
     /// In the order of [`columns`].
     pub(crate) cells: Vec<Cell>,
-    /// What failed, and how.
+    /// Descriptions of all failures.
     pub(crate) problems: Vec<String>,
 }
 
-/// The heads of a row's cells.
+/// Returns the column headings of the table.
 pub(crate) fn columns() -> Vec<String> {
     let steps = STEPS.iter().map(|step| step.name);
     ["connect"]
@@ -77,12 +77,12 @@ pub(crate) async fn run(
     only: &str,
     programs: &Programs,
     end: Instant,
-) -> Result<Vec<Taken>, Problem> {
+) -> Result<Vec<RowResult>, Problem> {
     let mut rows = Vec::new();
     for peer in peers.all.iter().filter(|peer| peer.name.starts_with(only)) {
         rows.extend(rows_of(peers, peer)?);
     }
-    let mut all: Vec<Taken> = rows.iter().map(Row::unfinished).collect();
+    let mut all: Vec<RowResult> = rows.iter().map(Row::unfinished_result).collect();
     let turns = Arc::new(Semaphore::new(AT_ONCE));
     let mut running = JoinSet::new();
     for (at, row) in rows.into_iter().enumerate() {
@@ -100,7 +100,8 @@ pub(crate) async fn run(
     Ok(all)
 }
 
-/// Each revision by itself, and none named: the newest that the server has must come of that.
+/// Returns one row per revision of the peer, and one in which the client names no revision: it must
+/// end up with the newest of the server.
 fn rows_of(peers: &Peers, peer: &Arc<Peer>) -> Result<Vec<Row>, Problem> {
     let surface = peers.surface(peer)?;
     let row = |era, revision| Row {
@@ -121,8 +122,8 @@ fn rows_of(peers: &Peers, peer: &Arc<Peer>) -> Result<Vec<Row>, Problem> {
 }
 
 impl Row {
-    fn begun(&self) -> Taken {
-        Taken {
+    fn begun(&self) -> RowResult {
+        RowResult {
             peer: self.peer.name.clone(),
             revision: match self.era {
                 EraPreference::Auto => format!("{} (auto)", self.revision),
@@ -133,8 +134,8 @@ impl Row {
         }
     }
 
-    /// What there is to tell of it until it has ended.
-    fn unfinished(&self) -> Taken {
+    /// Returns the result to report if the row never ends.
+    fn unfinished_result(&self) -> RowResult {
         let mut taken = self.begun();
         taken.note("all", Err("it did not come to an end".into()));
         taken.cells.resize(columns().len(), Cell::Failed);
@@ -142,14 +143,14 @@ impl Row {
     }
 
     /// Takes all steps with a server of its own.
-    async fn take(self, programs: &Programs) -> Taken {
-        let said = Said::default();
+    async fn take(self, programs: &Programs) -> RowResult {
+        let said = StderrTail::default();
         let mut taken = self.begun();
-        match bounded(self.connect(programs, &said)).await {
+        match with_timeout(self.connect(programs, &said)).await {
             Ok((scene, server)) => {
                 taken.note("connect", Ok(()));
                 self.steps(&scene, &mut taken).await;
-                let closed = bounded(async {
+                let closed = with_timeout(async {
                     scene.client.close().await;
                     server.end().await
                 });
@@ -168,7 +169,7 @@ impl Row {
         taken
     }
 
-    async fn steps(&self, scene: &Scene, taken: &mut Taken) {
+    async fn steps(&self, scene: &Scene, taken: &mut RowResult) {
         for step in STEPS {
             if let Some(reason) = (step.lacks)(scene.features) {
                 taken.cells.push(Cell::Lacks(reason));
@@ -177,7 +178,7 @@ impl Row {
                     .cells
                     .push(Cell::Lacks("the server has nothing to try it with"));
             } else {
-                let outcome = bounded((step.take)(scene)).await;
+                let outcome = with_timeout((step.take)(scene)).await;
                 taken.note(step.name, outcome);
                 if let (Some(cell @ Cell::Ok), Some(reason)) =
                     (taken.cells.last_mut(), (step.narrows)(scene.features))
@@ -189,8 +190,12 @@ impl Row {
     }
 
     /// Starts the server, connects, and sees to what was agreed upon.
-    async fn connect(&self, programs: &Programs, said: &Said) -> Result<(Scene, Running), Problem> {
-        let heard = Arc::new(Heard::default());
+    async fn connect(
+        &self,
+        programs: &Programs,
+        said: &StderrTail,
+    ) -> Result<(Scene, Running), Problem> {
+        let heard = Arc::new(ServerMessages::default());
         let builder = Client::builder("interop-client", env!("CARGO_PKG_VERSION")).era(self.era);
         let builder = install(builder, &heard)?;
         let (client, server) = Box::pin(self.open(builder, programs, said)).await?;
@@ -213,7 +218,7 @@ impl Row {
         &self,
         builder: ClientBuilder,
         programs: &Programs,
-        said: &Said,
+        said: &StderrTail,
     ) -> Result<(Client, Running), Problem> {
         Ok(match self.peer.binding {
             Binding::Memory => {
@@ -257,7 +262,7 @@ impl Running {
     }
 }
 
-impl Taken {
+impl RowResult {
     fn note(&mut self, step: &str, outcome: Result<(), Problem>) {
         self.cells.push(match &outcome {
             Ok(()) => Cell::Ok,
@@ -271,7 +276,7 @@ impl Taken {
     }
 }
 
-async fn bounded<T>(action: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
+async fn with_timeout<T>(action: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
     let late = |_| format!("not done within {STEP:?}").into();
     timeout(STEP, action)
         .await

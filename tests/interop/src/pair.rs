@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two steps of `slow`.
 const STEP: Duration = Duration::from_millis(10);
 
-/// The server, new.
+/// Builds a new server.
 pub(crate) fn server() -> std::result::Result<Server, BuildError> {
     let touches = Arc::new(AtomicU64::new(0));
     let touched = touches.clone();
@@ -196,7 +196,7 @@ struct Url {
     url: String,
 }
 
-/// Each answers with the client's answer as JSON.
+/// Returns the tools that ask the client; each returns the client's answer as JSON.
 fn asking() -> Vec<Tool> {
     let sampling =
         async |Args(Say { prompt }): Args<Say>, context: HandlerContext| -> Result<String> {

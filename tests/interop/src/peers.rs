@@ -13,21 +13,20 @@ use crate::Problem;
 const OTHERS: &str = include_str!("../../js/servers/peers.json");
 const OURS: &str = include_str!("ours.json");
 
-/// What a server offers, step by step: the entry of each step says what is sent and what has to
-/// come of it.
+/// Features of a server by step: each entry says what is sent and what the answer must be.
 pub(crate) type Surface = Map<String, Value>;
 
 /// A server that can be started.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Peer {
-    /// What it is called in the table.
+    /// Name of the peer in the table.
     pub(crate) name: String,
-    /// Which surface it has.
+    /// Name of the surface that the peer offers.
     surface: String,
     /// The revisions that it speaks here, oldest first.
     #[serde(deserialize_with = "revisions")]
     pub(crate) revisions: Vec<Revision>,
-    /// How it is reached.
+    /// Transport by which the peer is reached.
     pub(crate) binding: Binding,
     /// The command that starts it, to be run in `tests/js`.
     pub(crate) start: Vec<String>,
@@ -35,7 +34,7 @@ pub(crate) struct Peer {
     can: BTreeMap<String, bool>,
 }
 
-/// How a server is reached.
+/// Transport by which a server is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Binding {
@@ -50,7 +49,7 @@ pub(crate) enum Binding {
 }
 
 impl Binding {
-    /// How a connection over it delivers.
+    /// Returns the kind of connection that this transport makes.
     pub(crate) fn kind(self) -> LinkKind {
         match self {
             Self::Http => LinkKind::Exchange,
@@ -74,7 +73,7 @@ struct File {
 }
 
 impl Peers {
-    /// The servers of other SDKs, and ours.
+    /// Reads the lists of servers: those of other SDKs, and ours.
     pub(crate) fn read() -> Result<[Self; 2], Problem> {
         let others: File = serde_json::from_str(OTHERS)?;
         let mut ours: File = serde_json::from_str(OURS)?;
@@ -91,14 +90,15 @@ impl Peers {
         }))
     }
 
-    /// What a server offers.
+    /// Returns the features that a server offers.
     pub(crate) fn surface(&self, peer: &Peer) -> Result<Arc<Surface>, Problem> {
         let surface = self.surfaces.get(&peer.surface);
         let missing = || format!("there is no surface {:?}", peer.surface);
         Ok(surface.cloned().ok_or_else(missing)?)
     }
 
-    /// The newest revision that the server behind `peer` speaks, be it under another name.
+    /// Returns the newest revision of the server behind `peer`, even if the peer lists it under
+    /// another name.
     pub(crate) fn newest(&self, peer: &Peer) -> Option<Revision> {
         let same = self
             .all
@@ -113,7 +113,7 @@ impl Peers {
 }
 
 impl Peer {
-    /// Whether it can take a step.
+    /// Returns whether the peer supports a step.
     pub(crate) fn can(&self, step: &str) -> bool {
         step == "lists" || self.can.get(step) == Some(&true)
     }

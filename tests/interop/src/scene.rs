@@ -1,4 +1,4 @@
-//! What a step works with: a connected client, what its server offers, and what was heard.
+//! Context of a step: a connected client, the features of its server, and the messages received.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,24 +11,24 @@ use turnbuckle::Features;
 use turnbuckle::types::{CallToolResult, ContentBlock};
 
 use crate::Problem;
-use crate::answers::Heard;
+use crate::answers::ServerMessages;
 use crate::peers::Surface;
 
-/// How soon what was asked for has to come.
+/// Time within which an expected message has to arrive.
 pub(crate) const SOON: Duration = Duration::from_secs(6);
-/// How often is looked whether it came.
+/// Interval between two looks for an expected message.
 const EVERY: Duration = Duration::from_millis(10);
 
 /// One connection.
 pub(crate) struct Scene {
     pub(crate) client: Client,
     pub(crate) features: &'static Features,
-    pub(crate) heard: Arc<Heard>,
+    pub(crate) heard: Arc<ServerMessages>,
     pub(crate) surface: Arc<Surface>,
 }
 
 impl Scene {
-    /// What the server offers for a step.
+    /// Returns what the server's surface says about a step.
     pub(crate) fn entry<T: DeserializeOwned>(&self, step: &str) -> Result<T, Problem> {
         let entry = self.surface.get(step);
         let entry = entry.ok_or_else(|| format!("the surface has no {step:?}"))?;
@@ -41,10 +41,10 @@ impl Scene {
         tool: &str,
         arguments: &Value,
     ) -> Result<CallToolResult, Problem> {
-        succeeded(self.client.call_tool(tool, arguments).await?)
+        require_success(self.client.call_tool(tool, arguments).await?)
     }
 
-    /// The names that a list's entries are known by, asked for anew.
+    /// Requests a list anew and returns the names of its entries.
     pub(crate) async fn names(&self, list: &str) -> Result<Vec<String>, Problem> {
         let client = &self.client;
         Ok(match list {
@@ -77,15 +77,15 @@ fn keys<T>(entries: Vec<T>, key: impl Fn(T) -> String) -> Vec<String> {
     entries.into_iter().map(key).collect()
 }
 
-/// The same result, unless the tool says that it failed.
-pub(crate) fn succeeded(result: CallToolResult) -> Result<CallToolResult, Problem> {
+/// Returns the result unchanged, or an error if the tool reported a failure.
+pub(crate) fn require_success(result: CallToolResult) -> Result<CallToolResult, Problem> {
     match result.is_error {
         Some(true) => Err(format!("the tool failed: {}", text(&result)).into()),
         _ => Ok(result),
     }
 }
 
-/// The text of a result.
+/// Returns the text of a result.
 pub(crate) fn text(result: &CallToolResult) -> String {
     let texts: Vec<&str> = result
         .content
@@ -95,7 +95,7 @@ pub(crate) fn text(result: &CallToolResult) -> String {
     texts.join("\n")
 }
 
-/// Unless `text` holds `says`.
+/// Returns an error unless `text` contains `says`.
 pub(crate) fn holds(text: &str, says: &str) -> Result<(), Problem> {
     match text.contains(says) {
         true => Ok(()),
@@ -103,7 +103,7 @@ pub(crate) fn holds(text: &str, says: &str) -> Result<(), Problem> {
     }
 }
 
-/// Unless both are the same.
+/// Returns an error unless both values are equal.
 pub(crate) fn same<T: PartialEq + std::fmt::Debug>(came: &T, wanted: &T) -> Result<(), Problem> {
     match came == wanted {
         true => Ok(()),

@@ -15,11 +15,11 @@ use crate::Problem;
 use crate::left::MARK;
 use crate::peers::{Binding, Peer};
 
-/// Where the commands of `peers.json` are to be run.
+/// Working directory for the commands of `peers.json`.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../js");
-/// How long a server may take to say where it listens.
+/// Time within which a server must announce its address.
 const STARTUP: Duration = Duration::from_secs(15);
-/// How long it may run on after the end of its input before it is killed.
+/// Time that a server may run on after the end of its input before it is killed.
 const GRACE: Duration = Duration::from_millis(500);
 /// Bytes of a server's standard error that are kept.
 const KEPT: usize = 4 << 10;
@@ -29,7 +29,7 @@ const KEPT: usize = 4 << 10;
 pub(crate) struct Programs {
     pub(crate) node: PathBuf,
     pub(crate) turnbuckle: PathBuf,
-    /// What the processes of this run are marked with.
+    /// Mark of the processes that this run started.
     pub(crate) mark: String,
 }
 
@@ -42,8 +42,8 @@ impl Programs {
         }
     }
 
-    /// The command of a server that the client itself runs.
-    pub(crate) fn command(&self, peer: &Peer, said: &Said) -> Result<Command, Problem> {
+    /// Returns the command of a server that the client itself starts.
+    pub(crate) fn command(&self, peer: &Peer, said: &StderrTail) -> Result<Command, Problem> {
         let (program, arguments) = peer.start.split_first().ok_or("no command")?;
         let said = said.clone();
         Ok(Command::new(self.find(program))
@@ -59,7 +59,7 @@ impl Programs {
     }
 
     /// Starts a server that listens, and waits until it says where.
-    pub(crate) async fn start(&self, peer: &Peer, said: &Said) -> Result<Started, Problem> {
+    pub(crate) async fn start(&self, peer: &Peer, said: &StderrTail) -> Result<Started, Problem> {
         let (program, arguments) = peer.start.split_first().ok_or("no command")?;
         let mut child = tokio::process::Command::new(self.find(program))
             .args(arguments)
@@ -85,9 +85,9 @@ impl Programs {
 #[derive(Debug)]
 pub(crate) struct Started {
     child: Child,
-    /// Where it listens.
+    /// URL at which the server listens.
     pub(crate) url: String,
-    /// Whether it is a fixture, which ends with its input.
+    /// True for a fixture, which ends when its input ends.
     ready: bool,
 }
 
@@ -115,7 +115,7 @@ struct Announcement {
 async fn announcement(output: ChildStdout, binding: Binding) -> Result<Announcement, Problem> {
     let mut lines = BufReader::new(output).lines();
     while let Some(line) = lines.next_line().await? {
-        if let Some(announced) = announced(line.trim(), binding)? {
+        if let Some(announced) = parse_announcement(line.trim(), binding)? {
             tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
             return Ok(announced);
         }
@@ -123,9 +123,9 @@ async fn announcement(output: ChildStdout, binding: Binding) -> Result<Announcem
     Err("the server ended before it said where it listens".into())
 }
 
-/// The address in a line: `READY {"url": …}` of a fixture, or the line itself, as our demo prints
-/// one for each of its transports.
-fn announced(line: &str, binding: Binding) -> Result<Option<Announcement>, Problem> {
+/// Parses the address in a line: `READY {"url": …}` of a fixture, or the line itself, as our demo
+/// prints one for each of its transports.
+fn parse_announcement(line: &str, binding: Binding) -> Result<Option<Announcement>, Problem> {
     #[derive(Deserialize)]
     struct Ready {
         url: String,
@@ -144,9 +144,9 @@ fn announced(line: &str, binding: Binding) -> Result<Option<Announcement>, Probl
 
 /// The last of what a server said on its standard error.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Said(Arc<Mutex<String>>);
+pub(crate) struct StderrTail(Arc<Mutex<String>>);
 
-impl Said {
+impl StderrTail {
     fn line(&self, line: &str) {
         let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         said.push_str(line);
@@ -163,7 +163,7 @@ impl Said {
         }
     }
 
-    /// All of it.
+    /// Returns the whole text.
     pub(crate) fn text(&self) -> String {
         let said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         said.trim().to_owned()

@@ -14,7 +14,7 @@ pub const LEGACY: Revision = Revision::NEWEST_LEGACY;
 
 /// A way to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum PeerTransport {
     /// Lines in memory.
     Lines,
     /// HTTP without sockets.
@@ -22,14 +22,14 @@ pub enum Way {
 }
 
 /// Every way in every era.
-pub const WAYS: [(Way, Revision); 4] = [
-    (Way::Lines, LEGACY),
-    (Way::Lines, Revision::NEWEST),
-    (Way::Web, LEGACY),
-    (Way::Web, Revision::NEWEST),
+pub const PEER_CASES: [(PeerTransport, Revision); 4] = [
+    (PeerTransport::Lines, LEGACY),
+    (PeerTransport::Lines, Revision::NEWEST),
+    (PeerTransport::Web, LEGACY),
+    (PeerTransport::Web, Revision::NEWEST),
 ];
 
-impl Way {
+impl PeerTransport {
     /// Connects a client that is built like this.
     pub async fn connect_by(self, peer: &Peer, builder: ClientBuilder) -> Client {
         let builder = builder.era(EraPreference::Only(peer.revision()));
@@ -49,7 +49,7 @@ impl Way {
 /// The tool whose calls go wrong; calls of others are answered soundly.
 pub const FAULTY: &str = "faulty";
 
-/// A server that goes wrong about calls of one tool only.
+/// Creates a server that misbehaves only for calls of one tool.
 pub fn faulty(
     revision: Revision,
     script: impl Fn(&Heard) -> Vec<Step> + Send + Sync + 'static,
@@ -83,7 +83,7 @@ pub async fn fault(client: &Client) -> (Error, Duration) {
     (error, took)
 }
 
-/// Whether nothing was heard for a minute.
+/// Returns whether the error is the idle timeout of one minute.
 #[must_use]
 pub fn is_silence(error: &Error) -> bool {
     let text = error.to_string();
@@ -91,7 +91,7 @@ pub fn is_silence(error: &Error) -> bool {
         && text.starts_with("no answer within 60s of silence")
 }
 
-/// Whether the connection broke, for this reason.
+/// Returns whether the error says that the connection broke, for the reason `what`.
 #[must_use]
 pub fn is_broken(error: &Error, what: &str) -> bool {
     let Error::ConnectionLost { sent: true, reason } = error else {
@@ -103,7 +103,7 @@ pub fn is_broken(error: &Error, what: &str) -> bool {
         && text.ends_with("the server may have acted upon the request")
 }
 
-/// Whether the protocol was broken, in this way.
+/// Returns whether the error is the protocol violation `what`.
 #[must_use]
 pub fn is_violation(error: &Error, what: &str) -> bool {
     matches!(
@@ -112,7 +112,7 @@ pub fn is_violation(error: &Error, what: &str) -> bool {
     )
 }
 
-/// The id of a message, as a text.
+/// Returns the id of a message as a JSON string.
 #[must_use]
 pub fn id_as_text(heard: &Heard) -> Value {
     heard.id().to_string().into()

@@ -1,4 +1,4 @@
-//! What the integration tests share.
+//! Shared parts of the integration tests.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -24,7 +24,7 @@ pub const REVISIONS: [&str; 5] = [
     "2026-07-28",
 ];
 
-/// Who sent a message.
+/// Sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sender {
     /// The client.
@@ -46,7 +46,7 @@ impl Sender {
     }
 }
 
-/// What is wrong with a message, one line per fault.
+/// Violations found in a message, one line each.
 pub type Faults = Vec<String>;
 
 /// The official schemas of all revisions.
@@ -118,12 +118,12 @@ impl Oracle {
         Ok(())
     }
 
-    /// The names that a revision defines for the types in these messages and none of them uses, as
-    /// `Definition/…/name`: what a set of examples leaves untried.
+    /// Returns the names that a revision defines for the types in these messages and that none of
+    /// them uses, as `Definition/…/name`: the gaps of a set of examples.
     ///
     /// # Errors
     /// When one of them is not a message of the revision.
-    pub fn untried<'m>(
+    pub fn unused_names<'m>(
         &self,
         revision: &str,
         messages: impl IntoIterator<Item = (Sender, &'m Value, Option<&'m str>)>,
@@ -137,10 +137,10 @@ impl Oracle {
                 }
             }
         }
-        Ok(names.untried())
+        Ok(names.unused_names())
     }
 
-    /// Which definitions the parts of a message are to be judged by.
+    /// Returns the parts of a message, each with the definitions that it is checked against.
     fn parts<'m>(
         &self,
         revision: &str,
@@ -242,7 +242,7 @@ struct Part<'m> {
 }
 
 impl<'m> Part<'m> {
-    /// By those of the definitions that the revision has.
+    /// Creates a part that is checked against those of the definitions that the revision has.
     fn new(schema: &Schema, definitions: &[&str], value: &'m Value) -> Self {
         let known = definitions.iter().filter(|name| schema.has(name));
         Self {
@@ -252,7 +252,7 @@ impl<'m> Part<'m> {
     }
 }
 
-/// The result in a response to a request of that definition.
+/// Returns the result in a response to a request of that definition.
 fn result_parts<'m>(schema: &Schema, request: &str, message: &'m Value) -> Vec<Part<'m>> {
     let result = &message["result"];
     let typed = match result.get("resultType").and_then(Value::as_str) {

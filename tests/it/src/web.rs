@@ -19,7 +19,7 @@ use turnbuckle_wire::revision::{EraKind, Revision};
 use crate::harness::modern_meta;
 use crate::wires::BodyInPieces;
 
-/// How long anything is waited for, on the paused clock.
+/// Time limit for every wait, on the paused clock.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// The endpoint.
@@ -42,13 +42,13 @@ impl Service {
 }
 
 impl Web {
-    /// With default settings.
+    /// Creates an endpoint with default settings.
     #[must_use]
     pub fn new(server: &Server) -> Self {
         Self::with(server, HttpServerOptions::new())
     }
 
-    /// With those settings.
+    /// Creates an endpoint with those settings.
     #[must_use]
     pub fn with(server: &Server, config: HttpServerOptions) -> Self {
         Self(Service::Streamable(StreamableHttp::new(
@@ -57,20 +57,20 @@ impl Web {
         )))
     }
 
-    /// The endpoints of HTTP+SSE, whatever the paths that are asked for.
+    /// Creates the endpoints of HTTP+SSE, which serve any path.
     #[must_use]
     pub fn sse(server: &Server, config: HttpServerOptions) -> Self {
         Self(Service::Sse(HttpSse::new(server.clone(), config)))
     }
 
-    /// The same, with a signal that shuts them down.
+    /// Creates the endpoints of HTTP+SSE with a signal that shuts them down.
     #[must_use]
     pub fn sse_until(server: &Server, config: HttpServerOptions, shutdown: Signal) -> Self {
         let service = HttpSse::with_shutdown(server.clone(), config, Some(shutdown));
         Self(Service::Sse(service))
     }
 
-    /// With a signal that shuts it down.
+    /// Creates an endpoint with a signal that shuts it down.
     #[must_use]
     pub fn until(server: &Server, config: HttpServerOptions, shutdown: Signal) -> Self {
         let shutdown = Some(shutdown);
@@ -81,7 +81,7 @@ impl Web {
         )))
     }
 
-    /// A request without a body, with a good `Host` and any `Accept`.
+    /// Returns a request without a body, with a good `Host` and any `Accept`.
     #[must_use]
     pub fn ask(&self, method: Method) -> Ask {
         let mut request = Request::new(BodyInPieces::default());
@@ -94,7 +94,7 @@ impl Web {
         ask.header("host", "localhost")
     }
 
-    /// A POST of these bytes as JSON.
+    /// Returns a POST of these bytes as JSON.
     #[must_use]
     pub fn post(&self, body: impl Into<Bytes>) -> Ask {
         let mut ask = self
@@ -105,7 +105,8 @@ impl Web {
         ask
     }
 
-    /// A request of the newest revision, with its envelope and every header that mirrors it.
+    /// Returns a request of the newest revision, with its envelope and every header that mirrors
+    /// it.
     #[must_use]
     pub fn modern(&self, method: &str, mut params: Value) -> Ask {
         let meta = modern_meta(Revision::NEWEST, &json!({}));
@@ -127,13 +128,13 @@ impl Web {
         }
     }
 
-    /// A call of a tool by the newest revision.
+    /// Returns a call of a tool by the newest revision.
     #[must_use]
     pub fn call_tool(&self, tool: &str, arguments: Value) -> Ask {
         self.modern("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// The opening of a session.
+    /// Returns the request that opens a session.
     #[must_use]
     pub fn initialize(&self, revision: Revision, capabilities: Value) -> Ask {
         let params = json!({
@@ -169,9 +170,9 @@ impl Web {
 #[derive(Debug, Clone)]
 pub struct Session {
     web: Web,
-    /// Its id.
+    /// Id of the session.
     pub id: String,
-    /// What it speaks.
+    /// Revision of the session.
     pub revision: Revision,
 }
 
@@ -184,19 +185,19 @@ impl Session {
         ask
     }
 
-    /// A POST of a message.
+    /// Returns a POST of a message.
     #[must_use]
     pub fn post(&self, message: &Value) -> Ask {
         self.of(self.web.post(message.to_string()))
     }
 
-    /// A POST of a request.
+    /// Returns a POST of a request.
     #[must_use]
     pub fn request(&self, id: u32, method: &str, params: &Value) -> Ask {
         self.post(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
     }
 
-    /// A POST of a tool call. Its progress token is its id.
+    /// Returns a POST of a tool call. Its progress token is its id.
     #[must_use]
     pub fn call_tool(&self, id: u32, tool: &str, arguments: &Value) -> Ask {
         let meta = json!({"progressToken": id});
@@ -204,20 +205,20 @@ impl Session {
         self.request(id, "tools/call", &params)
     }
 
-    /// A GET.
+    /// Returns a GET.
     #[must_use]
     pub fn get(&self) -> Ask {
         let ask = self.web.ask(Method::GET);
         self.of(ask).header("accept", "text/event-stream")
     }
 
-    /// A GET that goes on after that event.
+    /// Returns a GET that resumes after that event.
     #[must_use]
     pub fn resume(&self, last: &str) -> Ask {
         self.get().header("last-event-id", last)
     }
 
-    /// A DELETE.
+    /// Returns a DELETE.
     #[must_use]
     pub fn delete(&self) -> Ask {
         self.of(self.web.ask(Method::DELETE))
@@ -265,7 +266,7 @@ impl Ask {
         self
     }
 
-    /// On whose behalf it is made.
+    /// Sets the principal that makes the request.
     #[must_use]
     pub fn principal(mut self, principal: Principal) -> Self {
         self.request.extensions_mut().insert(Arc::new(principal));
@@ -304,9 +305,9 @@ fn pair(name: &str, value: &[u8]) -> (HeaderName, HeaderValue) {
 /// A response.
 #[derive(Debug)]
 pub struct Got {
-    /// Its status.
+    /// Status of the response.
     pub status: u16,
-    /// Its headers.
+    /// Headers of the response.
     pub headers: HeaderMap,
     /// The scopes that were missing, beside the message.
     pub scope: Option<RequiredScopes>,
@@ -314,26 +315,26 @@ pub struct Got {
 }
 
 impl Got {
-    /// A header's value.
+    /// Returns the value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|it| it.to_str().ok())
     }
 
-    /// Whether the body is a stream of events.
+    /// Returns whether the body is a stream of events.
     #[must_use]
     pub fn is_stream(&self) -> bool {
         self.header(header::CONTENT_TYPE.as_str()) == Some("text/event-stream")
     }
 
-    /// The whole body.
+    /// Reads the whole body.
     pub async fn bytes(self) -> Bytes {
         let body = timeout(PATIENCE, self.body.collect()).await;
         let body = body.expect("the end in time").expect("it cannot break");
         body.to_bytes()
     }
 
-    /// The body, which is JSON.
+    /// Reads the body, which must be JSON.
     ///
     /// # Panics
     /// When it is none.
@@ -343,7 +344,7 @@ impl Got {
         serde_json::from_slice(&self.bytes().await).expect("JSON")
     }
 
-    /// The body, which is a stream of events.
+    /// Returns the body, which must be a stream of events.
     ///
     /// # Panics
     /// When it is none.
@@ -361,18 +362,18 @@ impl Got {
 /// One event of a stream.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Event {
-    /// Its type.
+    /// Type of the event.
     pub kind: Option<String>,
-    /// Its id.
+    /// Id of the event.
     pub id: Option<String>,
     /// After how many milliseconds the client is asked to come back.
     pub retry: Option<u64>,
-    /// What it carries; nothing in a comment.
+    /// Data of the event; `None` in a comment.
     pub data: Option<String>,
 }
 
 impl Event {
-    /// The message that it carries.
+    /// Returns the message that the event carries.
     #[must_use]
     pub fn message(&self) -> Option<Value> {
         let data = self.data.as_deref().filter(|data| !data.is_empty())?;
@@ -388,7 +389,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// The next event or comment; `None` at the end.
+    /// Returns the next event or comment; `None` at the end.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             let end = self.unread.windows(2).position(|pair| pair == b"\n\n");
@@ -406,7 +407,7 @@ impl Events {
         }
     }
 
-    /// The next event with a message.
+    /// Returns the next event with a message.
     pub async fn next_message(&mut self) -> Option<(Event, Value)> {
         while let Some(event) = self.next().await {
             if let Some(message) = event.message() {
@@ -416,7 +417,7 @@ impl Events {
         None
     }
 
-    /// The next message.
+    /// Returns the next message.
     ///
     /// # Panics
     /// When the stream ends instead.
@@ -425,7 +426,7 @@ impl Events {
         next.expect("a message before the end").1
     }
 
-    /// Everything until the end.
+    /// Returns every event until the end.
     pub async fn rest(mut self) -> Vec<Event> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
@@ -434,13 +435,13 @@ impl Events {
         events
     }
 
-    /// The messages until the end.
+    /// Returns the messages until the end.
     pub async fn messages(self) -> Vec<Value> {
         let events = self.rest().await;
         events.iter().filter_map(Event::message).collect()
     }
 
-    /// What can be read within that time; `None` in the last place when it has ended.
+    /// Returns the events that arrive within that time, followed by `None` if the stream has ended.
     pub async fn within(&mut self, time: Duration) -> Vec<Option<Event>> {
         let end = tokio::time::Instant::now() + time;
         let mut events = Vec::new();
@@ -469,7 +470,7 @@ fn event_of(text: &str) -> Event {
     event
 }
 
-/// The revisions whose sessions travel over this binding.
+/// Returns the revisions whose sessions travel over this binding.
 #[must_use]
 pub fn sessions() -> Vec<Revision> {
     let is_legacy = |it: &Revision| it.features().era == EraKind::Legacy;

@@ -17,10 +17,11 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 /// The most parent directories that are searched for the root of the repository.
 const MAX_PARENT_DIRECTORIES: usize = 64;
 
-/// A server entry and the file that it was found in.
+/// A server entry with its name and the configuration file that has it.
 pub(crate) struct ConfiguredServer {
     pub(crate) name: String,
     pub(crate) entry: ServerEntry,
+    /// The configuration file that has the entry.
     pub(crate) file: PathBuf,
 }
 
@@ -41,9 +42,12 @@ impl ConfiguredServer {
     }
 }
 
-/// Finds a server by name: in `config` if given, or else in the configuration files of this
-/// directory and its parents up to the root of the repository. The inner error says that no file
-/// has the name.
+/// Finds a server by name: in the file `config` if given, or else in the configuration files of the
+/// current directory and its parents up to the root of the repository.
+///
+/// # Errors
+/// The outer error: a file could not be read or parsed. The inner error: no file has a server of
+/// that name.
 pub(crate) fn find_server(
     name: &str,
     config: Option<&Path>,
@@ -69,10 +73,12 @@ pub(crate) fn find_server(
     Ok(Err(missing))
 }
 
-/// The files that were searched, and the server names that they have.
+/// The outcome of a search that found no server of the name.
 #[derive(Default)]
 pub(crate) struct ServerNotFound {
+    /// The files that were searched.
     files: Vec<PathBuf>,
+    /// The names of the servers in these files.
     names: Vec<String>,
 }
 
@@ -119,6 +125,7 @@ fn project_files(here: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Reads and parses a configuration file of at most [`MAX_FILE_BYTES`].
 fn read_servers(file: &Path) -> Result<BTreeMap<String, ServerEntry>, CliError> {
     let failed = |why: String| CliError::usage(format!("{}: {why}", file.display()));
     let mut text = String::new();

@@ -60,10 +60,13 @@ struct CacheEntry {
     last_used: u64,
 }
 
-/// The place of a request's result in the cache.
+/// The place of a request's result in the cache, for [`ResultCache::get`] and
+/// [`ResultCache::insert`].
 pub(crate) struct CacheSlot {
     key: CacheKey,
+    /// The URI of the resource, for `resources/read`.
     uri: Option<Arc<str>>,
+    /// The number of invalidations before the request.
     invalidations: u64,
 }
 
@@ -80,8 +83,8 @@ impl ResultCache {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the place of the result of a request that is sent now; `None` if the result is never
-    /// cached.
+    /// Returns the cache slot of a request; `None` if results of its method are never cached. Call it
+    /// before the request is sent: a result is not inserted if an invalidation came after this call.
     pub(crate) fn slot<M: ServerMethod>(&self, params: &M::Params) -> Option<CacheSlot> {
         if self.disabled || !M::FACTS.is_cacheable() {
             return None;

@@ -13,7 +13,8 @@ use crate::input::question::QuestionContext;
 /// The most fields, and the most names of required fields, of a form.
 const MAX_FIELDS: usize = 256;
 
-pub(super) type OnForm = InputHandler<Form, FormAnswer>;
+/// The user's handler of form elicitations (`ClientBuilder::on_form`).
+pub(super) type FormHandler = InputHandler<Form, FormAnswer>;
 
 /// A form that a server asks the user to fill in.
 ///
@@ -74,7 +75,10 @@ impl fmt::Debug for FormAnswer {
 }
 
 impl Form {
-    /// Checks the size of a form.
+    /// Creates a form from the parameters of `elicitation/create`.
+    ///
+    /// # Errors
+    /// An error of invalid parameters if the form has more than [`MAX_FIELDS`] fields.
     pub(super) fn from_params(params: ElicitRequestFormParams) -> Result<Self, Error> {
         let schema = params.requested_schema;
         let required = schema.required.as_ref().map_or(0, Vec::len);
@@ -132,7 +136,7 @@ impl Form {
 
 /// Passes a form to its handler and checks the answer.
 pub(super) async fn answer_form(
-    handler: &OnForm,
+    handler: &FormHandler,
     form: Form,
     question: QuestionContext,
 ) -> Result<ElicitResult, Error> {

@@ -22,20 +22,20 @@ use turnbuckle_wire::revision::{Features, Method};
 
 use crate::connection::Connection;
 use crate::input::answer_all::answer_all;
-use crate::input::form::{Form, OnForm, answer_form};
+use crate::input::form::{Form, FormHandler, answer_form};
 use crate::input::limiter::{AskingServer, QuestionLimiter};
 use crate::input::rates::QuestionRates;
 use crate::input::roots::RootsProvider;
 use crate::input::sampling::{SamplingHandler, check_params};
-use crate::input::url::{OnUrl, UrlRequest, answer_url, is_accepted};
+use crate::input::url::{UrlHandler, UrlRequest, answer_url, is_accepted};
 use crate::server_info::ServerInfo;
 
 /// The handlers of one client and their shared state.
 #[derive(Clone, Default)]
 pub(crate) struct InputHandlers {
     pub(super) sampling: SamplingHandler,
-    pub(super) form: Option<OnForm>,
-    pub(super) url: Option<OnUrl>,
+    pub(super) form: Option<FormHandler>,
+    pub(super) url: Option<UrlHandler>,
     pub(super) roots: Option<Arc<RootsProvider>>,
     pub(crate) extensions: Map<Json>,
     pub(super) limiter: Arc<QuestionLimiter>,

@@ -14,7 +14,8 @@ use crate::input::visits::{UrlVisit, UrlVisits};
 /// The longest URL that is passed to the handler, in bytes.
 const MAX_URL_BYTES: usize = 8192;
 
-pub(super) type OnUrl = InputHandler<UrlRequest, UrlAnswer>;
+/// The user's handler of URL elicitations (`ClientBuilder::on_url`).
+pub(super) type UrlHandler = InputHandler<UrlRequest, UrlAnswer>;
 
 /// A URL that a server wants the user to visit.
 ///
@@ -35,6 +36,7 @@ pub struct UrlRequest {
     pub host: String,
     /// The properties of the URL that may mislead the user.
     pub warnings: Vec<UrlWarning>,
+    /// The registered visit, if the server may announce its completion.
     visit: Option<Arc<UrlVisit>>,
 }
 
@@ -75,7 +77,12 @@ pub enum UrlAnswer {
 }
 
 impl UrlRequest {
-    /// Checks the URL of a request.
+    /// Creates the request from the parameters of `elicitation/create`: parses and checks the URL,
+    /// and registers the visit if the server can announce its completion. `ended` fires when the
+    /// connection is lost.
+    ///
+    /// # Errors
+    /// An error of invalid parameters if the URL is deceptive, too long or not HTTP.
     pub(super) fn from_params(
         params: ElicitRequestUrlParams,
         features: &Features,
@@ -84,7 +91,7 @@ impl UrlRequest {
     ) -> Result<Self, Error> {
         let (host, warnings) = parse_url(&params.url)
             .map_err(|reason| Error::invalid_params(format!("the URL {reason}")))?;
-        // The id is of use only in revisions that have the announcement.
+        // Only some revisions have `notifications/elicitation/complete`, which names the id.
         let id = params.elicitation_id.filter(|_| features.elicitation_id);
         Ok(Self {
             message: params.message,
@@ -124,7 +131,7 @@ impl fmt::Debug for UrlRequest {
 
 /// Passes a URL to its handler and returns the answer.
 pub(super) async fn answer_url(
-    handler: &OnUrl,
+    handler: &UrlHandler,
     url: UrlRequest,
     question: QuestionContext,
 ) -> Result<ElicitResult, Error> {

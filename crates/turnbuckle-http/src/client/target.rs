@@ -24,7 +24,7 @@ impl fmt::Display for ConnectorError {
 
 impl std::error::Error for ConnectorError {}
 
-/// A URL of HTTP. Displayed without its query, which may hold a secret.
+/// The URL of an HTTP server. `Display` leaves out the query, which may contain a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     url: Url,

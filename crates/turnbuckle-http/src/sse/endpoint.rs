@@ -32,8 +32,8 @@ use crate::{event, principal};
 const STREAM_METHODS: HeaderValue = HeaderValue::from_static("GET, OPTIONS");
 const MESSAGE_METHODS: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
 
-/// Both endpoints, shared by all requests.
-pub(crate) struct SseEndpoint {
+/// The stream endpoint and the message endpoint of one HTTP+SSE server, shared by all its requests.
+pub(crate) struct SseEndpoints {
     server: ServerEndpoint,
     config: HttpServerOptions,
     limits: Limits,
@@ -42,7 +42,7 @@ pub(crate) struct SseEndpoint {
     shutdown: Option<Signal>,
 }
 
-impl SseEndpoint {
+impl SseEndpoints {
     pub(crate) fn new(
         dispatch: Arc<dyn Dispatch>,
         config: HttpServerOptions,
@@ -66,8 +66,8 @@ impl SseEndpoint {
         self.connections.count()
     }
 
-    /// Answers one HTTP request. `messages` is the reference that new connections are told to post
-    /// their messages to.
+    /// Answers one HTTP request to either endpoint. `messages` is the URI reference of the message
+    /// endpoint, which the first event of each stream (`endpoint`) names.
     pub(crate) async fn answer<B>(
         &self,
         request: Request<B>,

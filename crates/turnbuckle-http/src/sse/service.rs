@@ -12,7 +12,7 @@ use http_body::Body;
 use tower_service::Service;
 use turnbuckle_session::{Dispatch, Signal};
 
-use super::endpoint::SseEndpoint;
+use super::endpoint::SseEndpoints;
 use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
 
@@ -34,7 +34,7 @@ use crate::options::HttpServerOptions;
 /// Specification: basic/transports, "HTTP with SSE" (2024-11-05).
 #[derive(Clone)]
 pub struct HttpSse {
-    endpoint: Arc<SseEndpoint>,
+    endpoint: Arc<SseEndpoints>,
     messages: Arc<str>,
 }
 
@@ -55,7 +55,7 @@ impl HttpSse {
         shutdown: Option<Signal>,
     ) -> Self {
         Self {
-            endpoint: Arc::new(SseEndpoint::new(dispatch.into(), config, shutdown)),
+            endpoint: Arc::new(SseEndpoints::new(dispatch.into(), config, shutdown)),
             messages: "/messages".into(),
         }
     }

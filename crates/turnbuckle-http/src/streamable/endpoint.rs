@@ -179,7 +179,7 @@ impl StreamableEndpoint {
             frame,
             text,
             transport: &transport,
-            account,
+            rate_account: account,
         };
         let revision = head.mark();
         let (text, message, era) = match classify(frame, VersionHeader::Http(revision)) {

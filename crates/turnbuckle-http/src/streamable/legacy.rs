@@ -242,7 +242,7 @@ impl StreamableEndpoint {
         let own = SessionStream::new(1, self.sessions.stream_limits().clone());
         own.expect_reader();
         let principal = frame.transport.principal.as_deref();
-        let account = self.server.account(principal, frame.account);
+        let account = self.server.account(principal, frame.rate_account);
         let session =
             self.server
                 .new_stateless_session((!opens).then_some(revision), own.clone(), account);

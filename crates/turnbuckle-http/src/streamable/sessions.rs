@@ -123,8 +123,9 @@ pub(crate) struct SessionTable {
 #[derive(Debug, Default)]
 struct TableState {
     by_id: HashMap<Box<str>, Arc<HttpSession>, QuickHash>,
-    /// Set while a [`Sweeper`] runs, which it does only while there are sessions.
+    /// True while a [`Sweeper`] runs: as long as there are sessions.
     has_sweeper: bool,
+    /// The time at which idle sessions were last removed.
     last_sweep: Option<Instant>,
 }
 
@@ -144,7 +145,8 @@ impl SessionTable {
         })
     }
 
-    /// Returns the bounds of streams, with which a stream outside of any session is created too.
+    /// Returns the limits that all streams of the endpoint share. A stream without a session is
+    /// created with them too.
     pub(crate) fn stream_limits(&self) -> &Arc<StreamLimits> {
         &self.stream_limits
     }

@@ -9,7 +9,8 @@ pub(crate) mod server;
 
 use syn::{Path, parse_quote};
 
-/// Returns the default path of the facade.
+/// Returns the path by which generated code names the crate `turnbuckle`, unless the key `crate`
+/// gives another.
 pub(crate) fn default_facade() -> Path {
     parse_quote!(::turnbuckle)
 }

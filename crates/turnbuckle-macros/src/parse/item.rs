@@ -51,7 +51,8 @@ impl ItemKind {
         }
     }
 
-    /// Returns the type with the builder.
+    /// Returns the name of the type whose function `builder` starts the generated code: `Tool` for
+    /// `Tool::builder`.
     pub(crate) fn builder_type(self) -> Ident {
         let name = match self {
             Self::Tool => "Tool",
@@ -61,6 +62,7 @@ impl ItemKind {
         Ident::new(name, Span::call_site())
     }
 
+    /// Returns the keys that the attribute accepts.
     fn keys(self) -> Vec<&'static str> {
         let own = match self {
             Self::Tool => TOOL_KEYS,
@@ -74,22 +76,28 @@ impl ItemKind {
 /// A parsed attribute.
 pub(crate) struct ItemAttribute {
     pub(crate) kind: ItemKind,
-    /// The path of the facade.
+    /// The path by which generated code names the crate `turnbuckle`.
     pub(crate) krate: Path,
+    /// The name of the item: the key `name`, or else the function's.
     pub(crate) name: String,
     pub(crate) name_span: Span,
     /// The URI or URI template of a resource.
     pub(crate) uri: Option<LitStr>,
+    /// The place of the key `blocking`, if the function blocks its thread.
     pub(crate) blocking: Option<Span>,
+    /// The case that `rename_all` gives to the names of arguments.
     pub(crate) case: Option<Case>,
-    /// Whether `description` replaces the doc comment.
+    /// True if the key `description` replaces the doc comment.
     has_description: bool,
+    /// The calls of the builder's setters, such as `.title("…")`.
     setters: TokenStream,
+    /// The calls of the setters of `ToolAnnotations`.
     annotations: TokenStream,
 }
 
 impl ItemAttribute {
-    /// Parses the arguments of an attribute. `krate` is the default path of the facade.
+    /// Parses the arguments of an attribute. `krate` is the path of the crate `turnbuckle`, unless the
+    /// key `crate` gives another.
     pub(crate) fn parse(
         kind: ItemKind,
         inside: TokenStream,

@@ -22,13 +22,14 @@ pub(super) const ANY_VALUE: NodeId = 0;
 /// The node that no value matches.
 pub(super) const NO_VALUE: NodeId = 1;
 
-/// The rules of a schema.
+/// The compiled rules of a schema: nodes that refer to each other by [`NodeId`].
 #[derive(Debug)]
 pub(super) struct CompiledSchema {
     pub(super) nodes: Vec<Node>,
     pub(super) root: NodeId,
-    /// The first keyword that can refuse a value and has no rule.
-    pub(super) uncovered: Option<Box<str>>,
+    /// The first keyword that can refuse a value and that these rules do not implement. With such a
+    /// keyword, a value that the rules accept may still be invalid.
+    pub(super) unsupported_keyword: Option<Box<str>>,
 }
 
 /// Compiles everything that is reachable from the root.
@@ -46,24 +47,26 @@ pub(super) fn compile(checked: &CheckedSchema) -> Result<CompiledSchema, SchemaE
         ],
         met: HashMap::new(),
         levels: DepthGuard::new(&checked.limits),
-        uncovered: None,
+        unsupported_keyword: None,
     };
     let root = compiler.add_schema(&checked.schema, "")?;
     Ok(CompiledSchema {
         nodes: compiler.nodes,
         root,
-        uncovered: compiler.uncovered,
+        unsupported_keyword: compiler.unsupported_keyword,
     })
 }
 
 struct Compiler<'a> {
     document: Document<'a>,
     dialect: Dialect,
+    /// The most bytes of one compiled pattern.
     size_of_pattern: usize,
     nodes: Vec<Node>,
+    /// The nodes of known schemas, by the schema's address.
     met: HashMap<usize, NodeId>,
     levels: DepthGuard,
-    uncovered: Option<Box<str>>,
+    unsupported_keyword: Option<Box<str>>,
 }
 
 type Keywords = Map<String, Value>;
@@ -168,7 +171,8 @@ impl<'a> Compiler<'a> {
                     object.rest = Some(rest).filter(|rest| *rest != ANY_VALUE);
                 }
                 _ if is_assertion(keyword) => {
-                    self.uncovered.get_or_insert_with(|| keyword.into());
+                    self.unsupported_keyword
+                        .get_or_insert_with(|| keyword.into());
                 }
                 _ => {}
             }

@@ -14,7 +14,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use turnbuckle_types::Error;
 
-use crate::input::tag;
+use crate::input::mac;
 
 const VERSION: u8 = 1;
 const CHECKSUM_BYTES: usize = 8;
@@ -79,11 +79,11 @@ impl Cursor {
 }
 
 fn checksum(list: ListKind, position: &[u8]) -> [u8; CHECKSUM_BYTES] {
-    // With a public key, the keyed tag is only a checksum.
+    // With a public key, the MAC is only a checksum.
     let mut secret = [0; 32];
     secret[..2].copy_from_slice(&[VERSION, list as u8]);
     let mut sum = [0; CHECKSUM_BYTES];
-    sum.copy_from_slice(&tag(&secret, position)[..CHECKSUM_BYTES]);
+    sum.copy_from_slice(&mac(&secret, position)[..CHECKSUM_BYTES]);
     sum
 }
 

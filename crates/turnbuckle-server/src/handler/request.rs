@@ -19,26 +19,31 @@ pub(crate) trait ErasedHandler: Send + Sync {
     fn call(self: Arc<Self>, request: HandlerRequest<'_>) -> HandlerOutcome;
 }
 
-/// A request for a handler, while its message is at hand.
+/// A request for the handler of an item, with arguments borrowed from the received message.
 pub(crate) struct HandlerRequest<'a> {
     pub(super) context: HandlerContext,
+    /// The member `arguments` of the message, for a tool or a prompt.
     arguments: Option<RawJson<'a>>,
     payload: OwnedPayload,
 }
 
-/// A request for a handler that has to wait, without its message: parameters are parsed again
-/// later.
+/// A request for the handler of an item that owns its data, so that it can outlive the received
+/// message: while it waits for a permit, a blocking thread or a layer, or for another run of the
+/// handler. Arguments are parsed again from the parameters that its context keeps.
 #[derive(Debug, Clone)]
 pub(crate) struct DetachedRequest {
     pub(crate) context: HandlerContext,
     payload: OwnedPayload,
 }
 
-/// The owned part of a request's payload.
+/// The part of a [`RequestPayload`] that does not borrow from the message.
 #[derive(Debug, Clone)]
 enum OwnedPayload {
+    /// The arguments of a tool or a prompt, which are borrowed from the message.
     Arguments,
+    /// The URI of `resources/read` and the variables of its template.
     Read(ReadRequest),
+    /// The argument of `completion/complete`.
     Completion(CompletionRequest),
 }
 
@@ -75,7 +80,7 @@ impl<'a> HandlerRequest<'a> {
         &self.context
     }
 
-    /// Drops the borrow of the message.
+    /// Converts the request into one that does not borrow from the message.
     pub(crate) fn detach(self) -> DetachedRequest {
         DetachedRequest {
             context: self.context,
@@ -83,7 +88,8 @@ impl<'a> HandlerRequest<'a> {
         }
     }
 
-    /// Returns the payload.
+    /// Returns the data that the handler's extractors read: the arguments of a tool or prompt, the
+    /// resource to read, or the argument to complete.
     pub(super) fn payload(&self) -> RequestPayload<'_> {
         self.payload.payload(self.arguments)
     }
@@ -116,7 +122,7 @@ impl OwnedPayload {
 }
 
 impl DetachedRequest {
-    /// Recreates a request for another run of its handler.
+    /// Creates a request for another run of the handler, from the context of the earlier run.
     pub(super) fn for_rerun<K: HandlerKind>(
         context: HandlerContext,
         reply_options: &K::ReplyOptions,
@@ -142,7 +148,7 @@ impl DetachedRequest {
         }
     }
 
-    /// Passes the payload to a function.
+    /// Calls `look` with the data that the handler's extractors read.
     pub(super) fn with_payload<T>(&self, look: impl FnOnce(RequestPayload<'_>) -> T) -> T {
         let arguments = match self.payload {
             OwnedPayload::Arguments => self.context.params().arguments,

@@ -2,7 +2,9 @@
 //! client.
 
 use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{self, Poll, Wake, Waker};
 use std::time::Duration;
 
 use tokio::time::Sleep;
@@ -22,17 +24,24 @@ pub(crate) async fn run_until_input_required(
 ) -> Result<Reply> {
     let answer_log = round.answer_log();
     let mut run = pin!(run);
+    let run_waker = Arc::new(RunWaker {
+        task: Mutex::new(Waker::noop().clone()),
+        woke: AtomicBool::new(false),
+    });
+    let waker = Waker::from(run_waker.clone());
+    answer_log.watch(&waker);
     // Dropped before the run, so that dropping the run does not withdraw its questions.
     let _close = CloseOnDrop(answer_log);
     let mut timeout: Option<Pin<Box<Sleep>>> = None;
     std::future::poll_fn(move |cx| {
-        answer_log.watch(cx.waker());
+        run_waker.set_task(cx.waker());
         loop {
-            let polled = run.as_mut().poll(cx);
+            run_waker.woke.store(false, Ordering::Relaxed);
+            let polled = run.as_mut().poll(&mut task::Context::from_waker(&waker));
             if polled.is_ready() {
                 return polled;
             }
-            match answer_log.run_state() {
+            match answer_log.run_state(&waker) {
                 RunState::InputRequired(requests) => {
                     return Poll::Ready(Err(needs_input(round, requests).into()));
                 }
@@ -40,10 +49,11 @@ pub(crate) async fn run_until_input_required(
                     timeout = None;
                     return Poll::Pending;
                 }
-                RunState::MissingQuestions => {
+                RunState::MissingQuestions(held) => {
+                    let idle = run_waker.is_idle(held);
                     let sleep =
                         timeout.get_or_insert_with(|| Box::pin(tokio::time::sleep(REASK_TIMEOUT)));
-                    if sleep.as_mut().poll(cx).is_pending() {
+                    if !idle && sleep.as_mut().poll(cx).is_pending() {
                         return Poll::Pending;
                     }
                     drop(answer_log.refuse(NOT_ASKED_AGAIN));
@@ -69,5 +79,48 @@ struct CloseOnDrop<'a>(&'a AnswerLog);
 impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
         self.0.close();
+    }
+}
+
+/// Wakes the task that polls the run. The number of its holders matters: a run that nothing else
+/// can wake will never repeat its earlier questions.
+struct RunWaker {
+    task: Mutex<Waker>,
+    /// True if the task was woken since the run was last polled.
+    woke: AtomicBool,
+}
+
+impl RunWaker {
+    fn set_task(&self, task: &Waker) {
+        self.task
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone_from(task);
+    }
+
+    /// Returns whether only the `waiting` wakers of unanswered questions can wake the run.
+    fn is_idle(self: &Arc<Self>, waiting: usize) -> bool {
+        // The answer log holds one, and this watcher two.
+        let alone = Arc::strong_count(self) <= waiting + 3;
+        // A holder that was dropped woke the task before; make that visible.
+        fence(Ordering::Acquire);
+        alone && !self.woke.load(Ordering::Relaxed)
+    }
+}
+
+impl Wake for RunWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.woke.store(true, Ordering::Relaxed);
+        // Wake outside the lock: waking may poll the task at once.
+        let task = self
+            .task
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        task.wake();
     }
 }

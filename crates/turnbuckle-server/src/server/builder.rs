@@ -137,7 +137,7 @@ impl ServerBuilder {
 
     group_setters!("ServerBuilder", self => self.draft.group);
 
-    /// Sets how clients see argument schemas of Rust types.
+    /// Sets the form of JSON Schema in which the server sends the argument schemas of Rust types.
     ///
     /// Default: [`Profile::Portable`], which every known client and model accepts. Schemas written
     /// by hand are sent unchanged.

@@ -262,7 +262,7 @@ impl<T: Transport> Connection<T> {
             frame,
             text,
             transport: &self.context,
-            account: None,
+            rate_account: None,
         };
         let (text, message, era) = match classify(frame, VersionHeader::NotApplicable) {
             FrameKind::Invalid(error) if error.kind == DecodeErrorKind::InvalidNotification => {

@@ -82,7 +82,7 @@ impl ServerEndpoint {
         frame: InboundFrame<'_>,
     ) -> ExchangeOutcome {
         let features = revision.features();
-        let account = self.account(frame.transport.principal.as_deref(), frame.account);
+        let account = self.account(frame.transport.principal.as_deref(), frame.rate_account);
         let admission = Admission {
             dispatch: &self.dispatch,
             limits: &self.limits,

@@ -14,10 +14,10 @@ pub struct InboundFrame<'a> {
     pub frame: &'a Bytes,
     /// The frame as text.
     pub text: &'a str,
-    /// The facts that the transport knows beside the frame.
+    /// The facts that the transport knows about the message, such as its principal.
     pub transport: &'a TransportContext,
-    /// The account of the connection. It is used for requests without a principal.
-    pub account: Option<&'a Arc<RateAccount>>,
+    /// The account of the connection for rate limits. It is charged for requests without a principal.
+    pub rate_account: Option<&'a Arc<RateAccount>>,
 }
 
 impl std::fmt::Debug for InboundFrame<'_> {

@@ -20,14 +20,15 @@ use crate::shared::kernel::OutgoingRequestError;
 use crate::shared::reply_sink::ReplySink;
 use crate::shared::signal::Signal;
 
-/// The client of a legacy session.
+/// A handle to the client of a legacy session, with which the server sends requests and
+/// notifications to that client.
 #[derive(Clone)]
 pub struct Peer {
     session: Arc<SessionState>,
     sink: Arc<dyn ReplySink>,
     /// Cancelled when the request that this peer belongs to ends, or the session.
     cancelled: Signal,
-    /// How long a request may wait for its response, unless that is the session's limit.
+    /// The timeout of a request; `None` means `Limits::request_timeout`.
     timeout: Option<Duration>,
 }
 
@@ -51,8 +52,8 @@ pub enum PeerError {
     TimedOut {
         /// The time that the request waited.
         after: Duration,
-        /// Whether that is the session's limit (`Limits::request_timeout`), and not a timeout of
-        /// this request alone.
+        /// True if the timeout is the session's (`Limits::request_timeout`), false if it is a timeout
+        /// of this request alone.
         by_limit: bool,
     },
     /// The parameters could not be encoded as JSON.
@@ -126,7 +127,8 @@ impl Peer {
         self.session.legacy.get().map(|legacy| &**legacy)
     }
 
-    /// Returns the feed that tells the session of changes.
+    /// Returns the feed of changed lists and resources. The session reads changes from it and sends
+    /// them to the client as notifications.
     #[must_use]
     pub fn change_feed(&self) -> &Arc<ChangeFeed> {
         &self.session.feed
@@ -274,7 +276,8 @@ impl fmt::Debug for Peer {
     }
 }
 
-/// A request that waits for its response. It is cancelled when this is dropped before.
+/// A guard of a request that waits for its response: if dropped before the response came, it cancels
+/// the request.
 struct PendingRequest<'a> {
     peer: &'a Peer,
     id: RequestId,

@@ -33,13 +33,15 @@ pub fn memory_pair() -> (MemoryTransport, MemoryTransport) {
     )
 }
 
-/// One end of a [`pair`]. Dropping it closes both directions.
+/// One end of a [`memory_pair`]. Dropping it closes both directions.
 pub struct MemoryTransport {
     incoming: Arc<FrameChannel>,
     outgoing: Arc<FrameChannel>,
+    /// The frames that wait for room in `outgoing`.
     unsent: VecDeque<Bytes>,
 }
 
+/// The frames of one direction.
 #[derive(Default)]
 struct FrameChannel(Mutex<State>);
 

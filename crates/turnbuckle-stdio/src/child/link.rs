@@ -13,8 +13,11 @@ use super::system::Group;
 
 /// A link to a server in a child process. The process is killed when the link is dropped.
 pub(super) struct ChildLink {
+    /// The guard that kills the process when the link is dropped.
     pub(super) guard: Arc<ProcessGuard>,
+    /// The link over the standard streams of the process.
     pub(super) transport_link: Arc<TransportLink>,
+    /// The reason why the process ended, once the supervisor knows it.
     pub(super) exit_reason: watch::Receiver<Option<LinkError>>,
 }
 
@@ -61,7 +64,9 @@ impl Link for ChildLink {
 /// The guard of a process: dropping the last reference kills the process. The link holds one, and
 /// so does whoever waits for the link to close.
 pub(super) struct ProcessGuard {
+    /// The signal that tells the supervisor to end the process.
     pub(super) shutdown: Signal,
+    /// The process group of the child process, which is killed.
     pub(super) group: Group,
 }
 
@@ -73,14 +78,16 @@ impl Drop for ProcessGuard {
     }
 }
 
-/// An inbox that passes frames on to the client's, and the loss of the transport to the supervisor,
-/// which knows why the process ended.
+/// An inbox that passes received frames to the client's inbox. It reports the loss of the transport
+/// to the supervisor instead, which adds the reason why the process ended.
 pub(super) struct SupervisedInbox {
     inbox: Arc<dyn Inbox>,
+    /// The sender of the loss; `None` once the loss was reported.
     lost: Mutex<Option<oneshot::Sender<LinkError>>>,
 }
 
 impl SupervisedInbox {
+    /// Creates the inbox, and the supervisor's receiver of the error with which the transport is lost.
     pub(super) fn new(inbox: Arc<dyn Inbox>) -> (Self, oneshot::Receiver<LinkError>) {
         let (lost, error) = oneshot::channel();
         let lost = Mutex::new(Some(lost));

@@ -26,12 +26,13 @@ const READ_BYTES: usize = 8 << 10;
 /// The bytes that are read at once after a full read: as many as a pipe holds.
 const MAX_READ_BYTES: usize = 64 << 10;
 
-/// The thread before it is started: its wake pipe and its streams.
+/// A builder of the thread: add the streams with [`input`](Self::input) and
+/// [`output`](Self::output), then [`start`](Self::start) runs the server on a new thread.
 pub(super) struct Driver {
     wake_pipe: Arc<WakePipe>,
     wake_receiver: UnixStream,
     streams: Vec<Arc<PollableFd>>,
-    /// Set when the process is asked to end, and what is cancelled then.
+    /// A flag that signal handlers set, and the signal that the thread then cancels.
     stop_request: Option<(Arc<AtomicBool>, Signal)>,
 }
 
@@ -53,7 +54,8 @@ impl Driver {
         })
     }
 
-    /// Returns a flag. The thread cancels `stop` when it is woken after the flag was set.
+    /// Returns a flag for signal handlers. A handler sets the flag and then writes a byte to
+    /// [`wake_sender`](Self::wake_sender); the thread cancels `stop`.
     pub(super) fn stop_flag(&mut self, stop: Signal) -> Arc<AtomicBool> {
         let (requested, _) = self.stop_request.insert((Arc::default(), stop));
         requested.clone()
@@ -187,7 +189,9 @@ const NOTIFIED: u8 = 2;
 
 /// The waker of the thread: a state, and a pipe that is written to only if the thread sleeps.
 struct WakePipe {
+    /// One of [`AWAKE`], [`ASLEEP`] and [`NOTIFIED`].
     state: AtomicU8,
+    /// True once the server was dropped, so that the thread ends.
     is_dropped: AtomicBool,
     wake_sender: UnixStream,
 }
@@ -226,8 +230,11 @@ impl Wake for WakePipe {
 /// A file descriptor with its readiness. Only the thread uses it.
 struct PollableFd {
     file: File,
+    /// The direction: input or output.
     flags: PollFlags,
+    /// True while the server waits for the stream, so that it is polled.
     waited_for: AtomicBool,
+    /// False once an attempt would have blocked, until `poll(2)` reports the stream again.
     ready: AtomicBool,
 }
 

@@ -35,7 +35,8 @@ pub enum ElicitRequestParams {
 variants! { ElicitRequestParams { Form, Url, } }
 
 words! {
-    /// The mode of a form, which may also go unsaid.
+    /// The member `mode` of a form elicitation, which may be absent. URL elicitations have another
+    /// parameter type.
     pub enum FormMode {
         /// By a form that the user fills in.
         Form = "form",
@@ -49,7 +50,7 @@ object! {
         req message: String = "message",
         /// The form.
         req requested_schema: ElicitationSchema = "requestedSchema",
-        /// The mode, if it is said.
+        /// The mode; absent means a form.
         opt mode: FormMode = "mode",
         /// Metadata.
         map meta: Meta = "_meta",
@@ -63,7 +64,8 @@ object! {
         req message: String = "message",
         /// The URL to visit.
         req url: String = "url",
-        /// The id by which the end is announced, in the revision that has such an announcement.
+        /// The id that `notifications/elicitation/complete` names when the visit is complete. Only the
+        /// revision 2025-11-25 has that notification.
         opt elicitation_id: String = "elicitationId",
         /// Metadata.
         map meta: Meta = "_meta",

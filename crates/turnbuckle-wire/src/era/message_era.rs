@@ -73,7 +73,7 @@ pub fn message_era(header: VersionHeader<'_>, method: &str, params: &Params<'_>)
         VersionHeader::Http(mark) => mark,
     };
     let modern =
-        params.meta.is_envelope() || discovers || matches!(carried, NamedRevision::Modern(_));
+        params.meta.marks_modern_era() || discovers || matches!(carried, NamedRevision::Modern(_));
     if !modern {
         return MessageEra::Legacy;
     }

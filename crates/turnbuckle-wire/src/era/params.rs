@@ -22,17 +22,17 @@ pub struct Params<'a> {
     pub uri: Option<RawJson<'a>>,
     /// `arguments`: of a tool or prompt.
     pub arguments: Option<RawJson<'a>>,
-    /// `cursor`: where a list goes on.
+    /// `cursor`: the position from which a list continues.
     pub cursor: Option<RawJson<'a>>,
-    /// `inputResponses`: the answers to what an earlier round asked.
+    /// `inputResponses`: the answers to the questions of an earlier round.
     pub input_responses: Option<RawJson<'a>>,
-    /// `requestState`: what an earlier round gave to be echoed.
+    /// `requestState`: the opaque state that the result of an earlier round contained.
     pub request_state: Option<RawJson<'a>>,
-    /// `requestId`: of a request that is no longer wanted.
+    /// `requestId`: of the request to cancel.
     pub request_id: Option<RawJson<'a>>,
     /// The members of `_meta` that the protocol itself reads.
     pub meta: MetaFields<'a>,
-    /// A `_meta` was there: a second one is refused, as for any other member.
+    /// True once `_meta` was read: a second one is refused, as for any other member.
     has_meta: bool,
 }
 
@@ -52,9 +52,10 @@ pub struct MetaFields<'a> {
 }
 
 impl MetaFields<'_> {
-    /// Returns whether a member here makes the message one of the modern era.
+    /// Returns whether these members mark the message as one of the modern era: the revision or the
+    /// client's capabilities are present.
     #[must_use]
-    pub fn is_envelope(&self) -> bool {
+    pub fn marks_modern_era(&self) -> bool {
         self.protocol_version.is_some() || self.client_capabilities.is_some()
     }
 }

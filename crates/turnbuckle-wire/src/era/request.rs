@@ -130,7 +130,7 @@ where
         None if count == 0 => {}
         None => {
             out.extend_from_slice(b",\"params\":{");
-            additions.append_all(&mut out);
+            additions.append_to_empty(&mut out);
             out.push(b'}');
         }
     }

@@ -13,40 +13,47 @@ use super::{write_raw, write_str};
 /// Names are written as they are: none has anything to escape.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Additions<'a> {
-    /// Members as `"key":value`, each added when the object has no member of that name.
+    /// Pairs of a member's name and its value as JSON text. Each is added unless the object has a
+    /// member of that name.
     pub members: &'a [(&'static str, &'a [u8])],
-    /// Members as `"key":value` joined into the object's `_meta`, which is made when absent.
+    /// Pairs as in `members`, which are added to the object's `_meta`. An absent `_meta` is created.
     pub meta: &'a [(&'static str, &'a [u8])],
 }
 
 impl Additions<'_> {
-    /// Appends every addition to an object that has members already, and none of these.
+    /// Appends all additions to an unclosed object that has members already, but none of these names.
+    /// The first addition is written after a comma.
     pub fn append(&self, out: &mut Vec<u8>) {
-        OutermostObject::new(*self).add_missing(out, false);
+        AdditionTracker::new(*self).add_missing(out, false);
     }
 
-    /// Appends every addition to an object that has no members yet.
-    pub(crate) fn append_all(&self, out: &mut Vec<u8>) {
-        OutermostObject::new(*self).add_missing(out, true);
+    /// Appends all additions to an unclosed object that has no members yet. The first addition is
+    /// written without a comma.
+    pub(crate) fn append_to_empty(&self, out: &mut Vec<u8>) {
+        AdditionTracker::new(*self).add_missing(out, true);
     }
 }
 
-/// The outermost object's additions, with the ones that it wrote itself.
-pub(super) struct OutermostObject<'a> {
+/// A record of which additions the outermost object has written itself, so that only the missing
+/// ones are added at its end.
+pub(super) struct AdditionTracker<'a> {
     additions: Additions<'a>,
+    /// A bit for each of [`Additions::members`] that the object has written itself.
     written_members: u32,
+    /// True once the object has written a `_meta` itself.
     meta_written: bool,
 }
 
-/// A member that concerns the additions.
+/// A member of the outermost object that the additions depend on.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum KnownMember {
+pub(super) enum TrackedMember {
+    /// The member `_meta`.
     Meta,
-    /// The member at this place of [`Additions::members`].
+    /// A member with the name of the addition at this index of [`Additions::members`].
     Member(usize),
 }
 
-impl<'a> OutermostObject<'a> {
+impl<'a> AdditionTracker<'a> {
     pub(super) fn new(additions: Additions<'a>) -> Self {
         Self {
             additions,
@@ -55,22 +62,23 @@ impl<'a> OutermostObject<'a> {
         }
     }
 
-    /// Returns the addition that a member of that name stands for.
-    pub(super) fn find(&self, key: &str) -> Option<KnownMember> {
+    /// Returns the tracked member of this name: `_meta`, or a member that is also an addition. Others
+    /// are `None`.
+    pub(super) fn tracked_member(&self, key: &str) -> Option<TrackedMember> {
         if key == "_meta" {
-            return Some(KnownMember::Meta);
+            return Some(TrackedMember::Meta);
         }
         let mut members = self.additions.members.iter();
         members
             .position(|(name, _)| *name == key)
-            .map(KnownMember::Member)
+            .map(TrackedMember::Member)
     }
 
-    /// Records that the object has just written this member, whose value begins at `value_at`, and
-    /// adds to its `_meta`.
-    pub(super) fn record(&mut self, said: KnownMember, out: &mut Vec<u8>, value_at: usize) {
-        match said {
-            KnownMember::Meta => {
+    /// Records that the object has just written this member, whose value begins at `value_at` in `out`.
+    /// If it is `_meta`, the additions that its object lacks are inserted into it.
+    pub(super) fn record(&mut self, member: TrackedMember, out: &mut Vec<u8>, value_at: usize) {
+        match member {
+            TrackedMember::Meta => {
                 self.meta_written = true;
                 if out.get(value_at) != Some(&b'{') {
                     return;
@@ -84,11 +92,12 @@ impl<'a> OutermostObject<'a> {
                     out.push(b'}');
                 }
             }
-            KnownMember::Member(at) => self.written_members |= 1 << at,
+            TrackedMember::Member(at) => self.written_members |= 1 << at,
         }
     }
 
-    /// Writes JSON that is there as text: an object member by member, so that it takes the additions.
+    /// Writes a JSON text. If the text is an object, its members are written with the missing additions;
+    /// other values are copied.
     pub(super) fn write_text(self, out: &mut Vec<u8>, json: &str) -> Result<(), serde_json::Error> {
         if !json.starts_with('{') {
             write_raw(out, json);
@@ -98,11 +107,11 @@ impl<'a> OutermostObject<'a> {
             .deserialize_map(RewriteVisitor { outer: self, out })
     }
 
-    /// Records that a member of this name is written elsewhere, without adding to it.
+    /// Records that a member of this name is written by other code. Nothing is added to its value.
     pub(super) fn record_name(&mut self, key: &str) {
-        match self.find(key) {
-            Some(KnownMember::Meta) => self.meta_written = true,
-            Some(KnownMember::Member(at)) => self.written_members |= 1 << at,
+        match self.tracked_member(key) {
+            Some(TrackedMember::Meta) => self.meta_written = true,
+            Some(TrackedMember::Member(at)) => self.written_members |= 1 << at,
             None => {}
         }
     }
@@ -135,9 +144,9 @@ impl<'a> OutermostObject<'a> {
     }
 }
 
-/// An object that is read in order to be written.
+/// A visitor that writes the object that it reads, with the missing additions.
 struct RewriteVisitor<'o, 'a> {
-    outer: OutermostObject<'a>,
+    outer: AdditionTracker<'a>,
     out: &'o mut Vec<u8>,
 }
 
@@ -160,8 +169,8 @@ impl<'de> Visitor<'de> for RewriteVisitor<'_, '_> {
             out.push(b':');
             let value_at = out.len();
             write_raw(out, map.next_value::<&RawValue>()?.get());
-            if let Some(said) = outer.find(&name) {
-                outer.record(said, out, value_at);
+            if let Some(member) = outer.tracked_member(&name) {
+                outer.record(member, out, value_at);
             }
         }
         outer.add_missing(out, empty);
@@ -170,7 +179,8 @@ impl<'de> Visitor<'de> for RewriteVisitor<'_, '_> {
     }
 }
 
-/// Takes the end off the object at the end of `out`, so that another member can follow.
+/// Removes the closing brace of the object at the end of `out` and adds a comma if one is needed, so
+/// that another member can follow.
 fn reopen(out: &mut Vec<u8>) {
     out.pop();
     while let Some(b' ' | b'\t') = out.last() {

@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 
 use serde::ser::{self, Serialize};
 
-use super::additions::{Additions, KnownMember, OutermostObject};
+use super::additions::{AdditionTracker, Additions, TrackedMember};
 use super::text::Text;
 use super::{write_raw, write_str};
 
@@ -90,7 +90,7 @@ struct Compound<'o, 'a> {
     /// `true` until something is written behind the opening bracket.
     empty: bool,
     close: &'static [u8],
-    outer: Option<OutermostObject<'a>>,
+    outer: Option<AdditionTracker<'a>>,
     kind: Kind,
 }
 
@@ -131,7 +131,7 @@ impl<'o, 'a> Compound<'o, 'a> {
         let mut compound = Self::open(out, open, close);
         compound.kind = Kind::Variant;
         compound.outer = additions.map(|additions| {
-            let mut outer = OutermostObject::new(additions);
+            let mut outer = AdditionTracker::new(additions);
             outer.record_name(name);
             outer
         });
@@ -158,13 +158,13 @@ impl<'o, 'a> Compound<'o, 'a> {
         write_str(self.out, key);
         self.out.push(b':');
         let own = self.outer.as_ref().filter(|_| self.kind == Kind::Plain);
-        let said = own.and_then(|outer| outer.find(key));
+        let said = own.and_then(|outer| outer.tracked_member(key));
         self.member_value(said, value)
     }
 
     fn member_value<T: Serialize + ?Sized>(
         &mut self,
-        said: Option<KnownMember>,
+        said: Option<TrackedMember>,
         value: &T,
     ) -> Result<(), WriteError> {
         let start = self.out.len();
@@ -303,7 +303,7 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         value: &T,
     ) -> Result<(), WriteError> {
         let mut object = Compound::open(self.out, b"{", b"}");
-        object.outer = self.additions.map(OutermostObject::new);
+        object.outer = self.additions.map(AdditionTracker::new);
         object.member(variant, value)?;
         object.finish()
     }
@@ -337,7 +337,7 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
     fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, WriteError> {
         let additions = self.additions;
         let mut object = Compound::open(self.out, b"{", b"}");
-        object.outer = additions.map(OutermostObject::new);
+        object.outer = additions.map(AdditionTracker::new);
         Ok(MapCompound { object, said: None })
     }
 
@@ -351,13 +351,13 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
                 out: self.out,
                 empty: true,
                 close: b"",
-                outer: self.additions.map(OutermostObject::new),
+                outer: self.additions.map(AdditionTracker::new),
                 kind: Kind::Raw,
             });
         }
         let additions = self.additions;
         let mut object = Compound::open(self.out, b"{", b"}");
-        object.outer = additions.map(OutermostObject::new);
+        object.outer = additions.map(AdditionTracker::new);
         Ok(object)
     }
 
@@ -435,7 +435,7 @@ impl ser::SerializeStructVariant for Compound<'_, '_> {
 struct MapCompound<'o, 'a> {
     object: Compound<'o, 'a>,
     /// The addition that the current key stands for.
-    said: Option<KnownMember>,
+    said: Option<TrackedMember>,
 }
 
 impl ser::SerializeMap for MapCompound<'_, '_> {
@@ -447,7 +447,10 @@ impl ser::SerializeMap for MapCompound<'_, '_> {
         object.comma();
         key.serialize(Text(|text: &str| {
             write_str(object.out, text);
-            *said = object.outer.as_ref().and_then(|outer| outer.find(text));
+            *said = object
+                .outer
+                .as_ref()
+                .and_then(|outer| outer.tracked_member(text));
         }))?;
         self.object.out.push(b':');
         Ok(())

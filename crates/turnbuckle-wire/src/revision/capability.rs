@@ -48,8 +48,8 @@ impl Capability {
         }
     }
 
-    /// Returns whether `features` have this capability. In a revision without it, a peer is asked
-    /// without a declaration.
+    /// Returns whether the revision with these features defines this capability. In a revision that
+    /// does not, the requests are sent without a declaration by the peer.
     #[must_use]
     pub const fn exists_in(self, features: &Features) -> bool {
         match self {

@@ -12,12 +12,12 @@ pub(crate) struct Context {
     pub(crate) tool_calls: Vec<ToolCall>,
 }
 
-/// One call.
+/// A call of a tool.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ToolCall {
-    /// The tool.
+    /// The name of the tool.
     pub(crate) name: String,
-    /// Its arguments.
+    /// The arguments of the call.
     #[serde(default)]
     pub(crate) arguments: Value,
 }

@@ -1,10 +1,15 @@
-//! A client that uses all of a server: it lists what there is, calls every tool, reads every
-//! resource and fills in every prompt, and answers whatever it is asked meanwhile.
+//! A client that uses everything that a server offers: it fetches the lists, calls every tool,
+//! reads every resource and gets every prompt, and answers the questions of the server. Run it with
+//! `cargo run -p turnbuckle --example everything-client -- URL`.
 //!
-//! `everything-client URL`. Three variables say more, as the official conformance suite sets them:
-//! `MCP_CONFORMANCE_PROTOCOL_VERSION` (the revision to speak), `MCP_CONFORMANCE_SCENARIO` and
-//! `MCP_CONFORMANCE_CONTEXT` (JSON; its `toolCalls` replace the arguments that would be made up).
-#![allow(clippy::print_stdout, reason = "what it saw is what it is run for")]
+//! Three environment variables of the official conformance suite change what it does:
+//! `MCP_CONFORMANCE_PROTOCOL_VERSION` (the revision to speak), `MCP_CONFORMANCE_SCENARIO` (the name
+//! of the scenario) and `MCP_CONFORMANCE_CONTEXT` (JSON; its `toolCalls` replace the example
+//! arguments).
+#![allow(
+    clippy::print_stdout,
+    reason = "the program reports on standard output"
+)]
 
 mod answers;
 mod arguments;

@@ -7,8 +7,8 @@ use turnbuckle::types::Tool;
 
 use crate::arguments::{ToolCall, example};
 
-/// Goes through everything that the server declares. What a tool or a resource refuses is told and
-/// is no failure; a connection that fails is.
+/// Uses everything that the server declares. An error response is printed; other errors end the
+/// tour and are returned.
 pub(crate) async fn run(
     client: &Client,
     calls: Vec<ToolCall>,
@@ -67,6 +67,7 @@ async fn call(client: &Client, tool: &str, arguments: &serde_json::Value) -> Res
     report("tool", tool, called.map(drop))
 }
 
+/// Prints the outcome of a request, and returns errors other than error responses.
 fn report(what: &str, name: &str, outcome: Result<(), Error>) -> Result<(), Error> {
     match outcome {
         Ok(()) => println!("{what} {name}: answered"),

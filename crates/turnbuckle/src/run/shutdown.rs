@@ -73,7 +73,7 @@ impl Drop for ShutdownSignals {
     }
 }
 
-/// What asks the process to end.
+/// Ctrl-C, on platforms without Unix signals.
 #[cfg(not(unix))]
 struct ShutdownSignals;
 

@@ -51,10 +51,11 @@ impl fmt::Display for QuestionKind {
     }
 }
 
-/// An answer, and the text of the question that it is for, if it is not for any.
+/// An answer and the question that it is for.
 struct ScriptedAnswer {
     answer: Answer,
-    when: Option<String>,
+    /// A part of the question's text; `None` fits every question of the answer's kind.
+    question_part: Option<String>,
     /// The number of the answer in the script, from 1.
     number: usize,
 }
@@ -75,13 +76,15 @@ impl Script {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn add(&self, answer: Answer, when: Option<String>) {
+    /// Adds an answer to the end of the script: for questions whose text contains `question_part`, or
+    /// for any question of its kind.
+    pub(super) fn add(&self, answer: Answer, question_part: Option<String>) {
         let mut state = self.state();
         state.count += 1;
         let place = state.count;
         state.answers.push(ScriptedAnswer {
             answer,
-            when,
+            question_part,
             number: place,
         });
     }
@@ -127,10 +130,11 @@ impl Script {
     fn take_answer(&self, kind: QuestionKind, message: &str) -> Result<Answer, String> {
         let mut state = self.state();
         let fits = |line: &ScriptedAnswer| {
-            let when = line.when.as_deref();
-            line.answer.kind() == kind && when.is_some_and(|text| message.contains(text))
+            let question_part = line.question_part.as_deref();
+            line.answer.kind() == kind && question_part.is_some_and(|text| message.contains(text))
         };
-        let any = |line: &ScriptedAnswer| line.answer.kind() == kind && line.when.is_none();
+        let any =
+            |line: &ScriptedAnswer| line.answer.kind() == kind && line.question_part.is_none();
         let lines = &state.answers;
         let found = lines
             .iter()
@@ -152,13 +156,13 @@ impl Script {
         for line in std::mem::take(&mut state.answers) {
             let ScriptedAnswer {
                 answer,
-                when,
+                question_part,
                 number: place,
             } = line;
-            let when = when.map_or_else(String::new, |text| format!(", for {text:?}"));
+            let suffix = question_part.map_or_else(String::new, |text| format!(", for {text:?}"));
             let kind = answer.kind();
             faults.push(format!(
-                "the server never asked by {kind} for answer {place} of the script{when}"
+                "the server never asked by {kind} for answer {place} of the script{suffix}"
             ));
         }
         faults

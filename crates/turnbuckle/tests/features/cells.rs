@@ -1,4 +1,4 @@
-//! The cells of the table: a revision and a transport each, with a server of their own.
+//! The cells of the table: each is a revision and a transport, with a server for itself.
 
 use std::any::type_name;
 use std::fmt;
@@ -17,14 +17,14 @@ use crate::connections::{Connection, connect, connect_as};
 use crate::readers::{READERS, Reader};
 use crate::user::{Heard, User};
 
-/// How long a feature may take in a cell.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit of a feature in a cell.
+const FEATURE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Seeds of what connections do to what they carry, each tried in every cell; `TURNBUCKLE_SEEDS`
-/// has more of them.
+/// The number of seeds for simulated connections, each tried in every cell. The environment
+/// variable `TURNBUCKLE_SEEDS` overrides it.
 const SEEDS: u64 = 1;
 
-/// How messages travel.
+/// The transport of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
     Memory,
@@ -32,13 +32,14 @@ pub(crate) enum Transport {
     Http,
 }
 
+/// A revision and a transport.
 pub(crate) struct Cell {
     pub(crate) reader: &'static Reader,
     pub(crate) transport: Transport,
-    /// What its connections do to what they carry; with them, both ends are in this process and
-    /// its clock is paused.
+    /// Simulated connections that delay and split messages. With them, both ends are in this
+    /// process and the clock is paused.
     pub(crate) wires: Option<Wires>,
-    /// What its client heard beside results.
+    /// The notifications that the client received.
     pub(crate) heard: Arc<Heard>,
     /// The client that all features share, one after the other.
     client: Arc<Mutex<Option<Connection>>>,
@@ -61,8 +62,8 @@ impl Cell {
         }
     }
 
-    /// Whether its servers are processes of their own.
-    pub(crate) fn is_apart(&self) -> bool {
+    /// Returns whether the servers of this cell are separate processes.
+    pub(crate) fn has_own_process(&self) -> bool {
         self.transport == Transport::Stdio && self.wires.is_none()
     }
 }
@@ -78,7 +79,7 @@ static CELLS: LazyLock<Vec<Cell>> = LazyLock::new(|| {
     cells.collect()
 });
 
-/// The client of a cell, with no other feature in its way.
+/// Exclusive access of one feature to the client of a cell.
 pub(crate) struct At {
     pub(crate) cell: &'static Cell,
     pub(crate) reader: &'static Reader,
@@ -86,7 +87,7 @@ pub(crate) struct At {
 }
 
 impl At {
-    async fn of(cell: &'static Cell) -> Self {
+    async fn lock(cell: &'static Cell) -> Self {
         let mut client = cell.client.clone().lock_owned().await;
         if client.is_none() {
             *client = Some(connect(cell, User::Answers).await);
@@ -98,12 +99,12 @@ impl At {
         }
     }
 
-    /// A client of a new server that cannot be asked anything.
+    /// Connects a client that cannot be asked anything to a new server.
     pub(crate) async fn mute(&self) -> Connection {
         connect(self.cell, User::Mute).await
     }
 
-    /// A client of a new server on behalf of a principal, where the transport can tell of one.
+    /// Connects a client with a principal to a new server, if the transport has principals.
     pub(crate) async fn signed_in(&self) -> Option<Connection> {
         connect_as(self.cell).await
     }
@@ -120,17 +121,17 @@ impl Deref for At {
 /// Tries a feature in every cell, and there again under every seed.
 ///
 /// # Panics
-/// Where it fails: the panics name their cells.
+/// If the feature fails in a cell; the message names the cells.
 pub(crate) fn each<F, Fut>(feature: F)
 where
     F: Fn(At) -> Fut + Copy + Send + Sync + 'static,
     Fut: Future<Output = ()> + Send + 'static,
 {
     let mut failures = RUNTIME.block_on(async {
-        // The turn of a feature may come late; its time begins then.
+        // The time limit does not include waiting for the client.
         let run = |cell| async move {
-            let at = At::of(cell).await;
-            timeout(PATIENCE, feature(at)).await
+            let at = At::lock(cell).await;
+            timeout(FEATURE_TIMEOUT, feature(at)).await
         };
         let runs = CELLS.iter().map(|cell| (cell, tokio::spawn(run(cell))));
         let runs: Vec<_> = runs.collect();
@@ -139,21 +140,21 @@ where
             match run.await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => failures.push(format!("{cell}: it takes too long")),
-                Err(error) => failures.push(format!("{cell}: {}", told(error))),
+                Err(error) => failures.push(format!("{cell}: {}", panic_message(error))),
             }
         }
         failures
     });
     for seed in seeds(SEEDS) {
         for cell in CELLS.iter() {
-            failures.extend(shaken(feature, cell, seed).err());
+            failures.extend(run_with_wires(feature, cell, seed).err());
         }
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
 
-/// Tries a feature in a cell like that one whose connections bring everything late and in pieces.
-fn shaken<F, Fut>(feature: F, cell: &Cell, seed: u64) -> Result<(), String>
+/// Runs a feature in a copy of a cell with simulated connections that delay and split messages.
+fn run_with_wires<F, Fut>(feature: F, cell: &Cell, seed: u64) -> Result<(), String>
 where
     F: Fn(At) -> Fut + Copy + Send + Sync + 'static,
     Fut: Future<Output = ()> + Send + 'static,
@@ -162,7 +163,7 @@ where
     let script = Script::harmless(seed, &place);
     let wires = Wires::new(script.clone());
     let trace = wires.trace().clone();
-    // A process has few of them, and features hold theirs for as long as they run.
+    // Features need a static cell, and a process makes only a few.
     let cell: &'static Cell = Box::leak(Box::new(Cell::new(
         cell.reader,
         cell.transport,
@@ -172,26 +173,26 @@ where
         .enable_all()
         .start_paused(true)
         .build();
-    // The delays count: they are on this clock.
-    let run = async move { timeout(10 * PATIENCE, feature(At::of(cell).await)).await };
-    let ended = runtime.unwrap().block_on(async { tokio::spawn(run).await });
-    let why = match ended {
+    // The simulated delays count on the paused clock.
+    let run = async move { timeout(10 * FEATURE_TIMEOUT, feature(At::lock(cell).await)).await };
+    let outcome = runtime.unwrap().block_on(async { tokio::spawn(run).await });
+    let why = match outcome {
         Ok(Ok(())) if trace.wires().is_empty() => "nothing went over its wires".to_owned(),
         Ok(Ok(())) => return Ok(()),
         Ok(Err(_)) => "it takes too long".to_owned(),
-        Err(error) => told(error),
+        Err(error) => panic_message(error),
     };
     Err(format!(
         "{place}: {why}\nTURNBUCKLE_SEED={seed}: {script:?}"
     ))
 }
 
-/// What a panic said.
-fn told(error: tokio::task::JoinError) -> String {
+/// Returns the message of a panic.
+fn panic_message(error: tokio::task::JoinError) -> String {
     match error.into_panic().downcast::<String>() {
-        Ok(told) => *told,
+        Ok(message) => *message,
         Err(other) => match other.downcast::<&str>() {
-            Ok(told) => (*told).to_owned(),
+            Ok(message) => (*message).to_owned(),
             Err(other) => resume_unwind(other),
         },
     }

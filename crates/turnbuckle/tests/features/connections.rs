@@ -1,4 +1,4 @@
-//! Clients and their servers, over each transport.
+//! Connections of clients to new servers, over each transport.
 
 use std::ops::Deref;
 use std::task::{Context, Poll};
@@ -23,9 +23,9 @@ use crate::readers::Web;
 use crate::server::server;
 use crate::user::User;
 
-/// A client.
+/// A client that is connected to a server.
 pub(crate) enum Connection {
-    /// With the server that is in its memory.
+    /// Connected in memory to a server in this process.
     Tested(Box<TestClient>),
     Plain(Client),
 }
@@ -41,7 +41,7 @@ impl Deref for Connection {
     }
 }
 
-/// A client of a new server, as the cell says.
+/// Connects a client to a new server with the transport and revision of a cell.
 pub(crate) async fn connect(cell: &Cell, user: User) -> Connection {
     let heard = cell.heard.clone();
     let builder = builder(cell, user);
@@ -53,23 +53,27 @@ pub(crate) async fn connect(cell: &Cell, user: User) -> Connection {
             let client = testing::client(server())
                 .revision(cell.reader.revision)
                 .without_answers()
-                .configure(move |builder| user.sits_at(builder, &heard));
+                .configure(move |builder| user.configure_client(builder, &heard));
             let client = client.connect().await.unwrap();
             return Connection::Tested(Box::new(client));
         }
         Transport::Stdio => builder.connect(process()).await,
         Transport::Http => match cell.reader.http {
-            Web::Sse => builder.connect(SseConnector::new(posted().await.0)).await,
-            Web::Streamable => builder.connect(posted().await.1).await,
+            Web::Sse => {
+                builder
+                    .connect(SseConnector::new(serve_http().await.0))
+                    .await
+            }
+            Web::Streamable => builder.connect(serve_http().await.1).await,
         },
     };
     Connection::Plain(connected.unwrap())
 }
 
-/// A client of a new server over those connections.
+/// Connects a client to a new server over simulated connections.
 async fn connect_over(cell: &Cell, wires: &Wires, builder: ClientBuilder) -> Client {
     let (server, config) = (server(), HttpServerOptions::new());
-    let at = |url| flavoured(HttpConnector::new(url).unwrap());
+    let at = |url| with_test_header(HttpConnector::new(url).unwrap());
     let connected = match (cell.transport, cell.reader.http) {
         (Transport::Memory, _) => builder.connect(wires.memory(server)).await,
         (Transport::Stdio, _) => builder.connect(wires.lines(server)).await,
@@ -87,21 +91,21 @@ async fn connect_over(cell: &Cell, wires: &Wires, builder: ClientBuilder) -> Cli
     connected.unwrap()
 }
 
-/// With the header that a feature looks for.
-fn flavoured(connector: HttpConnector) -> HttpConnector {
+/// Adds the header that one of the features reads.
+fn with_test_header(connector: HttpConnector) -> HttpConnector {
     connector.header("x-flavour", "sweet").unwrap()
 }
 
 fn builder(cell: &Cell, user: User) -> ClientBuilder {
     let builder = Client::builder("test", env!("CARGO_PKG_VERSION"))
         .era(EraPreference::Only(cell.reader.revision));
-    user.sits_at(builder, &cell.heard)
+    user.configure_client(builder, &cell.heard)
 }
 
-/// The variable by which this executable knows that it is the server.
+/// The environment variable that makes this executable the server.
 const SERVES: &str = "TURNBUCKLE_FEATURES_SERVER";
 
-/// This very executable as the server's process: [`the_process`] is the only test that it runs.
+/// Returns the command that starts this executable as a server: it runs only [`the_process`].
 fn process() -> Command {
     Command::new(std::env::current_exe().unwrap())
         .args(["connections::the_process", "--exact", "--ignored"])
@@ -109,8 +113,8 @@ fn process() -> Command {
         .env(SERVES, "1")
 }
 
-/// Serves on standard input and output. The test harness writes some lines before that are no
-/// messages, which clients pass over.
+/// Serves on standard input and output. The test harness prints some lines before, which clients
+/// ignore because they are no messages.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "it is the server's process that the other tests start"]
 async fn the_process() {
@@ -120,23 +124,24 @@ async fn the_process() {
     }
 }
 
-/// A new server on a socket: the older way to it, and the newer.
-async fn posted() -> (HttpConnector, HttpConnector) {
+/// Starts a new HTTP server and returns connectors for its HTTP+SSE and Streamable HTTP endpoints.
+async fn serve_http() -> (HttpConnector, HttpConnector) {
     let config = HttpServerOptions::new().http_sse(true);
     let bound = HttpServer::bind(server(), "127.0.0.1:0", config).await;
     let bound = bound.unwrap();
-    let to = |url: &str| flavoured(HttpConnector::new(url).unwrap());
+    let to = |url: &str| with_test_header(HttpConnector::new(url).unwrap());
     let ways = (to(&bound.sse_url().unwrap()), to(&bound.url()));
     tokio::spawn(bound.serve());
     ways
 }
 
-/// On whose behalf a request is made that is made on somebody's behalf.
+/// Returns the principal of authenticated requests.
 fn ada() -> Principal {
     Principal::new("https://issuer.example", "ada").scopes(["admin"])
 }
 
-/// A client of a new server on behalf of [`ada`]; a process cannot know of her.
+/// Connects a client with the principal [`ada`] to a new server. Returns `None` for stdio, which
+/// has no principals.
 pub(crate) async fn connect_as(cell: &Cell) -> Option<Connection> {
     let builder = builder(cell, User::Mute);
     let (server, config) = (server(), HttpServerOptions::new());
@@ -174,7 +179,7 @@ pub(crate) async fn connect_as(cell: &Cell) -> Option<Connection> {
     Some(Connection::Plain(connected.unwrap()))
 }
 
-/// Stands in for what checks tokens in front of an endpoint.
+/// A service that sets the principal of each request, like a token check in front of an endpoint.
 #[derive(Clone)]
 struct SignedIn<S>(S);
 

@@ -1,4 +1,4 @@
-//! What the readers of each revision get.
+//! The differences between revisions that clients and handlers see.
 
 use turnbuckle::Revision;
 
@@ -6,46 +6,46 @@ use turnbuckle::Revision;
 #[derive(Debug)]
 pub(crate) struct Reader {
     pub(crate) revision: Revision,
-    /// Which transport over HTTP it has.
+    /// The HTTP transport of the revision.
     pub(crate) http: Web,
-    /// What says from which level on it wants log messages.
+    /// The means of setting the minimum level of log messages.
     pub(crate) log_level: Level,
-    /// Whether it gets the outputs of tools as data. What the wire wraps into an object its client
-    /// takes out again.
+    /// `true` if tools return structured output. The client unwraps a value that was wrapped in an
+    /// object for transmission.
     pub(crate) structured: bool,
-    /// Whether tools have annotations.
+    /// `true` if tools have annotations.
     pub(crate) annotations: bool,
-    /// Whether things have a title beside their name, and metadata of their own.
+    /// `true` if items have a title and metadata.
     pub(crate) titles: bool,
-    /// Whether things have icons.
+    /// `true` if items have icons.
     pub(crate) icons: bool,
-    /// Whether resources say for how long they may be kept.
+    /// `true` if results have cache hints.
     pub(crate) cache_hints: bool,
-    /// Whether headers repeat arguments, over HTTP.
+    /// `true` if HTTP headers repeat arguments.
     pub(crate) mirrors: bool,
-    /// What type of content a sound is.
+    /// The type of the content block that a sound becomes.
     pub(crate) sound: &'static str,
-    /// What type of content a link to a resource is.
+    /// The type of the content block that a resource link becomes.
     pub(crate) link: &'static str,
-    /// Whether progress comes with words.
+    /// `true` if progress notifications have messages.
     pub(crate) progress_words: bool,
-    /// Whether a completer learns what is filled in already.
+    /// `true` if completion requests contain the arguments that are already known.
     pub(crate) completion_context: bool,
-    /// The code of the error for a resource that is not there.
+    /// The error code for an unknown resource.
     pub(crate) not_found: i64,
-    /// Whether its user can be asked to fill in a form.
+    /// `true` if servers can send forms.
     pub(crate) forms: bool,
-    /// Whether its user can be asked to visit a URL.
+    /// `true` if servers can send URLs to the user.
     pub(crate) urls: bool,
-    /// What becomes of a call that has to ask and cannot.
+    /// The outcome of a call that has to ask a client that cannot be asked.
     pub(crate) unable: Unable,
-    /// Whether there are extensions.
+    /// `true` if the revision has extensions.
     pub(crate) extensions: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Web {
-    /// A stream of events, and messages that are posted beside it.
+    /// HTTP+SSE: an event stream and a separate endpoint for messages.
     Sse,
     Streamable,
 }
@@ -58,9 +58,9 @@ pub(crate) enum Level {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Unable {
-    /// The tool says so to the model.
+    /// A tool error for the model.
     Told,
-    /// An error of the protocol, of that code.
+    /// An error response with this code.
     Refused(i64),
 }
 
@@ -122,7 +122,7 @@ const MODERN: Reader = Reader {
     ..FOURTH
 };
 
-/// One for each revision.
+/// The readers, one for each revision.
 pub(crate) static READERS: [Reader; 5] = [FIRST, SECOND, THIRD, FOURTH, MODERN];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Who sits at the client, and what the client hears.
+//! The simulated user of a client, and the notifications that the client receives.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,35 +12,39 @@ use turnbuckle::types::{
 
 use crate::server::EXTENSION;
 
-/// What a server can expect of the user.
+/// The behaviour of the user when a server asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum User {
-    /// An answer to everything, by the question's own words.
+    /// Answers every question, with a text derived from the question.
     Answers,
-    /// The client declares that nothing can be asked.
+    /// Cannot be asked: the client declares no such capability.
     Mute,
 }
 
-/// What a client heard beside results, in order.
+/// The notifications that a client received, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Heard(Mutex<Vec<String>>);
 
 impl Heard {
-    pub(crate) fn hear(&self, what: String) {
+    pub(crate) fn push(&self, what: String) {
         self.0.lock().unwrap().push(what);
     }
 
-    /// All since it was asked the last time.
+    /// Returns and removes all notifications.
     pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
 
 impl User {
-    pub(crate) fn sits_at(self, builder: ClientBuilder, heard: &Arc<Heard>) -> ClientBuilder {
+    pub(crate) fn configure_client(
+        self,
+        builder: ClientBuilder,
+        heard: &Arc<Heard>,
+    ) -> ClientBuilder {
         let heard = heard.clone();
         let builder =
-            builder.on_log(move |log| heard.hear(format!("{:?} {}", log.level, log.data.as_str())));
+            builder.on_log(move |log| heard.push(format!("{:?} {}", log.level, log.data.as_str())));
         if self == Self::Mute {
             return builder;
         }

@@ -1,8 +1,8 @@
-//! Copying a file: all of it, or nothing.
+//! Copying of files: completely or not at all.
 //!
-//! What is copied goes into `NAME.part`, which takes the file's name and time when it is whole, and
-//! is removed when that is given up: because of an error, because the client cancelled, or because
-//! the future of the call was dropped.
+//! The bytes are written to `NAME.part`. The complete file gets the original's time and is renamed
+//! to `NAME`. After an error, a cancellation, or when the future of the call is dropped, it is
+//! removed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,93 +13,95 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, sleep_until};
 use turnbuckle::Cancellation;
 
-/// Bytes of a step.
-const STEP: usize = 256 << 10;
+/// The number of bytes that a step copies at most.
+const STEP_BYTES: usize = 256 << 10;
 
-/// The settings of copying.
+/// Copies files at a limited speed.
 #[derive(Debug)]
-pub(crate) struct Copy {
-    /// The shortest time of a step.
-    pace: Duration,
+pub(crate) struct Copier {
+    /// The minimum duration of a step, which limits the speed.
+    min_step_time: Duration,
 }
 
 /// A file that is being copied.
-pub(crate) struct Copying<'a> {
+pub(crate) struct FileCopy<'a> {
     from: &'a Path,
     to: &'a Path,
     cancel: &'a Cancellation,
-    pace: Duration,
-    open: Option<Open>,
+    min_step_time: Duration,
+    open: Option<OpenFiles>,
 }
 
-struct Open {
+/// The open files of a copy in progress.
+struct OpenFiles {
     source: File,
     part: File,
-    name: Part,
+    name: PartialPath,
     buffer: Vec<u8>,
 }
 
 /// The outcome of a step.
-pub(crate) enum Copied {
-    /// So many bytes more.
-    Some(u64),
-    /// The file is there.
-    All,
-    /// The client cancelled.
+pub(crate) enum CopyStep {
+    /// This many bytes were copied, and the file is not complete yet.
+    Bytes(u64),
+    /// The file is complete.
+    Complete,
+    /// The client cancelled the call, and the partial file was removed.
     Cancelled,
 }
 
-/// Removes the partial file.
-struct Part(PathBuf);
+/// The path of a partial file, which is removed when this is dropped.
+struct PartialPath(PathBuf);
 
-impl Drop for Part {
+impl Drop for PartialPath {
     fn drop(&mut self) {
-        // It is gone already if it became a file.
+        // The removal fails if the complete file was renamed.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-impl Copy {
-    /// Limits the speed to this many MiB per second.
+impl Copier {
+    /// Returns a copier with a limit in MiB per second, or without one.
     pub(crate) fn new(limit: Option<u32>) -> Self {
-        let step = Duration::from_secs(1) * STEP as u32 / (1 << 20);
+        let step = Duration::from_secs(1) * STEP_BYTES as u32 / (1 << 20);
         Self {
-            pace: limit.map_or(Duration::ZERO, |limit| step / limit),
+            min_step_time: limit.map_or(Duration::ZERO, |limit| step / limit),
         }
     }
 
+    /// Starts a copy of a file. Nothing is done before the first step.
     pub(crate) fn begin<'a>(
         &self,
         from: &'a Path,
         to: &'a Path,
         cancel: &'a Cancellation,
-    ) -> Copying<'a> {
-        Copying {
+    ) -> FileCopy<'a> {
+        FileCopy {
             from,
             to,
             cancel,
-            pace: self.pace,
+            min_step_time: self.min_step_time,
             open: None,
         }
     }
 }
 
-impl Copying<'_> {
-    /// Copies a piece.
-    pub(crate) async fn step(&mut self) -> io::Result<Copied> {
+impl FileCopy<'_> {
+    /// Copies the next bytes.
+    pub(crate) async fn step(&mut self) -> io::Result<CopyStep> {
         if self.cancel.is_cancelled() {
             self.open = None;
-            return Ok(Copied::Cancelled);
+            return Ok(CopyStep::Cancelled);
         }
         let mut open = match self.open.take() {
             Some(open) => open,
             None => self.open().await?,
         };
-        let until = Instant::now() + self.pace;
+        let until = Instant::now() + self.min_step_time;
         let read = open.source.read(&mut open.buffer).await?;
         if read == 0 {
             self.finish(open).await?;
-            return Ok(Copied::All);
+            return Ok(CopyStep::Complete);
         }
         open.part.write_all(&open.buffer[..read]).await?;
         tokio::select! {
@@ -107,29 +109,29 @@ impl Copying<'_> {
             () = self.cancel.cancelled() => {}
         }
         self.open = Some(open);
-        Ok(Copied::Some(read as u64))
+        Ok(CopyStep::Bytes(read as u64))
     }
 
-    async fn open(&self) -> io::Result<Open> {
+    async fn open(&self) -> io::Result<OpenFiles> {
         if let Some(directory) = self.to.parent() {
             fs::create_dir_all(directory).await?;
         }
         let mut name = self.to.as_os_str().to_owned();
         name.push(".part");
         let source = File::open(self.from).await?;
-        // It is there from here on, and has to go if this is dropped while it is made.
-        let name = Part(name.into());
+        // Created before the file, so that the file is removed if this future is dropped here.
+        let name = PartialPath(name.into());
         let part = File::create(&name.0).await?;
-        Ok(Open {
+        Ok(OpenFiles {
             source,
             part,
             name,
-            buffer: vec![0; STEP],
+            buffer: vec![0; STEP_BYTES],
         })
     }
 
     /// Sets the time of the complete file and renames it.
-    async fn finish(&self, open: Open) -> io::Result<()> {
+    async fn finish(&self, open: OpenFiles) -> io::Result<()> {
         let modified = open.source.metadata().await?.modified()?;
         let permissions = open.source.metadata().await?.permissions();
         open.part.sync_all().await?;

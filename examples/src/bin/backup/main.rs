@@ -1,13 +1,16 @@
-//! A backup server: copies a directory, tells how far it is, and stops when it is told to.
+//! A backup server: copies a directory into another. It shows how a long call reports its progress,
+//! sends log messages and reacts to cancellation.
+//!
+//! Run it with `cargo run -p turnbuckle-examples --bin backup -- SOURCE TARGET`.
 //!
 //! ```text
-//! backup ~/photos /mnt/disk/photos             serves the client that started it
-//! backup ~/photos /mnt/disk/photos --limit 8   copies 8 MiB a second at most
+//! backup ~/photos /mnt/disk/photos             serves the client that started it, on stdio
+//! backup ~/photos /mnt/disk/photos --limit 8   copies at most 8 MiB per second
 //! backup ~/photos /mnt/disk/photos --http 127.0.0.1:8080
 //! ```
 //!
-//! A file is either copied or not there: see [`copy`]. A backup that was stopped goes on where it
-//! was when `run` is called again, and one that is complete has nothing to do.
+//! A file is copied completely or not at all: see [`copy`]. After a cancelled backup, the next call
+//! of `run` copies the remaining files.
 
 mod copy;
 mod plan;
@@ -19,17 +22,17 @@ use clap::Parser;
 use tokio::sync::Mutex;
 use turnbuckle::prelude::*;
 
-use copy::{Copied, Copy};
+use copy::{Copier, CopyStep};
 use plan::Plan;
 
-/// Copies a directory into another, on demand.
+/// Copies a directory into another when a client calls `run`.
 #[derive(Parser)]
 struct Options {
-    /// What to copy.
+    /// The directory to copy.
     source: PathBuf,
-    /// Where to; it is made if it is not there.
+    /// The directory to copy to, created if it does not exist.
     target: PathBuf,
-    /// How much to copy at most, in MiB a second.
+    /// The maximum speed in MiB per second.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     /// Serves HTTP at this address instead of standard input and output.
@@ -43,7 +46,7 @@ async fn main() -> Result {
     let server = Server::new("backup", env!("CARGO_PKG_VERSION"))
         .logging()
         .group(Backup::new(&options)?)
-        // A night's work; by default a call may take an hour.
+        // The default timeout of a call is one hour, which is too short for a large backup.
         .timeout(Duration::from_secs(12 * 3600));
     match options.http {
         Some(address) => server.serve_http(&address).await,
@@ -54,57 +57,58 @@ async fn main() -> Result {
 struct Backup {
     source: PathBuf,
     target: PathBuf,
-    copy: Copy,
-    /// Held by whoever looks at the target or changes it: one call at a time.
-    turn: Mutex<()>,
+    copy: Copier,
+    /// Held while a call reads or changes the target, so that calls run one at a time.
+    run_lock: Mutex<()>,
 }
 
-/// What a backup would do now.
+/// The work that a backup would do now.
 #[data]
-struct Outlook {
-    /// Files that are there already.
+struct Preview {
+    /// The number of files that are up to date.
     present: usize,
-    /// Files to copy.
+    /// The number of files to copy.
     missing: usize,
-    /// Bytes to copy.
+    /// The number of bytes to copy.
     bytes: u64,
 }
 
-/// What a backup did.
+/// The result of a backup.
 #[data]
 struct Report {
-    /// Files that were copied.
+    /// The number of files that were copied.
     copied: usize,
-    /// Files that were there already.
+    /// The number of files that were up to date.
     present: usize,
-    /// What is neither a file nor a directory, such as links: it is left out.
-    left_out: usize,
-    /// Files that could not be copied, with the reason: a hundred at most.
+    /// The number of entries that are neither files nor directories, such as links. They are not
+    /// copied.
+    skipped: usize,
+    /// Files that could not be copied, with the reason; at most 100.
     failed: Vec<String>,
 }
 
-/// Failures that are told.
-const TOLD: usize = 100;
+/// The maximum number of failures in a report.
+const MAX_REPORTED_FAILURES: usize = 100;
 
 #[server]
 impl Backup {
-    /// See what a backup would copy, without copying it.
+    /// Show what a backup would copy, without copying it.
     #[tool(read_only, open_world = false)]
-    async fn outlook(&self) -> Result<Outlook> {
-        let _turn = self.turn.lock().await;
+    async fn preview(&self) -> Result<Preview> {
+        let _guard = self.run_lock.lock().await;
         let plan = self.plan().await?;
-        Ok(Outlook {
+        Ok(Preview {
             present: plan.present,
             missing: plan.missing.len(),
             bytes: plan.bytes(),
         })
     }
 
-    /// Copy what is new or has changed. It takes as long as it takes, tells how far it is, and can be
-    /// cancelled: the next run goes on from there.
+    /// Copy new and changed files. The call reports progress and can be cancelled; the next run
+    /// copies the remaining files.
     #[tool(destructive, idempotent, open_world = false)]
     async fn run(&self, progress: Progress, log: Log, cancel: Cancellation) -> Result<Report> {
-        let _turn = self.turn.lock().await;
+        let _guard = self.run_lock.lock().await;
         let plan = self.plan().await?;
         let (files, total) = (plan.missing.len(), plan.bytes());
         log.info(format!("{files} files to copy, {total} bytes"))
@@ -112,22 +116,24 @@ impl Backup {
         let mut report = Report {
             copied: 0,
             present: plan.present,
-            left_out: plan.left_out,
+            skipped: plan.skipped,
             failed: Vec::new(),
         };
         let mut done = 0;
         for file in &plan.missing {
             let (from, to) = (self.source.join(&file.path), self.target.join(&file.path));
             let name = file.path.display().to_string();
-            let mut copying = self.copy.begin(&from, &to, &cancel);
+            let mut file_copy = self.copy.begin(&from, &to, &cancel);
             let copied = loop {
                 progress.report_with_message(done, total, &name).await;
-                match copying.step().await {
-                    Ok(Copied::Some(bytes)) => done += bytes,
-                    Ok(Copied::All) => break Ok(()),
-                    Ok(Copied::Cancelled) => {
+                match file_copy.step().await {
+                    Ok(CopyStep::Bytes(bytes)) => done += bytes,
+                    Ok(CopyStep::Complete) => break Ok(()),
+                    Ok(CopyStep::Cancelled) => {
                         log.info(format!("cancelled after {done} bytes")).await;
-                        return Err("the backup was cancelled; run it again to go on".into());
+                        return Err(
+                            "the backup was cancelled; call `run` again to copy the rest".into(),
+                        );
                     }
                     Err(error) => break Err(error),
                 }
@@ -136,7 +142,7 @@ impl Backup {
                 Ok(()) => report.copied += 1,
                 Err(error) => {
                     log.warning(format!("{name}: {error}")).await;
-                    if report.failed.len() < TOLD {
+                    if report.failed.len() < MAX_REPORTED_FAILURES {
                         report.failed.push(format!("{name}: {error}"));
                     }
                 }
@@ -148,25 +154,25 @@ impl Backup {
 
 impl Backup {
     fn new(options: &Options) -> Result<Self> {
-        let at = |path: &Path| {
+        let canonical = |path: &Path| {
             let found = path.canonicalize();
             found.map_err(|error| format!("{}: {error}", path.display()))
         };
         std::fs::create_dir_all(&options.target)?;
-        let (source, target) = (at(&options.source)?, at(&options.target)?);
+        let (source, target) = (canonical(&options.source)?, canonical(&options.target)?);
         if source.starts_with(&target) || target.starts_with(&source) {
-            return Err("one of the directories is in the other".into());
+            return Err("one of the directories is inside the other".into());
         }
         Ok(Self {
             source,
             target,
-            copy: Copy::new(options.limit),
-            turn: Mutex::default(),
+            copy: Copier::new(options.limit),
+            run_lock: Mutex::default(),
         })
     }
 
     async fn plan(&self) -> Result<Plan> {
         let (source, target) = (self.source.clone(), self.target.clone());
-        Ok(tokio::task::spawn_blocking(move || plan::make(&source, &target)).await??)
+        Ok(tokio::task::spawn_blocking(move || plan::compare(&source, &target)).await??)
     }
 }

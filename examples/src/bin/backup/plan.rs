@@ -4,50 +4,51 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The most files of a backup.
+/// The maximum number of files of a backup.
 const MAX_FILES: usize = 1_000_000;
 
-/// The deepest nesting of directories.
+/// The maximum depth of nested directories.
 const MAX_DEPTH: usize = 64;
 
-/// The work of a backup.
+/// The difference between the source and the target.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// Files to copy, by name.
+    /// The files to copy, sorted by path.
     pub(crate) missing: Vec<Missing>,
-    /// Files that are there.
+    /// The number of files that are up to date.
     pub(crate) present: usize,
-    /// What is no file.
-    pub(crate) left_out: usize,
+    /// The number of entries that are neither files nor directories.
+    pub(crate) skipped: usize,
 }
 
 /// A file to copy.
 #[derive(Debug)]
 pub(crate) struct Missing {
-    /// Below source and target.
+    /// The path relative to the source and to the target.
     pub(crate) path: PathBuf,
     size: u64,
 }
 
 impl Plan {
+    /// Returns the number of bytes to copy.
     pub(crate) fn bytes(&self) -> u64 {
         self.missing.iter().map(|file| file.size).sum()
     }
 }
 
-/// Compares the directories: a file is there if it is as long and as old.
-pub(crate) fn make(source: &Path, target: &Path) -> io::Result<Plan> {
+/// Compares the directories. A file is up to date if its size and modification time are equal.
+pub(crate) fn compare(source: &Path, target: &Path) -> io::Result<Plan> {
     let mut plan = Plan::default();
-    let mut below = vec![(PathBuf::new(), 0)];
-    while let Some((directory, depth)) = below.pop() {
+    let mut pending = vec![(PathBuf::new(), 0)];
+    while let Some((directory, depth)) = pending.pop() {
         for entry in fs::read_dir(source.join(&directory))? {
             let entry = entry?;
             let path = directory.join(entry.file_name());
             let found = entry.metadata()?;
             if found.is_dir() && depth < MAX_DEPTH {
-                below.push((path, depth + 1));
+                pending.push((path, depth + 1));
             } else if !found.is_file() {
-                plan.left_out += 1;
+                plan.skipped += 1;
             } else if fs::symlink_metadata(target.join(&path)).is_ok_and(|it| is_same(&it, &found))
             {
                 plan.present += 1;
@@ -56,7 +57,7 @@ pub(crate) fn make(source: &Path, target: &Path) -> io::Result<Plan> {
                 plan.missing.push(Missing { path, size });
             }
             if plan.missing.len() + plan.present > MAX_FILES {
-                let why = format!("there are more than {MAX_FILES} files");
+                let why = format!("the backup has more than {MAX_FILES} files");
                 return Err(io::Error::other(why));
             }
         }

@@ -1,4 +1,4 @@
-//! Answers to questions of servers.
+//! Answers to the questions of servers: forms, URLs and sampling requests.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -14,42 +14,42 @@ use turnbuckle::types::{
 
 use crate::console::Console;
 
-/// The longest answer of the model, in bytes.
+/// The maximum size of an answer of the model, in bytes.
 const MAX_ANSWER: u64 = 64 << 10;
 
-/// The model: a command, or an echo.
+/// The model that answers sampling requests: a command, or an echo without one.
 pub(crate) struct Model(pub(crate) Option<String>);
 
-/// Has the server `name` ask through the console.
-pub(crate) fn install(
+/// Registers handlers that answer the questions of the server `name` on the console.
+pub(crate) fn install_handlers(
     builder: ClientBuilder,
     name: &str,
     console: &Arc<Console>,
     model: &Arc<Model>,
 ) -> ClientBuilder {
-    let asker: Arc<str> = name.into();
-    let (forms, by) = (console.clone(), asker.clone());
-    let (urls, of) = (console.clone(), asker.clone());
-    let (samples, model) = (console.clone(), model.clone());
+    let server: Arc<str> = name.into();
+    let (form_console, form_server) = (console.clone(), server.clone());
+    let (url_console, url_server) = (console.clone(), server.clone());
+    let (sampling_console, model) = (console.clone(), model.clone());
     builder
         .on_form(move |form, _| {
-            let (console, by) = (forms.clone(), by.clone());
-            async move { fill_in(&console, &by, &form).await }
+            let (console, server) = (form_console.clone(), form_server.clone());
+            async move { fill_in(&console, &server, &form).await }
         })
         .on_url(move |request, _| {
-            let (console, of) = (urls.clone(), of.clone());
-            async move { visit(&console, &of, &request).await }
+            let (console, server) = (url_console.clone(), url_server.clone());
+            async move { visit(&console, &server, &request).await }
         })
         .on_sampling(move |params, _| {
-            samples.say(format!("-- {asker} asks the model"));
+            sampling_console.print(format!("-- {server} asks the model"));
             let model = model.clone();
             async move { model.answer(&params).await }
         })
 }
 
-/// Asks for each field, and again for those whose value does not fit.
-async fn fill_in(console: &Console, asker: &str, form: &Form) -> FormAnswer {
-    console.say(format!("-- {asker} asks: {}", form.message));
+/// Asks for each field, and again for a field whose value is invalid.
+async fn fill_in(console: &Console, server: &str, form: &Form) -> FormAnswer {
+    console.print(format!("-- {server} asks: {}", form.message));
     let mut content = Map::new();
     let mut fields: Vec<&str> = form.schema.properties.keys().collect();
     loop {
@@ -60,17 +60,17 @@ async fn fill_in(console: &Console, asker: &str, form: &Form) -> FormAnswer {
                 Err(ended) => return ended,
             }
         }
-        // What was left out gets the form's defaults.
-        let fault = match form.validate(&form.with_defaults(&content)) {
+        // Missing fields get the defaults of the form.
+        let error = match form.validate(&form.with_defaults(&content)) {
             Ok(()) => return FormAnswer::Accept(content),
-            Err(fault) => fault,
+            Err(error) => error,
         };
-        console.say(format!("   {fault}"));
+        console.print(format!("   {error}"));
         match form
             .schema
             .properties
             .keys()
-            .find(|name| *name == fault.field)
+            .find(|name| *name == error.field)
         {
             Some(name) => fields.push(name),
             None => return FormAnswer::Cancel,
@@ -78,25 +78,25 @@ async fn fill_in(console: &Console, asker: &str, form: &Form) -> FormAnswer {
     }
 }
 
-/// Asks for one field; an empty line leaves it out, and `:decline` and `:cancel` end the form.
+/// Asks for one field. An empty line skips the field; `:decline` and `:cancel` end the form.
 async fn ask(console: &Console, form: &Form, name: &str) -> Result<Option<FieldValue>, FormAnswer> {
     let Some(field) = form.schema.properties.get(name) else {
         return Ok(None);
     };
-    let told = describe(name, field, form.schema.is_required(name));
-    console.say(format!("   {told}"));
+    let description = describe(name, field, form.schema.is_required(name));
+    console.print(format!("   {description}"));
     let typed = console.read("   > ").await.ok_or(FormAnswer::Cancel)?;
     match typed.trim() {
         ":decline" => Err(FormAnswer::Decline),
         ":cancel" => Err(FormAnswer::Cancel),
         "" => Ok(None),
-        typed => Ok(Some(read(field, typed))),
+        typed => Ok(Some(parse_value(field, typed))),
     }
 }
 
-/// A field in a line: its name, what it is for, and what can be chosen.
+/// Returns one line about a field: the name, the description and the choices.
 fn describe(name: &str, field: &PrimitiveSchemaDefinition, required: bool) -> String {
-    let (about, choices): (Option<&String>, Vec<&str>) = match field {
+    let (description, choices): (Option<&String>, Vec<&str>) = match field {
         PrimitiveSchemaDefinition::String(field) => (field.description.as_ref(), Vec::new()),
         PrimitiveSchemaDefinition::Number(field) => (field.description.as_ref(), Vec::new()),
         PrimitiveSchemaDefinition::Boolean(field) => {
@@ -114,21 +114,21 @@ fn describe(name: &str, field: &PrimitiveSchemaDefinition, required: bool) -> St
         }
         _ => (None, Vec::new()),
     };
-    let mut told = name.to_owned();
-    if let Some(about) = about {
-        told = format!("{told}: {about}");
+    let mut text = name.to_owned();
+    if let Some(description) = description {
+        text = format!("{text}: {description}");
     }
     if !choices.is_empty() {
-        told = format!("{told} [{}]", choices.join(", "));
+        text = format!("{text} [{}]", choices.join(", "));
     }
     if !required {
-        told.push_str(" (optional)");
+        text.push_str(" (optional)");
     }
-    told
+    text
 }
 
-/// The value that was typed for a field; whether it fits is found out elsewhere.
-fn read(field: &PrimitiveSchemaDefinition, typed: &str) -> FieldValue {
+/// Parses the input for a field. The value is not validated here.
+fn parse_value(field: &PrimitiveSchemaDefinition, typed: &str) -> FieldValue {
     let text = || FieldValue::String(typed.to_owned());
     match field {
         PrimitiveSchemaDefinition::Number(_) => {
@@ -147,12 +147,12 @@ fn read(field: &PrimitiveSchemaDefinition, typed: &str) -> FieldValue {
     }
 }
 
-/// Shows where a server sends the user. Nothing is opened from here.
-async fn visit(console: &Console, asker: &str, request: &UrlRequest) -> UrlAnswer {
-    console.say(format!("-- {asker} sends you to {}", request.host));
-    console.say(format!("   {}\n   {}", request.message, request.url));
+/// Shows the URL that a server wants the user to visit. The URL is not opened.
+async fn visit(console: &Console, server: &str, request: &UrlRequest) -> UrlAnswer {
+    console.print(format!("-- {server} sends you to {}", request.host));
+    console.print(format!("   {}\n   {}", request.message, request.url));
     for warning in &request.warnings {
-        console.say(format!("   careful: {warning}"));
+        console.print(format!("   warning: {warning}"));
     }
     match console
         .read("   go there? [yes/no] ")
@@ -167,21 +167,22 @@ async fn visit(console: &Console, asker: &str, request: &UrlRequest) -> UrlAnswe
 }
 
 impl Model {
+    /// Answers a sampling request.
     async fn answer(
         &self,
         params: &CreateMessageRequestParams,
     ) -> Result<CreateMessageResult, Error> {
-        let mut said = params.messages.iter().map(text_of);
+        let mut texts = params.messages.iter().map(text_of);
         let (name, answer) = match &self.0 {
-            None => ("echo", said.next_back().unwrap_or_default()),
+            None => ("echo", texts.next_back().unwrap_or_default()),
             Some(command) => {
-                let whole: Vec<String> = params
+                let conversation: Vec<String> = params
                     .system_prompt
                     .clone()
                     .into_iter()
-                    .chain(said)
+                    .chain(texts)
                     .collect();
-                let answer = run(command, &whole.join("\n\n")).await;
+                let answer = run(command, &conversation.join("\n\n")).await;
                 let answer =
                     answer.map_err(|error| Error::internal(format!("{command}: {error}")))?;
                 (command.as_str(), answer)
@@ -192,6 +193,7 @@ impl Model {
     }
 }
 
+/// Returns the text of a message.
 fn text_of(message: &SamplingMessage) -> String {
     let texts = message
         .content
@@ -200,7 +202,7 @@ fn text_of(message: &SamplingMessage) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Runs a command of words that reads `input` and writes the answer.
+/// Runs a command, writes `input` to its standard input and returns its standard output.
 async fn run(command: &str, input: &str) -> std::io::Result<String> {
     let mut words = command.split_whitespace();
     let mut child = Command::new(words.next().unwrap_or_default())
@@ -211,13 +213,13 @@ async fn run(command: &str, input: &str) -> std::io::Result<String> {
         .spawn()?;
     let (write, read) = (child.stdin.take(), child.stdout.take());
     let mut answer = String::new();
-    let told = async {
+    let write_input = async {
         if let Some(mut write) = write {
-            // It may answer without reading to the end.
+            // The command may answer without reading all of its input.
             let _ = write.write_all(input.as_bytes()).await;
         }
     };
-    let heard = async {
+    let read_answer = async {
         match read {
             Some(read) => read
                 .take(MAX_ANSWER)
@@ -227,8 +229,8 @@ async fn run(command: &str, input: &str) -> std::io::Result<String> {
             None => Ok(()),
         }
     };
-    let ((), heard) = tokio::join!(told, heard);
-    heard?;
+    let ((), outcome) = tokio::join!(write_input, read_answer);
+    outcome?;
     match child.wait().await? {
         status if status.success() => Ok(answer),
         status => Err(std::io::Error::other(status.to_string())),

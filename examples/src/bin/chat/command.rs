@@ -1,19 +1,19 @@
-//! Parsing of a command line.
+//! Parsing of the commands that a user types.
 
 use serde_json::{Map, Value};
 
 /// The help text.
 pub(crate) const HELP: &str = "\
-servers                     the servers
-tools | resources | prompts what they have
-SERVER.TOOL key=value …     calls a tool; or with its arguments as {json}
-prompt SERVER.NAME key=value …
-read SERVER URI
-watch SERVER URI            tells when the resource changes
-wait                        until a server tells of a change
-quit";
+servers                     lists the servers
+tools | resources | prompts lists those of all servers
+SERVER.TOOL key=value …     calls a tool; the arguments can also be a JSON object
+prompt SERVER.NAME key=value …  shows a prompt
+read SERVER URI             shows a resource
+watch SERVER URI            prints a line when the resource changes
+wait                        waits until a server reports a change
+quit                        ends the program";
 
-/// A line.
+/// A command.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     Help,
@@ -30,7 +30,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Parses a line. Empty lines and lines that begin with `#` are `None`.
+    /// Parses a line. Returns `None` for an empty line and for a comment, which begins with `#`.
     pub(crate) fn parse(line: &str) -> Result<Option<Self>, String> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -38,26 +38,26 @@ impl Command {
         }
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
-        let alone = |command: Self| match rest {
+        let without_arguments = |command: Self| match rest {
             "" => Ok(command),
-            _ => Err(format!("{word} stands alone")),
+            _ => Err(format!("{word} takes no arguments")),
         };
-        let of_server = || {
+        let server_and_uri = || {
             let (server, uri) = rest
                 .split_once(char::is_whitespace)
-                .ok_or_else(|| format!("{word} SERVER URI"))?;
+                .ok_or_else(|| format!("usage: {word} SERVER URI"))?;
             Ok::<_, String>((server.to_owned(), uri.trim().to_owned()))
         };
         let command = match word {
-            "help" => alone(Self::Help)?,
-            "servers" => alone(Self::Servers)?,
-            "tools" => alone(Self::Tools)?,
-            "resources" => alone(Self::Resources)?,
-            "prompts" => alone(Self::Prompts)?,
-            "wait" => alone(Self::Wait)?,
-            "quit" | "exit" => alone(Self::Quit)?,
-            "read" => of_server().map(|(server, uri)| Self::Read { server, uri })?,
-            "watch" => of_server().map(|(server, uri)| Self::Watch { server, uri })?,
+            "help" => without_arguments(Self::Help)?,
+            "servers" => without_arguments(Self::Servers)?,
+            "tools" => without_arguments(Self::Tools)?,
+            "resources" => without_arguments(Self::Resources)?,
+            "prompts" => without_arguments(Self::Prompts)?,
+            "wait" => without_arguments(Self::Wait)?,
+            "quit" | "exit" => without_arguments(Self::Quit)?,
+            "read" => server_and_uri().map(|(server, uri)| Self::Read { server, uri })?,
+            "watch" => server_and_uri().map(|(server, uri)| Self::Watch { server, uri })?,
             "prompt" => {
                 let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
                 let (name, arguments) = (name.to_owned(), Arguments::parse(rest.trim())?);
@@ -72,7 +72,7 @@ impl Command {
     }
 }
 
-/// Arguments as typed.
+/// The arguments of a command, as typed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Arguments {
     Json(Map<String, Value>),
@@ -80,13 +80,13 @@ pub(crate) enum Arguments {
 }
 
 impl Arguments {
-    /// Reads a JSON object, or `key=value …`.
+    /// Parses a JSON object, or `key=value …`.
     fn parse(text: &str) -> Result<Self, String> {
         if text.starts_with('{') {
             let json = serde_json::from_str(text);
             return json
                 .map(Self::Json)
-                .map_err(|error| format!("the arguments: {error}"));
+                .map_err(|error| format!("the arguments are not valid JSON: {error}"));
         }
         let pair = |word: String| match word.split_once('=') {
             Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
@@ -99,9 +99,9 @@ impl Arguments {
             .map(Self::Words)
     }
 
-    /// What they are for a tool with this schema: a word is text where text is due, and else what it
-    /// is as JSON.
-    pub(crate) fn for_schema(self, schema: &Value) -> Map<String, Value> {
+    /// Returns the arguments for a tool with this schema. A value is parsed as JSON unless the
+    /// schema has a string there, and is text if it is not JSON.
+    pub(crate) fn into_object(self, schema: &Value) -> Map<String, Value> {
         let words = match self {
             Self::Json(json) => return json,
             Self::Words(words) => words,
@@ -116,7 +116,7 @@ impl Arguments {
     }
 
     /// Returns the arguments for a prompt, which are all text.
-    pub(crate) fn texts(self) -> Vec<(String, String)> {
+    pub(crate) fn into_texts(self) -> Vec<(String, String)> {
         let text = |(key, value): (String, Value)| match value {
             Value::String(text) => (key, text),
             other => (key, other.to_string()),
@@ -144,7 +144,7 @@ fn words(text: &str) -> Result<Vec<String>, String> {
         }
     }
     if quoted {
-        return Err("a quote is not closed".to_owned());
+        return Err("a single quote is not closed".to_owned());
     }
     words.extend(word);
     Ok(words)

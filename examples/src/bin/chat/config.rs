@@ -1,4 +1,4 @@
-//! The servers that an `mcp.json` names.
+//! The configuration file `mcp.json`.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -11,19 +11,19 @@ use turnbuckle::http::HttpConnector;
 use turnbuckle::session::Connector;
 use turnbuckle::stdio::{Command, StderrMode};
 
-/// The largest file that is read, in bytes.
+/// The maximum size of the file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
 #[derive(Deserialize)]
-struct File {
+struct ConfigFile {
     #[serde(rename = "mcpServers")]
-    servers: BTreeMap<String, Entry>,
+    servers: BTreeMap<String, ServerEntry>,
 }
 
-/// One server, as it is written. What is not known here is left to whom it is for; so is a `type`,
-/// for what a URL speaks is found out.
+/// The configuration of one server. Unknown members are ignored. So is `type`, because the
+/// transport of a URL is detected.
 #[derive(Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct ServerEntry {
     command: Option<String>,
     #[serde(default)]
     args: Vec<String>,
@@ -35,28 +35,33 @@ pub(crate) struct Entry {
     headers: BTreeMap<String, String>,
 }
 
-/// Reads the file.
-pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Entry>, String> {
-    let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let size = fs::metadata(path).map_err(|error| fault(&error))?.len();
+/// Reads the configuration and returns the servers by name.
+pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, ServerEntry>, String> {
+    let describe_error = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let size = fs::metadata(path)
+        .map_err(|error| describe_error(&error))?
+        .len();
     if size > MAX_FILE {
-        return Err(fault(&format_args!("it has more than {MAX_FILE} bytes")));
+        return Err(describe_error(&format_args!(
+            "the file has more than {MAX_FILE} bytes"
+        )));
     }
-    let text = fs::read_to_string(path).map_err(|error| fault(&error))?;
-    let file: File = serde_json::from_str(&text).map_err(|error| fault(&error))?;
-    if let Some(name) = file.servers.keys().find(|name| !is_name(name)) {
-        return Err(fault(&format_args!(
-            "{name:?} cannot be typed as the name of a server: it is empty, or has a space in it"
+    let text = fs::read_to_string(path).map_err(|error| describe_error(&error))?;
+    let file: ConfigFile = serde_json::from_str(&text).map_err(|error| describe_error(&error))?;
+    if let Some(name) = file.servers.keys().find(|name| !is_server_name(name)) {
+        return Err(describe_error(&format_args!(
+            "{name:?} is not a valid name of a server: a name is not empty and has no spaces"
         )));
     }
     Ok(file.servers)
 }
 
-fn is_name(name: &str) -> bool {
+/// Returns whether a user can type this name in a command.
+fn is_server_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(char::is_whitespace)
 }
 
-impl Entry {
+impl ServerEntry {
     /// Returns the connector of the server.
     pub(crate) fn connector(self) -> Result<Arc<dyn Connector>, String> {
         match (&self.command, &self.url) {
@@ -74,23 +79,28 @@ impl Entry {
                 Ok(Arc::new(command))
             }
             (None, Some(url)) => {
-                let mut connector = HttpConnector::new(&expand(url)?).map_err(told)?;
+                let mut connector = HttpConnector::new(&expand(url)?).map_err(error_text)?;
                 for (name, value) in &self.headers {
-                    connector = connector.header(name, &expand(value)?).map_err(told)?;
+                    connector = connector
+                        .header(name, &expand(value)?)
+                        .map_err(error_text)?;
                 }
                 Ok(Arc::new(connector))
             }
-            (Some(_), Some(_)) => Err("it has both a command and a url".to_owned()),
-            (None, None) => Err("it has neither a command nor a url".to_owned()),
+            (Some(_), Some(_)) => Err("the server has both a command and a url".to_owned()),
+            (None, None) => Err("the server has neither a command nor a url".to_owned()),
         }
     }
 }
 
-fn told(error: impl std::fmt::Display) -> String {
+fn error_text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Puts `${NAME}` and `${NAME:-default}` in place, from the environment. What is not set is named.
+/// Replaces `${NAME}` and `${NAME:-default}` by environment variables.
+///
+/// # Errors
+/// If a variable is not set and has no default.
 fn expand(text: &str) -> Result<String, String> {
     let mut expanded = String::new();
     let mut rest = text;
@@ -103,7 +113,7 @@ fn expand(text: &str) -> Result<String, String> {
             None => (inside, None),
         };
         let value = env::var(name).ok().or(default.map(ToOwned::to_owned));
-        let value = value.ok_or_else(|| format!("the variable {name} is not set"))?;
+        let value = value.ok_or_else(|| format!("the environment variable {name} is not set"))?;
         expanded.push_str(before);
         expanded.push_str(&value);
         rest = after;

@@ -1,4 +1,4 @@
-//! The console: input and output at a terminal or from a file.
+//! The console: input from a terminal or a file, output to standard output.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -9,50 +9,54 @@ use tokio::sync::Mutex;
 
 type Source = Box<dyn AsyncRead + Send + Unpin>;
 
-/// Lines in, lines out. Commands and answers come from the same place, one reader at a time.
+/// Reads and writes lines. Commands and answers come from the same input, so one task reads at a
+/// time.
 pub(crate) struct Console {
     lines: Mutex<Lines<BufReader<Source>>>,
-    /// Whether to show a prompt.
-    prompts: bool,
+    /// `true` if the input is a terminal, so that prompts are shown.
+    shows_prompts: bool,
 }
 
 impl Console {
-    pub(crate) fn of_terminal() -> Self {
+    /// Returns a console that reads from standard input.
+    pub(crate) fn from_terminal() -> Self {
         Self::new(Box::new(tokio::io::stdin()), std::io::stdin().is_terminal())
     }
 
-    pub(crate) async fn of_file(path: &Path) -> Result<Self, String> {
+    /// Returns a console that reads from a file.
+    pub(crate) async fn from_file(path: &Path) -> Result<Self, String> {
         let file = File::open(path).await;
         let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Self::new(Box::new(file), false))
     }
 
-    fn new(source: Source, prompts: bool) -> Self {
+    fn new(source: Source, shows_prompts: bool) -> Self {
         Self {
             lines: Mutex::new(BufReader::new(source).lines()),
-            prompts,
+            shows_prompts,
         }
     }
 
     /// Reads the next line; `None` at the end.
     pub(crate) async fn read(&self, prompt: &str) -> Option<String> {
         let mut lines = self.lines.lock().await;
-        if self.prompts {
+        if self.shows_prompts {
             self.write(prompt);
         }
         lines.next_line().await.ok().flatten()
     }
 
-    /// Shows something that a server may have written: nothing in it moves the cursor.
-    pub(crate) fn say(&self, text: impl AsRef<str>) {
-        let shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-        let text: String = text.as_ref().chars().filter(shown).collect();
+    /// Prints a text of a server. Control characters other than newlines and tabs are removed, so
+    /// that a server cannot control the terminal.
+    pub(crate) fn print(&self, text: impl AsRef<str>) {
+        let is_printable = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+        let text: String = text.as_ref().chars().filter(is_printable).collect();
         self.write(&format!("{text}\n"));
     }
 
     fn write(&self, text: &str) {
         let mut out = std::io::stdout().lock();
-        // Who closed our output does not want it.
+        // An error means that the output was closed; the program goes on.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }

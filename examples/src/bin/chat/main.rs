@@ -1,13 +1,16 @@
-//! A client for the terminal that drives several servers at once, those of an `mcp.json`.
+//! A terminal client that connects to all servers of an `mcp.json`. It shows the client side: calls
+//! with progress, answers to questions of servers, and subscriptions.
+//!
+//! Run it with `cargo run -p turnbuckle-examples --bin chat -- mcp.json`.
 //!
 //! ```text
-//! chat mcp.json                        a prompt; `help` tells what it understands
-//! chat mcp.json --script steps.txt     the same from a file; fails if a step does
-//! chat mcp.json --model 'llm -m tiny'  what answers when a server asks for a model
+//! chat mcp.json                        reads commands; `help` lists them
+//! chat mcp.json --script steps.txt     reads commands from a file; fails if one fails
+//! chat mcp.json --model 'llm -m tiny'  answers sampling requests with this command
 //! ```
 //!
-//! The file is that of other clients. A server in it is a command or a URL, and `${NAME}` stands for
-//! a variable of the environment:
+//! The file has the format that other clients use. A server is a command or a URL, and `${NAME}` is
+//! replaced by the environment variable of that name:
 //!
 //! ```json
 //! {"mcpServers": {
@@ -16,7 +19,7 @@
 //! }}
 //! ```
 //!
-//! A server that cannot be reached is named, and the others are used.
+//! An error is printed for each server that cannot be reached, and the others are used.
 
 mod answers;
 mod command;
@@ -36,7 +39,7 @@ use console::Console;
 use repl::Repl;
 use servers::Servers;
 
-/// Drives the servers of an mcp.json.
+/// A terminal client for the servers of an mcp.json.
 #[derive(Parser)]
 struct Options {
     /// The file that names the servers.
@@ -44,8 +47,8 @@ struct Options {
     /// Reads commands and answers from this file instead of the terminal.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// The command that answers as the model: it reads the conversation and writes the answer. By
-    /// default the last message is sent back.
+    /// The command that acts as the model: it reads the conversation from standard input and writes
+    /// the answer to standard output. By default the last message is sent back.
     #[arg(long, value_name = "COMMAND")]
     model: Option<String>,
 }
@@ -66,14 +69,14 @@ async fn main() -> ExitCode {
 async fn run(options: Options) -> Result<bool, String> {
     let entries = config::read(&options.config)?;
     let console = match &options.script {
-        Some(path) => Console::of_file(path).await?,
-        None => Console::of_terminal(),
+        Some(path) => Console::from_file(path).await?,
+        None => Console::from_terminal(),
     };
     let console = Arc::new(console);
     let model = Arc::new(Model(options.model));
     let servers = Servers::connect(entries, &console, &model).await;
     let repl = Repl::new(servers, console);
-    let went_well = repl.run().await;
+    let succeeded = repl.run().await;
     repl.close().await;
-    Ok(went_well)
+    Ok(succeeded)
 }

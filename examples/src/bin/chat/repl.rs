@@ -1,4 +1,4 @@
-//! The command loop.
+//! The loop that reads commands and runs them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,9 @@ use crate::console::Console;
 use crate::servers::Servers;
 
 /// The time limit of `wait`.
-const WAIT: Duration = Duration::from_secs(30);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The command loop.
 pub(crate) struct Repl {
     servers: Servers,
     console: Arc<Console>,
@@ -30,7 +31,7 @@ impl Repl {
     /// Runs until the end of the input and returns whether every command succeeded.
     pub(crate) async fn run(&self) -> bool {
         let mut changes = self.servers.changes();
-        let mut went_well = true;
+        let mut succeeded = true;
         while let Some(line) = self.console.read("> ").await {
             let done = match Command::parse(&line) {
                 Ok(None) => continue,
@@ -39,24 +40,26 @@ impl Repl {
                 Err(error) => Err(error),
             };
             if let Err(error) = done {
-                self.console.say(format!("error: {error}"));
-                went_well = false;
+                self.console.print(format!("error: {error}"));
+                succeeded = false;
             }
         }
-        went_well
+        succeeded
     }
 
+    /// Closes all connections.
     pub(crate) async fn close(&self) {
         self.servers.close().await;
     }
 
+    /// Runs a command.
     async fn execute(
         &self,
         command: Command,
         changes: &mut watch::Receiver<u64>,
     ) -> Result<(), String> {
         match command {
-            Command::Help => self.console.say(HELP),
+            Command::Help => self.console.print(HELP),
             Command::Servers => self.show_servers(),
             Command::Tools => self.show_tools().await?,
             Command::Resources => self.show_resources().await?,
@@ -66,9 +69,9 @@ impl Repl {
             Command::Prompt { name, arguments } => self.prompt(&name, arguments).await?,
             Command::Call { name, arguments } => self.call(&name, arguments).await?,
             Command::Wait => {
-                let changed = tokio::time::timeout(WAIT, changes.changed()).await;
+                let changed = tokio::time::timeout(WAIT_TIMEOUT, changes.changed()).await;
                 if !matches!(changed, Ok(Ok(()))) {
-                    return Err("nothing changed".to_owned());
+                    return Err("no server reported a change".to_owned());
                 }
             }
             Command::Quit => {}
@@ -81,34 +84,40 @@ impl Repl {
             let Some(server) = client.server_info() else {
                 continue;
             };
-            let said = server.implementation.as_ref();
-            let said = said.map_or_else(String::new, |it| format!("{} {}, ", it.name, it.version));
+            let implementation = server.implementation.as_ref();
+            let implementation = implementation
+                .map_or_else(String::new, |it| format!("{} {}, ", it.name, it.version));
             self.console
-                .say(format!("{name}: {said}{}", server.revision));
+                .print(format!("{name}: {implementation}{}", server.revision));
         }
     }
 
     async fn show_tools(&self) -> Result<(), String> {
-        for (name, client) in self.with(|can| can.tools.is_some()) {
-            for tool in client.list_tools().fetch_all().await.map_err(told)? {
-                self.item(name, ".", &tool.name, tool.description.as_deref());
+        for (name, client) in self.with_capability(|can| can.tools.is_some()) {
+            for tool in client.list_tools().fetch_all().await.map_err(error_text)? {
+                self.print_item(name, ".", &tool.name, tool.description.as_deref());
             }
         }
         Ok(())
     }
 
     async fn show_resources(&self) -> Result<(), String> {
-        for (name, client) in self.with(|can| can.resources.is_some()) {
-            for resource in client.list_resources().fetch_all().await.map_err(told)? {
-                self.item(name, " ", &resource.uri, Some(&resource.name));
+        for (name, client) in self.with_capability(|can| can.resources.is_some()) {
+            for resource in client
+                .list_resources()
+                .fetch_all()
+                .await
+                .map_err(error_text)?
+            {
+                self.print_item(name, " ", &resource.uri, Some(&resource.name));
             }
             for template in client
                 .list_resource_templates()
                 .fetch_all()
                 .await
-                .map_err(told)?
+                .map_err(error_text)?
             {
-                self.item(
+                self.print_item(
                     name,
                     " ",
                     &template.uri_template,
@@ -120,30 +129,38 @@ impl Repl {
     }
 
     async fn show_prompts(&self) -> Result<(), String> {
-        for (name, client) in self.with(|can| can.prompts.is_some()) {
-            for prompt in client.list_prompts().fetch_all().await.map_err(told)? {
-                self.item(name, ".", &prompt.name, prompt.description.as_deref());
+        for (name, client) in self.with_capability(|can| can.prompts.is_some()) {
+            for prompt in client
+                .list_prompts()
+                .fetch_all()
+                .await
+                .map_err(error_text)?
+            {
+                self.print_item(name, ".", &prompt.name, prompt.description.as_deref());
             }
         }
         Ok(())
     }
 
-    /// Returns the servers with a capability.
-    fn with(
+    /// Returns the servers whose capabilities satisfy a condition.
+    fn with_capability(
         &self,
         can: impl Fn(&turnbuckle::types::ServerCapabilities) -> bool,
     ) -> impl Iterator<Item = (&str, &Client)> {
-        let able =
+        let has_capability =
             move |client: &Client| client.server_info().is_some_and(|it| can(&it.capabilities));
-        self.servers.iter().filter(move |(_, client)| able(client))
+        self.servers
+            .iter()
+            .filter(move |(_, client)| has_capability(client))
     }
 
-    fn item(&self, server: &str, between: &str, name: &str, about: Option<&str>) {
+    /// Prints an item of a list with the first paragraph of the description.
+    fn print_item(&self, server: &str, between: &str, name: &str, about: Option<&str>) {
         let about = about.unwrap_or_default().lines();
         let about: Vec<&str> = about.take_while(|line| !line.is_empty()).collect();
         let about = about.join(" ");
         self.console
-            .say(format!("{server}{between}{name}  {about}"));
+            .print(format!("{server}{between}{name}  {about}"));
     }
 
     async fn read(&self, server: &str, uri: &str) -> Result<(), String> {
@@ -152,95 +169,97 @@ impl Repl {
             .get(server)?
             .read_resource(uri)
             .await
-            .map_err(told)?;
+            .map_err(error_text)?;
         for contents in &result.contents {
-            self.contents(contents);
+            self.print_contents(contents);
         }
         Ok(())
     }
 
     async fn prompt(&self, name: &str, arguments: Arguments) -> Result<(), String> {
-        let (_, client, prompt) = self.servers.split(name)?;
+        let (_, client, prompt) = self.servers.split_name(name)?;
         let result = client
-            .get_prompt(prompt, arguments.texts())
+            .get_prompt(prompt, arguments.into_texts())
             .await
-            .map_err(told)?;
+            .map_err(error_text)?;
         for message in &result.messages {
-            self.content(&message.content);
+            self.print_content(&message.content);
         }
         Ok(())
     }
 
     async fn call(&self, name: &str, arguments: Arguments) -> Result<(), String> {
-        let (server, client, tool) = self.servers.split(name)?;
-        let tools = client.list_tools().fetch_all().await.map_err(told)?;
-        let Some(known) = tools.iter().find(|there| there.name == tool) else {
+        let (server, client, tool) = self.servers.split_name(name)?;
+        let tools = client.list_tools().fetch_all().await.map_err(error_text)?;
+        let Some(known_tool) = tools.iter().find(|candidate| candidate.name == tool) else {
             let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
             let names = names.join(", ");
             return Err(format!("{server} has no tool {tool:?}; it has: {names}"));
         };
-        let schema: Value = serde_json::from_str(known.input_schema.as_str()).unwrap_or_default();
-        let arguments = arguments.for_schema(&schema);
+        let schema: Value =
+            serde_json::from_str(known_tool.input_schema.as_str()).unwrap_or_default();
+        let arguments = arguments.into_object(&schema);
         let console = self.console.clone();
         let call = client.call_tool(tool, &arguments);
-        let call = call.on_progress(move |progress| console.say(shown(&progress)));
-        let result = call.await.map_err(told)?;
-        self.result(&result);
+        let call = call.on_progress(move |progress| console.print(format_progress(&progress)));
+        let result = call.await.map_err(error_text)?;
+        self.print_result(&result);
         match result.is_error {
             Some(true) => Err(format!("{name} failed")),
             _ => Ok(()),
         }
     }
 
-    fn result(&self, result: &CallToolResult) {
+    fn print_result(&self, result: &CallToolResult) {
         for content in &result.content {
-            self.content(content);
+            self.print_content(content);
         }
     }
 
-    fn content(&self, content: &ContentBlock) {
+    fn print_content(&self, content: &ContentBlock) {
         match content {
-            ContentBlock::Text(text) => self.console.say(&text.text),
-            ContentBlock::Image(image) => self.blob("an image", &image.mime_type, &image.data),
-            ContentBlock::Audio(audio) => self.blob("a sound", &audio.mime_type, &audio.data),
-            ContentBlock::ResourceLink(link) => self.console.say(format!("-> {}", link.uri)),
-            ContentBlock::Resource(embedded) => self.contents(&embedded.resource),
-            _ => self
-                .console
-                .say("(content of a kind that is not known here)"),
+            ContentBlock::Text(text) => self.console.print(&text.text),
+            ContentBlock::Image(image) => {
+                self.print_blob("an image", &image.mime_type, &image.data)
+            }
+            ContentBlock::Audio(audio) => {
+                self.print_blob("an audio clip", &audio.mime_type, &audio.data)
+            }
+            ContentBlock::ResourceLink(link) => self.console.print(format!("-> {}", link.uri)),
+            ContentBlock::Resource(embedded) => self.print_contents(&embedded.resource),
+            _ => self.console.print("(content of an unknown kind)"),
         }
     }
 
-    fn contents(&self, contents: &ResourceContents) {
+    fn print_contents(&self, contents: &ResourceContents) {
         match contents {
-            ResourceContents::Text(text) => self.console.say(&text.text),
+            ResourceContents::Text(text) => self.console.print(&text.text),
             ResourceContents::Blob(blob) => {
                 let mime_type = blob
                     .mime_type
                     .as_deref()
                     .unwrap_or("application/octet-stream");
-                self.blob(&blob.uri, mime_type, &blob.blob);
+                self.print_blob(&blob.uri, mime_type, &blob.blob);
             }
-            _ => self
-                .console
-                .say("(contents of a kind that is not known here)"),
+            _ => self.console.print("(contents of an unknown kind)"),
         }
     }
 
-    fn blob(&self, what: &str, mime_type: &str, base64: &str) {
+    /// Prints the media type and size of binary data.
+    fn print_blob(&self, what: &str, mime_type: &str, base64: &str) {
         let bytes = base64.trim_end_matches('=').len() * 3 / 4;
         self.console
-            .say(format!("({what}: {mime_type}, {bytes} bytes)"));
+            .print(format!("({what}: {mime_type}, {bytes} bytes)"));
     }
 }
 
-fn shown(progress: &ProgressNotificationParams) -> String {
+fn format_progress(progress: &ProgressNotificationParams) -> String {
     let total = progress.total.as_ref();
     let total = total.map_or_else(String::new, |total| format!("/{total}"));
     let message = progress.message.as_deref().unwrap_or_default();
     format!("   {}{total} {message}", progress.progress)
 }
 
-fn told(error: turnbuckle::client::Error) -> String {
+fn error_text(error: turnbuckle::client::Error) -> String {
     error.to_string()
 }

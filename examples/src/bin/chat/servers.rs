@@ -11,7 +11,7 @@ use turnbuckle::session::Change;
 use turnbuckle::types::LoggingLevel;
 
 use crate::answers::{self, Model};
-use crate::config::Entry;
+use crate::config::ServerEntry;
 use crate::console::Console;
 
 /// All servers by name, and their subscriptions.
@@ -25,9 +25,9 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Connects to all of them at once, and says which cannot be reached.
+    /// Connects to all servers at once, and prints an error for each that cannot be reached.
     pub(crate) async fn connect(
-        entries: BTreeMap<String, Entry>,
+        entries: BTreeMap<String, ServerEntry>,
         console: &Arc<Console>,
         model: &Arc<Model>,
     ) -> Self {
@@ -43,7 +43,7 @@ impl Servers {
         for (name, client) in connecting.join_all().await {
             match client {
                 Ok(client) => drop(clients.insert(name, client)),
-                Err(reason) => console.say(format!("error: {name}: {reason}")),
+                Err(reason) => console.print(format!("error: {name}: {reason}")),
             }
         }
         let servers = Self {
@@ -54,7 +54,7 @@ impl Servers {
         };
         for (name, client) in &servers.clients {
             let lists = ChangeFilter::new().tools().prompts().resources();
-            // A server that tells of no changes is no worse for it.
+            // A server without subscriptions can still be used.
             if let Ok(subscription) = client.subscribe(lists).await {
                 servers.listen(name, subscription);
             }
@@ -62,6 +62,7 @@ impl Servers {
         servers
     }
 
+    /// Returns the servers by name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Client)> {
         self.clients
             .iter()
@@ -79,27 +80,28 @@ impl Servers {
         })
     }
 
-    /// The server of `server.item`, and the item. Names of servers may have dots, too.
-    pub(crate) fn split<'a>(
+    /// Splits `SERVER.ITEM` and returns the name of the server, its client and the item. Names of
+    /// servers may contain dots; the longest match is taken.
+    pub(crate) fn split_name<'a>(
         &'a self,
         name: &'a str,
     ) -> Result<(&'a str, &'a Client, &'a str), String> {
-        let of = |(server, client)| {
+        let matching = |(server, client)| {
             let item = name.strip_prefix(server)?.strip_prefix('.')?;
             Some((server, client, item))
         };
         let found = self
             .iter()
-            .filter_map(of)
+            .filter_map(matching)
             .max_by_key(|(server, ..)| server.len());
         match (found, name.split_once('.')) {
             (Some(found), _) => Ok(found),
             (None, Some((server, _))) => Err(self.get(server).err().unwrap_or_default()),
-            (None, None) => Err(format!("{name:?} is no command; see help")),
+            (None, None) => Err(format!("{name:?} is not a command; type help")),
         }
     }
 
-    /// Subscribes to a resource.
+    /// Subscribes to a resource and prints its changes.
     pub(crate) async fn watch(&self, name: &str, uri: &str) -> Result<(), String> {
         let client = self.get(name)?;
         let subscription = client.subscribe(ChangeFilter::new().resource(uri)).await;
@@ -107,24 +109,25 @@ impl Servers {
         Ok(())
     }
 
-    /// Changes that are told from now on.
+    /// Returns a receiver that is notified of each change that is printed from now on.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
+    /// Prints the changes of a subscription in a task.
     fn listen(&self, name: &str, mut subscription: Subscription) {
         let (name, console, changes) =
             (name.to_owned(), self.console.clone(), self.changes.clone());
         let task = async move {
             while let Some(change) = subscription.next().await {
-                let what = match change {
+                let subject = match change {
                     Change::Tools => "its tools".to_owned(),
                     Change::Prompts => "its prompts".to_owned(),
                     Change::Resources => "its resources".to_owned(),
                     Change::Resource(uri) => uri.to_string(),
                 };
-                console.say(format!("-- {name}: {what} changed"));
-                changes.send_modify(|told| *told += 1);
+                console.print(format!("-- {name}: {subject} changed"));
+                changes.send_modify(|count| *count += 1);
             }
         };
         let mut listening = self
@@ -142,17 +145,18 @@ impl Servers {
     }
 }
 
+/// Connects to one server.
 async fn connect(
     name: &str,
-    entry: Entry,
+    entry: ServerEntry,
     console: &Arc<Console>,
     model: &Arc<Model>,
 ) -> Result<Client, String> {
-    let (by, heard) = (name.to_owned(), console.clone());
+    let (server, log_console) = (name.to_owned(), console.clone());
     let builder = Client::builder("chat", env!("CARGO_PKG_VERSION"))
         .log_level(LoggingLevel::Info)
-        .on_log(move |log| heard.say(format!("-- {by}: {}", log.data)));
-    let builder = answers::install(builder, name, console, model);
+        .on_log(move |log| log_console.print(format!("-- {server}: {}", log.data)));
+    let builder = answers::install_handlers(builder, name, console, model);
     let connected = builder.connect(entry.connector()?).await;
     connected.map_err(|error| error.to_string())
 }

@@ -1,17 +1,20 @@
-//! A deploy server: asks where to, has production confirmed by hand, and runs a script once.
+//! A deploy server: runs a deployment script. It shows how a handler asks the user with forms, here
+//! for the environment and for a confirmation, and performs its effect only once.
+//!
+//! Run it with `cargo run -p turnbuckle-examples --bin deploy -- SCRIPT`.
 //!
 //! ```text
-//! deploy ./release.sh                          serves the client that started it
-//! deploy ./release.sh --unattended             production without a person to confirm it
-//! deploy ./release.sh --http 127.0.0.1:8080
+//! deploy ./release.sh                          serves the client that started it, on stdio
+//! deploy ./release.sh --unattended             asks for no confirmation if the client has no forms
+//! deploy ./release.sh --http 127.0.0.1:8080    serves http://127.0.0.1:8080/mcp
 //! ```
 //!
-//! The script is run as `release.sh deploy SERVICE VERSION ENVIRONMENT`, and to take that back as
+//! The script is run as `release.sh deploy SERVICE VERSION ENVIRONMENT`. A deployment is undone with
 //! `release.sh rollback SERVICE VERSION ENVIRONMENT`.
 //!
-//! A handler that asks may run several times, once for each round of answers: what acts stands in
-//! `ask.once`. That does not make it happen only once in all cases (a client may start the call anew,
-//! or never come back), so the script should bear being run again with the same words.
+//! A handler that asks may run several times, once for each round of answers. Effects therefore
+//! belong in `ask.once`. A client may still repeat the whole call, so the script should be
+//! idempotent: a second run with the same arguments must do no harm.
 
 mod script;
 
@@ -24,12 +27,12 @@ use turnbuckle::prelude::*;
 
 use script::Script;
 
-/// Deploys services by a script, and asks before it does.
+/// Deploys services with a script, after asking the user.
 #[derive(Parser)]
 struct Options {
-    /// The deployment server.
+    /// The script to run.
     script: PathBuf,
-    /// Deploys to production for clients that cannot ask their user, too.
+    /// Deploys to production without a confirmation if the client cannot ask its user.
     #[arg(long)]
     unattended: bool,
     /// Serves HTTP at this address instead of standard input and output.
@@ -40,10 +43,10 @@ struct Options {
 #[tokio::main]
 async fn main() -> Result {
     let options = Options::parse();
-    let server = Server::new("deploy", env!("CARGO_PKG_VERSION")).group(Deploys {
+    let server = Server::new("deploy", env!("CARGO_PKG_VERSION")).group(DeployServer {
         script: Script::find(&options.script)?,
         unattended: options.unattended,
-        turn: Mutex::default(),
+        run_lock: Mutex::default(),
     });
     match options.http {
         Some(address) => server.serve_http(&address).await,
@@ -51,124 +54,136 @@ async fn main() -> Result {
     }
 }
 
-struct Deploys {
+/// The deployment server.
+struct DeployServer {
     script: Script,
     unattended: bool,
     /// Held while the script runs, so that deployments run one at a time.
-    turn: Mutex<()>,
+    run_lock: Mutex<()>,
 }
 
-/// Where services run.
+/// The environment in which a service runs.
 #[data(rename_all = "lowercase")]
 #[derive(Clone, Copy)]
 enum Environment {
-    /// The playground
+    /// The test environment
     Staging,
-    /// What customers see
+    /// The live environment
     Production,
 }
 
 /// The form for a missing environment.
 #[data]
-struct Where {
-    /// Where to?
+struct EnvironmentForm {
+    /// The environment to deploy to
     environment: Environment,
 }
 
 /// The confirmation before a deployment to production.
 #[data]
 struct Confirmation {
-    /// The name of the service, to confirm
+    /// The name of the service, as a confirmation
     service: String,
 }
 
 /// The question after a deployment to production.
 #[data]
-struct Verdict {
-    /// What now?
-    next: Next,
+struct RollbackForm {
+    /// The next step
+    next: NextStep,
 }
 
 #[data(rename_all = "lowercase")]
-enum Next {
-    /// Keep it
+enum NextStep {
+    /// Keep the new version
     Keep,
-    /// Take it back
+    /// Roll back
     Rollback,
 }
 
-/// What became of it.
+/// The result of a deployment.
 #[data]
 struct Outcome {
     state: State,
-    /// What happened, or would, in a sentence.
+    /// The result in a sentence.
     summary: String,
-    /// The end of what the script printed.
+    /// The last part of the script's output.
     output: String,
 }
 
 #[data(rename_all = "snake_case")]
 enum State {
-    /// Nothing was done: it was a dry run.
+    /// A dry run; nothing was deployed.
     Planned,
-    /// It is out.
+    /// The version was deployed.
     Deployed,
-    /// It was out, and is no more.
+    /// The version was deployed and rolled back.
     RolledBack,
-    /// Nothing was done: the user did not want it.
+    /// The user did not agree; nothing was deployed.
     Stopped,
 }
 
 #[server]
-impl Deploys {
-    /// Deploy a version of a service. The user is asked where to, if that is not said, and has to
-    /// confirm what goes to production.
+impl DeployServer {
+    /// Deploy a version of a service. The user chooses the environment if it is missing, and
+    /// confirms a deployment to production.
     #[tool(destructive)]
     async fn deploy(
         &self,
         #[schema(pattern = "^[a-z][a-z0-9-]{0,40}$")] service: String,
         #[schema(pattern = "^[0-9a-z][0-9a-z.-]{0,40}$")] version: String,
-        /** where to; without it, the user is asked */
+        /** the environment to deploy to; if it is missing, the user is asked */
         environment: Option<Environment>,
-        /** only says what would be done */
+        /** only report what would be done */
         #[schema(default)]
         dry_run: bool,
         ask: Ask,
     ) -> Result<Outcome> {
-        let what = format!("{service} {version}");
+        let release = format!("{service} {version}");
         let environment = match environment {
             Some(environment) => environment,
-            None => match choice(ask.form::<Where>(format!("Deploy {what}"))).await {
+            None => match optional_answer(ask.form::<EnvironmentForm>(format!("Deploy {release}")))
+                .await
+            {
                 Ok(Some(choice)) => choice.environment,
                 Ok(None) => return Ok(Outcome::stopped("no environment was chosen")),
                 Err(AskError::Unsupported(_)) => {
-                    return Err("nobody can be asked where to: say `environment`".into());
+                    return Err(
+                        "the argument `environment` is missing, and this client cannot ask \
+                        its user for it"
+                            .into(),
+                    );
                 }
                 Err(error) => return Err(error.into()),
             },
         };
-        let what = format!("{what} to {}", environment.name());
+        let release = format!("{release} to {}", environment.name());
         if dry_run {
-            return Ok(Outcome::new(State::Planned, format!("would deploy {what}")));
+            return Ok(Outcome::new(
+                State::Planned,
+                format!("would deploy {release}"),
+            ));
         }
         let is_production = matches!(environment, Environment::Production);
-        if is_production && !self.confirmed(&ask, &service, &what).await? {
+        if is_production && !self.is_confirmed(&ask, &service, &release).await? {
             return Ok(Outcome::stopped("production was not confirmed"));
         }
 
-        let words = [&service, &version, environment.name()];
-        let output = ask.once("deploy", self.run("deploy", words)).await?;
-        let outcome = Outcome::new(State::Deployed, format!("deployed {what}")).output(output);
+        let arguments = [&service, &version, environment.name()];
+        let output = ask.once("deploy", self.run("deploy", arguments)).await?;
+        let outcome = Outcome::new(State::Deployed, format!("deployed {release}")).output(output);
         if !is_production {
             return Ok(outcome);
         }
-        // Whoever does not answer keeps it.
-        match choice(ask.form::<Verdict>(format!("{what} is out"))).await {
-            Ok(Some(Verdict {
-                next: Next::Rollback,
+        // Without an answer the new version is kept.
+        match optional_answer(ask.form::<RollbackForm>(format!("{release} is deployed"))).await {
+            Ok(Some(RollbackForm {
+                next: NextStep::Rollback,
             })) => {
-                let output = ask.once("rollback", self.run("rollback", words)).await?;
-                let summary = format!("took back {what}");
+                let output = ask
+                    .once("rollback", self.run("rollback", arguments))
+                    .await?;
+                let summary = format!("rolled back {release}");
                 Ok(Outcome::new(State::RolledBack, summary).output(output))
             }
             Ok(_) | Err(AskError::Unsupported(_)) => Ok(outcome),
@@ -177,30 +192,30 @@ impl Deploys {
     }
 }
 
-impl Deploys {
+impl DeployServer {
     /// Returns whether the user confirmed by typing the name of the service.
-    async fn confirmed(&self, ask: &Ask, service: &str, what: &str) -> Result<bool> {
-        let message = format!("Deploy {what}? Type the name of the service to confirm.");
-        match choice(ask.form::<Confirmation>(message)).await {
+    async fn is_confirmed(&self, ask: &Ask, service: &str, release: &str) -> Result<bool> {
+        let message = format!("Deploy {release}? Type the name of the service to confirm.");
+        match optional_answer(ask.form::<Confirmation>(message)).await {
             Ok(typed) => Ok(typed.is_some_and(|typed| typed.service.trim() == service)),
             Err(AskError::Unsupported(_)) if self.unattended => Ok(true),
             Err(AskError::Unsupported(_)) => {
                 Err("production has to be confirmed by a person, and \
-                this client cannot ask one (--unattended)"
+                this client cannot ask its user; the option --unattended allows that"
                     .into())
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    async fn run(&self, verb: &str, words: [&str; 3]) -> Result<String> {
-        let _turn = self.turn.lock().await;
-        self.script.run(verb, words).await
+    async fn run(&self, action: &str, arguments: [&str; 3]) -> Result<String> {
+        let _guard = self.run_lock.lock().await;
+        self.script.run(action, arguments).await
     }
 }
 
 /// Returns the answer, or `None` if the user declined or closed the question.
-async fn choice<T>(
+async fn optional_answer<T>(
     asked: impl Future<Output = Result<T, AskError>>,
 ) -> Result<Option<T>, AskError> {
     match asked.await {

@@ -1,4 +1,4 @@
-//! The script that deploys.
+//! The deployment script.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -8,13 +8,14 @@ use tokio::process::Command;
 use turnbuckle::prelude::*;
 
 /// The last bytes of the script's output that are reported.
-const TOLD: usize = 4096;
+const MAX_OUTPUT_BYTES: usize = 4096;
 
 /// A program that is run for each deployment.
 #[derive(Debug)]
 pub(crate) struct Script(PathBuf);
 
 impl Script {
+    /// Finds the script at a path.
     pub(crate) fn find(path: &Path) -> Result<Self> {
         let found = path.canonicalize();
         Ok(Self(
@@ -22,34 +23,37 @@ impl Script {
         ))
     }
 
-    /// Runs it to its end, and gives the end of what it printed. It ends with the call: a client that
-    /// cancels stops it. What it says on standard error goes to ours.
-    pub(crate) async fn run(&self, verb: &str, words: [&str; 3]) -> Result<String> {
+    /// Runs the script and returns the last [`MAX_OUTPUT_BYTES`] of its standard output. The script
+    /// is killed if the client cancels the call. Its standard error is that of this process.
+    ///
+    /// # Errors
+    /// If the script cannot be started or exits with a failure.
+    pub(crate) async fn run(&self, action: &str, arguments: [&str; 3]) -> Result<String> {
         let mut child = Command::new(&self.0)
-            .arg(verb)
-            .args(words)
-            // Standard input is where our client speaks.
+            .arg(action)
+            .args(arguments)
+            // The standard input of this process carries the messages of the client.
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;
-        let mut told = Vec::new();
-        if let Some(mut output) = child.stdout.take() {
-            let mut piece = [0; TOLD];
+        let mut output = Vec::new();
+        if let Some(mut stdout) = child.stdout.take() {
+            let mut buffer = [0; MAX_OUTPUT_BYTES];
             loop {
-                let read = output.read(&mut piece).await?;
+                let read = stdout.read(&mut buffer).await?;
                 if read == 0 {
                     break;
                 }
-                told.extend_from_slice(&piece[..read]);
-                told.drain(..told.len().saturating_sub(TOLD));
+                output.extend_from_slice(&buffer[..read]);
+                output.drain(..output.len().saturating_sub(MAX_OUTPUT_BYTES));
             }
         }
-        let told = String::from_utf8_lossy(&told).into_owned();
+        let output = String::from_utf8_lossy(&output).into_owned();
         let status = child.wait().await?;
         match status.success() {
-            true => Ok(told),
-            false => Err(format!("the script failed ({status}):\n{told}").into()),
+            true => Ok(output),
+            false => Err(format!("the script failed ({status}):\n{output}").into()),
         }
     }
 }

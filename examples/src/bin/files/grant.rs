@@ -1,8 +1,8 @@
-//! Access control: clients can reach only what is below some directories, which are held open.
+//! Access control: clients reach only files below the granted directories, which are kept open.
 //!
-//! A path is looked up from the directory's handle, which neither `..` nor a symbolic link can
-//! leave, however the tree changes meanwhile: cap-std has the kernel resolve it beneath the handle,
-//! or does so step by step where it cannot.
+//! Paths are resolved relative to the handle of a directory. Neither `..` nor a symbolic link leads
+//! out of the directory, even if the tree changes meanwhile: cap-std lets the kernel resolve the
+//! path beneath the handle, or resolves it step by step where the kernel cannot.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 use turnbuckle::prelude::*;
 
-use crate::place;
+use crate::client_path;
 
-/// The most roots of a client that are considered.
+/// The maximum number of roots of a client that are used; the others are ignored.
 const MAX_ROOTS: usize = 64;
 
 /// A directory and everything below it.
@@ -30,14 +30,14 @@ pub(crate) struct Grant {
 pub(crate) struct Tree(Arc<[Grant]>);
 
 /// A path within a grant.
-pub(crate) struct Place {
+pub(crate) struct Location {
     grant: Grant,
-    /// Below the grant's directory, `.` for itself.
+    /// The path relative to the directory of the grant; `.` for the directory itself.
     below: PathBuf,
 }
 
 impl Tree {
-    /// Opens directories.
+    /// Opens the directories to grant.
     pub(crate) fn open(roots: &[PathBuf]) -> Result<Self> {
         let open = |root: &PathBuf| {
             let path = root.canonicalize()?;
@@ -73,34 +73,41 @@ impl Tree {
         )
     }
 
-    /// Returns the place that a path or URI of a client names.
-    pub(crate) fn find(&self, written: &str) -> io::Result<Place> {
-        self.at(&place::path_of(written)?)
+    /// Resolves a path or URI of a client.
+    pub(crate) fn resolve(&self, text: &str) -> io::Result<Location> {
+        self.resolve_path(&client_path::parse_path(text)?)
     }
 
-    /// Returns the place that a URI names.
-    pub(crate) fn find_uri(&self, uri: &str) -> io::Result<Place> {
-        self.at(&place::path_of_uri(uri)?)
+    /// Resolves a URI of a client.
+    pub(crate) fn resolve_uri(&self, uri: &str) -> io::Result<Location> {
+        self.resolve_path(&client_path::parse_uri(uri)?)
     }
 
-    /// Returns the granted directories as places.
-    pub(crate) fn places(&self) -> Vec<Place> {
-        let places = self.0.iter().map(|grant| self.at(&grant.path).ok());
+    /// Returns the locations of the granted directories.
+    pub(crate) fn locations(&self) -> Vec<Location> {
+        let places = self
+            .0
+            .iter()
+            .map(|grant| self.resolve_path(&grant.path).ok());
         places.flatten().collect()
     }
 
-    pub(crate) fn at(&self, path: &Path) -> io::Result<Place> {
+    /// Resolves an absolute path.
+    ///
+    /// # Errors
+    /// If the path is in none of the granted directories.
+    pub(crate) fn resolve_path(&self, path: &Path) -> io::Result<Location> {
         let found = self.0.iter().find_map(|grant| {
             let below = path.strip_prefix(&grant.path).ok()?;
             Some((grant.clone(), below))
         });
         let (grant, below) = found.ok_or_else(|| {
-            let why = format!("{} is in no directory that is served", path.display());
+            let why = format!("{} is not in a served directory", path.display());
             io::Error::new(io::ErrorKind::PermissionDenied, why)
         })?;
         let itself = below.as_os_str().is_empty();
         let below = if itself { Path::new(".") } else { below }.to_owned();
-        Ok(Place { grant, below })
+        Ok(Location { grant, below })
     }
 }
 
@@ -110,7 +117,7 @@ impl Grant {
     }
 }
 
-impl Place {
+impl Location {
     /// Returns the absolute path.
     pub(crate) fn path(&self) -> PathBuf {
         match self.below.as_os_str() == "." {
@@ -119,16 +126,17 @@ impl Place {
         }
     }
 
-    /// Opens the place as a directory.
+    /// Opens the directory at this location.
     pub(crate) fn dir(&self) -> io::Result<Dir> {
         self.grant.dir.open_dir(&self.below)
     }
 
+    /// Returns whether this is the location of a directory.
     pub(crate) fn is_dir(&self) -> io::Result<bool> {
         Ok(self.grant.dir.metadata(&self.below)?.is_dir())
     }
 
-    /// Opens the place as a file for reading.
+    /// Opens the file at this location for reading.
     pub(crate) fn file(&self) -> io::Result<File> {
         open_file(&self.grant.dir, &self.below)
     }
@@ -145,7 +153,7 @@ impl Place {
     }
 }
 
-/// Opens a regular file, not a pipe or device.
+/// Opens a regular file. A pipe or a device is an error.
 pub(crate) fn open_file(dir: &Dir, name: &Path) -> io::Result<File> {
     let is_file = |is_file: bool| match is_file {
         true => Ok(()),
@@ -156,23 +164,23 @@ pub(crate) fn open_file(dir: &Dir, name: &Path) -> io::Result<File> {
     };
     is_file(dir.metadata(name)?.is_file())?;
     let file = dir.open_with(name, OpenOptions::new().read(true).nonblock(true))?;
-    // What was opened may be another by now.
+    // The file may have been replaced since the first check.
     is_file(file.metadata()?.is_file())?;
     Ok(file)
 }
 
 /// Returns the part of the tree that this client may reach: all of it, or its roots if it has some.
-pub(crate) async fn of_client(tree: &Tree, ask: &Ask) -> Result<Tree> {
+pub(crate) async fn tree_for_client(tree: &Tree, ask: &Ask) -> Result<Tree> {
     let roots = match ask.roots().await {
         Ok(roots) => roots,
         Err(AskError::Unsupported(_)) => return Ok(tree.clone()),
         Err(error) => return Err(error.into()),
     };
     let tree = tree.clone();
-    off_thread(move || {
+    run_blocking(move || {
         let path = |root: &turnbuckle::types::Root| {
-            let path = place::path_of_uri(&root.uri).ok()?;
-            // Ours have no symbolic links in them.
+            let path = client_path::parse_uri(&root.uri).ok()?;
+            // The paths of the grants are canonical, so the roots must be, too.
             Some(path.canonicalize().unwrap_or(path))
         };
         let roots: Vec<PathBuf> = roots.iter().take(MAX_ROOTS).filter_map(path).collect();
@@ -182,7 +190,7 @@ pub(crate) async fn of_client(tree: &Tree, ask: &Ask) -> Result<Tree> {
 }
 
 /// Runs blocking disk access on the blocking pool.
-pub(crate) async fn off_thread<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T> {
     Ok(tokio::task::spawn_blocking(work).await??)

@@ -1,18 +1,21 @@
-//! A files server: what is below some directories, to be read, searched and watched, and with
-//! `--write` to be changed.
+//! A file server: clients list, read, search and watch the files below some directories, and write
+//! them with `--write`. It shows resource templates, subscriptions, completion, the roots of a
+//! client, and safe handling of paths.
+//!
+//! Run it with `cargo run -p turnbuckle-examples --bin files -- DIRECTORY`.
 //!
 //! ```text
-//! files ~/notes ~/code                     serves the client that started it
-//! files ~/notes --write                    lets clients write, too
+//! files ~/notes ~/code                     serves the client that started it, on stdio
+//! files ~/notes --write                    lets clients write files, too
 //! files ~/notes --http 127.0.0.1:8080      serves http://127.0.0.1:8080/mcp
 //! ```
 //!
-//! Nothing outside of these directories can be reached, by no path and through no symbolic link; and
-//! of a client that has roots, nothing outside of those either. See [`place`] for paths, which are
-//! those of Unix, and [`grant`] for how they are opened.
+//! Clients cannot reach files outside of these directories, with any path or through symbolic
+//! links. A client with roots is also limited to its roots. [`client_path`] parses paths, in Unix
+//! syntax, and [`grant`] opens them.
 
+mod client_path;
 mod grant;
-mod place;
 mod read;
 mod search;
 mod watch;
@@ -26,14 +29,14 @@ use turnbuckle::prelude::*;
 use turnbuckle::types::{Error, ReadResourceResult};
 use turnbuckle::{CompletionRequest, ResourceOutput};
 
-use grant::{Tree, of_client, off_thread};
+use grant::{Tree, run_blocking, tree_for_client};
 use read::{Content, Listing, Text};
-use search::Found;
+use search::SearchResult;
 
 /// Serves the files below some directories.
 #[derive(Parser)]
 struct Options {
-    /// The directories.
+    /// The directories to serve.
     #[arg(required = true)]
     roots: Vec<PathBuf>,
     /// Lets clients write files.
@@ -54,14 +57,14 @@ async fn main() -> Result {
         .group(Files(tree.clone()))
         .resource(
             Resource::builder("file:///{+path}", "file")
-                .description("A file as it is, or what is in a directory, as JSON.")
-                .complete("path", complete)
+                .description("The contents of a file, or the entries of a directory as JSON.")
+                .complete("path", complete_path)
                 .handler(read_file),
         );
     for grant in tree.grants() {
         let name = grant.path().display().to_string();
-        let directory = Resource::builder(place::uri_of(grant.path()), name)
-            .description("A directory that is served; its entries, as JSON.")
+        let directory = Resource::builder(client_path::file_uri(grant.path()), name)
+            .description("The entries of a served directory, as JSON.")
             .mime_type("application/json")
             .handler(read_file);
         server = server.resource(directory);
@@ -70,7 +73,7 @@ async fn main() -> Result {
         server = server.tool(write_text);
     }
     let server = server.build()?;
-    // It watches for as long as it is there.
+    // Dropping the watcher stops it.
     let _watcher = watch::start(&tree, server.clone())?;
     match options.http {
         Some(address) => server.serve_http(&address).await,
@@ -83,18 +86,18 @@ struct Files(Tree);
 
 #[server]
 impl Files {
-    /// List a directory: the names in it, what they are, and how large.
+    /// List the entries of a directory with their names, kinds and sizes.
     #[tool(read_only, open_world = false)]
     async fn list_directory(
         &self,
-        /** an absolute path or a file:// URI; without it, the directories that are served */
+        /** an absolute path or a file:// URI; without a path, the served directories are listed */
         path: Option<String>,
         ask: Ask,
     ) -> Result<Listing> {
-        let tree = of_client(&self.0, &ask).await?;
-        off_thread(move || match path {
-            Some(path) => read::list(&tree.find(&path)?),
-            None => Ok(read::overview(&tree)),
+        let tree = tree_for_client(&self.0, &ask).await?;
+        run_blocking(move || match path {
+            Some(path) => read::list(&tree.resolve(&path)?),
+            None => Ok(read::list_grants(&tree)),
         })
         .await
     }
@@ -105,77 +108,78 @@ impl Files {
         &self,
         /** an absolute path or a file:// URI */
         path: String,
-        /** the first line to read, from 1 */
+        /** the number of the first line to read, from 1 */
         #[schema(default = 1, min = 1)]
         line: usize,
-        /** how many lines to read */
+        /** the number of lines to read */
         #[schema(default = 1000, min = 1, max = 10000)]
         count: usize,
         ask: Ask,
     ) -> Result<Text> {
-        let tree = of_client(&self.0, &ask).await?;
-        off_thread(move || read::lines(&tree.find(&path)?, line, count)).await
+        let tree = tree_for_client(&self.0, &ask).await?;
+        run_blocking(move || read::read_lines(&tree.resolve(&path)?, line, count)).await
     }
 
-    /// Find text in files, whatever its case.
+    /// Search files for a text, ignoring case.
     #[tool(read_only, open_world = false)]
     async fn search(
         &self,
-        /** what to look for */
+        /** the text to search for */
         #[schema(min_len = 1, max_len = 200)]
         text: String,
-        /** where: an absolute path or a file:// URI; without it, everywhere */
+        /** a file or directory to search, as an absolute path or a file:// URI; default: all */
         path: Option<String>,
         ask: Ask,
         cancel: Cancellation,
-    ) -> Result<Found> {
-        let tree = of_client(&self.0, &ask).await?;
-        off_thread(move || {
-            let places = match path {
-                Some(path) => vec![tree.find(&path)?],
-                None => tree.places(),
+    ) -> Result<SearchResult> {
+        let tree = tree_for_client(&self.0, &ask).await?;
+        run_blocking(move || {
+            let locations = match path {
+                Some(path) => vec![tree.resolve(&path)?],
+                None => tree.locations(),
             };
-            Ok(search::search(&places, &text, || cancel.is_cancelled()))
+            Ok(search::search(&locations, &text, || cancel.is_cancelled()))
         })
         .await
     }
 }
 
-/// Write a text file: a new one, or all of one that is there.
+/// Create a text file, or replace its contents.
 #[tool(destructive, idempotent, open_world = false)]
 async fn write_text(
-    /** an absolute path or a file:// URI; its directory must be there */
+    /** an absolute path or a file:// URI; its directory must exist */
     path: String,
-    /** everything that the file is to hold */
+    /** the new contents of the file */
     #[schema(max_len = 1_000_000)]
     text: String,
     tree: State<Tree>,
     ask: Ask,
 ) -> Result<String> {
-    let tree = of_client(&tree, &ask).await?;
-    off_thread(move || {
-        let place = tree.find(&path)?;
-        write::replace(&place, text.as_bytes())?;
+    let tree = tree_for_client(&tree, &ask).await?;
+    run_blocking(move || {
+        let location = tree.resolve(&path)?;
+        write::replace(&location, text.as_bytes())?;
         Ok(format!(
             "wrote {} bytes to {}",
             text.len(),
-            place.path().display()
+            location.path().display()
         ))
     })
     .await
 }
 
-/// Reads what stands at a URI. What may not be read is not there.
+/// Reads the file or directory with a URI. A file that the client may not read is reported as not
+/// found.
 async fn read_file(
-    reading: ReadRequest,
+    request: ReadRequest,
     tree: State<Tree>,
     ask: Ask,
 ) -> Result<ReadResourceResult> {
-    let tree = of_client(&tree, &ask).await?;
-    // The URI itself, not what the template made of it: decoded once, by our own rules.
-    let uri = reading.uri;
-    let at = uri.clone();
-    let content = off_thread(move || Ok(read::read(&tree.find_uri(&at)?))).await;
+    let tree = tree_for_client(&tree, &ask).await?;
+    // The URI itself is used, not the variable of the template, so that it is decoded only once.
+    let uri = request.uri;
+    let requested = uri.clone();
+    let content = run_blocking(move || Ok(read::read(&tree.resolve_uri(&requested)?))).await;
     match content {
         Ok(Ok(Content::Text(text, mime))) => text.into_result(&uri, Some(mime)),
         Ok(Ok(Content::Bytes(bytes, mime))) => bytes.into_result(&uri, Some(mime)),
@@ -184,14 +188,18 @@ async fn read_file(
     }
 }
 
-/// Completes a path: what is in the directory that was typed so far.
+/// Completes a path with the entries of its directory.
 ///
-/// Completing cannot ask a client for its roots, so one that has some is told nothing.
-async fn complete(typing: CompletionRequest, tree: State<Tree>, client: ClientInfo) -> Vec<String> {
+/// A completer cannot ask the client for its roots, so a client with roots gets no completions.
+async fn complete_path(
+    request: CompletionRequest,
+    tree: State<Tree>,
+    client: ClientInfo,
+) -> Vec<String> {
     if client.capabilities().roots.is_some() {
         return Vec::new();
     }
     let tree = Arc::clone(&tree.0);
-    let found = off_thread(move || Ok(read::complete(&tree, &typing.value))).await;
+    let found = run_blocking(move || Ok(read::complete(&tree, &request.value))).await;
     found.unwrap_or_default()
 }

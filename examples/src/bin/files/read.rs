@@ -1,4 +1,4 @@
-//! Reading: files with their media types, lines of text, and what is in a directory.
+//! Reading of files with their media types, of lines, and of directories.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use cap_std::fs::DirEntry;
 use turnbuckle::prelude::*;
 
-use crate::grant::{Place, Tree};
-use crate::place;
+use crate::client_path;
+use crate::grant::{Location, Tree};
 
 /// The largest file that is read, in bytes.
 pub(crate) const MAX_FILE: u64 = 4 << 20;
 
-/// The most entries of a directory that are listed.
+/// The maximum number of entries in a listing.
 const MAX_ENTRIES: usize = 2000;
 
 /// The contents of a file with its media type.
@@ -25,7 +25,7 @@ pub(crate) enum Content {
 #[data]
 pub(crate) struct Listing {
     entries: Vec<Entry>,
-    /// Whether there are more entries.
+    /// `true` if the directory has more entries.
     truncated: bool,
 }
 
@@ -55,11 +55,11 @@ pub(crate) struct Text {
     lines: usize,
 }
 
-/// The directories that are served.
-pub(crate) fn overview(tree: &Tree) -> Listing {
+/// Returns the served directories.
+pub(crate) fn list_grants(tree: &Tree) -> Listing {
     let entry = |path: &Path| Entry {
         name: path.display().to_string(),
-        uri: place::uri_of(path),
+        uri: client_path::file_uri(path),
         kind: Kind::Directory,
         size: None,
     };
@@ -74,11 +74,11 @@ pub(crate) fn overview(tree: &Tree) -> Listing {
 }
 
 /// Returns the entries of a directory, sorted by name.
-pub(crate) fn list(place: &Place) -> io::Result<Listing> {
-    let path = place.path();
+pub(crate) fn list(location: &Location) -> io::Result<Listing> {
+    let path = location.path();
     let mut entries = Vec::new();
     let mut truncated = false;
-    for found in place.dir()?.entries()? {
+    for found in location.dir()?.entries()? {
         if entries.len() == MAX_ENTRIES {
             truncated = true;
             break;
@@ -100,7 +100,7 @@ fn entry(directory: &Path, found: &DirEntry) -> Option<Entry> {
         _ => Kind::Other,
     };
     Some(Entry {
-        uri: place::uri_of(&directory.join(&name)),
+        uri: client_path::file_uri(&directory.join(&name)),
         size: metadata.is_file().then(|| metadata.len()),
         name,
         kind,
@@ -108,13 +108,13 @@ fn entry(directory: &Path, found: &DirEntry) -> Option<Entry> {
 }
 
 /// Reads a file, or lists a directory.
-pub(crate) fn read(place: &Place) -> io::Result<Content> {
-    if place.is_dir()? {
-        let listing = serde_json::to_string_pretty(&list(place)?)?;
+pub(crate) fn read(location: &Location) -> io::Result<Content> {
+    if location.is_dir()? {
+        let listing = serde_json::to_string_pretty(&list(location)?)?;
         return Ok(Content::Text(listing, "application/json"));
     }
-    let bytes = bytes(place.file()?)?;
-    let known = media_type(&place.path());
+    let bytes = read_bytes(location.file()?)?;
+    let known = media_type(&location.path());
     Ok(match String::from_utf8(bytes) {
         Ok(text) => Content::Text(text, known.unwrap_or("text/plain")),
         Err(error) => Content::Bytes(
@@ -124,22 +124,22 @@ pub(crate) fn read(place: &Place) -> io::Result<Content> {
     })
 }
 
-/// Reads a whole file, if it is not too large.
-pub(crate) fn bytes(file: cap_std::fs::File) -> io::Result<Vec<u8>> {
+/// Reads a whole file, and fails if it has more than [`MAX_FILE`] bytes.
+pub(crate) fn read_bytes(file: cap_std::fs::File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // It may grow while it is read.
+    // The file may grow while it is read.
     file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_FILE {
-        let why = format!("it has more than {MAX_FILE} bytes");
+        let why = format!("the file has more than {MAX_FILE} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
     }
     Ok(bytes)
 }
 
 /// Reads a number of lines from a start line.
-pub(crate) fn lines(place: &Place, first: usize, count: usize) -> io::Result<Text> {
-    let text = String::from_utf8(bytes(place.file()?)?)
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a text file"))?;
+pub(crate) fn read_lines(location: &Location, first: usize, count: usize) -> io::Result<Text> {
+    let text = String::from_utf8(read_bytes(location.file()?)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "the file is not UTF-8 text"))?;
     let skipped = first.saturating_sub(1);
     Ok(Text {
         lines: text.lines().count(),
@@ -155,7 +155,7 @@ pub(crate) fn lines(place: &Place, first: usize, count: usize) -> io::Result<Tex
 pub(crate) fn complete(tree: &Tree, typed: &str) -> Vec<String> {
     let typed = format!("/{typed}");
     let (directory, _) = typed.rsplit_once('/').unwrap_or_default();
-    let mut found: Vec<String> = match tree.find(&format!("{directory}/")).map(|at| list(&at)) {
+    let mut found: Vec<String> = match tree.resolve(&format!("{directory}/")).map(|at| list(&at)) {
         Ok(Ok(listing)) => {
             let path = |entry: Entry| format!("{directory}/{}", entry.name);
             listing.entries.into_iter().map(path).collect()

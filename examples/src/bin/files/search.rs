@@ -1,34 +1,34 @@
-//! Finding text in files.
+//! Full-text search in files.
 
 use std::path::PathBuf;
 
 use cap_std::fs::Dir;
 use turnbuckle::prelude::*;
 
-use crate::grant::{Place, open_file};
-use crate::place;
+use crate::client_path;
+use crate::grant::{Location, open_file};
 use crate::read;
 
-/// The most matches that are reported.
+/// The maximum number of matches in a result.
 const MAX_MATCHES: usize = 200;
 
-/// The most files that are searched.
+/// The maximum number of files that are searched.
 const MAX_FILES: usize = 20_000;
 
-/// The most bytes that are searched.
+/// The maximum number of bytes that are searched.
 const MAX_BYTES: usize = 512 << 20;
 
-/// The deepest nesting of directories.
+/// The maximum depth of nested directories.
 const MAX_DEPTH: usize = 32;
 
-/// The most characters of a line that are shown.
+/// The maximum number of characters of a line in a result.
 const MAX_SHOWN: usize = 200;
 
 /// The result of a search.
 #[data]
-pub(crate) struct Found {
+pub(crate) struct SearchResult {
     matches: Vec<Match>,
-    /// Whether the search ended early, so that there may be more matches.
+    /// `true` if the search ended early, so that there may be more matches.
     truncated: bool,
 }
 
@@ -40,31 +40,36 @@ struct Match {
     text: String,
 }
 
+/// A search in progress.
 struct Search<'a, F> {
-    wanted: String,
-    is_over: &'a F,
+    lowercase_text: String,
+    is_cancelled: &'a F,
     files: usize,
     bytes: usize,
-    found: Found,
+    found: SearchResult,
 }
 
-/// Looks for a text, whatever its case, until `is_over` says to stop.
-pub(crate) fn search(places: &[Place], text: &str, is_over: impl Fn() -> bool) -> Found {
+/// Searches for a text, ignoring case, until `is_cancelled` returns true.
+pub(crate) fn search(
+    locations: &[Location],
+    text: &str,
+    is_cancelled: impl Fn() -> bool,
+) -> SearchResult {
     let mut search = Search {
-        wanted: text.to_lowercase(),
-        is_over: &is_over,
+        lowercase_text: text.to_lowercase(),
+        is_cancelled: &is_cancelled,
         files: 0,
         bytes: 0,
-        found: Found {
+        found: SearchResult {
             matches: Vec::new(),
             truncated: false,
         },
     };
-    for place in places {
-        match place.dir() {
-            Ok(dir) => search.walk(&dir, place.path(), 0),
-            Err(_) => match place.file() {
-                Ok(file) => search.look(file, &place.path()),
+    for location in locations {
+        match location.dir() {
+            Ok(dir) => search.walk(&dir, location.path(), 0),
+            Err(_) => match location.file() {
+                Ok(file) => search.search_file(file, &location.path()),
                 Err(_) => continue,
             },
         }
@@ -73,12 +78,12 @@ pub(crate) fn search(places: &[Place], text: &str, is_over: impl Fn() -> bool) -
 }
 
 impl<F: Fn() -> bool> Search<'_, F> {
-    /// Looks into everything below a directory. What cannot be read is passed over, and so are
-    /// links: what they lead to is somewhere itself, or may not be seen.
+    /// Searches all files below a directory. Files that cannot be read are skipped, and so are
+    /// links: their targets are either searched themselves or not granted.
     fn walk(&mut self, dir: &Dir, path: PathBuf, depth: usize) {
         let Ok(entries) = dir.entries() else { return };
         for entry in entries.flatten() {
-            if self.is_full() || depth == MAX_DEPTH || (self.is_over)() {
+            if self.is_full() || depth == MAX_DEPTH || (self.is_cancelled)() {
                 self.found.truncated = true;
                 return;
             }
@@ -91,7 +96,7 @@ impl<F: Fn() -> bool> Search<'_, F> {
                 }
                 Ok(kind) if kind.is_file() => {
                     if let Ok(file) = open_file(dir, entry.file_name().as_ref()) {
-                        self.look(file, &path);
+                        self.search_file(file, &path);
                     }
                 }
                 _ => {}
@@ -105,22 +110,24 @@ impl<F: Fn() -> bool> Search<'_, F> {
             || self.found.matches.len() >= MAX_MATCHES
     }
 
-    /// Searches a file, if it is text.
-    fn look(&mut self, file: cap_std::fs::File, path: &std::path::Path) {
+    /// Searches a file. Files that are not UTF-8 text are skipped.
+    fn search_file(&mut self, file: cap_std::fs::File, path: &std::path::Path) {
         self.files += 1;
-        let Ok(bytes) = read::bytes(file) else { return };
+        let Ok(bytes) = read::read_bytes(file) else {
+            return;
+        };
         self.bytes += bytes.len();
         let Ok(text) = String::from_utf8(bytes) else {
             return;
         };
-        let room = MAX_MATCHES - self.found.matches.len();
+        let remaining = MAX_MATCHES - self.found.matches.len();
         let lines = text.lines().enumerate();
-        let hits = lines.filter(|(_, line)| line.to_lowercase().contains(&self.wanted));
+        let hits = lines.filter(|(_, line)| line.to_lowercase().contains(&self.lowercase_text));
         self.found
             .matches
-            .extend(hits.take(room).map(|(at, line)| Match {
-                uri: place::uri_of(path),
-                line: at + 1,
+            .extend(hits.take(remaining).map(|(index, line)| Match {
+                uri: client_path::file_uri(path),
+                line: index + 1,
                 text: line.trim().chars().take(MAX_SHOWN).collect(),
             }));
     }

@@ -1,4 +1,4 @@
-//! Writing: all of a file, or nothing of it.
+//! Atomic replacement of files.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -7,32 +7,36 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::fs::OpenOptions;
 
-use crate::grant::Place;
+use crate::grant::Location;
 
-/// Has a file hold these bytes. They are written beside it and then put in its place, so that nobody
-/// reads half of them, and a link in its place is replaced and not followed.
-pub(crate) fn replace(place: &Place, bytes: &[u8]) -> io::Result<()> {
-    static WRITTEN: AtomicU64 = AtomicU64::new(0);
-    let (dir, name) = place.parent()?;
-    let before = dir.metadata(name).ok();
-    if before.as_ref().is_some_and(|before| !before.is_file()) {
-        let why = "it is not a file";
+/// Replaces the contents of a file. The bytes are written to a temporary file in the same
+/// directory, which is then renamed. Readers therefore never see a partial file, and a symbolic
+/// link is replaced instead of followed.
+pub(crate) fn replace(location: &Location, bytes: &[u8]) -> io::Result<()> {
+    static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
+    let (dir, name) = location.parent()?;
+    let existing = dir.metadata(name).ok();
+    if existing
+        .as_ref()
+        .is_some_and(|existing| !existing.is_file())
+    {
+        let why = "the path does not name a regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
-    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-    let beside = PathBuf::from(format!(".writing-{}-{number}", process::id()));
+    let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
+    let temporary = PathBuf::from(format!(".writing-{}-{number}", process::id()));
     let mut options = OpenOptions::new();
-    let mut file = dir.open_with(&beside, options.write(true).create_new(true))?;
+    let mut file = dir.open_with(&temporary, options.write(true).create_new(true))?;
     let write = || {
-        if let Some(before) = before {
-            file.set_permissions(before.permissions())?;
+        if let Some(existing) = existing {
+            file.set_permissions(existing.permissions())?;
         }
         file.write_all(bytes)?;
         file.sync_all()?;
-        dir.rename(&beside, &dir, name)
+        dir.rename(&temporary, &dir, name)
     };
     write().inspect_err(|_| {
-        // What could not be put in place is of no use; that it stays is no worse.
-        let _ = dir.remove_file(&beside);
+        // A temporary file that cannot be removed does no harm.
+        let _ = dir.remove_file(&temporary);
     })
 }

@@ -1,12 +1,16 @@
-//! A notes server on an SQLite database: notes to write, find by full text, read and summarize.
+//! A notes server on an SQLite database: clients write, search, read and summarize notes. It shows
+//! state that handlers share, blocking handlers, structured output, pages, a prompt, completion,
+//! and a list of resources that changes.
+//!
+//! Run it with `cargo run -p turnbuckle-examples --bin notes -- notes.db`.
 //!
 //! ```text
-//! notes ~/notes.db                         serves the client that started it
+//! notes ~/notes.db                         serves the client that started it, on stdio
 //! notes ~/notes.db --http 127.0.0.1:8080   serves http://127.0.0.1:8080/mcp
 //! ```
 //!
-//! The database is made where there is none. [`store`] holds all that knows SQL; what is here is what
-//! clients see. SQLite waits for the disk, so every handler that uses it is `blocking`.
+//! The database is created if it does not exist. This file has the handlers, and [`store`] the SQL.
+//! SQLite waits for the disk, so the handlers that use it are `blocking`.
 
 mod store;
 
@@ -18,21 +22,21 @@ use turnbuckle::CompletionRequest;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{ContentBlock, Error, PromptMessage, TextResourceContents};
 
-use store::{Change, Note, Page, Store, Wanted};
+use store::{Change, Note, Page, SearchQuery, Store};
 
-/// The number of notes on a page of the list.
-const PAGE: NonZeroUsize = NonZeroUsize::new(50).unwrap();
+/// The number of notes on a page of the list of resources.
+const PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(50).unwrap();
 
-/// The number of notes in the list of resources. Older notes can still be found and read.
-const LISTED: usize = 500;
+/// The maximum number of notes in the list of resources. Older notes can still be found and read.
+const MAX_LISTED: usize = 500;
 
-/// The most notes in a prompt.
-const SUMMARIZED: usize = 50;
+/// The maximum number of notes in a prompt.
+const MAX_SUMMARIZED: usize = 50;
 
 /// Serves notes from an SQLite database.
 #[derive(Parser)]
 struct Options {
-    /// The database.
+    /// The file of the database, or `:memory:`.
     db: PathBuf,
     /// Serves HTTP at this address instead of standard input and output.
     #[arg(long, value_name = "ADDRESS")]
@@ -44,15 +48,15 @@ async fn main() -> Result {
     let options = Options::parse();
     let store = Store::open(&options.db)?;
     let mut server = Server::new("notes", env!("CARGO_PKG_VERSION"))
-        .instructions("Look with `search` before you `add`: a note may be there to `edit`.")
-        .page_size(PAGE)
+        .instructions("Call `search` before `add`: there may be a note to `edit`.")
+        .page_size(PAGE_SIZE)
         .dynamic_resources()
-        // Completers are no methods, and find the notes here.
+        // Completers are functions, which get the store as state.
         .state(store.clone())
         .group(Notes(store.clone()));
-    let newest = Wanted::default().at_most(LISTED);
+    let newest = SearchQuery::default().with_limit(MAX_LISTED);
     for note in store.search(&newest)?.notes {
-        server = server.resource(listed(note.id, &note.title));
+        server = server.resource(note_resource(note.id, &note.title));
     }
     match options.http {
         Some(address) => server.serve_http(&address).await,
@@ -77,11 +81,11 @@ impl Notes {
         context: HandlerContext,
     ) -> Result<Note> {
         let note = self.0.add(&title, &body, &tags)?;
-        self.list(&note, &context.server())?;
+        self.update_list(&note, &context.server())?;
         Ok(note)
     }
 
-    /// Change a note. What is left out stays as it is.
+    /// Change a note. Fields that are missing stay unchanged.
     #[tool(blocking, destructive, idempotent, open_world = false)]
     fn edit(
         &self,
@@ -93,55 +97,57 @@ impl Notes {
     ) -> Result<Note> {
         let renamed = title.is_some();
         let change = Change { title, body, tags };
-        let note = self.0.edit(id, &change)?.ok_or_else(|| missing(id))?;
+        let note = self.0.edit(id, &change)?.ok_or_else(|| no_such_note(id))?;
         if renamed {
-            self.list(&note, &context.server())?;
+            self.update_list(&note, &context.server())?;
         }
         context.server().notify_resource_updated(&uri_of(id));
         Ok(note)
     }
 
-    /// Delete a note for good.
+    /// Delete a note permanently.
     #[tool(blocking, destructive, idempotent, open_world = false)]
     fn delete(&self, id: i64, context: HandlerContext) -> Result<String> {
         if !self.0.delete(id)? {
-            return Err(missing(id));
+            return Err(no_such_note(id));
         }
         context.server().remove_resource(&uri_of(id));
         context.server().notify_resource_updated(&uri_of(id));
         Ok(format!("note {id} is deleted"))
     }
 
-    /// Find notes, the newest first, a page at a time.
+    /// Search notes and return a page of them, the newest first.
     #[tool(blocking, read_only, open_world = false)]
     fn search(
         &self,
-        /** words that all have to be there, the last perhaps not whole; without any, all notes */
+        /** words that a note must contain; the last may be a prefix; without words, all notes */
         #[schema(default, max_len = 500)]
         text: String,
         /** only notes with this tag */
         tag: Option<String>,
-        /** `next_cursor` of the page before */
+        /** `next_cursor` of the previous page */
         cursor: Option<String>,
         #[schema(default = 20, min = 1, max = 100)] limit: usize,
     ) -> Result<Page> {
         let before = match cursor.as_deref().map(str::parse) {
             None => None,
             Some(Ok(id)) => Some(id),
-            Some(Err(_)) => return Err("no such cursor: begin again without one".into()),
+            Some(Err(_)) => {
+                return Err("the cursor is invalid; begin again without a cursor".into());
+            }
         };
-        let wanted = Wanted {
+        let search_query = SearchQuery {
             text,
             tag,
             before,
             limit,
         };
-        Ok(self.0.search(&wanted)?)
+        Ok(self.0.search(&search_query)?)
     }
 
-    /// A note, as Markdown.
+    /// A note as Markdown.
     #[resource("notes://{id}", mime = "text/markdown", blocking)]
-    fn note(&self, #[schema(complete = ids)] id: i64) -> Result<String> {
+    fn note(&self, #[schema(complete = complete_ids)] id: i64) -> Result<String> {
         markdown(&self.0, id)
     }
 
@@ -150,41 +156,43 @@ impl Notes {
     fn summarize(
         &self,
         /** only notes with this tag */
-        #[schema(complete = tags)]
+        #[schema(complete = complete_tags)]
         tag: Option<String>,
     ) -> Result<Vec<PromptMessage>> {
-        let about = tag
+        let tag_phrase = tag
             .as_ref()
             .map_or(String::new(), |tag| format!(" on {tag:?}"));
-        let wanted = Wanted {
+        let search_query = SearchQuery {
             tag,
-            ..Wanted::default()
+            ..SearchQuery::default()
         }
-        .at_most(SUMMARIZED);
+        .with_limit(MAX_SUMMARIZED);
         let mut messages = Vec::new();
-        for found in self.0.search(&wanted)?.notes {
-            let text = markdown(&self.0, found.id)?;
-            let text = TextResourceContents::new(uri_of(found.id), text).mime_type("text/markdown");
+        for summary in self.0.search(&search_query)?.notes {
+            let text = markdown(&self.0, summary.id)?;
+            let text =
+                TextResourceContents::new(uri_of(summary.id), text).mime_type("text/markdown");
             messages.push(PromptMessage::user(ContentBlock::resource(text)));
         }
         if messages.is_empty() {
-            return Err(Error::invalid_params(format!("there are no notes{about}")).into());
+            return Err(Error::invalid_params(format!("there are no notes{tag_phrase}")).into());
         }
-        let order = format!(
-            "These are my notes{about}. Summarize them in a few sentences, and name the open ends."
+        let instruction = format!(
+            "These are my notes{tag_phrase}. Summarize them in a few sentences, \
+             and list the open questions."
         );
-        messages.push(PromptMessage::user(ContentBlock::text(order)));
+        messages.push(PromptMessage::user(ContentBlock::text(instruction)));
         Ok(messages)
     }
 }
 
 impl Notes {
-    /// Has a note stand in the list of resources under its title, if it is among the newest; the one
-    /// that is so no more makes room.
-    fn list(&self, note: &Note, server: &Server) -> Result {
-        let first_left_out = self.0.nth_newest(LISTED)?;
+    /// Adds a note to the list of resources, or updates its title there, if it is one of the newest
+    /// [`MAX_LISTED`]. Removes the note that no longer is.
+    fn update_list(&self, note: &Note, server: &Server) -> Result {
+        let first_left_out = self.0.nth_newest(MAX_LISTED)?;
         if first_left_out.is_none_or(|left_out| note.id > left_out) {
-            server.add_resource(listed(note.id, &note.title))?;
+            server.add_resource(note_resource(note.id, &note.title))?;
         }
         if let Some(left_out) = first_left_out {
             server.remove_resource(&uri_of(left_out));
@@ -193,13 +201,14 @@ impl Notes {
     }
 }
 
-/// A note in the list of resources.
-fn listed(id: i64, title: &str) -> Resource {
+/// Returns the resource of a note.
+fn note_resource(id: i64, title: &str) -> Resource {
     Resource::builder(uri_of(id), title.to_owned())
         .mime_type("text/markdown")
         .blocking(move |store: State<Store>| markdown(&store, id))
 }
 
+/// Returns a note as Markdown.
 fn markdown(store: &Store, id: i64) -> Result<String> {
     let note = store.note(id)?;
     let note = note.ok_or_else(|| Error::resource_not_found(uri_of(id)))?;
@@ -210,18 +219,16 @@ fn uri_of(id: i64) -> String {
     format!("notes://{id}")
 }
 
-fn missing(id: i64) -> Failure {
-    Failure::new(format!(
-        "there is no note {id}; `search` tells which there are"
-    ))
+fn no_such_note(id: i64) -> Failure {
+    Failure::new(format!("there is no note {id}; `search` lists the notes"))
 }
 
-/// Completes ids. The query uses an index and is too short to need a thread.
-fn ids(typing: CompletionRequest, store: State<Store>) -> Result<Vec<String>> {
-    Ok(store.ids(&typing.value)?)
+/// Completes ids. The query uses an index and is too fast to need a blocking thread.
+fn complete_ids(request: CompletionRequest, store: State<Store>) -> Result<Vec<String>> {
+    Ok(store.ids(&request.value)?)
 }
 
 /// Completes tags.
-fn tags(typing: CompletionRequest, store: State<Store>) -> Result<Vec<String>> {
-    Ok(store.tags(&typing.value)?)
+fn complete_tags(request: CompletionRequest, store: State<Store>) -> Result<Vec<String>> {
+    Ok(store.tags(&request.value)?)
 }

@@ -31,8 +31,9 @@ const SCHEMA: &str = "
         INSERT INTO texts (rowid, title, body) VALUES (new.id, new.title, new.body);
     END;";
 
-/// The most suggestions, plus one to detect that there are more.
-const SUGGESTIONS: usize = 101;
+/// The maximum number of completions in a reply (100), plus one so that the server sees that there
+/// are more.
+const MAX_SUGGESTIONS: usize = 101;
 
 /// The notes. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -52,7 +53,7 @@ pub(crate) struct Note {
 pub(crate) struct Summary {
     pub(crate) id: i64,
     pub(crate) title: String,
-    /// The beginning of the text.
+    /// The first characters of the text.
     beginning: String,
 }
 
@@ -60,48 +61,51 @@ pub(crate) struct Summary {
 #[data]
 pub(crate) struct Page {
     pub(crate) notes: Vec<Summary>,
-    /// The start of the next page, if there is one.
+    /// The cursor of the next page, if there is one.
     next_cursor: Option<String>,
 }
 
 /// A search for notes.
 #[derive(Default)]
-pub(crate) struct Wanted {
+pub(crate) struct SearchQuery {
     /// Words that the notes contain.
     pub(crate) text: String,
     /// A tag that the notes have.
     pub(crate) tag: Option<String>,
-    /// Only notes before this one.
+    /// The id below which the results begin.
     pub(crate) before: Option<i64>,
-    /// The most results.
+    /// The maximum number of results.
     pub(crate) limit: usize,
 }
 
-/// A change of a note.
+/// A change of a note. `None` leaves a field unchanged.
 pub(crate) struct Change {
     pub(crate) title: Option<String>,
     pub(crate) body: Option<String>,
     pub(crate) tags: Option<Vec<String>>,
 }
 
-impl Wanted {
-    pub(crate) fn at_most(self, limit: usize) -> Self {
+impl SearchQuery {
+    pub(crate) fn with_limit(self, limit: usize) -> Self {
         Self { limit, ..self }
     }
 }
 
 impl Store {
+    /// Opens the database and creates missing tables.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let connection = Connection::open(path)?;
         connection.execute_batch(SCHEMA)?;
         Ok(Self(Arc::new(Mutex::new(connection))))
     }
 
-    /// A handler that panicked has not left a transaction open: it was rolled back.
+    /// Locks the connection. A poisoned lock is harmless: the transaction of a handler that
+    /// panicked was rolled back.
     fn connection(&self) -> MutexGuard<'_, Connection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Adds a note and returns it.
     pub(crate) fn add(&self, title: &str, body: &str, tags: &[String]) -> Result<Note> {
         let mut connection = self.connection();
         let transaction = connection.transaction()?;
@@ -110,13 +114,13 @@ impl Store {
             [title, body],
         )?;
         let id = transaction.last_insert_rowid();
-        tag(&transaction, id, tags)?;
-        let note = note(&transaction, id)?;
+        insert_tags(&transaction, id, tags)?;
+        let note = load_note(&transaction, id)?;
         transaction.commit()?;
         Ok(note)
     }
 
-    /// Changes a note and returns it, or `None` if there is no such note.
+    /// Updates a note and returns it, or `None` if there is no such note.
     pub(crate) fn edit(&self, id: i64, change: &Change) -> Result<Option<Note>> {
         let mut connection = self.connection();
         let transaction = connection.transaction()?;
@@ -129,9 +133,9 @@ impl Store {
         }
         if let Some(tags) = &change.tags {
             transaction.execute("DELETE FROM tags WHERE note = ?", [id])?;
-            tag(&transaction, id, tags)?;
+            insert_tags(&transaction, id, tags)?;
         }
-        let note = note(&transaction, id)?;
+        let note = load_note(&transaction, id)?;
         transaction.commit()?;
         Ok(Some(note))
     }
@@ -144,12 +148,13 @@ impl Store {
         Ok(deleted > 0)
     }
 
+    /// Returns a note, if there is one with this id.
     pub(crate) fn note(&self, id: i64) -> Result<Option<Note>> {
-        note(&self.connection(), id).optional()
+        load_note(&self.connection(), id).optional()
     }
 
     /// Returns a page of matching notes, the newest first.
-    pub(crate) fn search(&self, wanted: &Wanted) -> Result<Page> {
+    pub(crate) fn search(&self, search_query: &SearchQuery) -> Result<Page> {
         let connection = self.connection();
         let mut query = connection.prepare_cached(
             "SELECT id, title, substr(body, 1, 120) FROM notes
@@ -158,15 +163,20 @@ impl Store {
                AND (?3 IS NULL OR id < ?3)
              ORDER BY id DESC LIMIT ?4",
         )?;
-        // One more tells whether another page follows.
-        let limit = wanted.limit as i64 + 1;
+        // One result more than asked for shows that another page follows.
+        let limit = search_query.limit as i64 + 1;
         let found = query.query_map(
-            params![phrase(&wanted.text), wanted.tag, wanted.before, limit],
-            summary,
+            params![
+                full_text_query(&search_query.text),
+                search_query.tag,
+                search_query.before,
+                limit
+            ],
+            read_summary,
         )?;
         let mut notes = found.collect::<Result<Vec<_>>>()?;
-        let more = notes.len() > wanted.limit;
-        notes.truncate(wanted.limit);
+        let more = notes.len() > search_query.limit;
+        notes.truncate(search_query.limit);
         let last = notes.last().filter(|_| more);
         Ok(Page {
             next_cursor: last.map(|note| note.id.to_string()),
@@ -184,24 +194,24 @@ impl Store {
     }
 
     /// Returns the ids with this prefix, the newest first.
-    pub(crate) fn ids(&self, begin: &str) -> Result<Vec<String>> {
-        self.texts(
+    pub(crate) fn ids(&self, prefix: &str) -> Result<Vec<String>> {
+        self.query_texts(
             "SELECT id FROM notes WHERE id GLOB ?1 || '*' ORDER BY id DESC LIMIT ?2",
-            begin,
+            prefix,
         )
     }
 
     /// Returns the tags with this prefix.
-    pub(crate) fn tags(&self, begin: &str) -> Result<Vec<String>> {
+    pub(crate) fn tags(&self, prefix: &str) -> Result<Vec<String>> {
         let sql = "SELECT DISTINCT tag FROM tags WHERE substr(tag, 1, length(?1)) = ?1
                    ORDER BY tag LIMIT ?2";
-        self.texts(sql, begin)
+        self.query_texts(sql, prefix)
     }
 
-    fn texts(&self, sql: &str, begin: &str) -> Result<Vec<String>> {
+    fn query_texts(&self, sql: &str, prefix: &str) -> Result<Vec<String>> {
         let connection = self.connection();
         let mut query = connection.prepare_cached(sql)?;
-        let found = query.query_map(params![begin, SUGGESTIONS as i64], |row| {
+        let found = query.query_map(params![prefix, MAX_SUGGESTIONS as i64], |row| {
             Ok(match row.get_ref(0)? {
                 rusqlite::types::ValueRef::Integer(id) => id.to_string(),
                 text => text.as_str()?.to_owned(),
@@ -211,7 +221,7 @@ impl Store {
     }
 }
 
-fn note(connection: &Connection, id: i64) -> Result<Note> {
+fn load_note(connection: &Connection, id: i64) -> Result<Note> {
     let mut query =
         connection.prepare_cached("SELECT tag FROM tags WHERE note = ? ORDER BY tag")?;
     let tags = query
@@ -227,7 +237,7 @@ fn note(connection: &Connection, id: i64) -> Result<Note> {
     })
 }
 
-fn summary(row: &Row<'_>) -> Result<Summary> {
+fn read_summary(row: &Row<'_>) -> Result<Summary> {
     Ok(Summary {
         id: row.get(0)?,
         title: row.get(1)?,
@@ -235,7 +245,7 @@ fn summary(row: &Row<'_>) -> Result<Summary> {
     })
 }
 
-fn tag(transaction: &Transaction<'_>, id: i64, tags: &[String]) -> Result<()> {
+fn insert_tags(transaction: &Transaction<'_>, id: i64, tags: &[String]) -> Result<()> {
     let mut insert =
         transaction.prepare_cached("INSERT OR IGNORE INTO tags (note, tag) VALUES (?, ?)")?;
     for tag in tags {
@@ -245,7 +255,7 @@ fn tag(transaction: &Transaction<'_>, id: i64, tags: &[String]) -> Result<()> {
 }
 
 /// Returns a query for all words. No word is an operator, and the last one may be a prefix.
-fn phrase(text: &str) -> String {
+fn full_text_query(text: &str) -> String {
     let words = text.split_whitespace();
     let quoted: Vec<String> = words
         .map(|word| format!("\"{}\"", word.replace('"', "\"\"")))

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use turnbuckle::types::LoggingLevel;
 
 use crate::Problem;
-use crate::scene::{Scene, holds, same, succeeded, text, until};
+use crate::scene::{Scene, holds, require_success, same, text, until};
 
 #[derive(Deserialize)]
 struct Structured {
@@ -17,8 +17,8 @@ struct Structured {
     structured: Map<String, Value>,
 }
 
-/// The list says which members the result will have.
-pub(super) async fn structured(scene: &Scene) -> Result<(), Problem> {
+/// Checks a structured result against the members that the tool's listing declares.
+pub(super) async fn call_structured(scene: &Scene) -> Result<(), Problem> {
     let entry: Structured = scene.entry("structured")?;
     let tools = scene.client.list_tools().fetch_all().await?;
     let tool = tools.iter().find(|tool| tool.name == entry.tool);
@@ -44,11 +44,11 @@ struct Progress {
     tool: String,
     arguments: Value,
     reports: u32,
-    /// What is reported, unless it is 1, 2, and so on.
+    /// Progress values that are reported; `None` stands for 1, 2, and so on.
     values: Option<Vec<f64>>,
 }
 
-/// All reports come before the result.
+/// Checks that all progress reports arrive before the result.
 pub(super) async fn progress(scene: &Scene) -> Result<(), Problem> {
     let entry: Progress = scene.entry("progress")?;
     let came: Arc<Mutex<Vec<f64>>> = Arc::default();
@@ -60,7 +60,7 @@ pub(super) async fn progress(scene: &Scene) -> Result<(), Problem> {
             let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
             reports.push(report.progress.as_f64());
         });
-    succeeded(call.await?)?;
+    require_success(call.await?)?;
     let came = came.lock().unwrap_or_else(PoisonError::into_inner);
     let counted = || (1..=entry.reports).map(f64::from).collect();
     same(&*came, &entry.values.unwrap_or_else(counted))
@@ -80,7 +80,7 @@ pub(super) async fn log(scene: &Scene) -> Result<(), Problem> {
         true => call = call.log_level(LoggingLevel::Debug),
         false => drop(scene.client.set_log_level(LoggingLevel::Debug).await?),
     }
-    succeeded(call.await?)?;
+    require_success(call.await?)?;
     until("the log message", || {
         let heard = scene.heard.all();
         std::future::ready(Ok(heard.logs.iter().any(|data| data.contains(&entry.says))))
@@ -88,7 +88,7 @@ pub(super) async fn log(scene: &Scene) -> Result<(), Problem> {
     .await
 }
 
-/// A failure of the tool is a result.
+/// Checks that a failure of a tool arrives as a result.
 pub(super) async fn error(scene: &Scene) -> Result<(), Problem> {
     let entry: Says = scene.entry("error")?;
     let result = scene

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use crate::Problem;
 use crate::scene::{Scene, text, until};
 
-/// How long a call that tells nothing may take to arrive.
+/// Time that a call without any message has to arrive at the server.
 const ARRIVAL: Duration = Duration::from_millis(200);
 
 #[derive(Deserialize)]
@@ -22,12 +22,13 @@ struct Cancel {
     /// its text.
     counter: Option<String>,
     says: Option<String>,
-    /// Whether the call reports no progress when it begins.
+    /// True if the call reports no progress when it begins.
     #[serde(default)]
     silent: bool,
 }
 
-/// Dropping the call cancels it; the server sees that, and the connection serves on.
+/// Drops a call, and checks that the server sees the cancellation and that the connection still
+/// works.
 pub(super) async fn cancel(scene: &Scene) -> Result<(), Problem> {
     let entry: Cancel = scene.entry("cancel")?;
     let before = cancelled(scene, &entry).await?;
@@ -57,7 +58,8 @@ pub(super) async fn cancel(scene: &Scene) -> Result<(), Problem> {
     scene.names("tools").await.map(drop)
 }
 
-/// How many calls the server saw cancelled; none if it does not count.
+/// Returns the number of calls that the server saw cancelled; `None` if the server does not count
+/// them.
 async fn cancelled(scene: &Scene, entry: &Cancel) -> Result<u64, Problem> {
     let Some(counter) = &entry.counter else {
         return Ok(0);

@@ -33,7 +33,7 @@ struct ListChanged {
     appears: String,
 }
 
-/// Something else may have changed the list before.
+/// Checks that a change of a list is announced. Other steps may have changed the list before.
 pub(super) async fn list_changed(scene: &Scene) -> Result<(), Problem> {
     let entry: ListChanged = scene.entry("list_changed")?;
     let interest = match entry.list.as_str() {

@@ -17,18 +17,18 @@ use crate::scene::Scene;
 
 type Taking<'a> = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send + 'a>>;
 
-/// What is said of a revision, if there is anything to say.
+/// Function that returns a remark about a step in a revision, if there is one.
 type Remark = fn(&Features) -> Option<&'static str>;
 
 /// One step.
 pub(crate) struct Step {
-    /// Its name, by which the surfaces describe it.
+    /// Name by which the surfaces describe the step.
     pub(crate) name: &'static str,
     /// Takes it; fails unless what has to come of it came.
     pub(crate) take: for<'a> fn(&'a Scene) -> Taking<'a>,
     /// Why a revision has nothing of the kind.
     pub(crate) lacks: Remark,
-    /// What a revision has less of it.
+    /// Remark about the parts of the step that a revision lacks.
     pub(crate) narrows: Remark,
 }
 
@@ -54,7 +54,10 @@ impl Step {
 /// Each step, in the order in which they are taken.
 pub(crate) const STEPS: &[Step] = &[
     Step::new("lists", |scene| Box::pin(lists::lists(scene))),
-    Step::new("structured", |scene| Box::pin(calls::structured(scene))).lacks(|features| {
+    Step::new("structured", |scene| {
+        Box::pin(calls::call_structured(scene))
+    })
+    .lacks(|features| {
         (!features.structured_output).then_some("the revision has no structured output")
     }),
     Step::new("progress", |scene| Box::pin(calls::progress(scene))),

@@ -1,4 +1,4 @@
-//! What servers ask the client for.
+//! Steps in which a server asks the client.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -15,7 +15,7 @@ struct Asks {
 }
 
 /// Calls a tool that asks once; returns its text.
-async fn asked(
+async fn call_asking_tool(
     scene: &Scene,
     entry: Asks,
     questions: fn(&All) -> &Vec<String>,
@@ -28,33 +28,33 @@ async fn asked(
 }
 
 pub(super) async fn sampling(scene: &Scene) -> Result<(), Problem> {
-    let told = asked(scene, scene.entry("sampling")?, |heard| &heard.prompts).await?;
+    let told = call_asking_tool(scene, scene.entry("sampling")?, |heard| &heard.prompts).await?;
     holds(&told, REPLY)
 }
 
-/// What the user leaves out is filled in with the form's defaults: all of them, or in a revision
-/// whose forms cannot say so, as many as came.
+/// Checks that fields the user leaves empty get the form's defaults: all of them, or as many as
+/// arrived in a revision whose forms cannot declare them.
 pub(super) async fn form(scene: &Scene) -> Result<(), Problem> {
     #[derive(Deserialize)]
     struct Form {
         defaults: Map<String, Value>,
     }
-    let told = asked(scene, scene.entry("form")?, |heard| &heard.forms).await?;
-    let told = squeezed(&told);
+    let told = call_asking_tool(scene, scene.entry("form")?, |heard| &heard.forms).await?;
+    let told = without_whitespace(&told);
     let Form { defaults } = scene.entry("form")?;
     let came = scene.heard.all().defaults.clone();
     let mut wanted = defaults;
     wanted.retain(|field, _| scene.features.elicitation_url || came.contains(field));
     wanted.insert("name".to_owned(), NAME.into());
     for (field, value) in wanted {
-        holds(&told, &squeezed(&format!("{field:?}:{value}")))?;
+        holds(&told, &without_whitespace(&format!("{field:?}:{value}")))?;
     }
     Ok(())
 }
 
 pub(super) async fn url(scene: &Scene) -> Result<(), Problem> {
-    let told = asked(scene, scene.entry("url")?, |heard| &heard.urls).await?;
-    holds(&squeezed(&told), r#""action":"accept""#)
+    let told = call_asking_tool(scene, scene.entry("url")?, |heard| &heard.urls).await?;
+    holds(&without_whitespace(&told), r#""action":"accept""#)
 }
 
 #[derive(Deserialize)]
@@ -69,7 +69,7 @@ pub(super) async fn roots(scene: &Scene) -> Result<(), Problem> {
     ROOTS.into_iter().try_for_each(|uri| holds(&told, uri))
 }
 
-/// Without white space: servers lay JSON out as they like.
-fn squeezed(text: &str) -> String {
+/// Returns the text without white space, as servers format JSON differently.
+fn without_whitespace(text: &str) -> String {
     text.split_whitespace().collect()
 }

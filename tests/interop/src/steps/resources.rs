@@ -16,7 +16,7 @@ pub(super) async fn read(scene: &Scene) -> Result<(), Problem> {
     readable(scene, scene.entry("read")?).await
 }
 
-/// The resource of a template is read like any other.
+/// Reads a resource of a template like any other resource.
 pub(super) async fn template(scene: &Scene) -> Result<(), Problem> {
     readable(scene, scene.entry("template")?).await
 }

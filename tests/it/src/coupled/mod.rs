@@ -30,7 +30,7 @@ pub use posts::{Post, Posts};
 pub struct Coupled {
     client: Client,
     tap: Tap,
-    /// What went over HTTP; empty on other bindings.
+    /// Requests sent over HTTP; empty on other bindings.
     pub posts: Posts,
 }
 
@@ -39,7 +39,7 @@ impl Coupled {
     pub async fn connect(case: Case, server: &Server, builder: ClientBuilder) -> Self {
         let posts = Posts::default();
         let tap = Tap::new(case.to_string(), case.revision);
-        let connector = tap.on(connector(case, server, &posts));
+        let connector = tap.attach(connector(case, server, &posts));
         let builder = builder.era(EraPreference::Only(case.revision));
         let client = builder.connect(connector).await;
         Self {
@@ -49,7 +49,7 @@ impl Coupled {
         }
     }
 
-    /// What passed between them.
+    /// Returns the record of the messages between client and server.
     #[must_use]
     pub fn tap(&self) -> &Tap {
         &self.tap
@@ -69,48 +69,48 @@ impl Deref for Coupled {
 pub struct Tap(Arc<Mutex<Record>>);
 
 impl Tap {
-    /// A tap on a conversation in that revision; `name` is for messages.
+    /// Creates a tap on a conversation in that revision; `name` appears in failure messages.
     #[must_use]
     pub fn new(name: impl Into<String>, revision: Revision) -> Self {
         Self(Arc::new(Mutex::new(Record::new(name.into(), revision))))
     }
 
-    /// The way through this tap.
-    pub fn on(&self, connector: impl Connector) -> impl Connector {
+    /// Returns a connector whose messages pass through this tap.
+    pub fn attach(&self, connector: impl Connector) -> impl Connector {
         Tapped::new(connector, self.clone())
     }
 
-    /// Everything that the client sent.
+    /// Returns every message that the client sent.
     #[must_use]
-    pub fn sent(&self) -> Vec<Value> {
+    pub fn sent_messages(&self) -> Vec<Value> {
         self.record().sent.clone()
     }
 
-    /// What the client sent of that method.
+    /// Returns the messages with that method that the client sent.
     #[must_use]
     pub fn sent_of(&self, method: &str) -> Vec<Value> {
-        of(&self.record().sent, method)
+        messages_of_method(&self.record().sent, method)
     }
 
-    /// The client's answers to requests of the server.
+    /// Returns the client's responses to requests of the server.
     #[must_use]
     pub fn answers(&self) -> Vec<Value> {
-        of(&self.record().sent, "")
+        messages_of_method(&self.record().sent, "")
     }
 
-    /// Everything that the server sent.
+    /// Returns every message that the server sent.
     #[must_use]
-    pub fn received(&self) -> Vec<Value> {
+    pub fn received_messages(&self) -> Vec<Value> {
         self.record().received.clone()
     }
 
-    /// What the server sent of that method.
+    /// Returns the messages with that method that the server sent.
     #[must_use]
     pub fn received_of(&self, method: &str) -> Vec<Value> {
-        of(&self.record().received, method)
+        messages_of_method(&self.record().received, method)
     }
 
-    /// The conversation for a reader.
+    /// Returns the conversation as readable text.
     #[must_use]
     pub fn transcript(&self) -> String {
         self.record().transcript()
@@ -121,8 +121,8 @@ impl Tap {
     }
 }
 
-/// The messages of a method; those without one where that is empty.
-fn of(messages: &[Value], method: &str) -> Vec<Value> {
+/// Returns the messages with that method; an empty method selects the messages without one.
+fn messages_of_method(messages: &[Value], method: &str) -> Vec<Value> {
     let is_of = |message: &&Value| message["method"].as_str().unwrap_or_default() == method;
     messages.iter().filter(is_of).cloned().collect()
 }

@@ -1,4 +1,4 @@
-//! What a client sends over HTTP, as it leaves: a layer around whatever carries it.
+//! A record of the HTTP requests that a client sends: a layer around its HTTP service.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -15,26 +15,26 @@ use turnbuckle_http::{ClientRequestBody, ClientResponseBody, HttpClient, HttpCli
 /// A request of HTTP.
 #[derive(Debug, Clone)]
 pub struct Post {
-    /// Its method.
+    /// HTTP method of the request.
     pub verb: String,
-    /// Its path.
+    /// Path of the request.
     pub path: String,
-    /// Its headers.
+    /// Headers of the request.
     pub headers: HeaderMap,
     /// The message that it carries; null for none.
     pub message: Value,
-    /// When it was sent, since the first.
+    /// Time at which the request was sent, counted from the first.
     pub at: Duration,
 }
 
 impl Post {
-    /// The method of the message.
+    /// Returns the method of the message.
     #[must_use]
     pub fn method(&self) -> &str {
         self.message["method"].as_str().unwrap_or_default()
     }
 
-    /// A header that stands at most once; `None` if it is not there.
+    /// Returns a header, which must stand at most once; `None` if it is absent.
     ///
     /// # Panics
     /// When it stands twice, or is no text.
@@ -52,7 +52,7 @@ impl Post {
 pub struct Posts(Arc<Mutex<(Vec<Post>, Option<Instant>)>>);
 
 impl Posts {
-    /// The requests so far.
+    /// Returns the requests so far.
     ///
     /// # Panics
     /// Never: nothing panics with them.
@@ -61,7 +61,7 @@ impl Posts {
         self.0.lock().expect("no panic while it is held").0.clone()
     }
 
-    /// Those that carried a message of that method.
+    /// Returns the requests that carried a message with that method.
     #[must_use]
     pub fn of(&self, method: &str) -> Vec<Post> {
         let mut all = self.all();
@@ -69,9 +69,9 @@ impl Posts {
         all
     }
 
-    /// Those with that verb.
+    /// Returns the requests with that HTTP method.
     #[must_use]
-    pub fn by(&self, verb: &str) -> Vec<Post> {
+    pub fn with_verb(&self, verb: &str) -> Vec<Post> {
         let mut all = self.all();
         all.retain(|post| post.verb == verb);
         all

@@ -1,4 +1,4 @@
-//! What was said in both directions, judged as it is said.
+//! The record of a conversation in both directions, checked by the oracle message by message.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ pub(super) struct Record {
     lines: Vec<String>,
     pub(super) sent: Vec<Value>,
     pub(super) received: Vec<Value>,
-    /// What is wrong with what was said.
+    /// Violations found so far.
     pub(super) faults: Vec<String>,
     /// By who asked and the text of the id: the method.
     asked: HashMap<(Sender, String), String>,
@@ -85,7 +85,7 @@ impl Record {
         }
     }
 
-    /// The conversation for a reader.
+    /// Returns the conversation as readable text.
     pub(super) fn transcript(&self) -> String {
         let mut text = format!("{}, TURNBUCKLE_SEED={}:\n", self.name, seed());
         for line in &self.lines {

@@ -21,7 +21,8 @@ const MAX_VALUES: usize = 8;
 /// The most violations that are told.
 const MAX_VIOLATIONS: usize = 8;
 
-/// The input: lines, a schema and then values. The values are arguments of a typed tool, too.
+/// Runs the target on `input`: lines with a schema and then values. The values are also arguments
+/// of a typed tool.
 pub fn arguments(input: &[u8]) {
     let Ok(input) = std::str::from_utf8(input) else {
         return;
@@ -33,12 +34,12 @@ pub fn arguments(input: &[u8]) {
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect();
     if let Ok(schema) = schema {
-        shaped(&schema, &values);
+        check_validation(&schema, &values);
     }
-    typed(&values);
+    check_typed_handler(&values);
 }
 
-fn shaped(schema: &Schema, values: &[RawJson<'_>]) {
+fn check_validation(schema: &Schema, values: &[RawJson<'_>]) {
     let shape = match FastValidator::compile(schema) {
         Ok(shape) => shape,
         Err(fault) => return assert!(!fault.to_string().is_empty()),
@@ -54,7 +55,7 @@ fn shaped(schema: &Schema, values: &[RawJson<'_>]) {
         let outcome = shape.validate(value);
         assert_eq!(shape.validate(value), outcome, "a shape has a memory");
         if let Err(violations) = &outcome {
-            told(violations);
+            check_violations(violations);
         }
         // A text of JSON has members that come twice; a value has not.
         let plain = serde_json::from_str::<Value>(value.as_str());
@@ -81,7 +82,7 @@ fn shaped(schema: &Schema, values: &[RawJson<'_>]) {
     }
 }
 
-/// Whether any number of a text has an exponent, or more digits than a float keeps.
+/// Returns whether any number of a text has an exponent, or more digits than a float keeps.
 fn has_long_numbers(text: &str) -> bool {
     let is_long = |part: &str| part.bytes().filter(u8::is_ascii_digit).count() > 15;
     let exponent = |pair: &[u8]| pair[0].is_ascii_digit() && pair[1].eq_ignore_ascii_case(&b'e');
@@ -90,7 +91,7 @@ fn has_long_numbers(text: &str) -> bool {
     parts.any(is_long) || text.as_bytes().windows(2).any(exponent)
 }
 
-/// A value with its numbers as floats, so that `3` and `3.0` are one.
+/// Returns a value with all numbers as floats, so that `3` and `3.0` are equal.
 fn plain_numbers(value: Value) -> Value {
     match value {
         Value::Number(number) => number.as_f64().into(),
@@ -105,7 +106,8 @@ fn plain_numbers(value: Value) -> Value {
     }
 }
 
-/// Both take a value, or neither does; unless it was too much for one of them.
+/// Asserts that both validators accept a value or both reject it, unless the value exceeded a limit
+/// of one of them.
 fn agree(ours: &Result<(), Violations>, general: &Result<(), Violations>, value: RawJson<'_>) {
     let costly = |it: &Result<(), Violations>| it.as_ref().is_err_and(Violations::is_too_costly);
     if !costly(ours) && !costly(general) {
@@ -117,7 +119,7 @@ fn agree(ours: &Result<(), Violations>, general: &Result<(), Violations>, value:
     }
 }
 
-fn told(violations: &Violations) {
+fn check_violations(violations: &Violations) {
     let told = violations.iter().len();
     assert!((1..=MAX_VIOLATIONS).contains(&told), "{told} violations");
     let whole = violations.describe("arguments").to_string();
@@ -125,7 +127,7 @@ fn told(violations: &Violations) {
     assert!(!whole.is_empty() && !whole.contains(control), "{whole:?}");
 }
 
-/// What a handler may take: whatever attributes add to types is in it.
+/// Arguments of the tool's handler, with every attribute that affects the type.
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 struct Order {
     city: String,
@@ -159,7 +161,7 @@ static TYPED: LazyLock<Server> = LazyLock::new(|| {
     built.build().expect("a valid server")
 });
 
-/// The same schema as the tool's.
+/// Validator of the tool's own schema.
 static ORDER: LazyLock<FastValidator> = LazyLock::new(|| {
     let shape = shape_of::<Order>();
     assert!(shape.has_constraints(), "days are in a range");
@@ -180,9 +182,10 @@ fn shape_of<T: JsonSchema>() -> FastValidator {
     FastValidator::compile(&schema).expect("a schema of a type")
 }
 
-/// A handler sees what was sent if that decodes and fits, else what was meant if that does, and
-/// else nothing; and then the model is told why.
-fn typed(values: &[RawJson<'_>]) {
+/// Checks the arguments that the handler receives: the value as sent if that decodes and fits, else
+/// the repaired value if that does. Otherwise the handler is not called and the model is told the
+/// reason.
+fn check_typed_handler(values: &[RawJson<'_>]) {
     let calls = values.iter().enumerate().map(|(id, value)| {
         let params = format!(r#""name":"order","arguments":{value},"#);
         request(id, "tools/call", &params)
@@ -219,7 +222,7 @@ fn typed(values: &[RawJson<'_>]) {
     }
 }
 
-/// The arguments that a value is, if it fits its schema, too.
+/// Returns the arguments that a value decodes to, if the value also fits the schema.
 fn fitting(value: RawJson<'_>) -> Option<Order> {
     let order = serde_json::from_str(value.as_str()).ok()?;
     ORDER.validate(value).is_ok().then_some(order)

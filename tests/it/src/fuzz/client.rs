@@ -29,9 +29,9 @@ const A_WHILE: Duration = Duration::from_secs(10);
 /// The method of the last request.
 const LAST: &str = "test/last";
 
-/// The input: lines. `+` and a word is what the user begins (see `User::begin`), `-` is what the
-/// user lets go of, `.` and a number are seconds that pass; everything else is what the server
-/// says (see `Hostile::say`).
+/// Runs the target on `input`, in lines. `+` and a word is an action that the user begins (see
+/// `User::begin`), `-` is an action that the user drops, `.` and a number are seconds that pass;
+/// every other line is sent by the server (see `Hostile::send_line`).
 ///
 /// The opening is sound in the newest revision of either era; then it is left to the input.
 pub fn client(input: &[u8]) {
@@ -54,7 +54,7 @@ async fn act(input: &[u8], revision: Option<Revision>) {
             Some((b'+', what)) => user.begin(what).await,
             Some((b'-', _)) => user.let_go(),
             Some((b'.', seconds)) => sleep(pause(seconds)).await,
-            _ => server.say(line),
+            _ => server.send_line(line),
         }
         server.settle().await;
     }
@@ -96,7 +96,7 @@ async fn wait(server: &mut Hostile, user: &User) {
     assert!(user.is_done(), "something goes on for ever");
 }
 
-/// One sound request more.
+/// Asserts that the client still answers one valid request.
 async fn lives(server: &mut Hostile, client: &Client) {
     let asking = client.clone();
     let last = tokio::spawn(async move { asking.request_raw(LAST, None, None).await });

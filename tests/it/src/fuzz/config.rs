@@ -18,13 +18,13 @@ mod jsonc;
 #[path = "../../../../crates/turnbuckle-cli/src/config/servers.rs"]
 mod servers;
 
-/// The input: the text of a file, of servers or of variables.
+/// Runs the target on `input`: the text of a file, of servers or of variables.
 pub fn config(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
     };
     comments(text);
-    named(text);
+    check_servers(text);
     variables(text);
     lines(text);
 }
@@ -33,7 +33,7 @@ fn value(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok()
 }
 
-/// What is no comment and no trailing comma stays, byte for byte where it was.
+/// Asserts that all text outside comments and trailing commas stays byte for byte in its place.
 fn comments(text: &str) {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let plain = jsonc::to_json(text);
@@ -48,7 +48,8 @@ fn comments(text: &str) {
     }
 }
 
-/// The same by pieces: strings, comments, and everything else one character at a time.
+/// Returns the text without comments and trailing commas, computed in the simplest manner: strings,
+/// comments, and everything else one character at a time.
 fn model(text: &str) -> String {
     let mut pieces: Vec<&str> = Vec::new();
     let mut rest = text;
@@ -77,7 +78,7 @@ fn model(text: &str) -> String {
     kept
 }
 
-/// The length of the string that the text begins with.
+/// Returns the length of the string that the text begins with.
 fn string(text: &str) -> usize {
     let mut escaped = false;
     for (at, char) in text.char_indices().skip(1) {
@@ -91,8 +92,9 @@ fn string(text: &str) -> usize {
     text.len()
 }
 
-/// Every server of a file is reached or says why not, and no variable of the file is left.
-fn named(text: &str) {
+/// Asserts that every server of a file connects or gives a reason, and that no variable of the file
+/// is left unexpanded.
+fn check_servers(text: &str) {
     let parsed = servers::parse_servers(text);
     let servers = match parsed {
         Ok(servers) => servers,
@@ -145,7 +147,8 @@ fn environment() -> Variables<'static> {
     }
 }
 
-/// A text without a reference stays; two texts are put together as they are apart.
+/// Asserts that a text without a reference stays as it is, and that expansion distributes over
+/// concatenation.
 fn variables(text: &str) {
     let variables = environment();
     let whole = variables.expand(text);
@@ -158,7 +161,7 @@ fn variables(text: &str) {
     }
 }
 
-/// The variables of a file, written down again, are the same.
+/// Asserts that the variables of a file survive being written and parsed again.
 fn lines(text: &str) {
     let variables = match parse_env_file(text) {
         Ok(variables) => variables,

@@ -14,11 +14,11 @@ use turnbuckle_wire::revision::Revision;
 
 use super::server::server;
 
-/// What a client can be asked.
+/// Client capabilities that allow every kind of question.
 pub(super) const CAPABILITIES: &str =
     r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
 
-/// A runtime whose clock stands still while anything is under way.
+/// Creates a runtime whose clock stands still while any task can run.
 pub(super) fn runtime() -> Runtime {
     let mut builder = Builder::new_current_thread();
     builder.enable_time().start_paused(true);
@@ -30,7 +30,7 @@ pub(super) fn converse<'a>(frames: impl IntoIterator<Item = &'a [u8]>) -> Vec<St
     converse_with(server(), frames)
 }
 
-/// The same with another server.
+/// Sends the frames as [`converse`] does, to another server.
 pub(super) fn converse_with<'a>(
     server: &Server,
     frames: impl IntoIterator<Item = &'a [u8]>,
@@ -38,15 +38,16 @@ pub(super) fn converse_with<'a>(
     hold(server, frames, None)
 }
 
-/// What a client does about what it hears.
+/// Reaction of a client to a frame.
 pub(super) enum Then {
     Say(Vec<u8>),
     Listen,
-    /// It ends its input.
+    /// The client ends its input.
     Leave,
 }
 
-/// The same with a client that stays and does something about what it hears.
+/// Sends the frames as [`converse_with`] does, with a client that stays connected and reacts to
+/// what it receives.
 pub(super) fn converse_on<'a>(
     frames: impl IntoIterator<Item = &'a [u8]>,
     hears: &mut dyn FnMut(&str) -> Then,
@@ -110,8 +111,8 @@ fn text(frame: Frame) -> String {
     }
 }
 
-/// A request as a modern client writes it, that can be asked for input; `params` are members of
-/// an object, each followed by a comma.
+/// Returns a request of a modern client that accepts input requests; `params` are members of an
+/// object, each followed by a comma.
 pub(super) fn request(id: usize, method: &str, params: &str) -> Vec<u8> {
     let revision = Revision::NEWEST;
     format!(
@@ -122,7 +123,8 @@ pub(super) fn request(id: usize, method: &str, params: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The result of the request of this id, or the code of its error; it must be answered once.
+/// Returns the result of the request with this id, or the code of its error. The request must be
+/// answered exactly once.
 pub(super) fn answer(frames: &[String], id: usize) -> Result<Value, i64> {
     let messages = frames.iter().map(|frame| serde_json::from_str(frame));
     let messages = messages.map(|message: Result<Value, _>| message.expect("what is sent is JSON"));

@@ -14,7 +14,7 @@ const LISTS: [(&str, &str); 4] = [
     ("resources/templates/list", "resourceTemplates"),
 ];
 
-/// The input: a cursor as text, or any JSON in its place.
+/// Runs the target on `input`: a cursor as text, or any JSON in its place.
 pub fn cursor(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else {
         return;

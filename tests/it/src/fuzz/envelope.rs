@@ -12,16 +12,16 @@ use turnbuckle_wire::rpc::{self, Message};
 
 use super::written::Written;
 
-/// The input: a request with headers and a body; see `Written`.
+/// Runs the target on `input`: a request with headers and a body; see `Written`.
 pub fn envelope(input: &[u8]) {
     let request = Written::read(input);
     for (_, value) in &request.headers {
         if let Ok(text) = headers::decode_value(value) {
-            carried(&text);
+            check_header_value(&text);
         }
     }
     let Some(body) = request.text() else { return };
-    carried(body);
+    check_header_value(body);
     let (method, params) = match rpc::decode::<Params<'_>>(body) {
         Ok(Message::Request(request)) => (request.method, request.params),
         Ok(Message::Notification(notification)) => (notification.method, notification.params),
@@ -31,12 +31,12 @@ pub fn envelope(input: &[u8]) {
     let version = version.map(|version| std::str::from_utf8(version).unwrap_or_default());
     judge(&method, &params, version);
     judge(&method, &params, None);
-    mirrored(&method, &params, &request);
+    check_mirroring(&method, &params, &request);
     arguments(&params, &request);
 }
 
-/// Every text survives a header.
-fn carried(text: &str) {
+/// Asserts that every text survives a header.
+fn check_header_value(text: &str) {
     let value = headers::encode_value(text);
     let visible = |byte| matches!(byte, b' '..=b'~');
     assert!(
@@ -47,7 +47,7 @@ fn carried(text: &str) {
     assert_eq!(decoded.as_deref(), Ok(text));
 }
 
-/// The era of a message, against the rules of its table.
+/// Checks the era that a message is given against the rules of its table.
 pub(super) fn judge(method: &str, params: &Params<'_>, version: Option<&str>) {
     let meta = &params.meta;
     let named = meta.protocol_version.and_then(RawJson::text);
@@ -57,7 +57,7 @@ pub(super) fn judge(method: &str, params: &Params<'_>, version: Option<&str>) {
         let modern_header = matches!(header, VersionHeader::Http(NamedRevision::Modern(_)));
         match message_era(header, method, params) {
             MessageEra::Legacy => {
-                assert!(!meta.is_envelope() && !modern_header);
+                assert!(!meta.marks_modern_era() && !modern_header);
                 assert_ne!(method, Method::Discover.as_str());
             }
             MessageEra::Modern(revision) => {
@@ -80,8 +80,8 @@ pub(super) fn judge(method: &str, params: &Params<'_>, version: Option<&str>) {
     }
 }
 
-/// What we would mirror is what we accept; anything else is a mismatch.
-fn mirrored(method: &str, params: &Params<'_>, request: &Written<'_>) {
+/// Asserts that the headers our client would send are accepted and that all others are a mismatch.
+fn check_mirroring(method: &str, params: &Params<'_>, request: &Written<'_>) {
     let found = headers::check_headers(
         method,
         params,
@@ -104,7 +104,7 @@ fn mirrored(method: &str, params: &Params<'_>, request: &Written<'_>) {
     assert_eq!(accepted.is_ok(), ours.is_some(), "{accepted:?}");
 }
 
-/// The same for the arguments of a tool.
+/// Checks the headers of a tool's arguments as [`check_mirroring`] does for the standard ones.
 fn arguments(params: &Params<'_>, request: &Written<'_>) {
     static DECLARED: LazyLock<Vec<ParamHeader>> = LazyLock::new(|| {
         let schema = r#"{"type":"object","properties":{

@@ -9,8 +9,8 @@ use turnbuckle_http::decode_events;
 
 use super::written::cut;
 
-/// What a line may have beside a message of the most bytes: the name of its field. Any other field
-/// is no longer.
+/// Bytes that a line may have beside a message of maximal length: the name of its field. All other
+/// fields are shorter.
 const FIELD: usize = 1 << 10;
 
 /// Sizes of pieces that are tried on every stream.
@@ -18,15 +18,15 @@ const SIZES: [usize; 4] = [usize::MAX, 1, 2, 3];
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// What is read of a stream: its events, the id of the last one, and when to come back.
+/// Result of reading a stream: its events, the id of the last one, and the reconnection time.
 type Read = (
     Vec<(&'static str, Bytes)>,
     Option<HeaderValue>,
     Option<Duration>,
 );
 
-/// The input: a line of two numbers, the most bytes of a message and the size of the pieces; and
-/// the stream.
+/// Runs the target on `input`: a line of two numbers, the most bytes of a message and the size of
+/// the pieces; and the stream.
 pub fn events(input: &[u8]) {
     let (numbers, stream) = cut(input, b'\n');
     let (max, size) = cut(numbers, b' ');
@@ -49,7 +49,7 @@ fn number(text: &[u8]) -> Option<usize> {
     Some(number.into())
 }
 
-/// The events by the simplest means.
+/// Returns the events, parsed in the simplest manner.
 fn model(stream: &[u8], max: usize) -> Read {
     let mut rest = stream.strip_prefix(BYTE_ORDER_MARK).unwrap_or(stream);
     let (mut events, mut id, mut retry) = (Vec::new(), None, None);

@@ -11,38 +11,40 @@ use turnbuckle_wire::era::{ParamHeader, param_headers};
 
 use super::written::{Written, cut};
 
-/// What stands around a value that is encoded.
+/// Prefix and suffix of an encoded value.
 const SENTINEL: (&[u8], &[u8]) = (b"=?base64?", b"?=");
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The input: a value and a text, whatever it is; and a request whose first line is the schema of a
-/// tool, with headers, and the arguments as its body; see `Written`.
+/// Runs the target on `input`: a header value, which is also used as a text; and a request whose
+/// first line is the schema of a tool, with headers, and the arguments as its body; see `Written`.
 pub fn headers(input: &[u8]) {
     value(input);
     for line in input.split(|byte| *byte == b'\n') {
         value(cut(line, b':').1);
     }
     if let Ok(text) = std::str::from_utf8(input) {
-        carried(text);
-        text.split('\n').for_each(carried);
+        check_encoding(text);
+        text.split('\n').for_each(check_encoding);
     }
     arguments(&Written::read(input));
 }
 
-/// A value says what it says by the model, and its text is written as a value of the same text.
+/// Asserts that a value decodes as the model says, and that its text is encoded to a value of the
+/// same text.
 fn value(value: &[u8]) {
     let decoded = decode_value(value);
     let modelled = model(value);
     assert_eq!(decoded.as_deref().ok(), modelled.as_deref().ok());
     assert_eq!(decoded.as_ref().err(), modelled.as_ref().err());
     if let Ok(text) = decoded {
-        carried(&text);
+        check_encoding(&text);
     }
 }
 
-/// A text is written as a value that any header can have, plainly where it can be, and comes back.
-fn carried(text: &str) {
+/// Asserts that a text is encoded to a valid header value, unchanged where possible, and decodes to
+/// the same text.
+fn check_encoding(text: &str) {
     let value = encode_value(text);
     let header = HeaderValue::from_str(&value).expect("a header can carry it");
     assert_eq!(decode_value(header.as_bytes()).as_deref(), Ok(text));
@@ -53,13 +55,13 @@ fn carried(text: &str) {
     assert_eq!(value == text, plain && !marked, "{text:?} {value:?}");
 }
 
-/// What stands between the sentinels.
-fn marked(value: &[u8]) -> Option<&[u8]> {
+/// Returns the bytes between prefix and suffix.
+fn strip_sentinel(value: &[u8]) -> Option<&[u8]> {
     let inner = value.strip_prefix(SENTINEL.0)?;
     inner.strip_suffix(SENTINEL.1)
 }
 
-/// The text of a value by the simplest means.
+/// Returns the text of a value, decoded in the simplest manner.
 fn model(value: &[u8]) -> Result<String, InvalidHeaderValue> {
     let value: Vec<char> = value.iter().copied().map(char::from).collect();
     let value: String = value.into_iter().collect();
@@ -67,14 +69,14 @@ fn model(value: &[u8]) -> Result<String, InvalidHeaderValue> {
     if !value.chars().all(|it| matches!(it, '\t' | ' '..='~')) {
         return Err(InvalidHeaderValue::Character);
     }
-    let Some(encoded) = marked(value.as_bytes()) else {
+    let Some(encoded) = strip_sentinel(value.as_bytes()) else {
         return Ok(value.to_owned());
     };
     let bytes = base64(encoded).ok_or(InvalidHeaderValue::Base64)?;
     String::from_utf8(bytes).map_err(|_| InvalidHeaderValue::Utf8)
 }
 
-/// Base64 with its padding, bit by bit.
+/// Decodes padded Base64 bit by bit.
 fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let digits = text.iter().rposition(|byte| *byte != b'=');
     let digits = &text[..digits.map_or(0, |last| last + 1)];
@@ -94,7 +96,8 @@ fn base64(text: &[u8]) -> Option<Vec<u8>> {
     (!rest.contains(&true)).then(|| bytes.chunks(8).map(byte).collect())
 }
 
-/// Headers that are declared can be sent; what is mirrored is taken, and what differs is not.
+/// Asserts that declared headers can be sent, that matching ones are accepted, and that differing
+/// ones are refused.
 fn arguments(request: &Written<'_>) {
     let schema = std::str::from_utf8(request.line).ok();
     let Some(schema) = schema.and_then(|schema| schema.parse::<Schema>().ok()) else {
@@ -116,7 +119,7 @@ fn arguments(request: &Written<'_>) {
         assert_eq!(*error.kind(), ErrorKind::HeaderMismatch);
     }
     match mirror_param_headers(&declared, arguments) {
-        Ok(ours) => mirrored(&declared, arguments, &ours),
+        Ok(ours) => check_mirroring(&declared, arguments, &ours),
         // What cannot be mirrored is never taken, whatever its header says.
         Err(error) => {
             assert!(sent.is_err(), "{error}");
@@ -125,9 +128,13 @@ fn arguments(request: &Written<'_>) {
     }
 }
 
-/// What we send is taken; without one of its headers, with one twice, or with another text in one,
-/// it is not.
-fn mirrored(declared: &[ParamHeader], arguments: Option<RawJson<'_>>, ours: &[(&str, String)]) {
+/// Asserts that the headers we send are accepted, and refused if one is missing, repeated, or has
+/// another text.
+fn check_mirroring(
+    declared: &[ParamHeader],
+    arguments: Option<RawJson<'_>>,
+    ours: &[(&str, String)],
+) {
     let judge = |change: &dyn Fn(&str, &str) -> Option<String>, repeated: Option<&str>| {
         let changed: Vec<_> = ours
             .iter()

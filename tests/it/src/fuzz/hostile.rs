@@ -31,7 +31,7 @@ pub(super) struct Hostile {
     transport: Option<MemoryTransport>,
     heard: Vec<Heard>,
     ids: HashSet<RequestId>,
-    /// How often everything that could be a request was said and not answered.
+    /// Number of times that each id was sent in a possible request and not answered.
     asked: HashMap<RequestId, usize>,
     answers: usize,
 }
@@ -47,12 +47,12 @@ impl Hostile {
         }
     }
 
-    /// Whether it has closed the connection.
+    /// Returns whether the server has closed the connection.
     pub(super) fn is_gone(&self) -> bool {
         self.transport.is_none()
     }
 
-    /// How many of its requests were answered.
+    /// Returns the number of the server's requests that were answered.
     pub(super) fn answers(&self) -> usize {
         self.answers
     }
@@ -60,7 +60,7 @@ impl Hostile {
     /// Says a line: `=` and JSON is a result of the client's last request, `!` and JSON an error of
     /// it, `^` alone is the end of the connection, and all else a frame as it is. `@` in it stands
     /// for the id of the client's last request, `~` for that of the one before.
-    pub(super) fn say(&mut self, line: &[u8]) {
+    pub(super) fn send_line(&mut self, line: &[u8]) {
         let frame = match line.split_first() {
             Some((b'=', result)) => {
                 [br#"{"jsonrpc":"2.0","id":@,"result":"#, result, b"}"].concat()
@@ -86,7 +86,7 @@ impl Hostile {
         self.send(&said);
     }
 
-    /// The id of the request that was heard as the last, the last but one and so on.
+    /// Returns the id of the client's last request, the last but one, and so on.
     fn id_back(&self, back: usize) -> &[u8] {
         let at = self.heard.len().checked_sub(back);
         at.map_or(b"0", |at| self.heard[at].id.as_bytes())
@@ -148,13 +148,13 @@ impl Hostile {
                 return;
             }
             for frame in frames {
-                self.hear(std::str::from_utf8(&frame).expect("what is sent is text"));
+                self.record_frame(std::str::from_utf8(&frame).expect("what is sent is text"));
             }
         }
     }
 
-    fn hear(&mut self, frame: &str) {
-        let members = Members::of(frame).expect("a message is an object");
+    fn record_frame(&mut self, frame: &str) {
+        let members = Members::parse(frame).expect("a message is an object");
         assert!(members.are_distinct(), "{frame}");
         assert_eq!(members.get("jsonrpc"), Some("\"2.0\""));
         let id = members.get("id").filter(|id| *id != "null");

@@ -33,7 +33,7 @@ const OURS: &[u8] = b"$";
 /// Bytes that a body may have.
 const MAX_BODY: usize = 2 << 10;
 
-/// How long an answer may take, and how long its body is read.
+/// Time limit for an answer, and for reading its body.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The most pieces of a body that are read.
@@ -42,9 +42,9 @@ const MAX_PIECES: usize = 64;
 /// Everything that the endpoint may say to a client.
 const STATUSES: [u16; 11] = [200, 202, 204, 400, 403, 404, 405, 406, 413, 415, 431];
 
-/// The input: requests with `--` between them; see `Written`. The first session is open before
-/// them; `$` in place of a session's id, and at the end of a target, is its own. Without a `Host`
-/// there is a good one.
+/// Runs the target on `input`: requests with `--` between them; see `Written`. The first session is
+/// open before them; `$` in place of a session's id, and at the end of a target, is its own. A
+/// request without a `Host` gets a good one.
 pub fn http(input: &[u8]) {
     for stateless in [false, true] {
         runtime().block_on(serve(input, stateless));
@@ -52,7 +52,7 @@ pub fn http(input: &[u8]) {
     runtime().block_on(serve_sse(input));
 }
 
-/// What is asked.
+/// Endpoint that the request is sent to.
 enum Service {
     Streamable(StreamableHttp),
     Sse(HttpSse),
@@ -138,7 +138,7 @@ pub(super) fn requests(input: &[u8]) -> impl Iterator<Item = Written<'_>> {
         .map(Written::read)
 }
 
-/// The request, as far as HTTP can carry it.
+/// Returns the request, as far as HTTP can express it.
 fn read(written: &Written<'_>, ours: Option<&HeaderValue>) -> Option<Request<Full<Bytes>>> {
     let (method, target) = cut(written.line, b' ');
     let mut headers = HeaderMap::new();
@@ -165,7 +165,7 @@ fn read(written: &Written<'_>, ours: Option<&HeaderValue>) -> Option<Request<Ful
     Some(request)
 }
 
-/// A POST of a body with a version.
+/// Returns a POST of a body with a version.
 fn post(body: impl Into<Bytes>, revision: Revision) -> Request<Full<Bytes>> {
     let builder = Request::post("/mcp").header(HOST, "localhost");
     let builder = builder.header(CONTENT_TYPE, "application/json");
@@ -173,7 +173,7 @@ fn post(body: impl Into<Bytes>, revision: Revision) -> Request<Full<Bytes>> {
     builder.body(Full::new(body.into())).expect("a request")
 }
 
-/// A POST of a body to a connection.
+/// Returns a POST of a body to a connection.
 fn post_to(id: &HeaderValue, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
     let mut request = post(body, Revision::NEWEST_LEGACY);
     let id = id.to_str().expect("an id is visible");
@@ -233,7 +233,7 @@ async fn ask(service: &Service, request: Request<Full<Bytes>>) -> (StatusCode, H
     (parts.status, parts.headers)
 }
 
-/// What of a body comes in time.
+/// Returns the part of a body that arrives in time.
 async fn text_of(body: ResponseBody) -> String {
     let mut text = Vec::new();
     let mut body = pin!(body);
@@ -248,7 +248,8 @@ async fn text_of(body: ResponseBody) -> String {
     String::from_utf8(text).expect("a body is text")
 }
 
-/// Whole events, each of whose data is nothing or a message; the first may name an endpoint.
+/// Asserts that all events are complete and that the data of each is empty or a message; the first
+/// may name an endpoint.
 fn events(text: &str) {
     assert!(text.is_empty() || text.ends_with("\n\n"), "{text:?}");
     let endpoint = "event: endpoint\ndata: /messages?sessionId=";

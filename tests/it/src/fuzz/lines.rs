@@ -16,8 +16,8 @@ const MAX_PIECES: usize = 16;
 /// A line as a reader sees it: its text, or that it was over this cap.
 type Seen = Result<Vec<u8>, usize>;
 
-/// The input: the cap, how many lengths follow, the lengths of the pieces (taken in turn), and
-/// the stream.
+/// Runs the target on `input`: the limit, how many lengths follow, the lengths of the pieces (taken
+/// in turn), and the stream.
 pub fn lines(input: &[u8]) {
     let [cap, count, rest @ ..] = input else {
         return;
@@ -33,7 +33,7 @@ pub fn lines(input: &[u8]) {
     assert_eq!(in_pieces(stream, cap, lengths, read), expected, "read");
 }
 
-/// The frames by the simplest means.
+/// Returns the frames, split in the simplest manner.
 fn model(stream: &[u8], cap: usize) -> Vec<Seen> {
     stream
         .split(|byte| *byte == b'\n')
@@ -43,7 +43,8 @@ fn model(stream: &[u8], cap: usize) -> Vec<Seen> {
         .collect()
 }
 
-/// The frames of the stream in pieces of these lengths, in turn; all at once if there are none.
+/// Returns the frames of the stream in pieces of these lengths, in turn, or in one piece if there
+/// are none.
 fn in_pieces(
     stream: &[u8],
     cap: usize,
@@ -60,11 +61,11 @@ fn in_pieces(
             .map_or(rest.len(), |length| usize::from(*length) + 1);
         let (piece, later) = rest.split_at(length.min(rest.len()));
         put(&mut lines, piece);
-        frames.extend(std::iter::from_fn(|| lines.next_frame()).map(seen));
+        frames.extend(std::iter::from_fn(|| lines.next_frame()).map(to_seen));
         rest = later;
     }
     lines.end();
-    frames.extend(std::iter::from_fn(|| lines.next_frame()).map(seen));
+    frames.extend(std::iter::from_fn(|| lines.next_frame()).map(to_seen));
     frames
 }
 
@@ -87,7 +88,7 @@ fn read(lines: &mut LineDecoder, mut piece: &[u8]) {
     }
 }
 
-fn seen(frame: Frame) -> Seen {
+fn to_seen(frame: Frame) -> Seen {
     match frame {
         Frame::Message(line) => Ok(line.to_vec()),
         Frame::TooLong { limit } => Err(limit),

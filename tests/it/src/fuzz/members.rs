@@ -10,12 +10,12 @@ use serde_json::value::RawValue;
 pub(super) struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'a> Members<'a> {
-    /// The members of a JSON text; `None` if it is no object.
-    pub(super) fn of(text: &'a str) -> Option<Self> {
+    /// Parses the members of a JSON object; `None` if the text is no object.
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// The value of the member of this name.
+    /// Returns the value of the member of this name.
     pub(super) fn get(&self, name: &str) -> Option<&'a str> {
         let mut members = self.0.iter();
         members
@@ -23,7 +23,7 @@ impl<'a> Members<'a> {
             .map(|(_, value)| value.get())
     }
 
-    /// Whether no member comes twice.
+    /// Returns whether no member stands twice.
     pub(super) fn are_distinct(&self) -> bool {
         let mut names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();

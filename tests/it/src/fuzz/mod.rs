@@ -1,4 +1,4 @@
-//! What every input must do, whatever it is: one function per fuzz target.
+//! Properties that hold for every input: one function per fuzz target.
 //!
 //! A target takes any bytes and fails by panicking. libFuzzer drives it from the `fuzz` crate
 //! (`cargo xtask fuzz`); the kept inputs in `fuzz/corpus` are replayed by the ordinary tests.

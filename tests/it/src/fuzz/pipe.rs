@@ -18,7 +18,7 @@ const MAX_BATCH: usize = 100;
 /// The id of the last request.
 const LAST: usize = 1_000_000_007;
 
-/// The input: lines, each a frame.
+/// Runs the target on `input`: lines, each a frame.
 pub fn pipe(input: &[u8]) {
     let frames = input.split(|byte| *byte == b'\n').take(MAX_FRAMES);
     let frames: Vec<&[u8]> = frames.collect();
@@ -34,7 +34,7 @@ pub fn pipe(input: &[u8]) {
         last.insert(1);
     }
     for message in answers.iter().flat_map(|frame| messages(frame)) {
-        let members = Members::of(message).expect("a message is an object");
+        let members = Members::parse(message).expect("a message is an object");
         assert_eq!(members.get("jsonrpc"), Some("\"2.0\""));
         let id = members.get("id").filter(|id| *id != "null");
         let Some(id) = id.filter(|_| members.get("method").is_none()) else {
@@ -48,14 +48,14 @@ pub fn pipe(input: &[u8]) {
     }
 }
 
-/// The ids of everything in a frame that could be a request.
+/// Returns the ids of everything in a frame that could be a request.
 pub(super) fn ids(frame: &[u8]) -> Vec<RequestId> {
     let text = std::str::from_utf8(frame).unwrap_or_default();
-    let id = |message: &str| RequestId::from_json(Members::of(message)?.get("id")?);
+    let id = |message: &str| RequestId::from_json(Members::parse(message)?.get("id")?);
     messages(text).into_iter().filter_map(id).collect()
 }
 
-/// The messages of a frame: those of its batch, or itself.
+/// Returns the messages of a frame: those of its batch, or the frame itself.
 fn messages(frame: &str) -> Vec<&str> {
     rpc::split_batch(frame, MAX_BATCH).unwrap_or_else(|_| vec![frame])
 }

@@ -15,15 +15,15 @@ use super::members::Members;
 /// The most messages of a batch.
 const MAX_BATCH: usize = 16;
 
-/// The input: one frame.
+/// Runs the target on `input`: one frame.
 pub fn rpc(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
     };
     batch(text);
     match rpc::decode::<Params<'_>>(text) {
-        Ok(message) => decoded(text, &message),
-        Err(refusal) => refused(text, &refusal),
+        Ok(message) => check_decoded(text, &message),
+        Err(refusal) => check_refusal(text, &refusal),
     }
 }
 
@@ -40,8 +40,8 @@ fn batch(text: &str) {
     }
 }
 
-fn decoded(text: &str, message: &Message<'_, Params<'_>>) {
-    let members = Members::of(text).expect("a message is an object");
+fn check_decoded(text: &str, message: &Message<'_, Params<'_>>) {
+    let members = Members::parse(text).expect("a message is an object");
     assert_eq!(members.get("jsonrpc"), Some("\"2.0\""));
     match message {
         Message::Request(request) => {
@@ -49,12 +49,12 @@ fn decoded(text: &str, message: &Message<'_, Params<'_>>) {
                 members.get("id").and_then(RequestId::from_json).as_ref(),
                 Some(&request.id)
             );
-            called(&members, &request.method);
+            check_method(&members, &request.method);
             judge(&request.method, &request.params, None);
         }
         Message::Notification(notification) => {
             assert_eq!(members.get("id"), None);
-            called(&members, &notification.method);
+            check_method(&members, &notification.method);
             judge(&notification.method, &notification.params, None);
         }
         Message::Response(_) => assert_eq!(members.get("method"), None),
@@ -62,7 +62,7 @@ fn decoded(text: &str, message: &Message<'_, Params<'_>>) {
     written_again(text, message);
 }
 
-fn called(members: &Members<'_>, method: &str) {
+fn check_method(members: &Members<'_>, method: &str) {
     let text = members.get("method").map(serde_json::from_str::<String>);
     assert_eq!(text.expect("a method").expect("a string"), method);
     assert!(
@@ -72,7 +72,7 @@ fn called(members: &Members<'_>, method: &str) {
     );
 }
 
-/// What was decoded is encoded, and decoded again to the same.
+/// Asserts that a decoded message can be encoded and decoded again to the same message.
 fn written_again(text: &str, message: &Message<'_, Params<'_>>) {
     let params = params::raw_params(text);
     let raw = params.map(RawJson::to_json);
@@ -146,14 +146,14 @@ fn same(one: RawJson<'_>, other: RawJson<'_>) {
     assert_eq!(value(one), value(other));
 }
 
-fn refused(text: &str, refusal: &DecodeError) {
+fn check_refusal(text: &str, refusal: &DecodeError) {
     let json = serde_json::from_str::<IgnoredAny>(text).is_ok();
     assert_eq!(
         refusal.kind == DecodeErrorKind::ParseError,
         !json,
         "{refusal:?}"
     );
-    let Some(members) = Members::of(text) else {
+    let Some(members) = Members::parse(text) else {
         return;
     };
     if let Some(id) = &refusal.id {
@@ -168,13 +168,13 @@ fn refused(text: &str, refusal: &DecodeError) {
     );
 }
 
-/// Whether these are the members of a request or notification that nobody could object to.
+/// Returns whether these are the members of a valid request or notification.
 fn is_request(members: &Members<'_>) -> bool {
     let distinct_object =
-        |text: &str| Members::of(text).is_some_and(|members| members.are_distinct());
+        |text: &str| Members::parse(text).is_some_and(|members| members.are_distinct());
     let params = members.get("params");
     let meta = params
-        .and_then(Members::of)
+        .and_then(Members::parse)
         .and_then(|params| params.get("_meta"));
     members.are_distinct()
         && members.get("jsonrpc") == Some("\"2.0\"")

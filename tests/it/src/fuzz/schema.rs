@@ -14,7 +14,7 @@ const MAX_VIOLATIONS: usize = 8;
 /// some words.
 const MAX_MESSAGE: usize = 10_000;
 
-/// The input: lines, a schema and then values.
+/// Runs the target on `input`: lines with a schema and then values.
 pub fn schema(input: &[u8]) {
     let Ok(input) = std::str::from_utf8(input) else {
         return;
@@ -56,7 +56,7 @@ fn validate(validator: &Validator, value: RawJson<'_>) {
     }
 }
 
-/// What is told is short and has no control characters.
+/// Asserts that a message is short and has no control characters.
 fn readable(message: &str) {
     let length = message.chars().count();
     assert!((1..=MAX_MESSAGE).contains(&length), "{length} characters");

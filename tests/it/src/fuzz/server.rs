@@ -12,10 +12,10 @@ use turnbuckle_server::{
 };
 use turnbuckle_types::{ElicitRequestFormParams, ElicitationSchema, StringSchema};
 
-/// How many items a page of a list holds.
+/// Number of items on a page of a list.
 pub(super) const PAGE: usize = 2;
 
-/// How long a sealed state is accepted: longer than a corpus is kept.
+/// Lifetime of a sealed state: longer than a corpus is kept.
 const LIFETIME: Duration = Duration::from_secs(1_000_000_000);
 
 /// The tool that asks before it answers.
@@ -71,7 +71,7 @@ struct Greeting {
     style: Option<String>,
 }
 
-/// The server. Its key is written down here, so that sealed states can be kept as inputs.
+/// Returns the server. Its key is a constant, so that sealed states can be kept as inputs.
 pub(super) fn server() -> &'static Server {
     static SERVER: LazyLock<Server> = LazyLock::new(|| {
         let greet = async |Args(greeting): Args<Greeting>, _: HandlerContext| {
@@ -116,7 +116,7 @@ pub(super) fn server() -> &'static Server {
     &SERVER
 }
 
-/// Two rounds: a name, then a city, with a count kept in between.
+/// Runs a handler of two rounds: it asks for a name, then for a city, and keeps a count in between.
 fn ask(context: &HandlerContext) -> Result<String, Failure> {
     let count: u32 = context.request_state()?.unwrap_or_default();
     let form = |field| {
@@ -134,7 +134,7 @@ fn ask(context: &HandlerContext) -> Result<String, Failure> {
     Ok(count.to_string())
 }
 
-/// Two forms, and something that is done once between them.
+/// Asks two forms and performs one side effect between them.
 async fn wait(ask: Ask) -> Result<String, Failure> {
     let first = ask.form::<Named>("Who?").await?;
     let length = first.name.chars().count();
@@ -146,7 +146,7 @@ async fn wait(ask: Ask) -> Result<String, Failure> {
     ))
 }
 
-/// A form, then everything else at once, then a form that was put together by hand.
+/// Asks a form, then everything else at once, then a form built by hand.
 async fn gather(ask: Ask) -> Result<String, Failure> {
     let booking = ask.form::<Booking>("Where to?").await?;
     let extras = booking.extras.unwrap_or_default();

@@ -12,10 +12,11 @@ use super::written::cut;
 /// The tools that ask.
 const TOOLS: [&str; 3] = [ASKING, AWAITING, GATHERING];
 
-/// The input, in two lines: a state as text, or any JSON in its place; the input responses as
-/// JSON, none if it is no JSON. A state that begins with `@` stands for one of the server's own, in
-/// which the following pairs of bytes change something: where, and to what. In the legacy era there
-/// is no state: the responses answer the server's requests, in the order of their names.
+/// Runs the target on `input`, which has two lines: a state as text, or any JSON in its place; and
+/// the input responses as JSON, none if the line is no JSON. A state that begins with `@` stands
+/// for one of the server's own, in which the following pairs of bytes change something: the
+/// position, and the new byte. In the legacy era there is no state: the responses answer the
+/// server's requests, in the order of their names.
 pub fn state(input: &[u8]) {
     let (state, responses) = cut(input, b'\n');
     let Ok(responses) = std::str::from_utf8(responses) else {
@@ -44,7 +45,7 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// A state that the server gave, as it is and changed.
+/// Sends a state that the server issued, unchanged and changed.
 fn own(tool: &str, changes: &[u8], responses: &str) {
     let mut given = first(tool);
     for _ in 0..2 {
@@ -71,7 +72,7 @@ fn own(tool: &str, changes: &[u8], responses: &str) {
     }
 }
 
-/// The state that comes with the first question.
+/// Returns the state that comes with the first question.
 fn first(tool: &str) -> String {
     let request = request(0, "tools/call", &format!(r#""name":"{tool}","#));
     let answers = converse([request.as_slice()]);
@@ -80,7 +81,7 @@ fn first(tool: &str) -> String {
     state.expect("a question has a state").to_owned()
 }
 
-/// What comes of a state and responses, if they are not refused.
+/// Returns the result for a state and responses, if they are not refused.
 fn ask(tool: &str, state: &str, responses: &str) -> Option<Value> {
     let mut params = format!(r#""name":"{tool}","requestState":{state},"#);
     if is_json(responses) {
@@ -104,7 +105,8 @@ fn ask(tool: &str, state: &str, responses: &str) -> Option<Value> {
     }
 }
 
-/// A call in a session, where questions are requests; what is no object refuses one.
+/// Makes a call in a session, where questions are requests; a response that is no object refuses
+/// its question.
 fn legacy(tool: &str, responses: &str) {
     let Ok(Value::Object(responses)) = serde_json::from_str(responses) else {
         return;

@@ -7,8 +7,8 @@ use super::written::cut;
 /// The longest URI that is matched, in bytes.
 const MAX_URI: usize = 8 << 10;
 
-/// The input, in lines: a template; a URI; and `name=value` for each variable. A value with `|`
-/// in it is a list, one with `|` and `:` in every item a map.
+/// Runs the target on `input`, in lines: a template; a URI; and `name=value` for each variable. A
+/// value with `|` in it is a list, one with `|` and `:` in every item a map.
 pub fn uri_template(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
@@ -28,8 +28,8 @@ pub fn uri_template(input: &[u8]) {
         variables.with(name, value_of(value))
     });
     let expanded = expand(&template, &variables);
-    matched(&template, uri);
-    matched(&template, &expanded);
+    check_match(&template, uri);
+    check_match(&template, &expanded);
 }
 
 fn value_of(text: &str) -> TemplateValue {
@@ -47,7 +47,7 @@ fn value_of(text: &str) -> TemplateValue {
     }
 }
 
-/// What is expanded is a URI, as far as its characters go.
+/// Expands the template and asserts that the result has only characters of a URI.
 fn expand(template: &UriTemplate, variables: &TemplateVariables) -> String {
     let uri = template.expand(variables);
     let plain =
@@ -62,9 +62,9 @@ fn expand(template: &UriTemplate, variables: &TemplateVariables) -> String {
     uri
 }
 
-/// A match defines variables of the template only; and where the template has no two readings,
-/// expanding them gives a URI with the same match.
-fn matched(template: &UriTemplate, uri: &str) {
+/// Asserts that a match defines only variables of the template, and that expanding them gives a URI
+/// with the same match if the template is unambiguous.
+fn check_match(template: &UriTemplate, uri: &str) {
     let Some(found) = template.matches(uri) else {
         return;
     };
@@ -79,8 +79,9 @@ fn matched(template: &UriTemplate, uri: &str) {
     }
 }
 
-/// Whether each variable is mentioned once, each expression ends at something that is no part of
-/// a value, and nothing encoded stands where it is not encoded again.
+/// Returns whether the template is unambiguous for the URI: each variable is mentioned once, each
+/// expression ends at a character that cannot be part of a value, and every encoded character would
+/// be encoded again.
 fn is_plain(template: &UriTemplate, uri: &str) -> bool {
     let text = template.as_str();
     let expressions = || text.split('{').skip(1);

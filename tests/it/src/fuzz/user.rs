@@ -15,10 +15,10 @@ use turnbuckle_types::{
 };
 use turnbuckle_wire::revision::Revision;
 
-/// How long a model or a visit takes, at most.
+/// Longest time that a model or a visit takes.
 const THINKING: Duration = Duration::from_secs(5);
 
-/// How long a subscription is kept.
+/// Time for which a subscription is kept.
 const SUBSCRIBED: Duration = Duration::from_secs(300);
 
 /// The word that ends the connection.
@@ -45,7 +45,7 @@ impl User {
         }
     }
 
-    /// The client, if it is connected.
+    /// Returns the client, if it is connected.
     pub(super) async fn client(&mut self) -> Option<&Client> {
         if let Some(connecting) = self.connecting.take_if(|it| it.is_finished()) {
             match connecting.await.expect("connecting does not panic") {
@@ -56,12 +56,12 @@ impl User {
         self.client.as_ref()
     }
 
-    /// Whether it has closed the connection.
+    /// Returns whether the client has closed the connection.
     pub(super) fn has_closed(&self) -> bool {
         self.closed
     }
 
-    /// Whether nothing is going on any more.
+    /// Returns whether no action is running any more.
     pub(super) fn is_done(&self) -> bool {
         self.connecting.as_ref().is_none_or(JoinHandle::is_finished)
             && self.doing.iter().all(JoinHandle::is_finished)
@@ -169,7 +169,7 @@ fn builder() -> ClientBuilder {
         })
 }
 
-/// An error says something.
+/// Asserts that an error has a readable text.
 fn readable(error: &Error) {
     assert!(!error.to_string().is_empty(), "{error:?}");
 }

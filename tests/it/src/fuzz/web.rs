@@ -46,10 +46,11 @@ const END: &str = "x-end";
 /// Names the session that the client is in.
 const SESSION: &str = "mcp-session-id";
 
-/// The input: a line of words, what the user begins (see `User::begin`); and the answers to what
-/// comes of it, with `--` between them; see `Written`. The first line of an answer is its status. In
-/// a body `@` stands for the id of the request. `x-pieces: N` cuts the body up, `x-end: break` or
-/// `hang` is how it ends. When there are no more answers, nothing is there.
+/// Runs the target on `input`: a line of words, the actions that the user begins (see
+/// `User::begin`); and the HTTP responses to the client's requests, with `--` between them; see
+/// `Written`. The first line of a response is its status. In a body `@` stands for the id of the
+/// request. `x-pieces: N` cuts the body up, `x-end: break` or `hang` is how it ends. When there are
+/// no more responses, connections are refused.
 pub fn web(input: &[u8]) {
     let (words, answers) = cut(input, b'\n');
     let words: Vec<&[u8]> = words.split(|byte| *byte == b' ').take(MAX_WORDS).collect();
@@ -87,8 +88,8 @@ async fn act(words: &[&[u8]], connector: impl Connector, revision: Option<Revisi
     assert_eq!(tasks, 0, "tasks are left");
 }
 
-/// Until nobody waits for anything: not the user, and not the server whose questions the user is
-/// still thinking about.
+/// Waits until no side waits for anything: neither the user, nor the server whose questions the
+/// user is still thinking about.
 async fn wait(user: &mut User) {
     let done = async {
         loop {

@@ -6,7 +6,7 @@ pub(super) struct Written<'a> {
     pub(super) line: &'a [u8],
     /// Names and values, as they came.
     pub(super) headers: Vec<(&'a [u8], &'a [u8])>,
-    /// What follows the empty line.
+    /// Text after the empty line.
     pub(super) body: &'a [u8],
 }
 
@@ -31,20 +31,20 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// The values of the headers of this name; case makes no difference.
+    /// Returns the values of the headers of this name; case makes no difference.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         let named =
             move |(other, _): &&(&'a [u8], &'a [u8])| other.eq_ignore_ascii_case(name.as_bytes());
         self.headers.iter().filter(named).map(|(_, value)| *value)
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub(super) fn text(&self) -> Option<&'a str> {
         std::str::from_utf8(self.body).ok()
     }
 }
 
-/// What stands before the first `byte`, and what follows it.
+/// Splits a text at the first `byte`: returns the part before and the part after.
 pub(super) fn cut(text: &[u8], byte: u8) -> (&[u8], &[u8]) {
     match text.iter().position(|other| *other == byte) {
         Some(at) => (&text[..at], &text[at + 1..]),

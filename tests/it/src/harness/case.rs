@@ -1,10 +1,10 @@
-//! Which revision, over which binding.
+//! A test case: a revision and a binding.
 
 use std::fmt;
 
 use turnbuckle_wire::revision::{EraKind, Revision};
 
-/// How the messages of a test travel.
+/// Transport that carries the messages of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Bind {
     /// A pair of queues in memory.
@@ -20,7 +20,7 @@ pub enum Bind {
 impl Bind {
     const ALL: [Self; 4] = [Self::Pipe, Self::Stream, Self::Http, Self::Sse];
 
-    /// Whether this revision travels like that.
+    /// Returns whether this binding exists in a revision.
     fn carries(self, revision: Revision) -> bool {
         // The first revision has an HTTP binding of its own.
         self != Self::Http || revision != Revision::ALL[0]
@@ -30,34 +30,34 @@ impl Bind {
 /// One row of the table that a test is run over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Case {
-    /// What the client speaks.
+    /// Revision that the client speaks.
     pub revision: Revision,
-    /// How its messages travel.
+    /// Binding that carries its messages.
     pub binding: Bind,
 }
 
 impl Case {
-    /// Every revision over every binding that it has.
+    /// Returns every revision over every binding that it has.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        Self::of(Revision::ALL)
+        Self::with_revisions(Revision::ALL)
     }
 
-    /// The revisions that open with a handshake.
+    /// Returns the cases of revisions that open with a handshake.
     #[must_use]
     pub fn legacy() -> Vec<Self> {
         Self::of_era(EraKind::Legacy)
     }
 
-    /// The revisions whose requests carry an envelope.
+    /// Returns the cases of revisions whose requests carry an envelope.
     #[must_use]
     pub fn modern() -> Vec<Self> {
         Self::of_era(EraKind::Modern)
     }
 
-    /// These revisions over every binding that they have.
+    /// Returns these revisions over every binding that they have.
     #[must_use]
-    pub fn of(revisions: impl IntoIterator<Item = Revision>) -> Vec<Self> {
+    pub fn with_revisions(revisions: impl IntoIterator<Item = Revision>) -> Vec<Self> {
         let bound = |revision| {
             let bindings = Bind::ALL.into_iter();
             let bindings = bindings.filter(move |binding| binding.carries(revision));
@@ -66,20 +66,20 @@ impl Case {
         revisions.into_iter().flat_map(bound).collect()
     }
 
-    /// Those of the cases that are [duplex](Self::is_duplex).
+    /// Filters the cases that are [duplex](Self::is_duplex).
     #[must_use]
     pub fn duplex(cases: impl IntoIterator<Item = Self>) -> Vec<Self> {
         cases.into_iter().filter(|case| case.is_duplex()).collect()
     }
 
-    /// Whether there is one connection for everything, not an exchange per request, and the client
-    /// can say that it sends no more.
+    /// Returns whether the binding has one connection for everything, rather than one exchange per
+    /// request, and lets the client end its input.
     #[must_use]
     pub fn is_duplex(self) -> bool {
         matches!(self.binding, Bind::Pipe | Bind::Stream)
     }
 
-    /// One revision over the plainest binding.
+    /// Returns the case of a revision over the plainest binding.
     #[must_use]
     pub fn pipe(revision: Revision) -> Self {
         Self {
@@ -90,16 +90,16 @@ impl Case {
 
     fn of_era(era: EraKind) -> Vec<Self> {
         let of_era = |revision: &Revision| revision.features().era == era;
-        Self::of(Revision::ALL.into_iter().filter(of_era))
+        Self::with_revisions(Revision::ALL.into_iter().filter(of_era))
     }
 
-    /// Whether the client opens a session with a handshake.
+    /// Returns whether the client opens a session with a handshake.
     #[must_use]
     pub fn is_legacy(self) -> bool {
         self.revision.features().era == EraKind::Legacy
     }
 
-    /// Whether its requests carry an envelope.
+    /// Returns whether the client's requests carry an envelope.
     #[must_use]
     pub fn is_modern(self) -> bool {
         !self.is_legacy()

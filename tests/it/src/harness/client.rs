@@ -9,7 +9,7 @@ use turnbuckle_server::Server;
 use turnbuckle_session::{CloseReason, Signal};
 use turnbuckle_wire::revision::Revision;
 
-use super::journal::Journal;
+use super::journal::MessageRecord;
 use super::link::Link;
 use super::options::Handshake;
 use super::{Case, ClientOptions};
@@ -21,11 +21,11 @@ pub struct Client {
     case: Case,
     options: ClientOptions,
     link: Link,
-    journal: Journal,
+    journal: MessageRecord,
     next_id: i64,
     /// The requests that wait, by the text of their ids, and the answers that are there.
     open: HashMap<String, Option<Value>>,
-    /// What was received and is no answer to a request that waits.
+    /// Messages received that answer no waiting request.
     messages: VecDeque<Value>,
     handshake: Option<Value>,
 }
@@ -41,7 +41,7 @@ impl Client {
         let mut client = Self {
             case,
             link: Link::open(case, server, &options),
-            journal: Journal::new(case),
+            journal: MessageRecord::new(case),
             next_id: 1,
             open: HashMap::new(),
             messages: VecDeque::new(),
@@ -78,13 +78,13 @@ impl Client {
         }
     }
 
-    /// What the client speaks, and how.
+    /// Returns the revision and the binding of the client.
     #[must_use]
     pub fn case(&self) -> Case {
         self.case
     }
 
-    /// The result of the handshake that [`connect`](Self::connect) did.
+    /// Returns the result of the handshake that [`connect`](Self::connect) did.
     #[must_use]
     pub fn handshake(&self) -> Option<&Value> {
         self.handshake.as_ref()
@@ -126,10 +126,10 @@ impl Client {
         }
     }
 
-    /// Parameters with what every request of this client carries in its `_meta`, for messages that
-    /// are sent as they are.
+    /// Returns parameters with the `_meta` that every request of this client carries, for messages
+    /// that are sent unchanged.
     #[must_use]
-    pub fn enveloped(&self, params: Value) -> Value {
+    pub fn with_envelope(&self, params: Value) -> Value {
         self.with_meta(params, None)
     }
 
@@ -201,8 +201,8 @@ impl Client {
         serde_json::from_str(&text).expect("JSON, as was checked")
     }
 
-    /// The next message that is no answer to a request that waits: a notification, a request of the
-    /// server, an answer that nobody waits for.
+    /// Returns the next message that answers no waiting request: a notification, a request of the
+    /// server, or a stray answer.
     pub async fn next(&mut self) -> Value {
         loop {
             if let Some(message) = self.messages.pop_front() {
@@ -213,8 +213,8 @@ impl Client {
         }
     }
 
-    /// The next notification or request of the server with that method; what comes before it is
-    /// kept.
+    /// Returns the next notification or request of the server with that method; messages before it
+    /// are kept.
     pub async fn next_of(&mut self, method: &str) -> Value {
         let mut seen = 0;
         loop {
@@ -229,19 +229,18 @@ impl Client {
         }
     }
 
-    /// The next frame as it came, whatever it is: it is nobody's answer any more.
+    /// Returns the next frame unparsed. The frame is not matched to a waiting request.
     pub async fn next_raw(&mut self) -> String {
         let frame = self.frame("a frame").await;
         let frame = frame.unwrap_or_else(|| panic!("{}: the end instead of a frame", self.case));
-        let message = self.journal.received(&frame);
+        let message = self.journal.record_received(&frame);
         for answer in elements(message) {
             self.open.remove(&id_text(&answer));
         }
         String::from_utf8(frame).expect("UTF-8, as was checked")
     }
 
-    /// Everything that was received and is no answer to a request that waits, once nothing more
-    /// comes by itself.
+    /// Returns all messages that answer no waiting request, once no more arrive on their own.
     pub async fn messages(&mut self) -> Vec<Value> {
         self.settle().await;
         self.messages.drain(..).collect()
@@ -264,7 +263,7 @@ impl Client {
         }
     }
 
-    /// Whether the response to a request has come already.
+    /// Returns whether the response to a request has already arrived.
     pub async fn is_answered(&mut self, id: i64) -> bool {
         self.settle().await;
         self.open.get(&id.to_string()).is_some_and(Option::is_some)
@@ -278,13 +277,13 @@ impl Client {
         assert!(said.is_empty(), "{}: not silent: {said:?}", self.case);
     }
 
-    /// Everything that was received, in its order, one frame after another.
+    /// Returns every message received, in order, one frame after another.
     #[must_use]
-    pub fn received(&self) -> &[Value] {
+    pub fn received_messages(&self) -> &[Value] {
         self.journal.all_received()
     }
 
-    /// What asks the server to wind down (`close`) or to stop at once (`cancel`).
+    /// Returns the signal that makes the server wind down (`close`) or stop at once (`cancel`).
     #[must_use]
     pub fn server_stop(&self) -> &Signal {
         &self.link.stop
@@ -322,7 +321,7 @@ impl Client {
     }
 
     fn take(&mut self, frame: &[u8]) {
-        let message = self.journal.received(frame);
+        let message = self.journal.record_received(frame);
         for message in elements(message) {
             let waits = message.get("method").is_none();
             match self.open.get_mut(&id_text(&message)) {
@@ -358,7 +357,7 @@ impl Client {
     }
 }
 
-/// What a modern request cannot do without in its `_meta`.
+/// Returns the members that `_meta` of a modern request must have.
 #[must_use]
 pub fn modern_meta(revision: Revision, capabilities: &Value) -> Map<String, Value> {
     let meta = json!({
@@ -376,7 +375,7 @@ impl Drop for Client {
     }
 }
 
-/// The messages of a frame: several only in a batch.
+/// Returns the messages of a frame: several only in a batch.
 fn elements(message: Value) -> Vec<Value> {
     match message {
         Value::Array(messages) => messages,

@@ -22,7 +22,7 @@ use turnbuckle_wire::revision::{EraKind, Revision};
 use super::ClientOptions;
 use crate::wires::BodyInPieces;
 
-/// Where a modern request names its revision.
+/// Key of `_meta` in which a modern request names its revision.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// Frames to an endpoint, and what its responses carry.
@@ -35,7 +35,7 @@ pub(super) struct Http {
     arrives: mpsc::UnboundedSender<Vec<u8>>,
     /// By the text of a request's id: what reads its response.
     exchanges: HashMap<String, JoinHandle<()>>,
-    /// What reads the session's own stream.
+    /// Task that reads the session's own stream.
     general: Option<JoinHandle<()>>,
 }
 
@@ -80,7 +80,7 @@ impl Http {
         }
     }
 
-    /// The next message of any response; never the end.
+    /// Returns the next message of any response. Never returns the end.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
         self.arrived.recv().await
     }
@@ -148,7 +148,7 @@ impl Http {
         request
     }
 
-    /// What a request of a legacy session carries.
+    /// Adds the headers that a request of a legacy session carries.
     fn in_session(&self, mut request: http::request::Builder) -> http::request::Builder {
         if let Some(session) = self.session() {
             request = request.header(headers::SESSION_ID, session);
@@ -225,7 +225,7 @@ fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
     bytes.windows(part.len()).position(|window| window == part)
 }
 
-/// The data of an event; `None` for comments and for events that only carry an id.
+/// Returns the data of an event; `None` for comments and for events that only carry an id.
 fn message_of(event: &[u8]) -> Option<Vec<u8>> {
     let lines = event.split(|byte| *byte == b'\n');
     let data: Vec<_> = lines

@@ -14,13 +14,13 @@ use crate::oracle::{Oracle, Sender};
 use crate::wires::seed;
 
 /// The record of one conversation.
-pub(super) struct Journal {
+pub(super) struct MessageRecord {
     case: Case,
     lines: Vec<String>,
     received: Vec<Value>,
     /// By the id of a request: its method, and the revision that its answer is judged by.
     asked: HashMap<String, Asked>,
-    /// What the session's handshake came to.
+    /// Revision that the session's handshake agreed on.
     session: Option<Revision>,
 }
 
@@ -30,7 +30,7 @@ struct Asked {
     revision: Option<Revision>,
 }
 
-impl Journal {
+impl MessageRecord {
     pub(super) fn new(case: Case) -> Self {
         Self {
             case,
@@ -67,7 +67,7 @@ impl Journal {
     }
 
     /// Takes down a frame of the server.
-    pub(super) fn received(&mut self, frame: &[u8]) -> Value {
+    pub(super) fn record_received(&mut self, frame: &[u8]) -> Value {
         let text = std::str::from_utf8(frame).expect("a server sends UTF-8");
         self.lines.push(format!("← {text}"));
         let message: Value = serde_json::from_str(text)
@@ -130,7 +130,7 @@ impl Journal {
         &self.received
     }
 
-    /// The conversation for a reader.
+    /// Returns the conversation as readable text.
     pub(super) fn transcript(&self) -> String {
         let mut text = format!("{}, TURNBUCKLE_SEED={}:\n", self.case, seed());
         for line in &self.lines {
@@ -141,7 +141,7 @@ impl Journal {
     }
 }
 
-/// The modern revision of a message that has anything of an envelope.
+/// Returns the modern revision of a message that has any part of an envelope.
 fn envelope_of(message: &Value) -> Option<Revision> {
     let meta = message["params"]["_meta"].as_object()?;
     let version = meta.get("io.modelcontextprotocol/protocolVersion");

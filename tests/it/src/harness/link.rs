@@ -116,7 +116,7 @@ impl Link {
         }
     }
 
-    /// The next frame; `None` once there are no more. Dropping the future loses nothing.
+    /// Returns the next frame; `None` at the end. Cancel safe: dropping the future loses no frame.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
         match &mut self.end {
             End::Pipe(transport) => match poll_fn(|cx| transport.poll_frame(cx)).await? {
@@ -149,7 +149,7 @@ impl Link {
         }
     }
 
-    /// How serving ended.
+    /// Waits until the server has ended and returns the reason.
     pub(super) async fn closed(&mut self) -> CloseReason {
         let server = self.server.take().expect("a connection, asked once");
         server.await.expect("serving does not panic")

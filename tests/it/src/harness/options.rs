@@ -1,4 +1,4 @@
-//! What a test can choose about its client, and about the session that serves it.
+//! Options of a test's client, and of the session that serves it.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub struct ClientOptions {
     pub(super) patience: Duration,
 }
 
-/// How much of the legacy handshake [`Client::connect_with`](super::Client::connect_with) does.
+/// Part of the legacy handshake that [`Client::connect_with`](super::Client::connect_with) does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Handshake {
     Whole,
@@ -44,25 +44,25 @@ impl Default for ClientOptions {
 }
 
 impl ClientOptions {
-    /// A client that can do nothing, with whole handshakes.
+    /// Creates options for a client without capabilities that does the whole handshake.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What the client declares that it can do: in its handshake, or in every envelope.
+    /// Sets the capabilities that the client declares: in its handshake, or in every envelope.
     pub fn capabilities(mut self, capabilities: Value) -> Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// Who the client says it is. `null` leaves it out of envelopes.
+    /// Sets the client's name and version. `null` leaves them out of envelopes.
     pub fn client_info(mut self, info: Value) -> Self {
         self.client_info = info;
         self
     }
 
-    /// From which level on it wants log messages: asked for after the handshake, or in every
-    /// envelope.
+    /// Sets the lowest level of log messages that the client wants: requested after the handshake,
+    /// or in every envelope.
     pub fn log_level(mut self, level: &str) -> Self {
         self.log_level = Some(level.to_owned());
         self
@@ -74,13 +74,13 @@ impl ClientOptions {
         self
     }
 
-    /// On whose behalf the transport says that the client speaks.
+    /// Sets the principal that the transport reports for the client.
     pub fn principal(mut self, principal: Principal) -> Self {
         self.principal = Some(principal);
         self
     }
 
-    /// The bounds of the session that serves it.
+    /// Sets the limits of the session that serves the client.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -98,8 +98,8 @@ impl ClientOptions {
         self
     }
 
-    /// How long the client waits before the test fails: longer than what the test is about.
-    /// Default two minutes, on the paused clock.
+    /// Sets the time that the client waits before the test fails; it must be longer than the times
+    /// under test. Default: two minutes, on the paused clock.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self

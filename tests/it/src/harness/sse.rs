@@ -24,7 +24,7 @@ pub(super) struct Sse {
 }
 
 struct Stream {
-    /// Where frames are posted.
+    /// URL to which frames are posted.
     messages: String,
     arrived: mpsc::UnboundedReceiver<Vec<u8>>,
     /// For what is said in the response to a POST.
@@ -59,12 +59,12 @@ impl Sse {
         }
     }
 
-    /// The next message on the stream; `None` at its end.
+    /// Returns the next message on the stream; `None` at its end.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
         self.stream().await.arrived.recv().await
     }
 
-    /// The stream. Opening it needs no time.
+    /// Returns the stream, opening it if necessary. Opening takes no time.
     async fn stream(&mut self) -> &mut Stream {
         if self.stream.is_none() {
             self.stream = Some(self.open().await);

@@ -43,19 +43,19 @@ impl Schema {
         self.revision
     }
 
-    /// Whether the revision defines it.
+    /// Returns whether the revision has a definition.
     #[must_use]
     pub fn has(&self, definition: &str) -> bool {
         self.definitions.get(definition).is_some()
     }
 
-    /// A definition; `null` when there is none.
+    /// Returns a definition; `null` when there is none.
     #[must_use]
     pub fn definition(&self, name: &str) -> &Value {
         &self.definitions[name]
     }
 
-    /// The name of a definition of this very schema.
+    /// Returns the name of a definition of this very schema.
     pub(super) fn name_of(&self, definition: &Value) -> Option<&str> {
         let mut definitions = self.definitions.as_object()?.iter();
         definitions
@@ -63,9 +63,9 @@ impl Schema {
             .map(|(name, _)| &**name)
     }
 
-    /// What a reference stands for, or the schema itself when it is none.
+    /// Follows references; returns the schema itself if it is no reference.
     #[must_use]
-    pub fn resolved<'s>(&'s self, schema: &'s Value) -> &'s Value {
+    pub fn resolve<'s>(&'s self, schema: &'s Value) -> &'s Value {
         let mut schema = schema;
         while let Some(target) = schema.get("$ref").and_then(Value::as_str) {
             let name = target.rsplit('/').next().unwrap_or_default();
@@ -74,7 +74,8 @@ impl Schema {
         schema
     }
 
-    /// The methods of one of the four unions (`ClientRequest`, …), each with its definition.
+    /// Returns the methods of one of the four unions (`ClientRequest`, …), each with its
+    /// definition.
     #[must_use]
     pub fn methods(&self, union: &str) -> BTreeMap<String, String> {
         let definition = self.definition(union);
@@ -88,19 +89,19 @@ impl Schema {
             let name = member["$ref"]
                 .as_str()
                 .and_then(|target| target.rsplit('/').next());
-            let method = &self.resolved(member)["properties"]["method"]["const"];
+            let method = &self.resolve(member)["properties"]["method"]["const"];
             (method.as_str().map(Into::into)).zip(Some(name.unwrap_or(union).to_owned()))
         };
         members.iter().filter_map(named).collect()
     }
 
-    /// The definition of a method within a union.
+    /// Returns the definition of a method within a union.
     pub(super) fn of_method(&self, union: &str, method: &str) -> Result<String, Faults> {
         let fault = || vec![format!("{} has no {method} as a {union}", self.revision)];
         self.methods(union).remove(method).ok_or_else(fault)
     }
 
-    /// The definition of the error with that code.
+    /// Returns the definition of the error with that code.
     pub(super) fn of_error_code(&self, code: &Value) -> Option<String> {
         let says = |schema: &Value| schema["properties"]["code"].get("const") == Some(code);
         let mut definitions = self.definitions.as_object()?.iter();
@@ -114,7 +115,7 @@ impl Schema {
         Some(name.clone())
     }
 
-    /// The `const` of every `method` in the schema, wherever it stands.
+    /// Returns the `const` of every `method` in the schema, at any depth.
     #[must_use]
     pub fn method_literals(&self) -> BTreeSet<String> {
         let definitions = self.definitions.as_object().into_iter().flatten();

@@ -38,7 +38,8 @@ struct Walk<'s, 'f> {
 }
 
 impl<'s> Walk<'s, '_> {
-    /// `this` is what the revision says of the value, `later` what later ones say at this place.
+    /// Checks a value. `this` are the schemas of the revision for the value, `later` those of later
+    /// revisions at this place.
     fn value(&mut self, value: &Value, this: &[Node<'_>], later: &[Node<'s>], at: &str) {
         let this = shapes(value, this);
         let later = shapes(value, &self.with_namesakes(&this, later));
@@ -69,7 +70,7 @@ impl<'s> Walk<'s, '_> {
         }
     }
 
-    /// With the later definitions of the same names: a type goes on to have a history where the one
+    /// Adds the later definitions of the same names, so that a type keeps a history where the one
     /// that holds it ends.
     fn with_namesakes(&self, this: &[Node<'_>], later: &[Node<'s>]) -> Vec<Node<'s>> {
         let mut nodes = later.to_vec();
@@ -91,7 +92,7 @@ impl<'s> Walk<'s, '_> {
 /// The names that values use, of those that the schemas of their types list.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Where a name was first met, by the schema that lists it and the name.
+    /// Place at which each name was first found, by the schema that lists it and the name.
     listed: BTreeMap<(usize, String), String>,
     used: BTreeSet<(usize, String)>,
 }
@@ -146,7 +147,7 @@ impl Names {
         }
     }
 
-    pub(super) fn untried(self) -> BTreeSet<String> {
+    pub(super) fn unused_names(self) -> BTreeSet<String> {
         let Self { listed, used } = self;
         listed
             .into_iter()
@@ -156,14 +157,15 @@ impl Names {
     }
 }
 
-/// The plain schemas that the nodes come to for this value: references followed, unions decided.
+/// Returns the plain schemas that the nodes stand for with this value: references followed, unions
+/// decided.
 fn shapes<'s>(value: &Value, nodes: &[Node<'s>]) -> Vec<Node<'s>> {
     let mut shapes = Vec::new();
     for &(schema, node) in nodes {
-        let node = schema.resolved(node);
+        let node = schema.resolve(node);
         for union in ["anyOf", "oneOf", "allOf"] {
             let parts = node[union].as_array().into_iter().flatten();
-            let parts = parts.map(|part| (schema, schema.resolved(part)));
+            let parts = parts.map(|part| (schema, schema.resolve(part)));
             let parts: Vec<_> = parts
                 .filter(|(_, part)| may_be(schema, part, value))
                 .collect();
@@ -174,7 +176,8 @@ fn shapes<'s>(value: &Value, nodes: &[Node<'s>]) -> Vec<Node<'s>> {
     shapes
 }
 
-/// Whether a value may be of one member of a union, by its type, its constants and what is required.
+/// Returns whether a value may belong to one member of a union, by its type, its constants and its
+/// required members.
 fn may_be(schema: &Schema, node: &Value, value: &Value) -> bool {
     let right_type = match node["type"].as_str() {
         Some("object") => value.is_object(),
@@ -191,7 +194,7 @@ fn may_be(schema: &Schema, node: &Value, value: &Value) -> bool {
         .filter_map(Value::as_str);
     let mut properties = node["properties"].as_object().into_iter().flatten();
     let constant = |(name, property): (&String, &Value)| {
-        let constant = schema.resolved(property).get("const");
+        let constant = schema.resolve(property).get("const");
         constant.is_none_or(|constant| members.get(name).is_none_or(|member| member == constant))
     };
     right_type && required.all(|name| members.contains_key(name)) && properties.all(constant)
@@ -202,7 +205,7 @@ fn property<'s>(nodes: &[Node<'s>], name: &str) -> Vec<Node<'s>> {
     nodes.iter().filter_map(of).collect()
 }
 
-/// The schemas of members that have no name in the schema.
+/// Returns the schemas of members that have no name in the schema.
 fn rest<'s>(nodes: &[Node<'s>]) -> Vec<Node<'s>> {
     let of = |&(schema, node): &Node<'s>| Some((schema, node.get("additionalProperties")?));
     nodes.iter().filter_map(of).collect()

@@ -20,7 +20,8 @@ const PIPE: usize = 64 << 10;
 pub struct Lines(Peer);
 
 impl Peer {
-    /// The way to it over lines; lines of more than 1 MiB are too long for the client.
+    /// Returns a connector that reaches the peer over lines. The client accepts lines of at most 1
+    /// MiB.
     #[must_use]
     pub fn lines(&self) -> Lines {
         Lines(self.clone())

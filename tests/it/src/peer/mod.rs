@@ -20,7 +20,7 @@ use turnbuckle_wire::revision::Revision;
 pub use lines::Lines;
 pub use process::{children, open_files, shell};
 
-/// What a server does about a message.
+/// One step of a server's reaction to a message.
 #[derive(Debug, Clone)]
 pub enum Step {
     /// Sends a message: a line, or an event of the stream. A message alone is a JSON body.
@@ -47,43 +47,43 @@ pub struct Heard {
     pub message: Value,
     /// On which connection, or in which session, counted from 1; 0 for none.
     pub connection: usize,
-    /// How it came over HTTP; empty elsewhere.
+    /// HTTP method of the request that carried the message; empty on other transports.
     pub verb: String,
 }
 
 impl Heard {
-    /// Its method; empty if it has none.
+    /// Returns the method of the message; empty if it has none.
     #[must_use]
     pub fn method(&self) -> &str {
         self.message["method"].as_str().unwrap_or_default()
     }
 
-    /// Its id; null if it has none.
+    /// Returns the id of the message; null if it has none.
     #[must_use]
     pub fn id(&self) -> &Value {
         &self.message["id"]
     }
 
-    /// The answer to it.
+    /// Returns the answer to the message.
     #[must_use]
     pub fn answer(&self, result: Value) -> Step {
         Step::Say(json!({"jsonrpc": "2.0", "id": self.id(), "result": result}))
     }
 
-    /// The answer to a tool call, with a text.
+    /// Returns the answer to a tool call, with a text.
     #[must_use]
     pub fn text(&self, text: &str) -> Step {
         self.answer(json!({"content": [{"type": "text", "text": text}]}))
     }
 
-    /// A refusal of it.
+    /// Returns an error response to the message.
     #[must_use]
     pub fn refuse(&self, code: i64, message: &str) -> Step {
         Step::Say(json!({"jsonrpc": "2.0", "id": self.id(),
             "error": {"code": code, "message": message}}))
     }
 
-    /// A notice of its progress.
+    /// Returns a progress notification for the message.
     #[must_use]
     pub fn progress(&self, progress: u32) -> Step {
         let token = &self.message["params"]["_meta"]["progressToken"];
@@ -108,8 +108,8 @@ struct Inner {
 }
 
 impl Peer {
-    /// A server of that revision. `script` says what it does about a message; `None` is for what a
-    /// sound server would do.
+    /// Creates a server of that revision. `script` returns the reaction to a message, or `None` for
+    /// the reaction of a correct server.
     pub fn new(
         revision: Revision,
         script: impl Fn(&Heard) -> Option<Vec<Step>> + Send + Sync + 'static,
@@ -123,7 +123,7 @@ impl Peer {
         }))
     }
 
-    /// A server that goes wrong about calls of tools only.
+    /// Creates a server that misbehaves only for calls of tools.
     pub fn calls(
         revision: Revision,
         script: impl Fn(&Heard) -> Vec<Step> + Send + Sync + 'static,
@@ -133,35 +133,35 @@ impl Peer {
         })
     }
 
-    /// What it speaks.
+    /// Returns the revision that the server speaks.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.0.revision
     }
 
-    /// Everything that it was told.
+    /// Returns every message that the server received.
     #[must_use]
-    pub fn told(&self) -> Vec<Heard> {
+    pub fn messages(&self) -> Vec<Heard> {
         self.0.told.lock().expect("no test panics with it").clone()
     }
 
-    /// The messages of that method that it was told.
+    /// Returns the messages with that method that the server received.
     #[must_use]
-    pub fn told_of(&self, method: &str) -> Vec<Heard> {
-        let mut told = self.told();
+    pub fn messages_of(&self, method: &str) -> Vec<Heard> {
+        let mut told = self.messages();
         told.retain(|heard| heard.method() == method);
         told
     }
 
-    /// How many connections or sessions there were.
+    /// Returns the number of connections or sessions opened so far.
     #[must_use]
-    pub fn opened(&self) -> usize {
+    pub fn connection_count(&self) -> usize {
         self.0.opened.load(Ordering::Relaxed)
     }
 
-    /// How many connections and bodies of answers stand.
+    /// Returns the number of connections and response bodies that are open now.
     #[must_use]
-    pub fn standing(&self) -> usize {
+    pub fn open_count(&self) -> usize {
         Arc::strong_count(&self.0.standing) - 1
     }
 

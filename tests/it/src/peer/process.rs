@@ -21,15 +21,15 @@ while IFS= read -r line; do
 done
 "#;
 
-/// A server in `sh` that does what `fault` says about every request after the handshake of
-/// 2025-11-25; `answer` is there to answer one soundly.
+/// Returns the command of a server in `sh` that runs `fault` for every request after the handshake
+/// of 2025-11-25; the shell function `answer` sends a correct answer.
 #[must_use]
 pub fn shell(fault: &str) -> Command {
     let script = format!("fault() {{\n{fault}\n}}\n{PRELUDE}");
     Command::new("sh").arg("-c").arg(script)
 }
 
-/// The processes that this one has started and that are not reaped yet.
+/// Returns the number of child processes of this process that are not reaped yet.
 ///
 /// # Panics
 /// Where there is no `/proc`.
@@ -43,7 +43,8 @@ pub fn children() -> usize {
         .sum()
 }
 
-/// The file descriptors that this process holds, those of sockets and pipes among them.
+/// Returns the number of file descriptors that this process holds, those of sockets and pipes among
+/// them.
 ///
 /// # Panics
 /// Where there is no `/proc`.

@@ -1,4 +1,4 @@
-//! What a sound server does.
+//! Reactions of a correct server.
 
 use serde_json::{Value, json};
 
@@ -23,11 +23,11 @@ pub(super) fn steps(heard: &Heard, revision: Revision) -> Vec<Step> {
         _ if heard.id().is_null() || heard.method().is_empty() => return Vec::new(),
         _ => json!({}),
     };
-    vec![heard.answer(sealed(result, is_modern))]
+    vec![heard.answer(with_result_type(result, is_modern))]
 }
 
-/// A modern result says of which type it is.
-fn sealed(mut result: Value, is_modern: bool) -> Value {
+/// Adds the result type, which modern results must have.
+fn with_result_type(mut result: Value, is_modern: bool) -> Value {
     if is_modern && let Value::Object(members) = &mut result {
         members.insert("resultType".into(), "complete".into());
     }

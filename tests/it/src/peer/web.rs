@@ -25,7 +25,7 @@ const URL: &str = "http://peer.example/mcp";
 const BURST: usize = 64;
 
 impl Peer {
-    /// The way to it over HTTP.
+    /// Returns a connector that reaches the peer over HTTP.
     ///
     /// # Panics
     /// Never: its URL is one.
@@ -95,7 +95,8 @@ impl Service<Request<ClientRequestBody>> for Web {
     }
 }
 
-/// The status and the headers of an answer, and whether its messages are no events.
+/// Returns the status and the headers of an answer, and whether its messages are sent without SSE
+/// framing.
 fn head_of(heard: &Heard, steps: &mut VecDeque<Step>) -> (u16, Vec<(&'static str, String)>, bool) {
     let typed = |media: &str| vec![("content-type", media.to_owned())];
     if let Some(Step::Head(..)) = steps.front()
@@ -120,7 +121,7 @@ fn head_of(heard: &Heard, steps: &mut VecDeque<Step>) -> (u16, Vec<(&'static str
 /// A body that a script writes.
 struct Script {
     steps: VecDeque<Step>,
-    /// What is being said.
+    /// Body that is being sent.
     said: BodyInPieces,
     plain: bool,
     burst: usize,

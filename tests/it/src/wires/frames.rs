@@ -10,7 +10,7 @@ use super::stream::Stalls;
 use super::{Harm, Toward, Wires};
 
 impl Wires {
-    /// Both ends of a new pair of queues: the client's and the server's.
+    /// Creates a pair of queues: the client's end and the server's.
     pub(super) fn frames(&self) -> (MemoryTransport, MemoryTransport) {
         let wire = self.trace.open();
         let ((client, near), (far, server)) = (memory_pair(), memory_pair());
@@ -28,9 +28,9 @@ impl Wires {
 /// One of the two that talk.
 struct End {
     transport: MemoryTransport,
-    /// How many messages it sent.
+    /// Number of messages that this side sent.
     sent: usize,
-    /// It sends no more.
+    /// True once this side sends no more.
     ended: bool,
 }
 
@@ -78,7 +78,7 @@ impl Between {
         }
     }
 
-    /// The next message, and where it goes; none once neither sends any more.
+    /// Returns the next message and its direction; `None` once neither side sends any more.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Toward, Bytes)>> {
         for end in &mut self.ends {
             // Whoever left hears no more.

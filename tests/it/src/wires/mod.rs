@@ -1,5 +1,5 @@
-//! What travels between a client and a server goes wrong, as a script says that is made from a
-//! seed: it comes late, in pieces, twice, cut off, or not at all.
+//! Faulty connections between a client and a server. A script, made from a seed, delays, splits,
+//! repeats, cuts off or drops the data.
 //!
 //! Both ends are in this process and on a paused clock: the same script does the same each time.
 //! Streams carry lines ([`Wires::lines`]) or HTTP/1.1 with hyper at both ends ([`Wires::web`]);
@@ -58,25 +58,25 @@ impl Wires {
         }
     }
 
-    /// What went over them so far.
+    /// Returns the trace of everything that travelled so far.
     #[must_use]
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
 
-    /// The way to a server over lines, as of standard input and output.
+    /// Returns a connector to a server over lines, as of standard input and output.
     #[must_use]
     pub fn lines(&self, server: impl Into<Arc<dyn Dispatch>>) -> Joint {
         Joint::new(self, Kind::Lines, server.into())
     }
 
-    /// The way to a server over queues in memory.
+    /// Returns a connector to a server over queues in memory.
     #[must_use]
     pub fn memory(&self, server: impl Into<Arc<dyn Dispatch>>) -> Joint {
         Joint::new(self, Kind::Memory, server.into())
     }
 
-    /// What an HTTP connector asks, to reach an endpoint in this process.
+    /// Returns an HTTP service that reaches an endpoint in this process.
     #[must_use]
     pub fn web<S>(&self, endpoint: S) -> OverWire<S> {
         OverWire::new(self, endpoint)

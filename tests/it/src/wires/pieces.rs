@@ -1,5 +1,5 @@
-//! What comes in pieces, as the tests' seed has them: one byte at a time, a few, or many. All of it
-//! comes, and it takes no time: not even a test that watches the clock notices.
+//! Streams and bodies that arrive in pieces of sizes given by the tests' seed: one byte, a few, or
+//! many. All data arrives and no time passes, so that tests on the paused clock are not affected.
 
 use std::convert::Infallible;
 use std::io;
@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{Rng, Script, seed};
 
-/// How many bytes of anything come in pieces, before the rest comes as it will.
+/// Number of bytes of a stream that arrive in pieces; the rest arrives as it is.
 const SHAKEN: usize = 64 << 10;
 
 /// Sizes of pieces.
@@ -20,7 +20,7 @@ const SHAKEN: usize = 64 << 10;
 struct Sizes {
     /// The longest.
     most: usize,
-    /// How much came.
+    /// Number of bytes that have arrived.
     came: usize,
 }
 
@@ -33,7 +33,7 @@ impl Sizes {
         }
     }
 
-    /// How many of so many bytes come next.
+    /// Returns how many of the `of` available bytes arrive next.
     fn next(&self, of: usize) -> usize {
         match self.came < SHAKEN {
             true => of.min(self.most),
@@ -56,7 +56,7 @@ pub struct InPieces<S> {
 }
 
 impl<S> InPieces<S> {
-    /// That stream; streams of other places have other pieces.
+    /// Wraps a stream; each `place` has pieces of its own sizes.
     #[must_use]
     pub fn new(stream: S, place: &str) -> Self {
         Self {
@@ -124,7 +124,7 @@ pub struct BodyInPieces {
 }
 
 impl BodyInPieces {
-    /// These bytes; so many others come in other pieces.
+    /// Creates a body of these bytes; each length has pieces of its own sizes.
     #[must_use]
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let left = bytes.into();

@@ -5,14 +5,14 @@
 pub struct Rng(u64);
 
 impl Rng {
-    /// The numbers of that seed, for that place: another place has others.
+    /// Creates the sequence of that seed for that place; every place has its own.
     #[must_use]
     pub fn new(seed: u64, place: &str) -> Self {
         let fold = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         Self(seed ^ place.bytes().fold(0xcbf2_9ce4_8422_2325, fold))
     }
 
-    /// The next number.
+    /// Returns the next number.
     fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -21,12 +21,12 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// One below that; 0 for none.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.number() % end.max(1)
     }
 
-    /// One from `low` to `high`.
+    /// Returns a number from `low` to `high`.
     pub fn between(&mut self, low: usize, high: usize) -> usize {
         let span = (high - low) as u64 + 1;
         low + usize::try_from(self.below(span)).unwrap_or_default()

@@ -1,11 +1,11 @@
-//! What happens to what travels.
+//! Scripts of the faults that happen to data on connections.
 
 use std::ops::Range;
 use std::time::Duration;
 
 use super::Rng;
 
-/// Where something is on its way to.
+/// Direction of data on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Toward {
     /// From the client.
@@ -14,8 +14,8 @@ pub enum Toward {
     Client,
 }
 
-/// What must not happen and does. Connections are counted from 0 in the order in which they are
-/// opened; over HTTP each request has its own.
+/// One fault. Connections are counted from 0 in the order in which they are opened; over HTTP each
+/// request has its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Harm {
     /// A connection ends, both ways, when so many of its bytes (in memory: messages) have arrived.
@@ -27,10 +27,10 @@ pub enum Harm {
     Twice(usize, Toward, usize),
 }
 
-/// What happens to all connections of a client.
+/// Script for all connections of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
-    /// Which it is.
+    /// Seed of the script.
     pub seed: u64,
     /// Bytes that are under way at most.
     pub window: usize,
@@ -40,12 +40,12 @@ pub struct Script {
     pub stall: u64,
     /// For how long it waits at most.
     pub delay: Duration,
-    /// What must not happen and does.
+    /// Faults that the script makes.
     pub harms: Vec<Harm>,
 }
 
 impl Script {
-    /// Nothing happens.
+    /// Creates a script in which nothing happens.
     #[must_use]
     pub fn plain() -> Self {
         Self {
@@ -58,7 +58,8 @@ impl Script {
         }
     }
 
-    /// What a connection may do to what it carries: nobody must notice. Each place has its own.
+    /// Creates a script of everything that a connection may do to its data without affecting either
+    /// side. Each place has its own.
     #[must_use]
     pub fn harmless(seed: u64, place: &str) -> Self {
         let mut rng = Rng::new(seed, place);
@@ -82,7 +83,7 @@ impl Script {
         }
     }
 
-    /// The same, but for what takes time: not even a test that watches the clock notices.
+    /// Removes everything that takes time, so that tests on the paused clock are not affected.
     #[must_use]
     pub fn at_once(mut self) -> Self {
         self.stall = 0;
@@ -90,14 +91,14 @@ impl Script {
         self
     }
 
-    /// The same with this harm done.
+    /// Adds a fault to the script.
     #[must_use]
     pub fn harm(mut self, harm: Harm) -> Self {
         self.harms.push(harm);
         self
     }
 
-    /// Whether a message is lost, and whether it comes twice.
+    /// Returns whether a message is lost, and whether it arrives twice.
     pub(super) fn of_frame(&self, (wire, toward, frame): (usize, Toward, usize)) -> (bool, bool) {
         (
             self.harms.contains(&Harm::Drop(wire, toward, frame)),
@@ -106,13 +107,13 @@ impl Script {
     }
 }
 
-/// The first of the [seeds] to try.
+/// Returns the first of the [seeds] to try.
 #[must_use]
 pub fn seed() -> u64 {
     seeds(1).start
 }
 
-/// The seeds to try: as many as said, counted from 1, unless the environment says otherwise.
+/// Returns the seeds to try: `usual` many, counted from 1, unless the environment says otherwise.
 /// `TURNBUCKLE_SEED=7` is that one alone, `TURNBUCKLE_SEEDS=100` so many, `TURNBUCKLE_SEEDS=50..60`
 /// these.
 ///

@@ -9,7 +9,7 @@ use super::{Harm, Rng, Toward, Wires};
 /// For how long a direction makes others wait, all in all.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// What it carries.
+/// Kind of data that a stream carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carries {
     /// A message per line.
@@ -22,7 +22,7 @@ pub(super) enum Carries {
 struct Cut;
 
 impl Wires {
-    /// Both ends of a new stream, the client's and the server's, and its number.
+    /// Creates a stream: the client's end, the server's end, and its number.
     pub(super) fn stream(&self, carries: Carries) -> (DuplexStream, DuplexStream, usize) {
         let wire = self.trace.open();
         let (client, near) = duplex(self.script.window);
@@ -42,7 +42,7 @@ impl Wires {
     }
 }
 
-/// When, and for how long, what travels waits.
+/// Positions and lengths of the pauses in a direction.
 pub(super) struct Stalls {
     rng: Rng,
     left: Duration,
@@ -129,7 +129,7 @@ impl Lane {
         }
     }
 
-    /// After how many bytes it is cut.
+    /// Returns the number of bytes after which the stream is cut.
     fn end(&self) -> usize {
         let cuts = self
             .wires
@@ -145,7 +145,7 @@ impl Lane {
         cuts.min().unwrap_or(usize::MAX)
     }
 
-    /// What arrives of these bytes, where lines are lost or come twice.
+    /// Returns the bytes that arrive of those sent, where lines are lost or arrive twice.
     fn lines(&mut self, sent: &[u8]) -> Vec<u8> {
         let mut arriving = Vec::with_capacity(sent.len());
         for byte in sent {

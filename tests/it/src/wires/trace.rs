@@ -1,4 +1,4 @@
-//! What went over wires, and when.
+//! Traces: the data that connections carried, and the times.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -7,30 +7,31 @@ use tokio::time::Instant;
 
 use super::Toward;
 
-/// What each connection carried. Clones are the same trace.
+/// Record of the data that each connection carried. Clones share one record.
 #[derive(Debug, Clone, Default)]
 pub struct Trace(Arc<Mutex<Record>>);
 
 #[derive(Debug, Default)]
 struct Record {
-    /// What passes is not kept.
+    /// True if the data itself is not kept.
     forgets: bool,
     began: Option<Instant>,
     wires: Vec<[Passed; 2]>,
 }
 
-/// What was sent over one connection in one direction.
+/// Data sent over one connection in one direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Passed {
     /// The bytes that were sent, whether or not they arrived.
     pub bytes: Vec<u8>,
-    /// How many bytes (in memory: messages) had been sent, each time that some were.
+    /// Number of bytes (in memory: messages) sent so far, and the time, after each write.
     pub steps: Vec<(usize, Duration)>,
 }
 
 impl Passed {
-    /// Every place at which a cut is another than before: around each piece that was sent, and each
-    /// line if they count; after the first byte of them, in their middle, and before their last.
+    /// Returns every position at which a cut can have a different effect: around each piece that
+    /// was sent, and each line if they count; after the first byte of them, in their middle, and
+    /// before their last.
     #[must_use]
     pub fn cuts(&self, by_lines: bool) -> Vec<usize> {
         let lines = self.bytes.iter().enumerate();
@@ -53,7 +54,7 @@ impl Passed {
         cuts
     }
 
-    /// How many messages of lines it is, or in memory.
+    /// Returns the number of messages, of lines or in memory.
     #[must_use]
     pub fn frames(&self) -> usize {
         match self.bytes.len() {
@@ -64,7 +65,7 @@ impl Passed {
 }
 
 impl Trace {
-    /// One that keeps nothing of what passes.
+    /// Creates a trace that does not keep the data.
     pub(super) fn forgetful() -> Self {
         let record = Record {
             forgets: true,
@@ -77,7 +78,7 @@ impl Trace {
         self.0.lock().expect("no panic while it is held")
     }
 
-    /// A connection is opened: its number.
+    /// Records a new connection and returns its number.
     pub(super) fn open(&self) -> usize {
         let mut record = self.record();
         record.began.get_or_insert_with(Instant::now);
@@ -85,7 +86,7 @@ impl Trace {
         record.wires.len() - 1
     }
 
-    /// Bytes were sent, or a message that is not kept.
+    /// Records that bytes were sent, or a message that is not kept.
     pub(super) fn pass(&self, wire: usize, toward: Toward, bytes: &[u8]) {
         let mut record = self.record();
         if record.forgets {
@@ -104,18 +105,19 @@ impl Trace {
         passed.steps.push((sent, at));
     }
 
-    /// The number of the next connection.
+    /// Returns the number of the next connection.
     pub(super) fn next(&self) -> usize {
         self.record().wires.len()
     }
 
-    /// What each connection carried so far, toward the server and toward the client.
+    /// Returns the data that each connection carried so far, toward the server and toward the
+    /// client.
     #[must_use]
     pub fn wires(&self) -> Vec<[Passed; 2]> {
         self.record().wires.clone()
     }
 
-    /// How much passed when: the same each time that the same happens.
+    /// Returns the amounts and times of all writes; equal runs have equal steps.
     #[must_use]
     pub fn steps(&self) -> Vec<[Vec<(usize, Duration)>; 2]> {
         let wires = self.wires();

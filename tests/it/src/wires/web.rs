@@ -50,8 +50,8 @@ pub struct Answer {
     _driven: Driven,
 }
 
-/// What drives a connection. It ends with the request that is given up, or with its answer: hyper
-/// waits until all that it began to write is taken, for ever if it must.
+/// Task that drives a connection. It is aborted when the request is dropped or answered: hyper
+/// would wait until everything that it began to write is read, possibly for ever.
 #[derive(Debug)]
 struct Driven(JoinHandle<hyper::Result<()>>);
 

@@ -12,11 +12,13 @@ use turnbuckle_it::peer::Step;
 use turnbuckle_session::{LinkError, TimeoutKind};
 use turnbuckle_wire::revision::Revision;
 
-use super::{Clock, FAULTY, LEGACY, WAYS, Way, alone, fault, faulty, is_silence, text_of};
+use super::{
+    Clock, FAULTY, LEGACY, PEER_CASES, PeerTransport, alone, fault, faulty, is_silence, text_of,
+};
 
 const MANY: usize = 100_000;
 
-/// The most memory that this process ever had, in KiB.
+/// Returns the peak memory of this process, in KiB.
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -26,10 +28,10 @@ fn peak() -> usize {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-fn framed(way: Way, text: &str) -> Bytes {
+fn frame_text(way: PeerTransport, text: &str) -> Bytes {
     match way {
-        Way::Lines => format!("{text}\n").into(),
-        Way::Web => format!("data: {text}\n\n").into(),
+        PeerTransport::Lines => format!("{text}\n").into(),
+        PeerTransport::Web => format!("data: {text}\n\n").into(),
     }
 }
 
@@ -37,18 +39,18 @@ fn events() -> Step {
     Step::Head(200, vec![("content-type", "text/event-stream".into())])
 }
 
-/// What a stream begins with, where there is such a thing.
-fn begin(way: Way) -> Vec<Step> {
+/// Returns the steps that an answer begins with on a transport, if any.
+fn begin(way: PeerTransport) -> Vec<Step> {
     match way {
-        Way::Lines => Vec::new(),
-        Way::Web => vec![events()],
+        PeerTransport::Lines => Vec::new(),
+        PeerTransport::Web => vec![events()],
     }
 }
 
 #[test]
 fn a_flood_of_notifications_costs_no_memory_and_no_answer() {
     alone(Clock::Paused, async {
-        for (way, revision) in WAYS {
+        for (way, revision) in PEER_CASES {
             for method in [
                 "message",
                 "progress",
@@ -57,8 +59,8 @@ fn a_flood_of_notifications_costs_no_memory_and_no_answer() {
                 "cancelled",
             ] {
                 let many = match (way, revision == LEGACY, method) {
-                    (Way::Lines, true, "message") => MANY,
-                    (Way::Web, false, "message") => MANY / 5,
+                    (PeerTransport::Lines, true, "message") => MANY,
+                    (PeerTransport::Web, false, "message") => MANY / 5,
                     _ => MANY / 100,
                 };
                 let heard_logs = Arc::new(AtomicUsize::new(0));
@@ -69,7 +71,7 @@ fn a_flood_of_notifications_costs_no_memory_and_no_answer() {
                     "params": {"level": "error", "data": "x".repeat(100), "progress": 1,
                         "progressToken": token, "requestId": 77}});
                     let mut steps = begin(way);
-                    let notice = framed(way, &notice.to_string());
+                    let notice = frame_text(way, &notice.to_string());
                     steps.push(Step::Repeat(notice, many, Duration::ZERO));
                     steps.push(heard.text("at last"));
                     steps
@@ -108,7 +110,7 @@ fn a_hundred_thousand_lines_of_noise_are_counted_and_passed_over() {
             assert_eq!(beginning, "listening on port 1");
             count.store(usize::try_from(so_far).unwrap(), Ordering::Relaxed);
         });
-        let client = Way::Lines.connect_by(&peer, builder).await;
+        let client = PeerTransport::Lines.connect_by(&peer, builder).await;
         assert_eq!(text_of(&client, FAULTY).await.unwrap(), "at last");
         assert_eq!(noises.load(Ordering::Relaxed), MANY);
     });
@@ -119,15 +121,15 @@ fn a_line_or_an_event_or_a_body_of_100_mb_is_refused_by_name() {
     alone(Clock::Paused, async {
         const PIECE: usize = 64 << 10;
         let piece = Bytes::from(vec![b'x'; PIECE]);
-        for (way, revision) in WAYS {
+        for (way, revision) in PEER_CASES {
             for json in [false, true] {
                 let peer = faulty(revision, {
                     let piece = piece.clone();
                     move |heard| {
                         let (mut steps, prefix, end) = match (way, json) {
-                            (Way::Lines, _) => (Vec::new(), "", "\"}}\n"),
-                            (Way::Web, false) => (vec![events()], "data: ", "\"}}\n\n"),
-                            (Way::Web, true) => (
+                            (PeerTransport::Lines, _) => (Vec::new(), "", "\"}}\n"),
+                            (PeerTransport::Web, false) => (vec![events()], "data: ", "\"}}\n\n"),
+                            (PeerTransport::Web, true) => (
                                 vec![Step::Head(
                                     200,
                                     vec![("content-type", "application/json".into())],
@@ -150,8 +152,8 @@ fn a_line_or_an_event_or_a_body_of_100_mb_is_refused_by_name() {
                 let before = peak();
                 let (error, _) = fault(&client).await;
                 let limit = match way {
-                    Way::Lines => 1 << 20,
-                    Way::Web => 16 << 20,
+                    PeerTransport::Lines => 1 << 20,
+                    PeerTransport::Web => 16 << 20,
                 };
                 assert!(
                     matches!(&error, Error::ConnectionLost { sent: true, reason: LinkError::MessageTooLarge { limit: cap } } if *cap == limit),
@@ -165,8 +167,8 @@ fn a_line_or_an_event_or_a_body_of_100_mb_is_refused_by_name() {
                 );
                 let grown = peak() - before;
                 assert!(grown < 64 << 10, "{way:?} {json}: {grown} KiB");
-                if way == Way::Lines {
-                    assert_eq!(peer.opened(), 1, "the connection is fine");
+                if way == PeerTransport::Lines {
+                    assert_eq!(peer.connection_count(), 1, "the connection is fine");
                 }
             }
         }
@@ -187,7 +189,7 @@ fn a_line_that_is_too_long_ends_no_call_when_two_wait() {
                 heard.text("fine"),
             ]
         });
-        let client = Way::Lines.connect(&peer).await;
+        let client = PeerTransport::Lines.connect(&peer).await;
         let first = client.call_tool(FAULTY, &json!({"first": true}));
         let first = tokio::spawn(async move { first.send().await.unwrap_err() });
         tokio::task::yield_now().await;
@@ -211,7 +213,7 @@ fn an_endless_event_is_cut_off() {
                     let endless = Step::Repeat(line.clone(), usize::MAX, Duration::from_millis(1));
                     vec![events(), data, endless]
                 });
-                let client = Way::Web.connect(&peer).await;
+                let client = PeerTransport::Web.connect(&peer).await;
                 let (error, took) = fault(&client).await;
                 assert!(
                     matches!(
@@ -224,7 +226,7 @@ fn an_endless_event_is_cut_off() {
                     "{error}"
                 );
                 assert!(took < Duration::from_secs(60));
-                assert_eq!(peer.standing(), 0);
+                assert_eq!(peer.open_count(), 0);
             }
         }
     });
@@ -248,7 +250,7 @@ fn endless_comments_do_not_renew_the_deadline() {
                         Step::Repeat(comment, usize::MAX, Duration::from_millis(700)),
                     ]
                 });
-                let client = Way::Web.connect(&peer).await;
+                let client = PeerTransport::Web.connect(&peer).await;
                 let (error, took) = fault(&client).await;
                 assert!(is_silence(&error), "{comment:?} {error}");
                 assert_eq!(took, Duration::from_secs(60));
@@ -260,12 +262,12 @@ fn endless_comments_do_not_renew_the_deadline() {
 #[test]
 fn endless_progress_ends_at_the_deadline_for_all() {
     alone(Clock::Paused, async {
-        for (way, revision) in WAYS {
+        for (way, revision) in PEER_CASES {
             let peer = faulty(revision, move |heard| {
                 let Step::Say(notice) = heard.progress(1) else {
                     unreachable!()
                 };
-                let notice = framed(way, &notice.to_string());
+                let notice = frame_text(way, &notice.to_string());
                 let mut steps = begin(way);
                 // A pipe has one server that does one thing after the other.
                 steps.push(Step::Repeat(notice, 400, Duration::from_secs(10)));
@@ -299,10 +301,10 @@ fn endless_pieces_of_a_json_body_end_at_the_deadline() {
                     Step::Repeat(" ".into(), usize::MAX, Duration::from_secs(1)),
                 ]
             });
-            let client = Way::Web.connect(&peer).await;
+            let client = PeerTransport::Web.connect(&peer).await;
             let (error, took) = fault(&client).await;
             assert!(is_silence(&error), "{error}");
-            assert_eq!((took, peer.standing()), (Duration::from_secs(60), 0));
+            assert_eq!((took, peer.open_count()), (Duration::from_secs(60), 0));
         }
     });
 }

@@ -9,12 +9,12 @@ use turnbuckle_client::{Client, EraPreference};
 use turnbuckle_it::peer::{Heard, Peer, Step, open_files};
 use turnbuckle_wire::revision::Revision;
 
-use super::{Clock, LEGACY, WAYS, Way, alone, tasks};
+use super::{Clock, LEGACY, PEER_CASES, PeerTransport, alone, tasks};
 
 const ROUNDS: usize = 1000;
 
 /// Faults by number; a few are none.
-fn steps(way: Way, fault: usize, heard: &Heard) -> Vec<Step> {
+fn steps(way: PeerTransport, fault: usize, heard: &Heard) -> Vec<Step> {
     let long = Bytes::from(vec![b'x'; 2 << 20]);
     match (fault, way) {
         (0, _) => vec![Step::Hang],
@@ -25,10 +25,10 @@ fn steps(way: Way, fault: usize, heard: &Heard) -> Vec<Step> {
             json!({"jsonrpc": "2.0", "id": "?", "result": {}}),
         )],
         (5, _) => vec![heard.refuse(-32603, "no")],
-        (6, Way::Lines) => vec![Step::Write(long), Step::Write("\n".into())],
-        (7, Way::Lines) => vec![Step::Write("{\"jsonrpc\":\n".into()), Step::Break],
-        (6, Way::Web) => vec![Step::Head(404, Vec::new())],
-        (7, Way::Web) => vec![Step::Head(307, vec![("location", "/mcp".into())])],
+        (6, PeerTransport::Lines) => vec![Step::Write(long), Step::Write("\n".into())],
+        (7, PeerTransport::Lines) => vec![Step::Write("{\"jsonrpc\":\n".into()), Step::Break],
+        (6, PeerTransport::Web) => vec![Step::Head(404, Vec::new())],
+        (7, PeerTransport::Web) => vec![Step::Head(307, vec![("location", "/mcp".into())])],
         (8, _) => vec![heard.answer(json!([]))],
         (9, _) => vec![
             Step::Say(json!({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})),
@@ -42,7 +42,7 @@ fn steps(way: Way, fault: usize, heard: &Heard) -> Vec<Step> {
 #[test]
 fn a_thousand_rounds_leave_nothing() {
     alone(Clock::Paused, async {
-        for (way, revision) in WAYS {
+        for (way, revision) in PEER_CASES {
             let (tasks_before, files_before) = (tasks(), open_files());
             let token = Arc::new(());
             let peer = Peer::new(revision, move |heard| {
@@ -80,15 +80,15 @@ fn a_thousand_rounds_leave_nothing() {
             assert_eq!(client.in_flight(), (0, 0));
             drop(client);
             tokio::time::sleep(Duration::from_secs(5)).await;
-            let left = (tasks(), peer.standing(), Arc::strong_count(&token));
+            let left = (tasks(), peer.open_count(), Arc::strong_count(&token));
             assert_eq!(left, (tasks_before, 0, 1), "{way:?} {revision}");
             assert_eq!(open_files(), files_before, "{way:?} {revision}");
         }
     });
 }
 
-/// The token is held for as long as the client's inner parts are.
-async fn connect(way: Way, revision: Revision, peer: &Peer, token: &Arc<()>) -> Client {
+/// Connects a client that holds the token for as long as its inner parts live.
+async fn connect(way: PeerTransport, revision: Revision, peer: &Peer, token: &Arc<()>) -> Client {
     let token = token.clone();
     let builder = Client::builder("c", "1")
         .era(match revision == LEGACY {

@@ -20,13 +20,14 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 use turnbuckle_it::faults::{
-    FAULTY, LEGACY, WAYS, Way, fault, faulty, is_broken, is_silence, text_of,
+    FAULTY, LEGACY, PEER_CASES, PeerTransport, fault, faulty, is_broken, is_silence, text_of,
 };
 
-/// Whose turn it is. A runtime holds descriptors of its own, so it is made within the turn.
+/// Lock that makes the tests run one at a time. A runtime holds descriptors of its own, so it is
+/// created while the lock is held.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// How time passes in a test.
+/// Clock of a test.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Clock {
     Paused,

@@ -1,4 +1,5 @@
-//! What only a real socket does: bodies that are shorter than they say, and connections that end.
+//! Faults that only a real socket has: bodies shorter than their length says, and connections that
+//! end.
 
 use std::time::Duration;
 
@@ -29,8 +30,8 @@ async fn request(socket: &mut TcpStream) -> String {
     }
 }
 
-/// The answer to a discovery.
-fn discovered(asked: &str) -> String {
+/// Returns the answer to a discovery.
+fn discover_response(asked: &str) -> String {
     let id = asked.split("\"id\":").nth(1).unwrap_or_default();
     let id: String = id.chars().take_while(char::is_ascii_digit).collect();
     let body = format!(
@@ -46,7 +47,7 @@ async fn serve(listener: TcpListener, answer: &'static str) {
     while let Ok((mut socket, _)) = listener.accept().await {
         let asked = request(&mut socket).await;
         let answer = match asked.contains("server/discover") {
-            true => discovered(&asked),
+            true => discover_response(&asked),
             false => answer.to_owned(),
         };
         let _ = socket.write_all(answer.as_bytes()).await;
@@ -59,7 +60,7 @@ async fn deaf(listener: TcpListener) -> TcpStream {
     let (mut first, _) = listener.accept().await.unwrap();
     let asked = request(&mut first).await;
     first
-        .write_all(discovered(&asked).as_bytes())
+        .write_all(discover_response(&asked).as_bytes())
         .await
         .unwrap();
     drop(first);

@@ -20,10 +20,10 @@ use turnbuckle_types::{
 };
 use turnbuckle_wire::revision::Revision;
 
-use crate::support::{Question, able, code, connect_able, converse, result, text, told};
+use crate::support::{Question, able, code, connect_able, converse, error_text, result, text};
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Said {
+struct Answer {
     said: String,
 }
 
@@ -61,7 +61,7 @@ fn eliciting() -> impl Iterator<Item = Case> {
     all.filter(|case| case.revision.features().elicitation)
 }
 
-/// The cases of both eras in which everything can be asked.
+/// Returns the cases of both eras in which everything can be asked.
 fn both() -> [Case; 2] {
     [
         Case::pipe(Revision::NEWEST),
@@ -156,7 +156,7 @@ async fn a_spawned_task_asks_too() {
     let server = server(tool(async |ask: Ask| -> Result<String, Failure> {
         let task = tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(5)).await;
-            ask.form::<Said>("who?").await
+            ask.form::<Answer>("who?").await
         });
         Ok(task.await??.said)
     }));
@@ -173,7 +173,7 @@ async fn a_spawned_task_asks_again_what_was_not_answered() {
     let server = server(tool(async |ask: Ask| -> Result<String, Failure> {
         let task = tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(5)).await;
-            ask.form::<Said>("who?").await
+            ask.form::<Answer>("who?").await
         });
         Ok(task.await??.said)
     }));
@@ -193,10 +193,10 @@ async fn a_spawned_task_asks_again_what_was_not_answered() {
 #[tokio::test(start_paused = true)]
 async fn what_nobody_waits_for_is_not_asked() {
     let server = server(tool(async |ask: Ask| -> Result<String, Failure> {
-        let mut unwanted = Box::pin(ask.form::<Said>("never"));
+        let mut unwanted = Box::pin(ask.form::<Answer>("never"));
         std::future::poll_fn(|cx| Poll::Ready(unwanted.as_mut().poll(cx).is_ready())).await;
         drop(unwanted);
-        Ok(ask.form::<Said>("who?").await?.said)
+        Ok(ask.form::<Answer>("who?").await?.said)
     }));
     let mut client = connect(both()[0], &server).await;
     let answer = |_: &Question| accept(json!({"said": "Ada"}));
@@ -215,9 +215,9 @@ async fn a_task_that_outlives_its_run_is_told_so() {
             async move {
                 let left = ask.clone();
                 tokio::spawn(async move {
-                    let error = left.form::<Said>("from the task").await.unwrap_err();
+                    let error = left.form::<Answer>("from the task").await.unwrap_err();
                     told.lock().unwrap().push(format!("{error:?}"));
-                    let error = left.form::<Said>("too late").await.unwrap_err();
+                    let error = left.form::<Answer>("too late").await.unwrap_err();
                     told.lock().unwrap().push(format!("{error:?}"));
                 });
                 tokio::task::yield_now().await;
@@ -236,10 +236,10 @@ async fn a_task_that_outlives_its_run_is_told_so() {
     }
 }
 
-/// What the handler of every kind says of the first thing that it asks.
+/// Returns a server whose handlers of every kind describe the answer to their first question.
 fn telling() -> ServerBuilder {
-    async fn tell(ask: Ask) -> Result<String, Failure> {
-        Ok(match ask.form::<Said>("who?").await {
+    async fn describe_answer(ask: Ask) -> Result<String, Failure> {
+        Ok(match ask.form::<Answer>("who?").await {
             Ok(said) => said.said,
             Err(AskError::Declined) => "declined".to_owned(),
             Err(AskError::Cancelled) => "cancelled".to_owned(),
@@ -249,10 +249,10 @@ fn telling() -> ServerBuilder {
         })
     }
     async fn fail(ask: Ask) -> Result<String, Failure> {
-        Ok(ask.form::<Said>("who?").await?.said)
+        Ok(ask.form::<Answer>("who?").await?.said)
     }
     Server::new("telling", "1.0.0")
-        .tool(Tool::builder("tell").handler(tell))
+        .tool(Tool::builder("tell").handler(describe_answer))
         .tool(Tool::builder("it").handler(fail))
         .prompt(Prompt::builder("it").handler(fail))
         .resource(Resource::builder("it:1", "it").handler(fail))
@@ -314,13 +314,13 @@ async fn a_failure_means_what_it_means_without_an_ask() {
                 assert_eq!(*needed, json!({"elicitation": {"form": {}}}));
             }
         } else {
-            assert!(told(&tool).contains("elicitation"), "{tool}");
+            assert!(error_text(&tool).contains("elicitation"), "{tool}");
             assert_eq!((code(&prompt), code(&resource)), (-32602, -32602));
         }
         let mut client = connect(case, &server).await;
         let decline = |_: &Question| json!({"action": "decline"});
         let (answer, _) = converse(&mut client, "tools/call", call(), decline).await;
-        assert_eq!(told(&answer), "the user declined to answer", "{case}");
+        assert_eq!(error_text(&answer), "the user declined to answer", "{case}");
         let malformed = |_: &Question| accept(json!({"said": 5.5}));
         let (answer, _) = converse(&mut client, "prompts/get", call(), malformed).await;
         assert_eq!(code(&answer), -32602, "{case}");
@@ -334,7 +334,7 @@ async fn our_client_answers_in_every_revision() {
     use turnbuckle_types::FieldValue;
 
     let server = server(tool(async |ask: Ask| -> Result<String, Failure> {
-        let (name, sure) = tokio::join!(ask.form::<Said>("name"), ask.form::<Confirm>("sure"));
+        let (name, sure) = tokio::join!(ask.form::<Answer>("name"), ask.form::<Confirm>("sure"));
         Ok(format!("{} {}", name?.said, sure?.really))
     }));
     for case in eliciting() {
@@ -373,8 +373,8 @@ async fn a_legacy_user_who_refuses_sampling_declines() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_may_come_along_with_the_first_request() {
     let named = server(tool(async |ask: Ask| -> Result<String, Failure> {
-        let said: Said = ask.form("Who?").key("who").await?;
-        let more: Said = ask.form("What?").await?;
+        let said: Answer = ask.form("Who?").key("who").await?;
+        let more: Answer = ask.form("What?").await?;
         Ok(format!("{} {}", said.said, more.said))
     }));
     let mut client = connect(Case::pipe(Revision::NEWEST), &named).await;
@@ -421,7 +421,7 @@ async fn a_form_by_hand_gives_what_came_of_it() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_after_an_answer_is_told_like_any_other() {
     async fn straight(ask: Ask) -> Result<String, Failure> {
-        let _: Said = ask.form("Who?").await?;
+        let _: Answer = ask.form("Who?").await?;
         panic!("secret");
     }
     async fn again(context: turnbuckle_server::HandlerContext) -> Result<String, Failure> {
@@ -435,7 +435,11 @@ async fn a_panic_after_an_answer_is_told_like_any_other() {
             let answers = |_: &Question| accept(json!({"said": "x"}));
             let (answer, asked) = converse(&mut client, "tools/call", call(), answers).await;
             assert_eq!(asked.len(), 1, "{case}");
-            assert_eq!(told(&answer), "the handler failed unexpectedly", "{case}");
+            assert_eq!(
+                error_text(&answer),
+                "the handler failed unexpectedly",
+                "{case}"
+            );
         }
     }
 }

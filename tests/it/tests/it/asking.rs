@@ -12,26 +12,26 @@ use turnbuckle_types::{
     IncludeContext, InputRequest, SamplingMessage, Schema, StringSchema,
 };
 
-/// What can be asked.
+/// Kinds of questions.
 pub(crate) const KINDS: [&str; 6] = ["form", "url", "sample", "tools", "context", "roots"];
 
-/// A form with one field, `name`, that has to be filled in.
+/// Returns a form with one required field, `name`.
 pub(crate) fn form() -> ElicitRequestFormParams {
     let schema = ElicitationSchema::new().required("name", StringSchema::new());
     ElicitRequestFormParams::new("Who are you?", schema)
 }
 
-/// A URL to visit.
+/// Returns a URL to visit.
 pub(crate) fn url() -> ElicitRequestUrlParams {
     ElicitRequestUrlParams::new("Please sign in", "https://example.com/sign-in?state=1")
 }
 
-/// A question to the model.
+/// Returns a question to the model.
 pub(crate) fn sample() -> CreateMessageRequestParams {
     CreateMessageRequestParams::new([SamplingMessage::user("Say something")], 100u32)
 }
 
-/// A question of one of the [`KINDS`].
+/// Returns a question of one of the [`KINDS`].
 pub(crate) fn question(kind: &str) -> InputRequest {
     match kind {
         "form" => form().into(),
@@ -46,8 +46,8 @@ pub(crate) fn question(kind: &str) -> InputRequest {
     }
 }
 
-/// What a client has to declare to be asked that.
-pub(crate) fn needed(kind: &str) -> Value {
+/// Returns the capabilities that a client must declare to be asked a question of that kind.
+pub(crate) fn required_capability(kind: &str) -> Value {
     match kind {
         "form" => json!({"elicitation": {"form": {}}}),
         "url" => json!({"elicitation": {"url": {}}}),
@@ -59,7 +59,7 @@ pub(crate) fn needed(kind: &str) -> Value {
     }
 }
 
-/// A good answer to a question with that method.
+/// Returns a good answer to a question with that method.
 pub(crate) fn good_answer(method: &str, params: &Value) -> Value {
     match method {
         "elicitation/create" if params["mode"] == "url" => json!({"action": "accept"}),
@@ -74,7 +74,7 @@ pub(crate) fn good_answer(method: &str, params: &Value) -> Value {
 
 #[derive(Deserialize, JsonSchema)]
 struct Ask {
-    /// Which of the kinds to ask, separated by commas.
+    /// Kinds to ask, separated by commas.
     kinds: String,
 }
 
@@ -92,7 +92,7 @@ fn ask(kinds: &str, context: &HandlerContext) -> Result<String, Failure> {
     Ok(kinds().map(said).collect::<Vec<_>>().join("\n"))
 }
 
-/// The tool `ask`, the prompt `ask` and the resources `ask:{kinds}`.
+/// Returns a server builder with the tool `ask`, the prompt `ask` and the resources `ask:{kinds}`.
 pub(crate) fn builder() -> ServerBuilder {
     Server::new("asking", "1.0.0")
         .tool(
@@ -115,12 +115,12 @@ pub(crate) fn builder() -> ServerBuilder {
         ))
 }
 
-/// The server.
+/// Builds the server.
 pub(crate) fn server() -> Server {
     builder().build().unwrap()
 }
 
-/// The three requests that ask for those kinds.
+/// Returns the three requests that ask for those kinds.
 pub(crate) fn requests(kinds: &str) -> [(&'static str, Value); 3] {
     [
         (
@@ -138,9 +138,9 @@ pub(crate) fn requests(kinds: &str) -> [(&'static str, Value); 3] {
     ]
 }
 
-/// What the handler said in the end.
+/// Returns the text of the handler's result.
 #[track_caller]
-pub(crate) fn said(method: &str, response: &Value) -> String {
+pub(crate) fn handler_text(method: &str, response: &Value) -> String {
     let result = &response["result"];
     let said = match method {
         "tools/call" => &result["content"][0]["text"],

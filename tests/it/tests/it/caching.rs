@@ -10,7 +10,7 @@ use turnbuckle_types::{CacheScope, ReadResourceResult, ResourceContents};
 
 use crate::support::{connect_as, result, taking};
 
-/// The requests whose results can be kept.
+/// Returns the requests whose results can be cached.
 fn cacheable() -> [(&'static str, Value); 7] {
     [
         ("server/discover", json!({})),

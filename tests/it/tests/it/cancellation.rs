@@ -10,10 +10,10 @@ use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::Limits;
 use turnbuckle_types::LoggingLevel;
 
-use crate::servers::{echo, echo_builder, everything};
+use crate::servers::{echo, echo_builder, full_server};
 use crate::traced::Traced;
 
-/// What handlers saw, in its order.
+/// Events that the handlers recorded, in order.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<String>>>);
 
@@ -36,8 +36,8 @@ impl Drop for Dropped {
     }
 }
 
-/// A server whose tool `polite` ends when it is cancelled, and whose tool `stubborn` goes on for
-/// ever.
+/// Creates a server whose tool `polite` ends when it is cancelled, and whose tool `stubborn` goes
+/// on for ever.
 fn cancellable(seen: &Seen) -> Server {
     let polite = {
         let seen = seen.clone();
@@ -281,7 +281,7 @@ async fn races_with_completion_are_harmless() {
             client.cancel(id).await;
             client.wait(Duration::from_secs(3)).await;
             let said: Vec<_> = client
-                .received()
+                .received_messages()
                 .iter()
                 .filter(|it| it["id"] == id)
                 .collect();
@@ -299,7 +299,11 @@ async fn races_with_completion_are_harmless() {
                 .await;
             client.cancel(id).await;
             client.settle().await;
-            let said = client.received().iter().filter(|it| it["id"] == id).count();
+            let said = client
+                .received_messages()
+                .iter()
+                .filter(|it| it["id"] == id)
+                .count();
             assert!(said <= 1, "{case}");
         }
         assert!(client.request("tools/list", json!({})).await["result"].is_object());
@@ -338,7 +342,7 @@ async fn the_reason_is_logged() {
 #[tokio::test(start_paused = true)]
 async fn a_modern_server_cancels_only_listens() {
     for case in Case::modern() {
-        let mut client = Client::connect_with(case, &everything(), talkative()).await;
+        let mut client = Client::connect_with(case, &full_server(), talkative()).await;
         let listen = json!({"notifications": {"toolsListChanged": true}});
         let listen = client.start("subscriptions/listen", listen).await;
         client.request("tools/call", json!({"name": "talk"})).await;
@@ -350,7 +354,7 @@ async fn a_modern_server_cancels_only_listens() {
         client.response(listen).await;
         client.settle().await;
         let cancelled: Vec<&Value> = client
-            .received()
+            .received_messages()
             .iter()
             .filter(|message| message["method"] == "notifications/cancelled")
             .map(|message| &message["params"]["requestId"])

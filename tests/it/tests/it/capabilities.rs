@@ -1,4 +1,4 @@
-//! What each side declares, and what follows from it.
+//! Tests of declared capabilities and their consequences.
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
@@ -8,8 +8,8 @@ use turnbuckle_server::{
 };
 use turnbuckle_types::{EmptyResult, Json, Request};
 
-use crate::asking::{self, KINDS, needed, requests};
-use crate::support::{able, code, connect_able, message, result, taking, told};
+use crate::asking::{self, KINDS, requests, required_capability};
+use crate::support::{able, code, connect_able, error_text, message, result, taking};
 
 type Kind = (&'static str, fn(ServerBuilder) -> ServerBuilder);
 
@@ -37,8 +37,8 @@ const SERVERS: [Kind; 9] = [
     ("logging", ServerBuilder::logging),
 ];
 
-/// What a server declares: in the handshake, or in discovery.
-async fn declared(case: Case, server: &Server) -> Value {
+/// Returns the capabilities that a server declares: in the handshake, or in discovery.
+async fn declared_capabilities(case: Case, server: &Server) -> Value {
     let mut client = Client::connect(case, server).await;
     match client.handshake() {
         Some(result) => result["capabilities"].clone(),
@@ -63,10 +63,18 @@ async fn registered_kinds_are_declared() {
             if kind == "completions" && !case.revision.features().completions_capability {
                 expected = json!({});
             }
-            assert_eq!(declared(case, &server).await, expected, "{case} {kind}");
+            assert_eq!(
+                declared_capabilities(case, &server).await,
+                expected,
+                "{case} {kind}"
+            );
         }
         let nothing = Server::new("s", "1").build().unwrap();
-        assert_eq!(declared(case, &nothing).await, json!({}), "{case}");
+        assert_eq!(
+            declared_capabilities(case, &nothing).await,
+            json!({}),
+            "{case}"
+        );
     }
 }
 
@@ -79,7 +87,10 @@ async fn what_completes_is_declared() {
         .complete("x", empty);
     let server = Server::new("s", "1").resource(template).build().unwrap();
     for case in Case::all() {
-        let has = declared(case, &server).await.get("completions").is_some();
+        let has = declared_capabilities(case, &server)
+            .await
+            .get("completions")
+            .is_some();
         assert_eq!(
             has,
             case.revision.features().completions_capability,
@@ -238,7 +249,7 @@ async fn a_missing_capability_is_named() {
             let mut client = connect_able(case, &server, json!({})).await;
             for (method, params) in requests(kind) {
                 let answer = client.request(method, params).await;
-                let name = needed(kind)
+                let name = required_capability(kind)
                     .as_object()
                     .unwrap()
                     .keys()
@@ -247,7 +258,7 @@ async fn a_missing_capability_is_named() {
                     .clone();
                 if case.is_modern() {
                     assert_eq!(code(&answer), -32021, "{case} {kind}");
-                    let mut required = needed(kind);
+                    let mut required = required_capability(kind);
                     if kind == "form" {
                         required = json!({"elicitation": {"form": {}}});
                     }
@@ -256,7 +267,10 @@ async fn a_missing_capability_is_named() {
                         "{case}"
                     );
                 } else if method == "tools/call" {
-                    assert!(told(&answer).contains(&name), "{case} {kind}: {answer}");
+                    assert!(
+                        error_text(&answer).contains(&name),
+                        "{case} {kind}: {answer}"
+                    );
                 } else {
                     assert_eq!(code(&answer), -32602, "{case} {kind} {method}");
                     assert!(message(&answer).contains(&name), "{case} {kind}: {answer}");

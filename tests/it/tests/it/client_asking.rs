@@ -1,4 +1,5 @@
-//! What a server asks our client: answered in the way of its era, and refused by the page's code.
+//! Questions of a server to our client: answered in the form of their era, and refused with the
+//! error code of the specification.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use turnbuckle_it::peer::{Heard, Peer, Step};
 use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, Error, Role, Root};
 use turnbuckle_wire::revision::{EraKind, Revision};
 
-use crate::asking::{self, said};
+use crate::asking::{self, handler_text};
 use crate::client_support::{plain, settle};
 use crate::traced::Traced;
 
@@ -23,7 +24,7 @@ fn root(uri: &str) -> Root {
     Root::new(uri).unwrap()
 }
 
-/// A client that answers everything.
+/// Returns a client that answers everything.
 fn able(roots: &Roots) -> ClientBuilder {
     plain()
         .roots(roots.clone())
@@ -49,7 +50,7 @@ fn home() -> Roots {
     roots
 }
 
-/// The kinds of questions that a revision has.
+/// Returns the kinds of questions that a revision has.
 fn kinds(revision: Revision) -> Vec<&'static str> {
     let features = revision.features();
     let all = [
@@ -88,14 +89,14 @@ async fn every_question_is_answered_in_the_way_of_its_revision() {
             ("prompts/get", filled),
             ("resources/read", read),
         ] {
-            let text = said(method, &answer);
+            let text = handler_text(method, &answer);
             assert!(text.contains("file:///home/ada"), "{case} {text}");
             assert!(text.contains("up to "), "{case} {text}");
             let features = case.revision.features();
             assert_eq!(text.contains("Ada"), features.elicitation, "{case} {text}");
         }
         // Nobody is asked to make a task of it.
-        for message in client.tap().sent() {
+        for message in client.tap().sent_messages() {
             assert_eq!(message["params"].get("task"), None, "{case}");
             if case.is_modern() {
                 assert!(message["method"].is_string(), "{case} {message}");
@@ -144,7 +145,7 @@ async fn a_legacy_server_hears_that_roots_changed_and_a_modern_one_asks() {
     }
 }
 
-/// What a client answers to one request of a legacy server during a call.
+/// Returns the client's answer to one request of a legacy server during a call.
 async fn answer(revision: Revision, builder: ClientBuilder, method: &str, params: Value) -> Value {
     let question = json!({"jsonrpc": "2.0", "id": "q", "method": method, "params": params});
     let peer = Peer::calls(revision, move |heard| {
@@ -156,7 +157,7 @@ async fn answer(revision: Revision, builder: ClientBuilder, method: &str, params
     });
     let client = connect_to(&peer, builder).await.unwrap();
     client.call_tool("t", &()).await.unwrap();
-    let mut answers = peer.told_of("");
+    let mut answers = peer.messages_of("");
     assert_eq!(answers.len(), 1, "{revision} {method}");
     answers.remove(0).message
 }
@@ -199,7 +200,7 @@ async fn a_question_without_a_mode_is_a_form_and_one_with_a_task_is_answered_at_
     });
     let client = connect_to(&peer, able(&home())).await.unwrap();
     client.call_tool("t", &()).await.unwrap();
-    let told = peer.told_of("tools/call");
+    let told = peer.messages_of("tools/call");
     let expected = json!({"k": {"action": "accept", "content": {"name": "Ada"}}});
     assert_eq!(told[1].message["params"]["inputResponses"], expected);
 }
@@ -351,7 +352,7 @@ async fn a_question_that_is_taken_back_is_dropped_unanswered_and_its_reason_logg
             kept.lock().unwrap().take().unwrap().is_cancelled(),
             "{revision}"
         );
-        assert_eq!(peer.told_of("").len(), 0, "{revision}");
+        assert_eq!(peer.messages_of("").len(), 0, "{revision}");
         assert_eq!(client.in_flight(), (0, 0), "{revision}");
     }
     assert!(!traced.with("we know it now").is_empty());

@@ -1,4 +1,4 @@
-//! What our client uses again, and the pages of lists.
+//! Caching of results in our client, and the pages of lists.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use turnbuckle_it::peer::{Heard, Peer, Step};
 
 use turnbuckle_wire::revision::{EraKind, Revision};
 
-use crate::client_support::{everything, plain};
+use crate::client_support::{full_server, plain};
 
 fn cursors(peer: &Peer) -> Vec<Option<String>> {
-    let told = peer.told_of("tools/list");
+    let told = peer.messages_of("tools/list");
     let cursor = |heard: Heard| Some(heard.message["params"].get("cursor")?.as_str()?.to_owned());
     told.into_iter().map(cursor).collect()
 }
@@ -21,7 +21,7 @@ fn tool(name: impl std::fmt::Display) -> Value {
     json!({"name": name.to_string(), "inputSchema": {"type": "object"}})
 }
 
-/// A page of one tool that may be used for so many milliseconds.
+/// Returns a page of one tool that may be cached for `ttl` milliseconds.
 fn page(heard: &Heard, ttl: &Value, next: Option<&str>) -> Vec<Step> {
     let mut result =
         json!({"resultType": "complete", "cacheScope": "private", "tools": [tool("t")]});
@@ -54,7 +54,7 @@ async fn a_result_is_fresh_for_as_long_as_it_says_and_no_longer() {
         }
         tokio::time::advance(Duration::from_millis(1000)).await;
         client.list_tools().fetch_all().await.unwrap();
-        assert_eq!(peer.told_of("tools/list").len(), asked, "{ttl}");
+        assert_eq!(peer.messages_of("tools/list").len(), asked, "{ttl}");
     }
 }
 
@@ -157,7 +157,7 @@ async fn a_cursor_is_not_taken_into_another_session() {
         let listed = client.list_tools().fetch_all().await.unwrap();
         assert_eq!(listed.len(), 2, "{revision}");
         let told: Vec<_> = peer
-            .told_of("tools/list")
+            .messages_of("tools/list")
             .iter()
             .map(|heard| {
                 (
@@ -178,7 +178,7 @@ async fn a_cursor_is_not_taken_into_another_session() {
             matches!(error, Error::ConnectionLost { .. }),
             "{revision} {error}"
         );
-        assert_eq!(peer.told_of("tools/list").len(), 1, "{revision}");
+        assert_eq!(peer.messages_of("tools/list").len(), 1, "{revision}");
     }
 }
 
@@ -207,11 +207,11 @@ async fn a_missing_resource_is_told_with_the_code_of_any_revision() {
                 missing,
                 "{revision} {code} {data}"
             );
-            assert_eq!(peer.told_of("resources/read").len(), 1, "{revision}");
+            assert_eq!(peer.messages_of("resources/read").len(), 1, "{revision}");
         }
     }
     for case in turnbuckle_it::harness::Case::all() {
-        let client = Coupled::connect(case, &everything(), plain()).await;
+        let client = Coupled::connect(case, &full_server(), plain()).await;
         let error = client.read_resource("a:none").await.unwrap_err();
         assert!(error.is_resource_not_found(), "{case} {error}");
     }

@@ -13,7 +13,7 @@ use turnbuckle_session::{Change, TimeoutKind};
 use turnbuckle_types::{CallToolResult, LoggingLevel, PromptReference};
 use turnbuckle_wire::revision::Revision;
 
-use crate::client_support::{Add, Sum, everything, plain, settle};
+use crate::client_support::{Add, Sum, full_server, plain, settle};
 
 #[track_caller]
 fn text(result: &CallToolResult) -> &str {
@@ -23,7 +23,7 @@ fn text(result: &CallToolResult) -> &str {
 // requirement: 6984c64cfbd0 a38857c14157 be048c77e6a5
 #[tokio::test(start_paused = true)]
 async fn lists_are_read_over_their_pages() {
-    let server = everything();
+    let server = full_server();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
         let names = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
@@ -45,7 +45,7 @@ async fn lists_are_read_over_their_pages() {
         // Every cursor goes back as it came, and where there is none the list has ended.
         let asked = client.tap().sent_of("tools/list");
         let cursors: Vec<_> = asked.iter().map(|it| it["params"].get("cursor")).collect();
-        let answers = client.tap().received();
+        let answers = client.tap().received_messages();
         let given = |id: &Value| {
             let answer = answers.iter().find(|it| it["id"] == *id).unwrap();
             answer["result"].get("nextCursor").cloned()
@@ -63,7 +63,7 @@ async fn lists_are_read_over_their_pages() {
 // requirement: 3b4ee2ea5630 86dfb9db8878 9774fb4db6ac b81901557cbc e38b2b6c6e6a
 #[tokio::test(start_paused = true)]
 async fn calls_have_typed_arguments_and_results() {
-    let server = everything();
+    let server = full_server();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
         client.list_tools().fetch_all().await.unwrap();
@@ -101,7 +101,7 @@ async fn calls_have_typed_arguments_and_results() {
 // requirement: 0588cd8f646e 4f333636b760 b9b544b85612
 #[tokio::test(start_paused = true)]
 async fn progress_is_heard_and_its_tokens_are_unique() {
-    let server = everything();
+    let server = full_server();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
         let (first, mut progress) = client.call_tool("steps", &()).with_progress();
@@ -150,7 +150,7 @@ async fn progress_is_heard_and_its_tokens_are_unique() {
 
 #[tokio::test(start_paused = true)]
 async fn log_messages_come_from_the_level_on_that_was_asked_for() {
-    let server = everything();
+    let server = full_server();
     for case in Case::all() {
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
         let hears = heard.clone();
@@ -187,7 +187,7 @@ async fn log_messages_come_from_the_level_on_that_was_asked_for() {
 
 #[tokio::test(start_paused = true)]
 async fn resources_prompts_and_completions_are_there() {
-    let server = everything();
+    let server = full_server();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
         let read = client.read_resource("note:7").await.unwrap();
@@ -205,7 +205,7 @@ async fn resources_prompts_and_completions_are_there() {
 
 #[tokio::test(start_paused = true)]
 async fn pings_are_answered_both_ways() {
-    let server = everything();
+    let server = full_server();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
         // A handler is busy meanwhile.
@@ -224,7 +224,7 @@ async fn pings_are_answered_both_ways() {
 // requirement: 6ae5730d3f54 87b9b95dc035 981e1de1541c
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_given_up_is_taken_back_by_what_the_binding_has_for_that() {
-    let server = everything();
+    let server = full_server();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
         // What was answered is never cancelled.
@@ -265,7 +265,7 @@ async fn a_call_that_is_given_up_is_taken_back_by_what_the_binding_has_for_that(
 // requirement: 2504ad379a5c 6a2cad29576f 6c2d1fea748e af3dc5ded27b ceeb29a93c45 ed627495b5aa
 #[tokio::test(start_paused = true)]
 async fn deadlines_are_per_request_and_progress_never_passes_the_last() {
-    let server = everything();
+    let server = full_server();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
         // Every notice starts the silence anew.
@@ -312,7 +312,7 @@ async fn changes_are_heard_of() {
         );
         drop(heard);
         settle().await;
-        let sent = client.tap().sent();
+        let sent = client.tap().sent_messages();
         let asked = |method: &str| sent.iter().filter(|it| it["method"] == method).count();
         let expected = match case.is_legacy() {
             true => (1, 1, 0),
@@ -334,7 +334,7 @@ async fn what_the_server_did_not_declare_is_not_asked_for() {
         .unwrap();
     for case in Case::all() {
         let client = Coupled::connect(case, &bare, plain()).await;
-        let before = client.tap().sent().len();
+        let before = client.tap().sent_messages().len();
         let unsupported = |error: Error| {
             assert!(matches!(error, Error::Unsupported { .. }), "{case} {error}");
         };
@@ -351,7 +351,7 @@ async fn what_the_server_did_not_declare_is_not_asked_for() {
             // There the server says what it honours.
             false => assert!(heard.is_err(), "{case}"),
         }
-        let after = client.tap().sent();
+        let after = client.tap().sent_messages();
         let sent: Vec<_> = after[before..]
             .iter()
             .map(|it| it["method"].as_str())
@@ -368,7 +368,7 @@ async fn what_the_server_did_not_declare_is_not_asked_for() {
 #[tokio::test(start_paused = true)]
 async fn no_message_holds_a_line_break() {
     for case in Case::duplex(Case::all()) {
-        let client = Coupled::connect(case, &everything(), plain()).await;
+        let client = Coupled::connect(case, &full_server(), plain()).await;
         let text_sent = "one\ntwo\r\n\u{2028}\u{85}é \u{1F600}\0";
         let said = client
             .call_tool("echo", &json!({"text": text_sent}))
@@ -429,7 +429,7 @@ async fn whatever_a_server_lists_is_kept_and_can_be_called() {
         for name in names {
             client.call_tool(name, &()).await.unwrap();
         }
-        let told = peer.told_of("tools/call");
+        let told = peer.messages_of("tools/call");
         let called: Vec<_> = told
             .iter()
             .map(|it| it.message["params"]["name"].clone())
@@ -470,7 +470,7 @@ async fn a_hint_is_not_believed_unless_the_server_is_trusted() {
                     .is_connection_lost()
             );
             assert_eq!(
-                peer.told_of("tools/call").len(),
+                peer.messages_of("tools/call").len(),
                 calls,
                 "{revision} {trusts}"
             );

@@ -24,8 +24,8 @@ const CASE: Case = Case {
     binding: Bind::Http,
 };
 
-/// A server with a tool whose arguments are mirrored, under a name that no header can hold.
-fn mirrored() -> Server {
+/// Creates a server with a tool whose arguments are mirrored, under a name that no header can hold.
+fn mirroring_server() -> Server {
     let input = json!({"type": "object", "properties": {
         "region": {"type": ["string", "null"], "x-mcp-header": "Region"},
         "size": {"type": "integer", "x-mcp-header": "Size"},
@@ -52,7 +52,7 @@ const PARAMS: [&str; 4] = ["region", "size", "dry", "down"];
 // requirement: 7b9c2a3acde8 c1bedb77b1ad e722e6c475d1
 #[tokio::test(start_paused = true)]
 async fn arguments_are_mirrored_where_their_values_are() {
-    let client = Coupled::connect(CASE, &mirrored(), plain()).await;
+    let client = Coupled::connect(CASE, &mirroring_server(), plain()).await;
     client.list_tools().fetch_all().await.unwrap();
     for (arguments, headers) in [
         (json!({}), [None; 4]),
@@ -88,7 +88,7 @@ async fn arguments_are_mirrored_where_their_values_are() {
 // requirement: f69c51264a72
 #[tokio::test(start_paused = true)]
 async fn values_that_no_header_can_hold_are_encoded() {
-    let client = Coupled::connect(CASE, &mirrored(), plain()).await;
+    let client = Coupled::connect(CASE, &mirroring_server(), plain()).await;
     client.list_tools().fetch_all().await.unwrap();
     for (value, header) in [
         ("plain ascii ~!", "plain ascii ~!"),
@@ -144,10 +144,10 @@ async fn a_tool_whose_annotations_are_invalid_is_left_out_with_a_warning() {
     let names: Vec<_> = listed.iter().map(|tool| &*tool.name).collect();
     assert_eq!(names, ["good"]);
     for name in ["empty", "token", "line", "array", "items", "twice"] {
-        let warned = traced.with(&format!("tool={name}"));
+        let warned = traced.with(&format!("name={name}"));
         assert_eq!(warned.len(), 1, "{name} {warned:?}");
         assert!(
-            warned[0].starts_with("WARN") && warned[0].contains("error="),
+            warned[0].starts_with("WARN") && warned[0].contains("reason="),
             "{warned:?}"
         );
     }

@@ -1,4 +1,4 @@
-//! What our client sends over HTTP: every request and every header of it.
+//! Tests of the HTTP requests of our client, with every header.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use turnbuckle_it::peer::{Peer, Step};
 
 use turnbuckle_wire::revision::{EraKind, Revision};
 
-use crate::client_support::{everything, plain, settle};
+use crate::client_support::{full_server, plain, settle};
 
-fn over(binding: Bind) -> Vec<Case> {
+fn cases_over(binding: Bind) -> Vec<Case> {
     let all = Case::all().into_iter();
     all.filter(|case| case.binding == binding).collect()
 }
 
 /// Does something of every kind, and says goodbye.
 async fn converse(case: Case) -> Coupled {
-    let client = Coupled::connect(case, &everything(), plain()).await;
+    let client = Coupled::connect(case, &full_server(), plain()).await;
     client.list_tools().fetch_all().await.unwrap();
     client
         .call_tool("echo", &json!({"text": "x"}))
@@ -44,11 +44,11 @@ async fn converse(case: Case) -> Coupled {
 // requirement: 178c17027890 50086e18c399 94434bc04ecb ab175fb19019 ab65bf122d5a fc144ea21389
 #[tokio::test(start_paused = true)]
 async fn every_message_is_a_post_of_its_own() {
-    for case in over(Bind::Http) {
+    for case in cases_over(Bind::Http) {
         let client = converse(case).await;
-        let posts = client.posts.by("POST");
+        let posts = client.posts.with_verb("POST");
         let posted: Vec<_> = posts.iter().map(|post| post.message.clone()).collect();
-        assert_eq!(posted, client.tap().sent(), "{case}");
+        assert_eq!(posted, client.tap().sent_messages(), "{case}");
         for post in &posts {
             assert!(post.message.is_object(), "{case}");
             assert_eq!(post.path, "/mcp", "{case}");
@@ -61,7 +61,7 @@ async fn every_message_is_a_post_of_its_own() {
                 "{case}"
             );
         }
-        for get in client.posts.by("GET") {
+        for get in client.posts.with_verb("GET") {
             let accept = get.header("accept").unwrap();
             assert!(accept.contains("text/event-stream"), "{case} {accept}");
         }
@@ -72,7 +72,10 @@ async fn every_message_is_a_post_of_its_own() {
 // requirement: ae6b048f07f6 b03e98dffa11
 #[tokio::test(start_paused = true)]
 async fn a_session_travels_with_everything_after_the_handshake_and_is_ended() {
-    for case in over(Bind::Http).into_iter().filter(|case| case.is_legacy()) {
+    for case in cases_over(Bind::Http)
+        .into_iter()
+        .filter(|case| case.is_legacy())
+    {
         let client = converse(case).await;
         let all = client.posts.all();
         assert_eq!(all[0].method(), "initialize", "{case}");
@@ -91,7 +94,7 @@ async fn a_session_travels_with_everything_after_the_handshake_and_is_ended() {
         }
         let ended = all.last().unwrap();
         assert_eq!(
-            (&*ended.verb, client.posts.by("DELETE").len()),
+            (&*ended.verb, client.posts.with_verb("DELETE").len()),
             ("DELETE", 1),
             "{case}"
         );
@@ -105,7 +108,10 @@ async fn a_session_travels_with_everything_after_the_handshake_and_is_ended() {
 // requirement: 32ff8c18720d 36dcb01d652e 51629ee2428a 6d367ec94155 813b2b4a4578 e9b58503fa7b
 #[tokio::test(start_paused = true)]
 async fn headers_say_what_a_modern_message_is_about() {
-    for case in over(Bind::Http).into_iter().filter(|case| case.is_modern()) {
+    for case in cases_over(Bind::Http)
+        .into_iter()
+        .filter(|case| case.is_modern())
+    {
         let client = converse(case).await;
         for post in client.posts.all() {
             assert_eq!(post.verb, "POST", "{case}");
@@ -202,7 +208,7 @@ async fn a_broken_stream_is_taken_up_by_a_get_when_its_server_says() {
         let said = client.call_tool("t", &()).await.unwrap();
         assert_eq!(said.content[0].as_text(), Some("late"), "{revision}");
         let call = posts.of("tools/call").remove(0);
-        let resumed = posts.by("GET").pop().unwrap();
+        let resumed = posts.with_verb("GET").pop().unwrap();
         assert_eq!(resumed.header("last-event-id"), Some("7"), "{revision}");
         let waited = resumed.at - call.at;
         assert!(waited >= Duration::from_secs(3), "{revision} {waited:?}");
@@ -243,7 +249,7 @@ async fn a_400_is_read_before_an_older_way_is_tried() {
     ] {
         let peer = answering(400, body.clone());
         plain().connect(peer.web()).await.unwrap_err();
-        assert_eq!(peer.told().len(), 1, "{body}");
+        assert_eq!(peer.messages().len(), 1, "{body}");
     }
     for body in [
         json!("no such thing"),
@@ -263,14 +269,17 @@ async fn a_400_is_read_before_an_older_way_is_tried() {
 // requirement: 4a238a4238eb
 #[tokio::test(start_paused = true)]
 async fn over_http_and_sse_messages_go_to_the_endpoint_that_was_named() {
-    for case in over(Bind::Sse).into_iter().filter(|case| case.is_legacy()) {
+    for case in cases_over(Bind::Sse)
+        .into_iter()
+        .filter(|case| case.is_legacy())
+    {
         let client = converse(case).await;
         let all = client.posts.all();
         assert_eq!((&*all[0].verb, &*all[0].path), ("GET", "/sse"), "{case}");
-        let posts = client.posts.by("POST");
+        let posts = client.posts.with_verb("POST");
         assert_eq!(posts.len() + 1, all.len(), "{case}");
         assert!(posts.iter().all(|post| post.path != "/sse"), "{case}");
         let posted: Vec<_> = posts.iter().map(|post| post.message.clone()).collect();
-        assert_eq!(posted, client.tap().sent(), "{case}");
+        assert_eq!(posted, client.tap().sent_messages(), "{case}");
     }
 }

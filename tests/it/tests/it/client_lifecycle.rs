@@ -1,4 +1,4 @@
-//! How our client opens a connection, what each of its requests says, and how it goes on.
+//! Tests of the client's connection: its opening, the envelope of each request, and its reuse.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use turnbuckle_it::peer::{Peer, Step};
 
 use turnbuckle_wire::revision::{EraKind, Revision};
 
-use crate::client_support::{everything, plain, settle};
+use crate::client_support::{full_server, plain, settle};
 
 fn methods(peer: &Peer) -> Vec<String> {
-    let told = peer.told();
+    let told = peer.messages();
     told.iter().map(|heard| heard.method().to_owned()).collect()
 }
 
@@ -23,12 +23,12 @@ fn methods(peer: &Peer) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn the_handshake_comes_first_and_is_whole() {
     for case in Case::legacy() {
-        let client = Coupled::connect(case, &everything(), plain()).await;
+        let client = Coupled::connect(case, &full_server(), plain()).await;
         client
             .call_tool("echo", &json!({"text": "x"}))
             .await
             .unwrap();
-        let sent = client.tap().sent();
+        let sent = client.tap().sent_messages();
         assert_eq!(sent[0]["method"], "initialize", "{case}");
         let params = &sent[0]["params"];
         assert_eq!(params["protocolVersion"], case.revision.as_str(), "{case}");
@@ -90,8 +90,8 @@ async fn the_latest_revision_is_offered_and_one_that_is_not_spoken_ends_it() {
         );
         settle().await;
         assert_eq!(methods(&peer), ["initialize"], "{version}");
-        assert_eq!(peer.standing(), 0, "{version}");
-        let offered = &peer.told()[0].message["params"]["protocolVersion"];
+        assert_eq!(peer.open_count(), 0, "{version}");
+        let offered = &peer.messages()[0].message["params"]["protocolVersion"];
         assert_eq!(*offered, Revision::NEWEST_LEGACY.as_str());
     }
     // Any older one that is spoken will do.
@@ -119,7 +119,7 @@ async fn a_handshake_that_is_not_answered_times_out_and_is_not_cancelled() {
     assert_eq!(began.elapsed().as_secs(), 9);
     settle().await;
     assert_eq!(methods(&peer), ["initialize"]);
-    assert_eq!(peer.standing(), 0);
+    assert_eq!(peer.open_count(), 0);
 }
 
 // requirement: db4bc7520823
@@ -153,7 +153,7 @@ async fn every_modern_request_carries_its_envelope() {
         let form = async |_: turnbuckle_client::Form, _: turnbuckle_client::QuestionContext| {
             turnbuckle_client::FormAnswer::Decline
         };
-        let client = Coupled::connect(case, &everything(), plain().on_form(form)).await;
+        let client = Coupled::connect(case, &full_server(), plain().on_form(form)).await;
         client.list_tools().fetch_all().await.unwrap();
         client
             .call_tool("echo", &json!({"text": "x"}))
@@ -168,7 +168,7 @@ async fn every_modern_request_carries_its_envelope() {
             .request_raw("com.example/any", None, None)
             .await
             .unwrap_err();
-        let requests = client.tap().sent();
+        let requests = client.tap().sent_messages();
         let requests = requests.iter().filter(|it| it.get("id").is_some());
         let mut seen = HashSet::new();
         for request in requests {
@@ -189,7 +189,7 @@ async fn every_modern_request_carries_its_envelope() {
 #[tokio::test(start_paused = true)]
 async fn own_ids_are_there_and_never_repeat() {
     for case in Case::all() {
-        let client = Coupled::connect(case, &everything(), plain()).await;
+        let client = Coupled::connect(case, &full_server(), plain()).await;
         let calls: Vec<_> = (0..20)
             .map(|_| {
                 tokio::spawn(
@@ -204,7 +204,7 @@ async fn own_ids_are_there_and_never_repeat() {
         }
         client.list_tools().fetch_all().await.unwrap();
         let mut ids = HashSet::new();
-        for message in client.tap().sent() {
+        for message in client.tap().sent_messages() {
             // Never a batch, also where there are such.
             assert!(message.is_object(), "{case} {message}");
             let method = message["method"].as_str().unwrap_or_default();
@@ -231,7 +231,7 @@ async fn a_server_is_probed_before_all_else() {
                 true => plain().connect(peer.web()).await.unwrap(),
             };
             assert_eq!(client.server_info().unwrap().revision, revision);
-            let first = &peer.told()[0];
+            let first = &peer.messages()[0];
             assert_eq!(first.method(), "server/discover");
             let version =
                 &first.message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
@@ -242,7 +242,7 @@ async fn a_server_is_probed_before_all_else() {
             let again = Peer::new(revision, |_| None);
             let builder = plain().era(EraPreference::Known(found));
             builder.connect(again.lines()).await.unwrap();
-            let probed = again.told_of("server/discover").len();
+            let probed = again.messages_of("server/discover").len();
             assert_eq!(probed, usize::from(revision == Revision::NEWEST));
         }
     }
@@ -258,10 +258,13 @@ async fn another_connection_of_a_client_probes_no_legacy_server_again() {
     client.call_tool("dies", &()).await.unwrap_err();
     client.read_resource("a:b").await.unwrap();
     assert_eq!(
-        (peer.opened(), peer.told_of("server/discover").len()),
+        (
+            peer.connection_count(),
+            peer.messages_of("server/discover").len()
+        ),
         (2, 1)
     );
-    assert_eq!(peer.told_of("initialize").len(), 2);
+    assert_eq!(peer.messages_of("initialize").len(), 2);
 }
 
 // requirement: 55d67a9d5675 c37124025a87
@@ -312,7 +315,12 @@ async fn server_info_changes_nothing() {
         let client = plain().connect(peer.lines()).await.unwrap();
         client.call_tool("t", &json!({"a": 1})).await.unwrap();
         client.read_resource("a:b").await.unwrap();
-        said.push(peer.told().into_iter().map(|heard| heard.message).collect());
+        said.push(
+            peer.messages()
+                .into_iter()
+                .map(|heard| heard.message)
+                .collect(),
+        );
     }
     assert_eq!(said[0], said[1]);
     assert_eq!(said[0], said[2]);

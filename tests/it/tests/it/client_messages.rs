@@ -1,4 +1,5 @@
-//! What our client says by itself, and what it does about what a server says.
+//! Tests of the messages that our client sends on its own, and of its reactions to those of a
+//! server.
 
 use std::time::Duration;
 
@@ -26,11 +27,11 @@ async fn nothing_is_asked_for_by_itself() {
         });
         let client = connect_to(&peer, plain()).await.unwrap();
         client.list_tools().fetch_all().await.unwrap();
-        let told = peer.told().len();
+        let told = peer.messages().len();
         tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
-        assert_eq!(peer.told().len(), told, "{revision}");
+        assert_eq!(peer.messages().len(), told, "{revision}");
         client.list_tools().fetch_all().await.unwrap();
-        assert_eq!(peer.told().len(), told + 1, "{revision}");
+        assert_eq!(peer.messages().len(), told + 1, "{revision}");
     }
 }
 
@@ -42,14 +43,14 @@ async fn pings_are_sent_as_often_as_was_said() {
         let builder = plain().keep_alive(Duration::from_secs(10), Duration::from_secs(2));
         let client = connect_to(&peer, builder).await.unwrap();
         tokio::time::sleep(Duration::from_secs(65)).await;
-        assert_eq!(peer.told_of("ping").len(), 6, "{revision}");
+        assert_eq!(peer.messages_of("ping").len(), 6, "{revision}");
         drop(client);
     }
     // Nobody said so.
     let peer = Peer::new(Revision::NEWEST_LEGACY, |_| None);
     let _client = connect_to(&peer, plain()).await.unwrap();
     tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
-    assert_eq!(peer.told_of("ping").len(), 0);
+    assert_eq!(peer.messages_of("ping").len(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -61,8 +62,8 @@ async fn a_ping_may_be_answered_late() {
     let builder = plain().keep_alive(Duration::from_secs(10), Duration::from_secs(2));
     let _client = connect_to(&peer, builder).await.unwrap();
     tokio::time::sleep(Duration::from_secs(600)).await;
-    assert_eq!(peer.opened(), 1);
-    assert!(peer.told_of("ping").len() > 40);
+    assert_eq!(peer.connection_count(), 1);
+    assert!(peer.messages_of("ping").len() > 40);
 }
 
 // requirement: 341bf0d70634
@@ -81,9 +82,9 @@ async fn a_ping_that_is_not_answered_is_logged() {
     assert_eq!(logged.len(), 1);
     // The connection has failed, and is gone; there is another for what comes next.
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(peer.standing(), 0);
+    assert_eq!(peer.open_count(), 0);
     client.read_resource("a:b").await.unwrap();
-    assert_eq!(peer.opened(), 2);
+    assert_eq!(peer.connection_count(), 2);
 }
 
 // requirement: 2a241dfe298b
@@ -103,7 +104,11 @@ async fn a_servers_ping_is_answered_while_the_user_is_asked() {
         let builder = plain().on_form(async |_, _| std::future::pending().await);
         let client = connect_to(&peer, builder).await.unwrap();
         client.call_tool("t", &()).await.unwrap();
-        let answers: Vec<_> = peer.told_of("").into_iter().map(|it| it.message).collect();
+        let answers: Vec<_> = peer
+            .messages_of("")
+            .into_iter()
+            .map(|it| it.message)
+            .collect();
         let pong = json!({"jsonrpc": "2.0", "id": "ping", "result": {}});
         assert_eq!(answers, [pong], "{revision}");
     }
@@ -148,7 +153,7 @@ async fn invalid_cancellations_and_unknown_progress_are_ignored() {
         );
         assert!(progress.next().await.is_none(), "{revision}");
         assert_eq!(
-            peer.told_of("notifications/cancelled").len(),
+            peer.messages_of("notifications/cancelled").len(),
             0,
             "{revision}"
         );
@@ -173,7 +178,7 @@ async fn a_servers_code_passes_unjudged() {
                 (code, "as it came"),
                 "{revision}"
             );
-            assert_eq!(peer.told_of("tools/call").len(), 1, "{revision} {code}");
+            assert_eq!(peer.messages_of("tools/call").len(), 1, "{revision} {code}");
         }
     }
 }
@@ -205,7 +210,7 @@ async fn a_modern_server_that_asks_gets_no_response() {
         };
         client.call_tool("t", &()).await.unwrap();
         tokio::time::sleep(Duration::from_secs(5)).await;
-        assert_eq!(peer.told_of("").len(), 0, "{web}");
+        assert_eq!(peer.messages_of("").len(), 0, "{web}");
     }
 }
 

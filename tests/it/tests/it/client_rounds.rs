@@ -46,7 +46,7 @@ async fn state_goes_back_as_it_came_and_none_is_made_up() {
         .await
         .unwrap();
     let told: Vec<_> = peer
-        .told_of("tools/call")
+        .messages_of("tools/call")
         .into_iter()
         .map(|it| it.message)
         .collect();
@@ -97,7 +97,7 @@ async fn answers_never_reach_another_request() {
         call.await.unwrap().unwrap();
     }
     let retried: Vec<_> = peer
-        .told_of("tools/call")
+        .messages_of("tools/call")
         .into_iter()
         .map(|heard| heard.message["params"].clone())
         .filter(|params| params.get("inputResponses").is_some())

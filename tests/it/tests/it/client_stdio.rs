@@ -100,6 +100,10 @@ async fn one_connection_serves_every_task() {
         for task in tasks {
             task.await.unwrap().unwrap();
         }
-        assert_eq!((peer.opened(), peer.standing()), (1, 1), "{revision}");
+        assert_eq!(
+            (peer.connection_count(), peer.open_count()),
+            (1, 1),
+            "{revision}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What the tests of our client share.
+//! Shared parts of the tests of our client.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use turnbuckle_server::{
 };
 use turnbuckle_types::LoggingLevel;
 
-/// What `add` takes.
+/// Arguments of the tool `add`.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Add {
     pub(crate) a: i64,
     pub(crate) b: i64,
 }
 
-/// What `add` gives.
+/// Result of the tool `add`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub(crate) struct Sum {
     pub(crate) sum: i64,
@@ -35,7 +35,7 @@ struct Echo {
     text: String,
 }
 
-/// A client of no particular kind.
+/// Returns a client with default settings.
 pub(crate) fn plain() -> ClientBuilder {
     Client::builder("tester", "1.0.0")
 }
@@ -45,8 +45,8 @@ pub(crate) async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
 
-/// A server with every feature; its lists come in pages of two.
-pub(crate) fn everything() -> Server {
+/// Creates a server with every feature; its lists come in pages of two.
+pub(crate) fn full_server() -> Server {
     let add = async |Args(it): Args<Add>, _: HandlerContext| Structured(Sum { sum: it.a + it.b });
     let steps = async |(): (), context: HandlerContext| {
         for step in 1..=3 {

@@ -43,8 +43,8 @@ fn server() -> Server {
         .unwrap()
 }
 
-/// The same content by a tool and by a prompt.
-async fn shown(case: Case) -> Vec<Vec<Value>> {
+/// Returns equal content from a tool and from a prompt.
+async fn content_shown(case: Case) -> Vec<Vec<Value>> {
     let mut client = Client::connect(case, &server()).await;
     let show = json!({"name": "show"});
     let called = client.request("tools/call", show.clone()).await;
@@ -59,7 +59,7 @@ async fn shown(case: Case) -> Vec<Vec<Value>> {
 #[tokio::test(start_paused = true)]
 async fn image_and_audio_are_base64_with_a_type() {
     for case in Case::all() {
-        for content in shown(case).await {
+        for content in content_shown(case).await {
             let image = json!({"type": "image", "data": BASE64, "mimeType": "image/png"});
             assert_eq!(content[0], image, "{case}");
             let audio = &content[1];
@@ -88,7 +88,7 @@ async fn image_and_audio_are_base64_with_a_type() {
 #[tokio::test(start_paused = true)]
 async fn an_embedded_resource_has_uri_type_and_data() {
     for case in Case::all() {
-        for content in shown(case).await {
+        for content in content_shown(case).await {
             let text = json!({"uri": "test://text", "mimeType": "text/plain", "text": "some text"});
             assert_eq!(content[2]["resource"], text, "{case}");
             let blob = json!({

@@ -13,14 +13,14 @@ const PIECES: [&[u8]; 12] = [
     b"\n", b"\r", b"\"", b"\\", b"{", b"]", b"\\ud800", b"0", b"-1", b"1e999", b"null", b"\xff",
 ];
 
-/// How many changes an input gets at most.
+/// Largest number of changes to an input.
 const CHANGES: usize = 4;
 
 fn fuzz() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
-/// The names in a folder.
+/// Returns the names in a folder.
 fn names(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     entries
@@ -28,8 +28,8 @@ fn names(folder: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-/// The kept inputs of a target, by name.
-fn kept(target: &str) -> Vec<(String, Vec<u8>)> {
+/// Returns the kept inputs of a target, by name.
+fn kept_inputs(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = fuzz().join("corpus").join(target);
     let read = |name: String| {
         let input = fs::read(folder.join(&name)).unwrap();
@@ -38,7 +38,8 @@ fn kept(target: &str) -> Vec<(String, Vec<u8>)> {
     names(&folder).into_iter().map(read).collect()
 }
 
-/// An input near that one: something is changed, cut out, doubled, put in, or taken from another.
+/// Returns a mutation of an input: a part is changed, cut out, doubled, inserted, or taken from
+/// another input.
 fn near(input: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut near = input.to_vec();
     for _ in 0..rng.between(1, CHANGES) {
@@ -66,7 +67,7 @@ fn near(input: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
 fn every_kept_input_does_as_it_must() {
     let mut failed = Vec::new();
     for (target, run) in TARGETS {
-        let inputs = kept(target);
+        let inputs = kept_inputs(target);
         assert!(!inputs.is_empty(), "{target} has no inputs");
         for (name, input) in inputs {
             if catch_unwind(|| run(&input)).is_err() {
@@ -83,7 +84,7 @@ fn inputs_near_the_kept_ones_do_as_they_must() {
     let mut failed = Vec::new();
     for seed in seeds(2) {
         for (target, run) in TARGETS {
-            let inputs = kept(target);
+            let inputs = kept_inputs(target);
             for (name, input) in &inputs {
                 let mut rng = Rng::new(seed, &format!("{target}/{name}"));
                 let (_, other) = &inputs[rng.between(0, inputs.len() - 1)];

@@ -15,12 +15,12 @@ use turnbuckle_types::{
 };
 use turnbuckle_wire::revision::Features;
 
-use crate::asking::{self, form, good_answer, requests, said, url};
+use crate::asking::{self, form, good_answer, handler_text, requests, url};
 use crate::support::{
-    Question, able, call, code, connect_able, converse, message, result, text, told,
+    Question, able, call, code, connect_able, converse, error_text, message, result, text,
 };
 
-/// The cases of revisions with that fact.
+/// Returns the cases of revisions with that feature.
 fn with(fact: fn(&Features) -> bool) -> Vec<Case> {
     Case::all()
         .into_iter()
@@ -44,7 +44,7 @@ async fn form_and_url_carry_their_parameters() {
         for (method, params) in requests("form") {
             let mut client = connect(case, &server).await;
             let (response, asked) = converse(&mut client, method, params, good).await;
-            assert!(said(method, &response).contains("Ada"), "{case}");
+            assert!(handler_text(method, &response).contains("Ada"), "{case}");
             let [asked] = &asked[..] else {
                 panic!("{case}: {asked:?}")
             };
@@ -62,7 +62,7 @@ async fn form_and_url_carry_their_parameters() {
         for (method, params) in requests("url") {
             let mut client = connect(case, &server).await;
             let (response, asked) = converse(&mut client, method, params, good).await;
-            assert!(said(method, &response).contains("accept"), "{case}");
+            assert!(handler_text(method, &response).contains("accept"), "{case}");
             let [asked] = &asked[..] else {
                 panic!("{case}: {asked:?}")
             };
@@ -115,7 +115,7 @@ async fn an_undeclared_mode_is_never_asked() {
                     let (response, asked) = converse(&mut client, method, params, good).await;
                     assert_eq!(asked.len(), usize::from(may), "{case} {declared} {kind}");
                     if may {
-                        said(method, &response);
+                        handler_text(method, &response);
                     }
                 }
             }
@@ -138,7 +138,7 @@ async fn a_form_that_a_revision_cannot_express_is_never_asked() {
                 let (response, asked) = converse(&mut client, method, params, good).await;
                 assert_eq!(asked, [], "{case} {kind}");
                 if method == "tools/call" {
-                    told(&response);
+                    error_text(&response);
                 } else {
                     assert_eq!(code(&response), -32602, "{case} {kind}");
                 }
@@ -147,7 +147,8 @@ async fn a_form_that_a_revision_cannot_express_is_never_asked() {
     }
 }
 
-/// A form with a field of several kinds, and what of the answers reached the handler.
+/// Creates a server with a form that has a field of several kinds, and returns the answers that
+/// reach the handler.
 fn filling() -> Server {
     let form = || {
         let schema = ElicitationSchema::new()
@@ -234,7 +235,7 @@ async fn decline_cancel_and_failure_are_handled() {
             let asked = client.next().await;
             client.answer_error(&asked["id"], -32603, "no window").await;
             assert!(
-                told(&client.response(id).await).contains("no window"),
+                error_text(&client.response(id).await).contains("no window"),
                 "{case}"
             );
         }
@@ -289,7 +290,7 @@ async fn an_invalid_url_is_refused() {
     }
 }
 
-/// A server all of whose handlers need URLs to be visited first.
+/// Creates a server all of whose handlers need URLs to be visited first.
 fn needing() -> Server {
     let needed = || {
         let urls = [
@@ -361,7 +362,7 @@ async fn a_needed_url_has_its_code() {
                 );
                 assert!(!answer.to_string().contains("elicitationId"), "{case}");
             } else if method == "tools/call" {
-                let told = told(&answer);
+                let told = error_text(&answer);
                 assert!(told.contains("https://example.com/2"), "{case}: {told}");
             } else {
                 assert!(message(&answer).contains("https://example.com/2"), "{case}");

@@ -1,15 +1,15 @@
-//! What every modern message carries.
+//! Tests of the envelope that every modern message carries.
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 
 use turnbuckle_wire::revision::{Method, Party};
 
-use crate::servers::{echo, echo_builder, everything, params_of};
+use crate::servers::{echo, echo_builder, full_server, params_of};
 
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Every request that a modern server takes.
+/// Returns every request that a modern server accepts.
 fn methods(case: Case) -> impl Iterator<Item = Method> {
     let served = move |method: &Method| {
         method.is_received_by(Party::Server, case.revision) && !method.is_notification()
@@ -17,7 +17,7 @@ fn methods(case: Case) -> impl Iterator<Item = Method> {
     Method::ALL.iter().copied().filter(served)
 }
 
-/// The result of a request; that of a stream comes when the server winds down.
+/// Returns the result of a request; that of a stream comes when the server winds down.
 async fn result_of(client: &mut Client, method: Method) -> Value {
     let id = client.start(method.as_str(), params_of(method)).await;
     if method == Method::SubscriptionsListen {
@@ -32,7 +32,7 @@ async fn result_of(client: &mut Client, method: Method) -> Value {
 async fn every_modern_result_names_its_type() {
     for case in Case::modern() {
         for method in methods(case) {
-            let mut client = Client::connect(case, &everything()).await;
+            let mut client = Client::connect(case, &full_server()).await;
             let result = result_of(&mut client, method).await;
             assert_eq!(result["resultType"], "complete", "{case}: {method:?}");
         }
@@ -42,7 +42,7 @@ async fn every_modern_result_names_its_type() {
 #[tokio::test(start_paused = true)]
 async fn no_legacy_result_names_its_type() {
     for case in Case::legacy() {
-        let mut client = Client::connect(case, &everything()).await;
+        let mut client = Client::connect(case, &full_server()).await;
         for method in [Method::CallTool, Method::ListTools, Method::ReadResource] {
             let result = result_of(&mut client, method).await;
             for name in ["resultType", "ttlMs", "cacheScope"] {
@@ -59,7 +59,7 @@ async fn server_info_is_in_every_modern_result() {
     let anonymous = echo_builder().anonymous_results().build().unwrap();
     for case in Case::modern() {
         for method in methods(case) {
-            let mut client = Client::connect(case, &everything()).await;
+            let mut client = Client::connect(case, &full_server()).await;
             let result = result_of(&mut client, method).await;
             let info = json!({"name": "echo", "version": "1.0.0"});
             assert_eq!(result["_meta"][SERVER_INFO], info, "{case}: {method:?}");
@@ -79,7 +79,7 @@ async fn a_missing_field_is_32602() {
     let capabilities = "io.modelcontextprotocol/clientCapabilities";
     for case in Case::modern() {
         let mut client = Client::connect(case, &echo()).await;
-        let whole = client.enveloped(json!({}));
+        let whole = client.with_envelope(json!({}));
         let with = |key: &str, value: Option<Value>| {
             let mut params = whole.clone();
             let meta = params["_meta"].as_object_mut().unwrap();
@@ -122,14 +122,14 @@ async fn a_missing_field_is_32602() {
 async fn each_request_counts_for_itself() {
     for case in Case::modern() {
         let options = ClientOptions::new().log_level("debug").progress_tokens();
-        let mut client = Client::connect_with(case, &everything(), options).await;
+        let mut client = Client::connect_with(case, &full_server(), options).await;
         client.request("tools/call", json!({"name": "talk"})).await;
         assert_eq!(
             client.messages().await.len(),
             2,
             "progress and a log message"
         );
-        let mut meta = client.enveloped(json!({}));
+        let mut meta = client.with_envelope(json!({}));
         let fields = meta["_meta"].as_object_mut().unwrap();
         fields.remove("io.modelcontextprotocol/logLevel");
         meta["name"] = "talk".into();

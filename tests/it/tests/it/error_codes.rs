@@ -7,9 +7,9 @@ use turnbuckle_types::{
     ClientCapabilities, ElicitRequestUrlParams, Error, ErrorKind, RequiredScopes,
 };
 
-use crate::servers::{echo_builder, everything};
+use crate::servers::{echo_builder, full_server};
 
-/// Every kind of error that a handler can raise.
+/// Returns every kind of error that a handler can raise.
 fn kinds() -> Vec<ErrorKind> {
     let mut needed = ClientCapabilities::new();
     needed.sampling = Some(turnbuckle_types::SamplingCapability::new());
@@ -43,7 +43,7 @@ fn kinds() -> Vec<ErrorKind> {
     kinds
 }
 
-/// A server whose resource `test://<n>` fails with the n-th kind.
+/// Creates a server whose resource `test://<n>` fails with the n-th kind.
 fn failing() -> Server {
     let kinds = kinds().into_iter().enumerate();
     kinds
@@ -137,7 +137,7 @@ async fn an_error_has_an_integer_code_and_a_message() {
         // Every kind that a handler raises is checked where the codes are gathered.
         assert!(codes(case).await.len() >= kinds().len() - 1);
         let mut client = Client::connect(case, &failing()).await;
-        let params = client.enveloped(json!({}));
+        let params = client.with_envelope(json!({}));
         for (text, code) in [
             ("not JSON".to_owned(), -32700),
             (json!({"jsonrpc": "2.0", "id": 1}).to_string(), -32600),
@@ -171,7 +171,7 @@ async fn what_is_echoed_in_an_error_is_short() {
     let long = "x".repeat(100_000);
     let long = long.as_str();
     for case in Case::all() {
-        let mut client = Client::connect(case, &everything()).await;
+        let mut client = Client::connect(case, &full_server()).await;
         for (method, params) in [
             (long, json!({})),
             (

@@ -33,7 +33,7 @@ impl Request for Now {
     type Result = Time;
 }
 
-/// A server with an extension: a method, and a result type that a tool uses where it can.
+/// Creates a server with an extension: a method, and a result type that a tool uses where it can.
 fn clock() -> Server {
     let extension = Extension::new(ID)
         .method::<Now, _, _>(async |asked: Zone, _: HandlerContext| {
@@ -117,7 +117,7 @@ async fn a_notification_is_heard_from_who_declared_its_extension() {
             let says = case.is_modern() && case.binding != Bind::Http;
             let reaches = !case.is_modern() || says;
             let params = match case.is_modern() {
-                true => client.enveloped(json!({})),
+                true => client.with_envelope(json!({})),
                 false => json!({}),
             };
             client.notify("clock/tick", params).await;

@@ -15,10 +15,10 @@ use turnbuckle_server::{Args, Failure, HandlerContext, Server, ServerBuilder, To
 use turnbuckle_types::{CreateMessageRequestParams, LoggingLevel, Number, SamplingMessage};
 use turnbuckle_wire::revision::{Method, Party, Revision};
 
-use crate::servers::{echo, echo_builder, everything, params_of};
+use crate::servers::{echo, echo_builder, full_server, params_of};
 use crate::support::{code, principal};
 
-/// How a counting goes.
+/// Arguments of the tool `count`.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Counting {
     to: u64,
@@ -26,8 +26,8 @@ pub(crate) struct Counting {
     seconds: u64,
 }
 
-/// A server with a tool `count`, which reports and logs each step and then waits `seconds`; one
-/// that asks for `roots`; one that lets its stream be picked up later.
+/// Returns a server builder with a tool `count`, which reports and logs each step and then waits
+/// `seconds`; one that asks for `roots`; and one whose stream can be resumed later.
 pub(crate) fn busy_builder() -> ServerBuilder {
     let count = async |Args(counting): Args<Counting>, context: HandlerContext| {
         for step in 1..=counting.to {
@@ -167,7 +167,7 @@ async fn a_preflight_is_for_allowed_origins() {
 // requirement: d22fc3bc78b1
 #[tokio::test(start_paused = true)]
 async fn one_path_serves_post() {
-    let web = Web::new(&everything());
+    let web = Web::new(&full_server());
     let mut served = 0;
     for &method in Method::ALL {
         if method.is_notification() || !method.is_received_by(Party::Server, Revision::NEWEST) {

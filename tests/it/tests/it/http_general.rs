@@ -12,7 +12,7 @@ use turnbuckle_wire::revision::Revision;
 
 use crate::http::busy;
 use crate::http_legacy::{A_WHILE, call, messages};
-use crate::servers::{echo, everything};
+use crate::servers::{echo, full_server};
 
 // requirement: 57a50efea51b
 #[tokio::test(start_paused = true)]
@@ -37,7 +37,7 @@ async fn get_is_a_stream_or_405() {
 #[tokio::test(start_paused = true)]
 async fn the_get_stream_carries_unrelated_messages() {
     for revision in sessions() {
-        let session = Web::new(&everything()).open(revision).await;
+        let session = Web::new(&full_server()).open(revision).await;
         let mut general = session.get().events().await;
         // The tool says something of its own, and changes every list.
         let call = session.call_tool(1, "talk", &json!({}));
@@ -57,7 +57,7 @@ async fn the_get_stream_carries_unrelated_messages() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_came_before_the_handshakes_end_hears_of_changes() {
-    let web = Web::new(&everything());
+    let web = Web::new(&full_server());
     let opened = web
         .initialize(Revision::NEWEST_LEGACY, json!({}))
         .send()
@@ -104,7 +104,7 @@ async fn no_response_travels_on_a_fresh_get() {
 #[tokio::test(start_paused = true)]
 async fn each_message_travels_on_one_stream() {
     for revision in sessions() {
-        let session = Web::new(&everything()).open(revision).await;
+        let session = Web::new(&full_server()).open(revision).await;
         let mut gets = vec![session.get().events().await, session.get().events().await];
         for round in 0..2 {
             let call = session.call_tool(round, "talk", &json!({}));

@@ -11,8 +11,8 @@ use crate::http::busy;
 use crate::servers::echo_builder;
 use crate::support::{code, schema};
 
-/// A server with a tool whose arguments are mirrored.
-fn mirrored() -> Server {
+/// Creates a server with a tool whose arguments are mirrored.
+fn mirroring_server() -> Server {
     let input = json!({"type": "object", "properties": {
         "region": {"type": "string", "x-mcp-header": "Region"},
         "size": {"type": "integer", "x-mcp-header": "Size"},
@@ -33,7 +33,7 @@ fn mirrored() -> Server {
 }
 
 fn web() -> Web {
-    Web::new(&mirrored())
+    Web::new(&mirroring_server())
 }
 
 #[track_caller]
@@ -98,7 +98,7 @@ async fn a_differing_header_is_a_mismatch() {
     is_mismatch(&twice.json().await, "method twice");
 }
 
-/// A call with the headers that its arguments need.
+/// Returns a call with the headers that its arguments need.
 fn call_of(arguments: Value) -> Ask {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
@@ -238,7 +238,7 @@ async fn integers_are_compared_as_numbers() {
     }
 }
 
-/// A call whose size is spelled like that.
+/// Returns a call whose argument `size` is spelled as given.
 fn with_size(size: &str) -> Ask {
     let meta = Value::from(modern_meta(Revision::NEWEST, &json!({})));
     let params = json!({"name": "place", "arguments": {"size": "?"}, "_meta": meta});

@@ -15,10 +15,10 @@ use crate::http::{busy, busy_builder, step_of};
 use crate::servers::echo;
 use crate::support::code;
 
-/// How long nothing has to come, to be sure that nothing does.
+/// Time of silence after which a test concludes that nothing more arrives.
 pub(crate) const A_WHILE: Duration = Duration::from_secs(3);
 
-/// The revisions that have batches.
+/// Returns the revisions that have batches.
 fn batching() -> impl Iterator<Item = Revision> {
     sessions()
         .into_iter()
@@ -115,7 +115,7 @@ async fn refused_input_has_an_error_status() {
     assert_eq!(cut.send().await.status, 400);
 }
 
-/// What is no message is refused in the form of the sender's revision.
+/// Checks that invalid messages are refused in the form of the session's revision.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_has_the_form_of_the_session() {
     let web = Web::new(&echo());

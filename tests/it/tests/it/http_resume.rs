@@ -10,7 +10,7 @@ use turnbuckle_session::{Limits, Rate};
 use turnbuckle_wire::revision::Revision;
 
 use crate::http::{busy, step_of};
-use crate::servers::everything;
+use crate::servers::full_server;
 
 fn polling() -> impl Iterator<Item = Revision> {
     sessions()
@@ -65,7 +65,7 @@ async fn a_stream_is_primed() {
 #[tokio::test(start_paused = true)]
 async fn event_ids_are_unique_in_a_session() {
     for revision in sessions() {
-        let session = Web::new(&everything()).open(revision).await;
+        let session = Web::new(&full_server()).open(revision).await;
         let mut seen = HashSet::new();
         let mut count = 0;
         for round in 0..4 {
@@ -195,7 +195,7 @@ async fn what_is_kept_of_a_session_is_bounded() {
 #[tokio::test(start_paused = true)]
 async fn the_general_stream_goes_on_where_it_broke_off() {
     for revision in sessions() {
-        let session = Web::new(&everything()).open(revision).await;
+        let session = Web::new(&full_server()).open(revision).await;
         let mut general = session.get().events().await;
         session.call_tool(1, "talk", &json!({})).send().await;
         let (event, first) = general.next_message().await.unwrap();

@@ -106,7 +106,8 @@ fn modern(tool: &str) -> String {
     post(&call(tool), &head)
 }
 
-/// A server whose tool `hold` tells when it begins and when it is given up, and goes on until then.
+/// Creates a server whose tool `hold` signals when it begins and when it is cancelled, and runs
+/// until then.
 fn holding() -> (Server, Arc<Notify>, Arc<Notify>) {
     let (begun, given_up) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let tell = (begun.clone(), given_up.clone());

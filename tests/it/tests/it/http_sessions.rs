@@ -19,8 +19,8 @@ use crate::support::{assert_random, code, principal};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A server whose tools never end, and how many of their calls there are: one is quiet, and one is
-/// woken all the time.
+/// Creates a server whose tools never end, with a count of their running calls: one tool is quiet,
+/// and one is woken all the time.
 pub(crate) fn holding() -> (Server, Arc<AtomicUsize>) {
     struct Here(Arc<AtomicUsize>);
     impl Drop for Here {

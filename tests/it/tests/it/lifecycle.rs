@@ -58,7 +58,7 @@ async fn an_unknown_revision_is_offered_the_latest() {
     let latest = Case::legacy().last().unwrap().revision;
     let modern = Revision::modern().map(Revision::as_str);
     for version in modern.chain(["", "2099-01-01", "1", "latest", "2025-06-18 "]) {
-        for case in Case::of([latest]) {
+        for case in Case::with_revisions([latest]) {
             let mut client = Client::connect_with(case, &echo(), fresh()).await;
             let answer = client.request("initialize", initialize(version)).await;
             assert_eq!(
@@ -197,7 +197,7 @@ async fn only_ping_and_logs_precede_initialized() {
     }
 }
 
-/// A server that uses what only later revisions have.
+/// Creates a server that uses features of later revisions only.
 fn rich() -> Server {
     let icon = || Icon::new("https://example.com/icon.png");
     let many = |(): (), _: HandlerContext| async {

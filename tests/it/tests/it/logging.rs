@@ -19,7 +19,7 @@ const LEVELS: [&str; 8] = [
     "emergency",
 ];
 
-/// A server with a tool that logs once at every level.
+/// Returns a server builder with a tool that logs once at every level.
 fn builder() -> ServerBuilder {
     Server::new("logging", "1.0.0").tool(Tool::builder("log").handler(
         async |(): (), context: HandlerContext| {
@@ -32,7 +32,7 @@ fn builder() -> ServerBuilder {
     ))
 }
 
-/// The levels of the log messages among these.
+/// Returns the levels of the log messages among these.
 fn levels(messages: &[Value]) -> Vec<&str> {
     let logged = messages
         .iter()
@@ -60,7 +60,14 @@ async fn nothing_is_sent_unless_asked() {
                 "{case} {level}"
             );
             // All of them came before the answer.
-            assert!(client.received().last().unwrap().get("result").is_some());
+            assert!(
+                client
+                    .received_messages()
+                    .last()
+                    .unwrap()
+                    .get("result")
+                    .is_some()
+            );
         }
     }
 }
@@ -179,13 +186,13 @@ async fn messages_stay_on_their_request() {
         }
         let of = |id: i64| {
             client
-                .received()
+                .received_messages()
                 .iter()
                 .position(|it| it["id"] == id)
                 .unwrap()
         };
         let last = client
-            .received()
+            .received_messages()
             .iter()
             .rposition(|it| it["method"] == "notifications/message");
         assert!(last.unwrap() < of(loud), "{case}");

@@ -15,7 +15,7 @@ use turnbuckle_server::{
 };
 use turnbuckle_types::Principal;
 
-use crate::asking::{self, KINDS, form, good_answer, requests, said};
+use crate::asking::{self, KINDS, form, good_answer, handler_text, requests};
 use crate::support::{
     Question, able, code, connect_able, connect_as, converse, message, principal, result, retry,
     text,
@@ -32,7 +32,7 @@ struct Subject {
     subject: String,
 }
 
-/// The tools `book` and `other` ask for a name, keep a state, and say both.
+/// Creates a server whose tools `book` and `other` ask for a name, keep a state, and return both.
 fn booking(change: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Counting {
     let runs = Arc::new(AtomicUsize::new(0));
     let book = |runs: &Arc<AtomicUsize>| {
@@ -73,7 +73,7 @@ async fn connect(case: Case, server: &Server) -> Client {
     connect_able(case, server, able(case.revision)).await
 }
 
-/// The first round, and the parameters of the second.
+/// Does the first round and returns the parameters of the second.
 async fn first_round(client: &mut Client) -> Value {
     let answer = client.request("tools/call", book()).await;
     assert_eq!(result(&answer)["resultType"], "input_required", "{answer}");
@@ -107,13 +107,13 @@ async fn nothing_is_asked_outside_a_result() {
             for (method, params) in requests(kind) {
                 let answer = |it: &Question| good_answer(&it.method, &it.params);
                 let (response, asked) = converse(&mut client, method, params, answer).await;
-                assert!(said(method, &response).starts_with(kind), "{case}");
+                assert!(handler_text(method, &response).starts_with(kind), "{case}");
                 assert_eq!(asked.len(), 1, "{case}");
             }
         }
         client.settle().await;
         let asks = |it: &&Value| it.get("method").is_some();
-        assert_eq!(client.received().iter().find(asks), None, "{case}");
+        assert_eq!(client.received_messages().iter().find(asks), None, "{case}");
     }
 }
 
@@ -143,7 +143,7 @@ async fn all_three_kinds_are_asked_at_once() {
             let again = retry(&params, &response["result"], |it| {
                 good_answer(&it.method, &it.params)
             });
-            let said = said(method, &client.request(method, again).await);
+            let said = handler_text(method, &client.request(method, again).await);
             for answer in ["Ada", "something", "file:///home/ada"] {
                 assert!(said.contains(answer), "{case} {method}: {said}");
             }
@@ -258,7 +258,7 @@ async fn state_of_another_resource_is_refused() {
                 good_answer(&it.method, &it.params)
             });
             let answer = client.request("resources/read", again.clone()).await;
-            assert_eq!(said("resources/read", &answer), "doc:a", "{case}");
+            assert_eq!(handler_text("resources/read", &answer), "doc:a", "{case}");
             again["uri"] = "doc:b".into();
             let answer = client.request("resources/read", again).await;
             assert_eq!(code(&answer), -32602, "{case} {name}");
@@ -385,7 +385,7 @@ async fn missing_inputs_are_asked_again() {
             let rest = retry(&params, &second["result"], |it| {
                 good_answer(&it.method, &it.params)
             });
-            let said = said(method, &client.request(method, rest).await);
+            let said = handler_text(method, &client.request(method, rest).await);
             assert!(
                 said.contains("Ada") && said.contains("something"),
                 "{case}: {said}"
@@ -472,10 +472,8 @@ async fn an_abandoned_round_holds_nothing() {
         }
         // Whatever a handler holds while it runs is gone: nothing waits for the client.
         assert_eq!(Arc::strong_count(&booking.runs), 4, "{case}");
-        assert_eq!(
-            text(&client.request("tools/call", first).await),
-            "Ada, state of Bern"
-        );
+        let answer = client.request("tools/call", first).await;
+        assert_eq!(text(&answer), "Ada, state of Bern");
     }
 }
 
@@ -495,10 +493,7 @@ async fn who_may_not_see_a_tool_cannot_come_back_to_it() {
         let mut bob = connect_as(case, &server, "bob").await;
         let mut again = book();
         again["inputResponses"] = json!({"name": {"action": "decline"}});
-        assert_eq!(
-            code(&bob.request("tools/call", again).await),
-            -32602,
-            "{case}"
-        );
+        let answer = bob.request("tools/call", again).await;
+        assert_eq!(code(&answer), -32602, "{case}");
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{HandlerContext, Prompt, ReadRequest, Resource, Server};
 
-use crate::support::{code, listed, result, taking};
+use crate::support::{code, list_values, result, taking};
 
 /// The lists: their method, where their items are, and the name of an item.
 const LISTS: [(&str, &str, &str); 4] = [
@@ -79,7 +79,11 @@ async fn an_invalid_cursor_is_32602() {
             }
             // And what is right goes on being served.
             let next = client.request(method, json!({"cursor": own})).await;
-            assert_eq!(listed(&next, list, name), ["n2", "n3"], "{case} {method}");
+            assert_eq!(
+                list_values(&next, list, name),
+                ["n2", "n3"],
+                "{case} {method}"
+            );
         }
     }
 }
@@ -94,7 +98,7 @@ async fn cursors_are_stable() {
         let mut params = json!({});
         for step in 0.. {
             let page = client.request("tools/list", params).await;
-            seen.extend(listed(&page, "tools", "name"));
+            seen.extend(list_values(&page, "tools", "name"));
             let Some(cursor) = result(&page).get("nextCursor") else {
                 break;
             };
@@ -121,7 +125,11 @@ async fn cursors_are_stable() {
                 let page = client
                     .request("tools/list", json!({"cursor": cursor}))
                     .await;
-                assert_eq!(listed(&page, "tools", "name"), ["n5", "late"], "{case}");
+                assert_eq!(
+                    list_values(&page, "tools", "name"),
+                    ["n5", "late"],
+                    "{case}"
+                );
             }
         }
     }
@@ -145,7 +153,7 @@ async fn the_last_page_has_no_cursor() {
                 let (mut seen, mut count, mut params) = (Vec::new(), 0, json!({}));
                 loop {
                     let page = client.request(method, params).await;
-                    seen.extend(listed(&page, list, name));
+                    seen.extend(list_values(&page, list, name));
                     count += 1;
                     match result(&page).get("nextCursor") {
                         Some(Value::String(cursor)) => params = json!({"cursor": cursor}),

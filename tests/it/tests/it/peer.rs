@@ -11,8 +11,8 @@ use turnbuckle_session::{Limits, PeerError};
 
 use crate::servers::{Seconds, echo_builder};
 
-/// A server whose tool `ask` asks for roots, `seconds` being its patience (0 for the default), and
-/// says how that ended.
+/// Creates a server whose tool `ask` asks for roots, with a timeout of `seconds` (0 for the
+/// default), and returns the outcome.
 fn asking() -> Server {
     let ask = async |Args(patience): Args<Seconds>, context: HandlerContext| {
         let mut peer = context.peer().unwrap();
@@ -38,18 +38,18 @@ fn ask(patience: u64) -> Value {
     json!({"name": "ask", "arguments": {"seconds": patience}})
 }
 
-/// What is told of a request that had so many seconds.
+/// Returns the error text of a request that timed out after its own timeout.
 fn late(seconds: u64) -> String {
     format!("the client did not answer within {seconds}s after {seconds} s")
 }
 
-/// The same, where that was nobody's own.
+/// Returns the error text of a request that timed out after a general limit.
 fn by_limit(seconds: u64) -> String {
     let told = "the client did not answer within";
     format!("{told} {seconds}s (Limits::request_timeout) after {seconds} s")
 }
 
-fn rooted() -> ClientOptions {
+fn client_with_roots() -> ClientOptions {
     ClientOptions::new()
         .capabilities(json!({"roots": {}}))
         .patience(Duration::from_secs(3600))
@@ -63,13 +63,13 @@ fn text(answer: &Value) -> &str {
 #[tokio::test(start_paused = true)]
 async fn a_server_request_times_out() {
     for case in Case::legacy() {
-        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let mut client = Client::connect_with(case, &asking(), client_with_roots()).await;
         let answer = client.request("tools/call", ask(0)).await;
         assert_eq!(text(&answer), &*by_limit(600), "{case}");
 
         let mut limits = Limits::default();
         limits.request_timeout = Duration::from_secs(20);
-        let options = rooted().limits(limits);
+        let options = client_with_roots().limits(limits);
         let mut client = Client::connect_with(case, &asking(), options).await;
         let answer = client.request("tools/call", ask(0)).await;
         assert_eq!(text(&answer), &*by_limit(20), "{case}");
@@ -80,7 +80,7 @@ async fn a_server_request_times_out() {
 #[tokio::test(start_paused = true)]
 async fn the_timeout_is_settable_per_request() {
     for case in Case::legacy() {
-        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let mut client = Client::connect_with(case, &asking(), client_with_roots()).await;
         let short = client.start("tools/call", ask(5)).await;
         let long = client.start("tools/call", ask(50)).await;
         let answer = client.response(short).await;
@@ -94,7 +94,7 @@ async fn the_timeout_is_settable_per_request() {
 #[tokio::test(start_paused = true)]
 async fn progress_never_passes_the_maximum() {
     for case in Case::legacy() {
-        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let mut client = Client::connect_with(case, &asking(), client_with_roots()).await;
         let call = client.start("tools/call", ask(10)).await;
         let asked = client.next_of("roots/list").await;
         for step in 1..=20 {
@@ -113,7 +113,7 @@ async fn progress_never_passes_the_maximum() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_cancels_the_request() {
     for case in Case::legacy() {
-        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let mut client = Client::connect_with(case, &asking(), client_with_roots()).await;
         let call = client.start("tools/call", ask(10)).await;
         let asked = client.next_of("roots/list").await;
         client.response(call).await;
@@ -127,7 +127,7 @@ async fn a_timeout_cancels_the_request() {
 #[tokio::test(start_paused = true)]
 async fn a_late_answer_is_ignored() {
     for case in Case::legacy() {
-        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let mut client = Client::connect_with(case, &asking(), client_with_roots()).await;
         let first = client.start("tools/call", ask(10)).await;
         let asked = client.next_of("roots/list").await;
         client.response(first).await;
@@ -149,7 +149,7 @@ async fn a_late_answer_is_ignored() {
 #[tokio::test(start_paused = true)]
 async fn only_own_open_requests_are_cancelled() {
     for case in Case::legacy() {
-        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let mut client = Client::connect_with(case, &asking(), client_with_roots()).await;
         // One is answered, one refused, one times out, one loses the request that it was made for.
         let mut open: Vec<Value> = Vec::new();
         for _ in 0..4 {
@@ -177,7 +177,7 @@ async fn only_own_open_requests_are_cancelled() {
 #[tokio::test(start_paused = true)]
 async fn server_requests_ask_for_no_progress() {
     for case in Case::legacy() {
-        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let mut client = Client::connect_with(case, &asking(), client_with_roots()).await;
         client.start("tools/call", ask(10)).await;
         let asked = client.next_of("roots/list").await;
         let token = asked["params"]["_meta"].get("progressToken");
@@ -190,7 +190,7 @@ async fn too_many_requests_are_refused_by_name() {
     for case in Case::legacy() {
         let mut limits = Limits::default();
         limits.max_outgoing_requests = 2;
-        let options = rooted().limits(limits);
+        let options = client_with_roots().limits(limits);
         let mut client = Client::connect_with(case, &asking(), options).await;
         for _ in 0..2 {
             client.start("tools/call", ask(10)).await;
@@ -204,7 +204,7 @@ async fn too_many_requests_are_refused_by_name() {
 #[tokio::test(start_paused = true)]
 async fn a_peers_code_passes_unjudged() {
     for case in Case::legacy() {
-        let mut client = Client::connect_with(case, &asking(), rooted()).await;
+        let mut client = Client::connect_with(case, &asking(), client_with_roots()).await;
         for code in [
             -1, -32601, -32002, -32000, -32020, -32042, -32099, -32700, 0, 12345,
         ] {
@@ -241,7 +241,7 @@ async fn what_waits_ends_with_its_request_and_with_the_connection() {
         .build()
         .unwrap();
     for case in Case::duplex(Case::legacy()) {
-        let mut client = Client::connect_with(case, &server, rooted()).await;
+        let mut client = Client::connect_with(case, &server, client_with_roots()).await;
         let call = client.start("tools/call", json!({"name": "ask"})).await;
         client.next_of("roots/list").await;
         client.cancel(call).await;

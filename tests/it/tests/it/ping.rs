@@ -8,7 +8,7 @@ use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_session::{CloseReason, Limits};
 use turnbuckle_wire::revision::Revision;
 
-use crate::servers::{echo, everything};
+use crate::servers::{echo, full_server};
 use crate::traced::Traced;
 
 fn pinging(interval: u64, timeout: u64) -> ClientOptions {
@@ -95,13 +95,13 @@ async fn an_interval_pings_the_client() {
 #[tokio::test(start_paused = true)]
 async fn no_ping_is_sent_unless_asked_for() {
     for case in Case::all() {
-        let mut client = Client::connect(case, &everything()).await;
+        let mut client = Client::connect(case, &full_server()).await;
         client.request("tools/list", json!({})).await;
         client.wait(Duration::from_secs(24 * 3600)).await;
         client.expect_silence().await;
     }
     for case in Case::modern() {
-        let mut client = Client::connect_with(case, &everything(), pinging(5, 5)).await;
+        let mut client = Client::connect_with(case, &full_server(), pinging(5, 5)).await;
         client.request("tools/list", json!({})).await;
         client.wait(Duration::from_secs(3600)).await;
         client.expect_silence().await;
@@ -112,7 +112,7 @@ async fn no_ping_is_sent_unless_asked_for() {
 #[tokio::test(start_paused = true)]
 async fn a_missing_pong_ends_the_session() {
     for case in Case::duplex(Case::legacy()) {
-        let mut client = Client::connect_with(case, &everything(), pinging(30, 10)).await;
+        let mut client = Client::connect_with(case, &full_server(), pinging(30, 10)).await;
         let nap = json!({"name": "sleep", "arguments": {"seconds": 3000}});
         let nap = client.start("tools/call", nap).await;
         let closed = client.closed().await;
@@ -121,12 +121,17 @@ async fn a_missing_pong_ends_the_session() {
             "{case}: {closed:?}"
         );
         let pings: Vec<&Value> = client
-            .received()
+            .received_messages()
             .iter()
             .filter(|message| message["method"] == "ping")
             .collect();
         assert_eq!(pings.len(), 1, "{case}");
-        assert!(!client.received().iter().any(|message| message["id"] == nap));
+        assert!(
+            !client
+                .received_messages()
+                .iter()
+                .any(|message| message["id"] == nap)
+        );
     }
 }
 
@@ -174,7 +179,7 @@ async fn a_missing_pong_is_logged() {
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_pong_ends_a_session_over_exchanges_too() {
-    let newest = Case::of([Revision::NEWEST_LEGACY]);
+    let newest = Case::with_revisions([Revision::NEWEST_LEGACY]);
     let exchanges = |case: &Case| case.binding == Bind::Http;
     for case in newest.into_iter().filter(exchanges) {
         let mut client = Client::connect_with(case, &echo(), pinging(30, 10)).await;

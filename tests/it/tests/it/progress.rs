@@ -10,7 +10,7 @@ use turnbuckle_types::Number;
 
 use crate::servers::echo_builder;
 
-/// A server whose tool `steps` reports two steps, three seconds apart.
+/// Creates a server whose tool `steps` reports two steps, three seconds apart.
 fn stepping() -> turnbuckle_server::Server {
     let steps = async |(): (), context: HandlerContext| {
         for step in 1..=2 {
@@ -75,7 +75,7 @@ async fn a_token_is_a_string_or_an_integer() {
         let mut client = Client::connect(case, &stepping()).await;
         for token in ["7", "-1", r#""7""#, r#""""#, "9007199254740993"] {
             let params =
-                client.enveloped(json!({"name": "steps", "_meta": {"progressToken": "T"}}));
+                client.with_envelope(json!({"name": "steps", "_meta": {"progressToken": "T"}}));
             let params = params.to_string().replace(r#""T""#, token);
             client
                 .raw(&format!(
@@ -123,7 +123,7 @@ async fn values_strictly_increase() {
     assert_eq!(Number::from_f64(f64::NAN), None, "there is no such number");
     for case in Case::all() {
         let mut client = Client::connect(case, &server).await;
-        let params = client.enveloped(json!({"name": "report", "_meta": {"progressToken": 1}}));
+        let params = client.with_envelope(json!({"name": "report", "_meta": {"progressToken": 1}}));
         let call = json!({"jsonrpc": "2.0", "id": 50, "method": "tools/call", "params": params});
         client.send(&call).await;
         let mut values = Vec::new();

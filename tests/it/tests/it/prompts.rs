@@ -9,7 +9,7 @@ use serde_json::json;
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{Args, BuildError, HandlerContext, Prompt, Server, ServerBuilder};
 
-use crate::support::{code, connect_as, listed, message, result, unnamed};
+use crate::support::{code, connect_as, list_values, message, missing_name_code, result};
 
 fn builder() -> ServerBuilder {
     Server::new("prompts", "1.0.0")
@@ -64,7 +64,7 @@ async fn a_missing_argument_is_32602() {
         let answer = client
             .request("prompts/get", json!({"arguments": {}}))
             .await;
-        assert_eq!(code(&answer), unnamed(case), "{case}");
+        assert_eq!(code(&answer), missing_name_code(case), "{case}");
         assert_eq!(ran.load(Ordering::Relaxed), 0, "{case}");
         let params = json!({"name": "review", "arguments": {"code": "fn"}});
         let good = client.request("prompts/get", params).await;
@@ -121,7 +121,7 @@ async fn the_list_is_what_the_client_may_see() {
         for (mut client, names) in seen {
             for _ in 0..2 {
                 let list = client.request("prompts/list", json!({})).await;
-                assert_eq!(listed(&list, "prompts", "name"), names, "{case}");
+                assert_eq!(list_values(&list, "prompts", "name"), names, "{case}");
             }
             let answer = client.request("prompts/get", json!({"name": "adas"})).await;
             if names.contains(&"adas") {
@@ -148,7 +148,7 @@ fn arguments_are_read_from_text() {
     let counted = Prompt::builder("counted")
         .handler(async |Args(_): Args<Counted>, _: HandlerContext| String::new());
     assert!(
-        reason(builder().prompt(counted).build()).contains("\"count\" cannot be read from text")
+        reason(builder().prompt(counted).build()).contains("\"count\" cannot be parsed from text")
     );
     let bare = Prompt::builder("bare")
         .handler(async |Args(_): Args<String>, _: HandlerContext| String::new());

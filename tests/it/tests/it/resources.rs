@@ -8,7 +8,7 @@ use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{Failure, HandlerContext, ReadRequest, Resource, Server, ServerBuilder};
 use turnbuckle_types::Error;
 
-use crate::support::{code, connect_as, listed, message, result, unnamed};
+use crate::support::{code, connect_as, list_values, message, missing_name_code, result};
 
 fn builder() -> ServerBuilder {
     Server::new("resources", "1.0.0")
@@ -49,7 +49,7 @@ async fn a_blob_is_base64() {
     }
 }
 
-/// Strict Base64 of RFC 4648, section 4.
+/// Decodes the strict Base64 of RFC 4648, section 4.
 fn from_base64(text: &str) -> Vec<u8> {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     assert_eq!(text.len() % 4, 0);
@@ -114,7 +114,7 @@ fn a_malformed_uri_is_refused_at_registration() {
     }
 }
 
-/// A server with one resource and a greedy template; how often either was read.
+/// Creates a server with one resource and a greedy template, and a count of their reads.
 fn reading() -> (Server, Arc<AtomicUsize>) {
     let reads = Arc::new(AtomicUsize::new(0));
     let counting = |reads: &Arc<AtomicUsize>| {
@@ -165,7 +165,7 @@ async fn a_malformed_uri_is_refused_on_read() {
             json!({"uri": []}),
         ] {
             let answer = client.request("resources/read", params).await;
-            assert_eq!(code(&answer), unnamed(case), "{case}");
+            assert_eq!(code(&answer), missing_name_code(case), "{case}");
         }
         assert_eq!(reads.load(Ordering::Relaxed), 0, "{case}");
         let good = read(&mut client, "file:///a%20b").await;
@@ -262,9 +262,12 @@ async fn the_list_is_what_the_client_may_see() {
         for (mut client, uris, templates) in seen {
             for _ in 0..2 {
                 let list = client.request("resources/list", json!({})).await;
-                assert_eq!(listed(&list, "resources", "uri"), uris, "{case}");
+                assert_eq!(list_values(&list, "resources", "uri"), uris, "{case}");
                 let list = client.request("resources/templates/list", json!({})).await;
-                assert_eq!(listed(&list, "resourceTemplates", "uriTemplate"), templates);
+                assert_eq!(
+                    list_values(&list, "resourceTemplates", "uriTemplate"),
+                    templates
+                );
             }
             let sees = !templates.is_empty();
             let missing = read(&mut client, "note:nothing").await;

@@ -7,8 +7,8 @@ use turnbuckle_it::harness::Case;
 use turnbuckle_server::{Failure, HandlerContext, Roots, Server, Tool};
 use turnbuckle_session::Peer;
 
-use crate::asking::{self, good_answer, requests, said};
-use crate::support::{Question, code, connect_able, converse, text, told};
+use crate::asking::{self, good_answer, handler_text, requests};
+use crate::support::{Question, code, connect_able, converse, error_text, text};
 
 // requirement: 7059086de5ac
 #[tokio::test(start_paused = true)]
@@ -27,13 +27,13 @@ async fn roots_are_asked_only_of_who_declared_them() {
                 assert_eq!(asked.len(), usize::from(may), "{case} {method}");
                 if may {
                     assert!(
-                        said(method, &response).contains("file:///home/ada"),
+                        handler_text(method, &response).contains("file:///home/ada"),
                         "{case}"
                     );
                 } else if case.is_modern() {
                     assert_eq!(code(&response), -32021, "{case}");
                 } else if method == "tools/call" {
-                    assert!(told(&response).contains("roots"), "{case}");
+                    assert!(error_text(&response).contains("roots"), "{case}");
                 } else {
                     assert_eq!(code(&response), -32602, "{case}");
                 }

@@ -1,4 +1,4 @@
-//! What a handler may need from its client, and how often.
+//! Tests of the input that a handler may need from its client, and of its limits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,9 +15,9 @@ use turnbuckle_types::{
     CompleteRequestParams, CompleteResult, ElicitRequestUrlParams, Error, Request,
 };
 
-use crate::asking::{self, form, good_answer, requests, said, url};
+use crate::asking::{self, form, good_answer, handler_text, requests, url};
 use crate::support::{
-    Question, able, call, code, connect_able, converse, message, result, text, told,
+    Question, able, call, code, connect_able, converse, error_text, message, result, text,
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ async fn a_legacy_round_goes_out_together_and_the_first_failure_ends_it() {
             .answer(&roots["id"], good_answer("roots/list", &Value::Null))
             .await;
         assert!(
-            said(method, &client.response(id).await).contains("something"),
+            handler_text(method, &client.response(id).await).contains("something"),
             "{case}"
         );
 
@@ -64,7 +64,7 @@ async fn a_legacy_round_goes_out_together_and_the_first_failure_ends_it() {
             .answer_error(&of("sampling/createMessage")["id"], -1, "User rejected")
             .await;
         assert!(
-            told(&client.response(id).await).contains("User rejected"),
+            error_text(&client.response(id).await).contains("User rejected"),
             "{case}"
         );
         let taken_back = client.messages().await;
@@ -78,7 +78,7 @@ async fn a_legacy_round_goes_out_together_and_the_first_failure_ends_it() {
     }
 }
 
-/// A server with a tool that needs just that.
+/// Creates a server with a tool that needs the given input.
 fn needing(needs: fn() -> Result<NeedsInput>) -> Server {
     Server::new("needing", "1.0.0")
         .tool(
@@ -265,7 +265,7 @@ async fn rounds_are_bounded() {
         let params = json!({"name": "more"});
         let (answer, asked) = converse(&mut client, "tools/call", params, answers).await;
         assert!(
-            told(&answer).ends_with("more than 3 times (ServerBuilder::max_input_rounds)"),
+            error_text(&answer).ends_with("more than 3 times (ServerBuilder::max_input_rounds)"),
             "{case}: {answer}"
         );
         assert_eq!(asked.len(), 3, "{case}");
@@ -298,7 +298,7 @@ async fn what_fails_after_the_last_round_is_told_as_it_is() {
             let answers = |it: &Question| good_answer(&it.method, &it.params);
             let params = json!({"name": name});
             let (answer, _) = converse(&mut client, "tools/call", params, answers).await;
-            assert_eq!(told(&answer), "disk full", "{case} {name}");
+            assert_eq!(error_text(&answer), "disk full", "{case} {name}");
         }
     }
 }

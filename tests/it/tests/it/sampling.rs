@@ -8,14 +8,16 @@ use turnbuckle_types::{
     SamplingMessageContentBlock, Schema, ToolResultContent, ToolUseContent,
 };
 
-use crate::asking::{self, good_answer, requests, said};
-use crate::support::{Question, able, call, code, connect_able, converse, message, text, told};
+use crate::asking::{self, good_answer, handler_text, requests};
+use crate::support::{
+    Question, able, call, code, connect_able, converse, error_text, message, text,
+};
 
 fn good(question: &Question) -> Value {
     good_answer(&question.method, &question.params)
 }
 
-/// A server with a tool that asks the model just that.
+/// Creates a server with a tool that asks the model the given question.
 fn asking_with(
     params: impl Fn() -> CreateMessageRequestParams + Send + Sync + Clone + 'static,
 ) -> Server {
@@ -109,7 +111,10 @@ async fn several_blocks_are_sent_where_a_message_may_hold_them() {
             assert_eq!(content.as_array().unwrap().len(), 2, "{case}");
         } else {
             // Nothing is left out: it is not asked at all.
-            assert!(told(&answer).contains("several blocks"), "{case}: {answer}");
+            assert!(
+                error_text(&answer).contains("several blocks"),
+                "{case}: {answer}"
+            );
             assert_eq!(asked, [], "{case}");
         }
     }
@@ -131,13 +136,13 @@ async fn tools_need_their_capability() {
                 let (response, asked) = converse(&mut client, method, params, good).await;
                 assert_eq!(asked.len(), usize::from(may), "{case} {able}");
                 if may {
-                    said(method, &response);
+                    handler_text(method, &response);
                     assert_eq!(asked[0].params["tools"][0]["name"], "look", "{case}");
                 } else if case.is_modern() {
                     let required = &response["error"]["data"]["requiredCapabilities"];
                     assert_eq!(required, &json!({"sampling": {"tools": {}}}), "{case}");
                 } else if method == "tools/call" {
-                    told(&response);
+                    error_text(&response);
                 } else {
                     assert_eq!(code(&response), -32602, "{case}");
                 }
@@ -293,7 +298,10 @@ async fn a_refusal_of_the_client_is_told() {
                 .answer_error(&asked["id"], refusal, "User rejected sampling")
                 .await;
             let answer = client.response(id).await;
-            assert!(told(&answer).contains("User rejected sampling"), "{case}");
+            assert!(
+                error_text(&answer).contains("User rejected sampling"),
+                "{case}"
+            );
         }
         assert_eq!(
             call(&mut client, "nothing", json!({})).await["error"]["code"],

@@ -12,12 +12,12 @@ use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{Args, HandlerContext, Profile, RawArguments, Server, Structured, Tool};
 use turnbuckle_wire::revision::Revision;
 
-use crate::support::{call, refused, result, schema, taking, text, told};
+use crate::support::{build_error, call, error_text, result, schema, taking, text};
 
 const DRAFT_2020_12: &str = "https://json-schema.org/draft/2020-12/schema";
 const DRAFT_07: &str = "http://json-schema.org/draft-07/schema#";
 
-/// Whether a tool with that schema takes those arguments.
+/// Returns whether a tool with that schema accepts those arguments.
 async fn takes(input: &Value, arguments: Value) -> bool {
     let server = Server::new("s", "1")
         .tool(taking("t", input.clone()))
@@ -28,7 +28,7 @@ async fn takes(input: &Value, arguments: Value) -> bool {
     result(&answer)["isError"] != true
 }
 
-/// Arguments whose `pair` is a text and a number, spelled in either dialect.
+/// Returns a schema whose `pair` is a text and a number, spelled in either dialect.
 fn pair(dialect: Option<&str>, keyword: &str) -> Value {
     let mut input = json!({
         "type": "object",
@@ -50,7 +50,7 @@ async fn both_dialects_validate() {
     assert!(takes(&older, good.clone()).await && !takes(&older, bad.clone()).await);
     // A word of the other dialect is none.
     assert!(takes(&pair(Some(DRAFT_07), "prefixItems"), bad.clone()).await);
-    refused(taking("t", pair(Some(DRAFT_2020_12), "items")));
+    build_error(taking("t", pair(Some(DRAFT_2020_12), "items")));
     // In the older one nothing stands beside a reference.
     let beside = |dialect: &str| {
         json!({
@@ -77,7 +77,7 @@ async fn no_dialect_means_2020_12() {
     let input = pair(None, "prefixItems");
     assert!(takes(&input, json!({"pair": ["a", 1]})).await);
     assert!(!takes(&input, json!({"pair": [1, "a"]})).await);
-    refused(taking("t", pair(None, "items")));
+    build_error(taking("t", pair(None, "items")));
 }
 
 // requirement: abc11277e879 d5aeb246a9d4
@@ -106,7 +106,7 @@ fn an_unknown_dialect_is_a_named_error() {
         json!(null),
     ] {
         let input = json!({"$schema": dialect, "type": "object"});
-        let reason = refused(taking("t", input));
+        let reason = build_error(taking("t", input));
         assert!(
             reason.contains("dialect") && reason.contains("2020-12"),
             "{dialect}: {reason}"
@@ -117,12 +117,12 @@ fn an_unknown_dialect_is_a_named_error() {
         .output_schema(schema(
             json!({"$schema": "http://json-schema.org/draft-04/schema#"}),
         ));
-    assert!(refused(output).contains("dialect"));
+    assert!(build_error(output).contains("dialect"));
     // Nor does a part of a schema speak another.
     let inside = json!({
         "type": "object", "properties": {"a": {"$schema": DRAFT_07, "type": "string"}},
     });
-    refused(taking("t", inside));
+    build_error(taking("t", inside));
 }
 
 // requirement: b42c05c272cc
@@ -141,12 +141,12 @@ fn an_invalid_schema_is_refused_at_registration() {
         json!(5),
     ] {
         let input = json!({"type": "object", "properties": {"a": property}});
-        let reason = refused(taking("t", input));
+        let reason = build_error(taking("t", input));
         assert!(reason.starts_with("tool \"t\": "), "{property}: {reason}");
         let output = Tool::builder("t")
             .handler(async |(): (), _: HandlerContext| ())
             .output_schema(schema(json!({"properties": {"a": property}})));
-        refused(output);
+        build_error(output);
     }
 }
 
@@ -165,7 +165,7 @@ fn a_remote_reference_is_refused_and_never_fetched() {
             let input = json!({
                 "$schema": dialect, "type": "object", "properties": {"a": {keyword: target}},
             });
-            let reason = refused(taking("t", input.clone()));
+            let reason = build_error(taking("t", input.clone()));
             assert!(
                 reason.contains("leads out of the schema"),
                 "{target}: {reason}"
@@ -173,16 +173,16 @@ fn a_remote_reference_is_refused_and_never_fetched() {
             let output = Tool::builder("t")
                 .handler(async |(): (), _: HandlerContext| ())
                 .output_schema(schema(input));
-            refused(output);
+            build_error(output);
         }
     }
     // Nor by way of a base that makes a local reference remote.
     let based = json!({
         "type": "object", "properties": {"a": {"$id": here, "$ref": "#/b"}},
     });
-    refused(taking("t", based));
+    build_error(taking("t", based));
     let at_the_root = json!({"$id": here, "type": "object", "properties": {"a": {"$ref": "b"}}});
-    refused(taking("t", at_the_root));
+    build_error(taking("t", at_the_root));
     let accepted = listener.accept().map(drop);
     assert_eq!(accepted.unwrap_err().kind(), ErrorKind::WouldBlock);
 }
@@ -225,7 +225,7 @@ fn depth_and_size_are_bounded() {
     }
     let started = Instant::now();
     for bad in [deep(70), deep(120), wide(100_000), expanding(30), endless] {
-        let reason = refused(taking("t", bad));
+        let reason = build_error(taking("t", bad));
         assert!(reason.len() < 500, "{reason}");
     }
     assert!(
@@ -256,7 +256,7 @@ async fn a_schema_that_recurs_meets_a_hostile_value() {
     let started = Instant::now();
     let mut client = Client::connect(Case::pipe(Revision::NEWEST), &server).await;
     let answer = call(&mut client, "t", json!({"a": nested(100).unwrap()})).await;
-    assert!(told(&answer).contains("arguments"), "{answer}");
+    assert!(error_text(&answer).contains("arguments"), "{answer}");
     assert!(
         started.elapsed() < Duration::from_secs(20),
         "{:?}",
@@ -268,7 +268,7 @@ async fn a_schema_that_recurs_meets_a_hostile_value() {
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Tree {
-    /// What it is.
+    /// Name of the thing.
     name: String,
     #[schemars(range(min = 1))]
     weight: Option<u32>,

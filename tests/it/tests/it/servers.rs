@@ -20,12 +20,13 @@ pub(crate) struct Seconds {
     pub(crate) seconds: u64,
 }
 
-/// A server with a tool `echo` that gives its `text` back, and a tool `sleep` that takes `seconds`.
+/// Creates a server with a tool `echo` that returns its `text`, and a tool `sleep` that takes
+/// `seconds`.
 pub(crate) fn echo() -> Server {
     echo_builder().build().unwrap()
 }
 
-/// The same, to be added to.
+/// Returns the builder of [`echo`]'s server, to which more can be added.
 pub(crate) fn echo_builder() -> ServerBuilder {
     Server::new("echo", "1.0.0")
         .tool(
@@ -40,8 +41,8 @@ pub(crate) fn echo_builder() -> ServerBuilder {
         ))
 }
 
-/// A server that answers every core method.
-pub(crate) fn everything() -> Server {
+/// Creates a server that answers every core method.
+pub(crate) fn full_server() -> Server {
     echo_builder()
         .tool(
             Tool::builder("talk").handler(async |(): (), context: HandlerContext| {
@@ -69,7 +70,7 @@ pub(crate) fn everything() -> Server {
         .unwrap()
 }
 
-/// Parameters that a method accepts.
+/// Returns parameters that a method accepts.
 pub(crate) fn params_of(method: Method) -> Value {
     match method {
         Method::CallTool => json!({"name": "echo", "arguments": {"text": "t"}}),

@@ -8,7 +8,7 @@ use turnbuckle_server::{
 use turnbuckle_types::LoggingLevel;
 use turnbuckle_wire::revision::Revision;
 
-use crate::asking::{self, form, good_answer, requests, said};
+use crate::asking::{self, form, good_answer, handler_text, requests};
 use crate::support::{able, call, code, connect_able, result, retry, taking, text};
 
 fn builder() -> ServerBuilder {
@@ -52,7 +52,7 @@ async fn another_connection_serves_as_well() {
             );
 
             let mut third = connect_able(case, &here, able).await;
-            let said = said(method, &third.request(method, rest).await);
+            let said = handler_text(method, &third.request(method, rest).await);
             assert!(
                 said.contains("Ada") && said.contains("file:///"),
                 "{case}: {said}"
@@ -88,7 +88,7 @@ async fn keys_can_be_replaced() {
             good_answer(&it.method, &it.params)
         });
         let mut client = connect_able(case, &rolled, able.clone()).await;
-        said(method, &client.request(method, rest.clone()).await);
+        handler_text(method, &client.request(method, rest.clone()).await);
         let mut client = connect_able(case, &after, able).await;
         assert_eq!(code(&client.request(method, rest).await), -32602, "{case}");
     }

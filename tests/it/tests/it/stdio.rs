@@ -79,7 +79,7 @@ async fn no_message_contains_a_newline() {
             client.raw(&frame).await;
             client.settle().await;
         }
-        assert!(client.received().len() >= 6);
+        assert!(client.received_messages().len() >= 6);
     }
 }
 
@@ -106,7 +106,7 @@ async fn invalid_utf8_is_a_parse_error() {
     }
 }
 
-/// A conversation over any pair of byte streams.
+/// Runs a conversation over any pair of byte streams.
 async fn converse(
     server: impl AsyncRead + AsyncWrite + Send + 'static,
     ours: impl AsyncRead + AsyncWrite + Unpin,

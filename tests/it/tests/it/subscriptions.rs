@@ -25,6 +25,11 @@ fn server() -> Server {
         .unwrap()
 }
 
+fn add_prompt(server: &Server) {
+    let prompt = Prompt::builder("p").handler(async |(): (), _: HandlerContext| String::new());
+    server.add_prompt(prompt).unwrap();
+}
+
 /// Something that changes a server, and the notification that tells of it.
 type Changing = (fn(&Server), &'static str);
 
@@ -40,24 +45,8 @@ const CHANGES: [Changing; 13] = [
     ),
     (|it| assert!(it.remove_tool("t")), TOOLS),
     (Server::notify_tools_changed, TOOLS),
-    (
-        |it| {
-            it.add_prompt(
-                Prompt::builder("p").handler(async |(): (), _: HandlerContext| String::new()),
-            )
-            .unwrap()
-        },
-        PROMPTS,
-    ),
-    (
-        |it| {
-            it.add_prompt(
-                Prompt::builder("p").handler(async |(): (), _: HandlerContext| String::new()),
-            )
-            .unwrap()
-        },
-        PROMPTS,
-    ),
+    (add_prompt, PROMPTS),
+    (add_prompt, PROMPTS),
     (|it| assert!(it.remove_prompt("p")), PROMPTS),
     (Server::notify_prompts_changed, PROMPTS),
     (
@@ -100,7 +89,7 @@ async fn listen(client: &mut Client, filter: Value) -> (i64, Value) {
     (id, acknowledged["params"]["notifications"].clone())
 }
 
-fn everything() -> Value {
+fn full_filter() -> Value {
     json!({
         "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
         "resourceSubscriptions": ["r:1", "r:2"],
@@ -121,7 +110,7 @@ async fn a_changed_list_is_announced() {
         let server = server();
         let mut client = Client::connect(case, &server).await;
         if case.is_modern() {
-            listen(&mut client, everything()).await;
+            listen(&mut client, full_filter()).await;
         }
         client.settle().await;
         for (change, method) in CHANGES {
@@ -141,7 +130,7 @@ async fn changes_coalesce() {
         let server = server();
         let mut client = Client::connect(case, &server).await;
         if case.is_modern() {
-            listen(&mut client, everything()).await;
+            listen(&mut client, full_filter()).await;
         } else {
             result(
                 &client
@@ -206,7 +195,10 @@ async fn only_asked_kinds_arrive() {
         (json!({"resourceSubscriptions": ["r:2"]}), &[UPDATED]),
         (json!({"resourceSubscriptions": []}), &[]),
         (json!({"resourceSubscriptions": ["r:ada", "r:9"]}), &[]),
-        (everything(), &[TOOLS, PROMPTS, RESOURCES, UPDATED, UPDATED]),
+        (
+            full_filter(),
+            &[TOOLS, PROMPTS, RESOURCES, UPDATED, UPDATED],
+        ),
     ];
     for case in Case::modern() {
         let server = server();
@@ -241,7 +233,7 @@ async fn the_acknowledgement_says_what_will_be_told() {
     let only_tools = Server::new("s", "1").dynamic_tools().build().unwrap();
     for case in Case::modern() {
         let mut client = Client::connect(case, &only_tools).await;
-        let (_, honoured) = listen(&mut client, everything()).await;
+        let (_, honoured) = listen(&mut client, full_filter()).await;
         assert_eq!(honoured, json!({"toolsListChanged": true}), "{case}");
         let all = server();
         let follow = json!({"resourceSubscriptions": ["r:1", "r:ada", "r:9"]});
@@ -278,7 +270,7 @@ async fn the_acknowledgement_comes_first() {
         let mut client = Client::connect(case, &server).await;
         let mut ids = Vec::new();
         for _ in 0..5 {
-            let filter = json!({"notifications": everything()});
+            let filter = json!({"notifications": full_filter()});
             ids.push(client.start("subscriptions/listen", filter).await);
             let id = *ids.last().unwrap();
             let acknowledges = |it: &Value| {
@@ -296,7 +288,7 @@ async fn the_acknowledgement_comes_first() {
         changes.abort();
         for id in ids {
             let about = |it: &&Value| it["params"]["_meta"][SUBSCRIPTION] == id;
-            let told: Vec<_> = client.received().iter().filter(about).collect();
+            let told: Vec<_> = client.received_messages().iter().filter(about).collect();
             assert!(told.len() > 1, "{case}: the listen {id} was told nothing");
             assert_eq!(told[0]["method"], ACKNOWLEDGED, "{case}");
             let again = told
@@ -315,7 +307,7 @@ async fn every_notification_names_its_subscription() {
         let server = server();
         let mut client = Client::connect(case, &server).await;
         let (first, _) = listen(&mut client, json!({"toolsListChanged": true})).await;
-        let (second, _) = listen(&mut client, everything()).await;
+        let (second, _) = listen(&mut client, full_filter()).await;
         change_everything(&server);
         client.settle().await;
         client.server_stop().close();
@@ -324,7 +316,12 @@ async fn every_notification_names_its_subscription() {
         assert_eq!(end["result"]["_meta"][SUBSCRIPTION], second, "{case}");
         let of = |id: i64| {
             let about = move |it: &&Value| it["params"]["_meta"][SUBSCRIPTION] == id;
-            let told: Vec<_> = client.received().iter().filter(about).cloned().collect();
+            let told: Vec<_> = client
+                .received_messages()
+                .iter()
+                .filter(about)
+                .cloned()
+                .collect();
             methods(&told)
                 .into_iter()
                 .map(str::to_owned)
@@ -343,7 +340,11 @@ async fn every_notification_names_its_subscription() {
         let unnamed = |it: &&Value| {
             it.get("method").is_some() && it["params"]["_meta"].get(SUBSCRIPTION).is_none()
         };
-        assert_eq!(client.received().iter().find(unnamed), None, "{case}");
+        assert_eq!(
+            client.received_messages().iter().find(unnamed),
+            None,
+            "{case}"
+        );
     }
 }
 
@@ -353,7 +354,7 @@ async fn a_graceful_end_is_answered() {
     for case in Case::modern() {
         let server = server();
         let mut client = Client::connect(case, &server).await;
-        let (id, _) = listen(&mut client, everything()).await;
+        let (id, _) = listen(&mut client, full_filter()).await;
         assert!(!client.is_answered(id).await);
         client.server_stop().close();
         let end = client.response(id).await;
@@ -375,10 +376,10 @@ async fn a_pipes_graceful_end_is_told_and_answered() {
     {
         let server = server();
         let mut client = Client::connect(case, &server).await;
-        let (id, _) = listen(&mut client, everything()).await;
+        let (id, _) = listen(&mut client, full_filter()).await;
         client.server_stop().close();
         let end = client.response(id).await;
-        let received = client.received();
+        let received = client.received_messages();
         let [.., cancelled, answer] = received else {
             panic!("{received:?}")
         };
@@ -393,7 +394,7 @@ async fn a_cancelled_listen_is_silent() {
     for case in Case::modern() {
         let server = server();
         let mut client = Client::connect(case, &server).await;
-        let (id, _) = listen(&mut client, everything()).await;
+        let (id, _) = listen(&mut client, full_filter()).await;
         let (stays, _) = listen(&mut client, json!({"toolsListChanged": true})).await;
         client.cancel(id).await;
         client.settle().await;
@@ -460,7 +461,7 @@ async fn what_one_may_follow_is_bounded() {
     }
 }
 
-/// A URI of so many bytes.
+/// Returns a URI of that length in bytes.
 fn of_length(bytes: usize) -> String {
     format!("r:{}", "x".repeat(bytes - 2))
 }

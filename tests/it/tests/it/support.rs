@@ -1,4 +1,4 @@
-//! What the tests of a server's features share.
+//! Shared parts of the tests of a server's features.
 
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -7,23 +7,23 @@ use turnbuckle_server::{RawArguments, Server, Tool};
 use turnbuckle_types::{Principal, Schema};
 use turnbuckle_wire::revision::Revision;
 
-/// The result of an answer.
+/// Returns the result of an answer.
 #[track_caller]
 pub(crate) fn result(answer: &Value) -> &Value {
     assert!(answer.get("result").is_some(), "no result: {answer:#}");
     &answer["result"]
 }
 
-/// The number of an answer's error.
+/// Returns the code of an answer's error.
 #[track_caller]
 pub(crate) fn code(answer: &Value) -> i64 {
     let code = answer["error"]["code"].as_i64();
     code.unwrap_or_else(|| panic!("no error: {answer:#}"))
 }
 
-/// The number with which a request is refused that does not say what it is about: where headers
-/// mirror that, they miss it first.
-pub(crate) fn unnamed(case: Case) -> i64 {
+/// Returns the error code for a request without its required name: over HTTP the missing header
+/// that mirrors the name is noticed first.
+pub(crate) fn missing_name_code(case: Case) -> i64 {
     if case.is_modern() && case.binding == Bind::Http {
         -32020
     } else {
@@ -31,14 +31,14 @@ pub(crate) fn unnamed(case: Case) -> i64 {
     }
 }
 
-/// The message of an answer's error.
+/// Returns the message of an answer's error.
 #[track_caller]
 pub(crate) fn message(answer: &Value) -> &str {
     let message = answer["error"]["message"].as_str();
     message.unwrap_or_else(|| panic!("no error: {answer:#}"))
 }
 
-/// The text of a tool's good result.
+/// Returns the text of a tool's successful result.
 #[track_caller]
 pub(crate) fn text(answer: &Value) -> &str {
     assert_ne!(result(answer)["isError"], true, "{answer:#}");
@@ -46,17 +46,17 @@ pub(crate) fn text(answer: &Value) -> &str {
     text.unwrap_or_else(|| panic!("no text: {answer:#}"))
 }
 
-/// The text of a tool's error result.
+/// Returns the text of a tool's error result.
 #[track_caller]
-pub(crate) fn told(answer: &Value) -> &str {
+pub(crate) fn error_text(answer: &Value) -> &str {
     assert_eq!(result(answer)["isError"], true, "{answer:#}");
     let text = answer["result"]["content"][0]["text"].as_str();
     text.unwrap_or_else(|| panic!("no text: {answer:#}"))
 }
 
-/// The values under `key` of the items in a list.
+/// Returns the values under `key` of the items in a list.
 #[track_caller]
-pub(crate) fn listed(answer: &Value, list: &str, key: &str) -> Vec<String> {
+pub(crate) fn list_values(answer: &Value, list: &str, key: &str) -> Vec<String> {
     let items = result(answer)[list].as_array();
     let items = items.unwrap_or_else(|| panic!("no {list}: {answer:#}"));
     let name = |item: &Value| item[key].as_str().expect("a string").to_owned();
@@ -69,27 +69,27 @@ pub(crate) async fn call(client: &mut Client, name: &str, arguments: Value) -> V
     client.request("tools/call", params).await
 }
 
-/// A schema that is written by hand.
+/// Returns a schema that is written by hand.
 #[track_caller]
 pub(crate) fn schema(schema: Value) -> Schema {
     Schema::encode(&schema).expect("an object")
 }
 
-/// A tool that takes what `input` allows and says nothing.
+/// Returns a tool that accepts what `input` allows and returns nothing.
 pub(crate) fn taking(name: &str, input: Value) -> Tool {
     Tool::builder(name.to_owned())
         .handler(async |_: RawArguments| ())
         .input_schema(schema(input))
 }
 
-/// Why a server with that tool cannot be built.
+/// Returns the error of building a server with that tool.
 #[track_caller]
-pub(crate) fn refused(tool: Tool) -> String {
+pub(crate) fn build_error(tool: Tool) -> String {
     let built = Server::new("s", "1").tool(tool).build();
     built.expect_err("the tool must be refused").to_string()
 }
 
-/// Somebody.
+/// Returns a principal of that name.
 pub(crate) fn principal(name: &str) -> Principal {
     Principal::new("https://issuer.example", name)
 }
@@ -125,7 +125,7 @@ pub(crate) async fn connect_able(case: Case, server: &Server, capabilities: Valu
     Client::connect_with(case, server, options).await
 }
 
-/// Everything that a client of some revision can be asked.
+/// Returns all capabilities that a client of some revision can declare.
 pub(crate) fn able(revision: Revision) -> Value {
     let features = revision.features();
     let mut able = json!({"roots": {}, "sampling": {}});
@@ -192,7 +192,8 @@ pub(crate) async fn converse(
     panic!("no response: {asked:?}");
 }
 
-/// The parameters of a request that is tried again, with the answers to what a round asked.
+/// Returns the parameters of a request that is tried again, with the answers to the questions of a
+/// round.
 pub(crate) fn retry(
     params: &Value,
     required: &Value,

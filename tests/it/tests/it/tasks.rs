@@ -59,7 +59,11 @@ async fn own_requests_never_ask_for_a_task() {
                     .as_str()
                     .is_some_and(|method| method.starts_with("tasks/"))
             };
-            assert_eq!(client.received().iter().find(tasks), None, "{case}");
+            assert_eq!(
+                client.received_messages().iter().find(tasks),
+                None,
+                "{case}"
+            );
         }
     }
 }

@@ -16,8 +16,8 @@ use turnbuckle_server::{
 use turnbuckle_types::{CallToolResult, Json, Schema};
 
 use crate::support::{
-    call, code, connect_as, listed, message, principal, refused, result, schema, taking, text,
-    told, unnamed,
+    build_error, call, code, connect_as, error_text, list_values, message, missing_name_code,
+    principal, result, schema, taking, text,
 };
 
 fn builder() -> ServerBuilder {
@@ -76,7 +76,7 @@ fn header_annotations_are_checked_at_registration() {
         json!({"type": "object", "x-mcp-header": "Root"}),
     ];
     for input in bad {
-        let reason = refused(taking("t", input.clone()));
+        let reason = build_error(taking("t", input.clone()));
         let named = ["x-mcp-header", "mcp-param-"]
             .iter()
             .any(|it| reason.contains(it));
@@ -103,7 +103,7 @@ fn names_are_checked_at_registration() {
     for name in [
         "", &longer, "a b", "a,b", "a/b", "a:b", "a\n", "über", "٣", "a\u{0}",
     ] {
-        refused(named(name));
+        build_error(named(name));
         let running = builder().dynamic_tools().build().unwrap();
         assert!(running.add_tool(named(name)).is_err(), "{name:?}");
     }
@@ -123,7 +123,7 @@ async fn a_repeated_name_is_refused() {
     for case in Case::all() {
         let mut client = Client::connect(case, &server).await;
         let list = client.request("tools/list", json!({})).await;
-        assert_eq!(listed(&list, "tools", "name"), ["one"], "{case}");
+        assert_eq!(list_values(&list, "tools", "name"), ["one"], "{case}");
         assert_eq!(
             text(&call(&mut client, "one", json!({})).await),
             "b",
@@ -143,7 +143,7 @@ async fn names_differ_by_case() {
     for case in Case::all() {
         let mut client = Client::connect(case, &server).await;
         let list = client.request("tools/list", json!({})).await;
-        assert_eq!(listed(&list, "tools", "name"), ["a", "A"], "{case}");
+        assert_eq!(list_values(&list, "tools", "name"), ["a", "A"], "{case}");
         assert_eq!(text(&call(&mut client, "a", json!({})).await), "small");
         assert_eq!(text(&call(&mut client, "A", json!({})).await), "large");
     }
@@ -161,10 +161,10 @@ fn an_input_schema_is_an_object() {
         json!({"type": ["object", "null"]}),
         json!({"properties": {}}),
     ] {
-        assert!(refused(taking("t", input)).contains("\"type\": \"object\""));
+        assert!(build_error(taking("t", input)).contains("\"type\": \"object\""));
     }
-    refused(Tool::builder("t").handler(async |Args(_): Args<String>, _: HandlerContext| ()));
-    refused(Tool::builder("t").handler(async |Args(_): Args<Vec<u8>>, _: HandlerContext| ()));
+    build_error(Tool::builder("t").handler(async |Args(_): Args<String>, _: HandlerContext| ()));
+    build_error(Tool::builder("t").handler(async |Args(_): Args<Vec<u8>>, _: HandlerContext| ()));
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -214,17 +214,23 @@ async fn bad_arguments_are_a_tool_error() {
         ] {
             for name in ["typed", "written"] {
                 let answer = call(&mut client, name, arguments.clone()).await;
-                assert!(told(&answer).contains(says), "{case} {name}: {answer}");
+                assert!(
+                    error_text(&answer).contains(says),
+                    "{case} {name}: {answer}"
+                );
             }
         }
         for name in ["typed", "written", "unread"] {
             let missing = client.request("tools/call", json!({"name": name})).await;
             assert!(
-                told(&missing).contains("arguments.city"),
+                error_text(&missing).contains("arguments.city"),
                 "{name}: {missing}"
             );
             let empty = call(&mut client, name, json!({})).await;
-            assert!(told(&empty).contains("arguments.city"), "{name}: {empty}");
+            assert!(
+                error_text(&empty).contains("arguments.city"),
+                "{name}: {empty}"
+            );
         }
         assert_eq!(ran.load(Ordering::Relaxed), 0, "{case}");
     }
@@ -246,7 +252,7 @@ async fn an_unknown_tool_is_named() {
         assert!(message(&answer).contains("unknown"), "{answer}");
         for params in [json!({}), json!({"name": 5}), json!({"name": null})] {
             let answer = client.request("tools/call", params).await;
-            assert_eq!(code(&answer), unnamed(case), "{case}");
+            assert_eq!(code(&answer), missing_name_code(case), "{case}");
         }
     }
 }
@@ -362,7 +368,7 @@ async fn structured_output_off_its_schema_is_an_error() {
         }
         // What failed has no output that could conform.
         let failed = call(&mut client, "written", json!({"fail": 1})).await;
-        assert_eq!(told(&failed), "as told");
+        assert_eq!(error_text(&failed), "as told");
 
         result(&call(&mut client, "typed", json!({"grade": 6})).await);
         let answer = call(&mut client, "typed", json!({"grade": 7})).await;
@@ -399,7 +405,7 @@ async fn the_list_is_what_the_client_may_see() {
             // Twice, as what was encoded for others must not be found.
             for _ in 0..2 {
                 let list = client.request("tools/list", json!({})).await;
-                assert_eq!(listed(&list, "tools", "name"), names, "{case}");
+                assert_eq!(list_values(&list, "tools", "name"), names, "{case}");
             }
             let unknown = call(&mut client, "nothing", json!({})).await;
             for name in ["all", "adas", "known"] {
@@ -456,7 +462,7 @@ async fn the_order_is_stable() {
             let mut client = Client::connect(case, &server).await;
             for _ in 0..2 {
                 let list = client.request("tools/list", json!({})).await;
-                assert_eq!(listed(&list, "tools", "name"), order, "{case}");
+                assert_eq!(list_values(&list, "tools", "name"), order, "{case}");
             }
         }
         // Whoever stays keeps the place; who comes, comes last; who is replaced, stays.
@@ -486,7 +492,7 @@ async fn a_tool_needs_no_arguments_and_may_return_content() {
         result(&call(&mut client, "json", json!({})).await);
         let surplus = call(&mut client, "unit", json!({"a": 1})).await;
         assert!(
-            told(&surplus).contains("arguments.a: is not expected here"),
+            error_text(&surplus).contains("arguments.a: is not expected here"),
             "{surplus}"
         );
     }

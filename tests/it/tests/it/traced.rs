@@ -1,4 +1,4 @@
-//! What is told to `tracing`, as text.
+//! A recorder of `tracing` events, as text.
 
 use std::cell::RefCell;
 use std::fmt::{Debug, Write};
@@ -32,7 +32,7 @@ impl Traced {
         Self { lines }
     }
 
-    /// The events so far that contain `text`.
+    /// Returns the events so far that contain `text`.
     pub(crate) fn with(&self, text: &str) -> Vec<String> {
         let lines = self.lines.lock().unwrap();
         let found = lines.iter().filter(|line| line.contains(text));

@@ -9,7 +9,7 @@ use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Args, HandlerContext, Server, Tool};
 use turnbuckle_session::{CloseReason, Limits, Rate};
 
-use crate::servers::{Text, echo, echo_builder, everything};
+use crate::servers::{Text, echo, echo_builder, full_server};
 
 fn asking() -> Server {
     let ask = async |(): (), context: HandlerContext| match context.peer() {
@@ -31,7 +31,7 @@ async fn every_binding_carries_every_kind() {
     for case in Case::all() {
         let options = ClientOptions::new().progress_tokens();
         // Requests and notifications there, results, errors and notifications back.
-        let mut client = Client::connect_with(case, &everything(), options).await;
+        let mut client = Client::connect_with(case, &full_server(), options).await;
         let answer = client.request("tools/call", json!({"name": "talk"})).await;
         assert_eq!(answer["result"]["content"][0]["text"], "talked", "{case}");
         client.next_of("notifications/progress").await;
@@ -42,7 +42,10 @@ async fn every_binding_carries_every_kind() {
         client.cancel(nap).await;
         client.wait(Duration::from_secs(20)).await;
         assert!(
-            !client.received().iter().any(|message| message["id"] == nap),
+            !client
+                .received_messages()
+                .iter()
+                .any(|message| message["id"] == nap),
             "{case}"
         );
     }
@@ -95,7 +98,8 @@ async fn many_requests_at_once_are_all_answered() {
     }
 }
 
-/// How often a handler has spoken while nobody reads. In the end everything comes, in its order.
+/// Returns the number of messages that a handler can send while the client does not read. In the
+/// end all of them arrive, in order.
 async fn said_to_nobody(case: Case, queue_bytes: usize) -> usize {
     const ALL: i64 = 2000;
     let said = Arc::new(AtomicUsize::new(0));
@@ -163,7 +167,7 @@ async fn the_end_of_the_input_still_answers_what_was_read() {
             "{case}"
         );
         let answered = |message: &Value| message["id"] == long;
-        assert!(!client.received().iter().any(answered), "{case}");
+        assert!(!client.received_messages().iter().any(answered), "{case}");
     }
 }
 

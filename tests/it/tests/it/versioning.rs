@@ -1,4 +1,4 @@
-//! Which revision is spoken, and how a client finds out.
+//! Tests of the revision that client and server agree on.
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions, modern_meta};

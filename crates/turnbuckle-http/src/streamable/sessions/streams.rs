@@ -22,10 +22,11 @@ pub(super) struct SessionStreams {
     ended: VecDeque<EndedStream>,
     /// The bytes that the ended streams keep.
     ended_bytes: usize,
+    /// The id of the newest stream.
     last_id: u64,
 }
 
-/// An ended stream. Its order is that of the times at which streams ended.
+/// A record of an ended stream. Records are ordered by the time at which the streams ended.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndedStream {
     ended_at: Instant,

@@ -33,8 +33,9 @@ pub(crate) enum RunState {
     Running,
     /// The run is over: these questions have to be sent to the client.
     InputRequired(InputRequests),
-    /// The run waits for an answer, but has not repeated all earlier questions.
-    MissingQuestions,
+    /// The run waits for an answer, but has not repeated all earlier questions. The number is that
+    /// of wakers held for waiting answers.
+    MissingQuestions(usize),
 }
 
 impl AnswerLog {
@@ -215,13 +216,9 @@ impl AnswerLog {
         OnceBody(self)
     }
 
-    /// Sets the waker of the task that runs the handler.
+    /// Sets the waker of the code that watches over the run.
     pub(crate) fn watch(&self, watcher: &Waker) {
-        let mut state = self.lock();
-        let known = state.watcher.as_ref();
-        if !known.is_some_and(|known| known.will_wake(watcher)) {
-            state.watcher = Some(watcher.clone());
-        }
+        self.lock().watcher = Some(watcher.clone());
     }
 
     /// Returns whether the run is watched, so that it ends when it waits for answers only.
@@ -230,17 +227,22 @@ impl AnswerLog {
     }
 
     /// Returns the state of a run that is not ready.
-    pub(crate) fn run_state(&self) -> RunState {
+    pub(crate) fn run_state(&self, watcher: &Waker) -> RunState {
         let mut state = self.lock();
         if state.legacy || state.running_bodies > 0 || state.is_over || state.mismatch.is_some() {
             return RunState::Running;
         }
-        let is_waiting = state.entries.iter().any(|it| it.waiter.is_some());
-        if !is_waiting && !state.entries.iter().any(LoggedQuestion::is_open) {
+        let mut waiters = state
+            .entries
+            .iter()
+            .filter_map(|it| it.waiter.as_ref())
+            .peekable();
+        if waiters.peek().is_none() && !state.entries.iter().any(LoggedQuestion::is_open) {
             return RunState::Running;
         }
         if state.has_missing_questions() {
-            return RunState::MissingQuestions;
+            let held = waiters.filter(|waiter| waiter.will_wake(watcher)).count();
+            return RunState::MissingQuestions(held);
         }
         let open = state.entries.iter().filter(|it| it.is_open());
         let due: InputRequests = open

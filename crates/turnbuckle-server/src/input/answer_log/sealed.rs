@@ -8,7 +8,7 @@ use turnbuckle_types::{Error, InputRequests, Json, Map};
 use super::AnswerLog;
 use super::state::{AnswerLogState, LoggedQuestion, MAX_QUESTIONS};
 use crate::input::AskError;
-use crate::input::request_state::TagSecret;
+use crate::input::request_state::MacKey;
 
 /// The questions of all rounds so far, and the values kept by `once`.
 #[derive(Default, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ impl SealedAnswerLog {
         if self.questions.len() > MAX_QUESTIONS {
             return None;
         }
-        let secret = TagSecret::from_text(&self.secret);
+        let secret = MacKey::from_text(&self.secret);
         if secret.is_none() && !self.questions.is_empty() {
             return None;
         }
@@ -120,7 +120,7 @@ impl AnswerLog {
             secret: state
                 .secret
                 .as_ref()
-                .map(TagSecret::to_text)
+                .map(MacKey::to_text)
                 .unwrap_or_default(),
             rounds: state.round.saturating_add(1),
             questions,

@@ -7,7 +7,7 @@ use turnbuckle_types::{ElicitRequestParams, Error, InputRequest, Json, Map};
 
 use crate::input::AskError;
 use crate::input::canonical::canonical;
-use crate::input::request_state::{MAX_STATE_BYTES, TagSecret};
+use crate::input::request_state::{MAX_STATE_BYTES, MacKey};
 
 /// The most questions, and the most values kept by `once`, of one request.
 pub(super) const MAX_QUESTIONS: usize = 256;
@@ -23,7 +23,7 @@ pub(super) struct AnswerLogState {
     /// True for a legacy client, which is asked at once by a request.
     pub(super) legacy: bool,
     /// The secret that identifies questions by their content.
-    pub(super) secret: Option<TagSecret>,
+    pub(super) secret: Option<MacKey>,
     /// The questions, in the order in which they were first asked.
     pub(super) entries: Vec<LoggedQuestion>,
     /// The number of questions ever asked, including withdrawn ones.
@@ -117,14 +117,13 @@ impl AnswerLogState {
         let text = canonical(json.as_str())
             .map_err(|_| internal_error("the question is nested too deep"))?;
         if self.secret.is_none() {
-            let secret =
-                TagSecret::generate().map_err(|error| internal_error(error.to_string()))?;
+            let secret = MacKey::generate().map_err(|error| internal_error(error.to_string()))?;
             self.secret = Some(secret);
         }
         Ok(self
             .secret
             .as_ref()
-            .map_or_else(String::new, |it| it.tag(&text)))
+            .map_or_else(String::new, |it| it.mac(&text)))
     }
 
     /// Returns an error if another question would exceed the bounds.

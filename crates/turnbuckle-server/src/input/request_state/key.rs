@@ -7,7 +7,7 @@ use chacha20poly1305::XChaCha20Poly1305;
 use chacha20poly1305::aead::KeyInit;
 use zeroize::Zeroizing;
 
-use super::tag::tag;
+use super::mac::mac;
 
 /// The length of a key's id, in bytes.
 pub(super) const KEY_ID_BYTES: usize = 4;
@@ -48,13 +48,13 @@ impl StateKey {
         Self { secret, id }
     }
 
-    /// Returns the id of the key: the beginning of the tag of a fixed text, which reveals nothing
+    /// Returns the id of the key: the beginning of the MAC of a fixed text, which reveals nothing
     /// about the key.
     pub(super) fn id(&self) -> [u8; KEY_ID_BYTES] {
         *self.id.get_or_init(|| {
-            let tag = tag(&self.secret, b"turnbuckle requestState key id");
+            let mac = mac(&self.secret, b"turnbuckle requestState key id");
             let mut id = [0; KEY_ID_BYTES];
-            id.copy_from_slice(&tag[..KEY_ID_BYTES]);
+            id.copy_from_slice(&mac[..KEY_ID_BYTES]);
             id
         })
     }

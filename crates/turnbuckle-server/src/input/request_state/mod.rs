@@ -8,7 +8,7 @@
 //! Specification: basic/patterns/mrtr (2026-07-28).
 
 mod key;
-mod tag;
+mod mac;
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ use turnbuckle_types::Principal;
 
 use key::{KEY_ID_BYTES, fill_random};
 pub use key::{RandomnessUnavailable, StateKey, StateKeyRing};
-pub(crate) use tag::{TagSecret, tag};
+pub(crate) use mac::{MacKey, mac};
 
 /// The most bytes that can be sealed.
 pub(crate) const MAX_STATE_BYTES: usize = 64 * 1024;

@@ -126,7 +126,7 @@ fn decoded<T>(
         frame: &Bytes::from_static(text.as_bytes()),
         text,
         transport: &TransportContext::default(),
-        account: None,
+        rate_account: None,
     };
     let message = rpc::decode(frame.text).unwrap();
     receive(message, frame)

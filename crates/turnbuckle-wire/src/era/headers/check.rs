@@ -51,8 +51,10 @@ pub fn mirrored_name<'a>(method: Method, params: &Params<'a>) -> Option<Option<R
     }
 }
 
-/// Checks the headers that every modern request carries, but for the revision's, which
-/// [`message_era`](crate::era::message_era) judges.
+/// Checks that the headers `Mcp-Method` and `Mcp-Name` of a modern request agree with its body.
+///
+/// The header of the revision, `MCP-Protocol-Version`, is checked by
+/// [`message_era`](crate::era::message_era).
 ///
 /// # Errors
 /// [`ErrorKind::HeaderMismatch`](turnbuckle_types::ErrorKind::HeaderMismatch) when one is missing,

@@ -1,14 +1,14 @@
-//! Arguments: what is told of them, and how they are read.
+//! Arguments of tools: their schemas and their parsing.
 
 use serde_json::json;
 
-use super::{failed, listed, said};
+use super::{call_error_text, call_text, find_tool};
 use crate::cells::each;
 
 #[test]
 fn the_schema_of_arguments_is_told() {
     each(|at| async move {
-        let tool = listed(&at, "book").await.unwrap();
+        let tool = find_tool(&at, "book").await.unwrap();
         let schema = &tool["inputSchema"];
         assert_eq!(schema["type"], "object");
         assert_eq!(schema["required"], json!(["name", "people"]));
@@ -31,12 +31,12 @@ fn the_schema_of_arguments_is_told() {
 fn what_does_not_fit_is_refused_with_all_its_faults() {
     each(|at| async move {
         let wrong = json!({"name": "a", "people": 12, "room": "hal", "wishes": [1]});
-        let told = failed(&at, "book", wrong).await;
+        let told = call_error_text(&at, "book", wrong).await;
         for place in ["name", "people", "room", "wishes[0]"] {
             let line = format!("arguments.{place}: ");
             assert!(told.contains(&line), "{told}");
         }
-        let typo = failed(&at, "book", json!({"nam": "Ada", "people": 2})).await;
+        let typo = call_error_text(&at, "book", json!({"nam": "Ada", "people": 2})).await;
         assert!(typo.contains("arguments.name: "), "{typo}");
         assert!(typo.contains("did you mean `name`?"), "{typo}");
     });
@@ -46,10 +46,10 @@ fn what_does_not_fit_is_refused_with_all_its_faults() {
 fn what_is_meant_is_understood() {
     each(|at| async move {
         let meant = json!({"name": "Ada", "people": "2", "wishes": "[\"tea\"]"});
-        let told = said(&at, "book", meant).await;
+        let told = call_text(&at, "book", meant).await;
         assert_eq!(told, "Ada, 2, Garden, Some([\"tea\"])");
         let null = json!({"name": "Ada", "people": 2, "wishes": null});
-        assert_eq!(said(&at, "book", null).await, "Ada, 2, Garden, None");
+        assert_eq!(call_text(&at, "book", null).await, "Ada, 2, Garden, None");
     });
 }
 
@@ -57,7 +57,7 @@ fn what_is_meant_is_understood() {
 fn optional_arguments_and_defaults_may_be_left_out() {
     each(|at| async move {
         let least = json!({"name": "Ada", "people": 1});
-        assert_eq!(said(&at, "book", least).await, "Ada, 1, Garden, None");
+        assert_eq!(call_text(&at, "book", least).await, "Ada, 1, Garden, None");
     });
 }
 
@@ -65,9 +65,9 @@ fn optional_arguments_and_defaults_may_be_left_out() {
 fn an_argument_may_be_one_of_an_enum() {
     each(|at| async move {
         let booking = |room| json!({"name": "Ada", "people": 1, "room": room});
-        let told = said(&at, "book", booking("hall")).await;
+        let told = call_text(&at, "book", booking("hall")).await;
         assert_eq!(told, "Ada, 1, Hall, None");
-        let told = failed(&at, "book", booking("hal")).await;
+        let told = call_error_text(&at, "book", booking("hal")).await;
         assert!(told.contains("arguments.room: "), "{told}");
         assert!(told.contains("did you mean \"hall\"?"), "{told}");
     });

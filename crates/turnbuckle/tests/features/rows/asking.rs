@@ -1,12 +1,12 @@
-//! Handlers that ask, written as straight code.
+//! Handlers that ask the client.
 
 use serde_json::json;
 
-use super::{failed, refusal, said};
+use super::{call_error_text, call_text, error_code};
 use crate::cells::each;
 use crate::readers::Unable;
 
-/// An answer where there is such a question.
+/// Returns the expected answer if the revision has this kind of question.
 fn if_asked(can: bool, answer: &str) -> &str {
     match can {
         true => answer,
@@ -22,7 +22,7 @@ fn a_form_is_filled_in_declined_or_closed() {
             ("decline", "declined"),
             ("cancel", "cancelled"),
         ] {
-            let told = said(&at, "form", json!({ "message": message })).await;
+            let told = call_text(&at, "form", json!({ "message": message })).await;
             assert_eq!(told, if_asked(at.reader.forms, outcome));
         }
     });
@@ -33,7 +33,7 @@ fn several_questions_are_asked_at_once() {
     each(|at| async move {
         let answer = |word| if_asked(at.reader.forms, word);
         let all = ["ONE", "TWO", "THREE"].map(answer).join(" ");
-        assert_eq!(said(&at, "forms", json!({})).await, all);
+        assert_eq!(call_text(&at, "forms", json!({})).await, all);
     });
 }
 
@@ -42,7 +42,7 @@ fn what_must_not_happen_twice_happens_once() {
     each(|at| async move {
         let answer = |word| if_asked(at.reader.forms, word);
         let asked = ["REALLY", "PRINTED"].map(answer).join(" ");
-        let told = said(&at, "charge", json!({})).await;
+        let told = call_text(&at, "charge", json!({})).await;
         assert_eq!(told, format!("{asked}: receipt 1 of 1"));
     });
 }
@@ -69,7 +69,7 @@ fn a_user_is_sent_to_a_url() {
             ("https://example.com/in", "visited"),
             ("https://example.org/in", "declined"),
         ] {
-            let told = said(&at, "url", json!({ "page": page })).await;
+            let told = call_text(&at, "url", json!({ "page": page })).await;
             assert_eq!(told, if_asked(at.reader.urls, outcome));
         }
     });
@@ -79,7 +79,7 @@ fn a_user_is_sent_to_a_url() {
 fn a_model_is_asked() {
     each(|at| async move {
         let question = json!({"question": "What is the capital of Sweden?"});
-        let told = said(&at, "sample", question).await;
+        let told = call_text(&at, "sample", question).await;
         assert!(told.contains("\"Stockholm\""), "{told}");
     });
 }
@@ -87,7 +87,7 @@ fn a_model_is_asked() {
 #[test]
 fn a_client_tells_its_roots() {
     each(|at| async move {
-        assert_eq!(said(&at, "roots", json!({})).await, "file:///work");
+        assert_eq!(call_text(&at, "roots", json!({})).await, "file:///work");
     });
 }
 
@@ -97,17 +97,17 @@ fn a_client_that_cannot_be_asked_is_told_what_is_missing() {
         let mute = at.mute().await;
         match at.reader.unable {
             Unable::Told => {
-                let told = failed(&mute, "must_ask", json!({})).await;
+                let told = call_error_text(&mute, "must_ask", json!({})).await;
                 assert!(told.contains("sampling"), "{told}");
             }
             Unable::Refused(code) => {
                 let answer = mute.call_tool("must_ask", &()).await;
                 let told = format!("{answer:?}");
                 assert!(told.contains("sampling"), "{told}");
-                assert_eq!(refusal(answer), code);
+                assert_eq!(error_code(answer), code);
             }
         }
-        let told = said(&mute, "form", json!({"message": "hello"})).await;
+        let told = call_text(&mute, "form", json!({"message": "hello"})).await;
         assert_eq!(told, "unsupported");
     });
 }

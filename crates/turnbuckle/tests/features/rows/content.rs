@@ -1,4 +1,4 @@
-//! What tools return beside text and data.
+//! Content blocks other than text.
 
 use serde_json::json;
 

@@ -1,18 +1,18 @@
-//! What handlers take beside arguments.
+//! Extractors of handlers.
 
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use turnbuckle::types::LoggingLevel;
 
-use super::{said, text};
+use super::{call_text, text};
 use crate::cells::{Transport, each};
 use crate::readers::Level;
 
 #[test]
 fn a_handler_has_the_servers_state() {
     each(|at| async move {
-        assert_eq!(said(&at, "state", json!({})).await, "shared");
+        assert_eq!(call_text(&at, "state", json!({})).await, "shared");
     });
 }
 
@@ -37,7 +37,7 @@ fn a_handler_reports_progress() {
 fn a_handler_logs_what_the_client_wants_to_hear() {
     each(|at| async move {
         at.cell.heard.take();
-        said(&at, "log", json!({})).await;
+        call_text(&at, "log", json!({})).await;
         let level = LoggingLevel::Warning;
         let call = at.call_tool("log", &());
         let call = match at.reader.log_level {
@@ -61,9 +61,9 @@ fn a_handler_sees_that_its_call_is_taken_back() {
     each(|at| async move {
         let client = (*at).clone();
         let call = tokio::spawn(async move { client.call_tool("wait", &()).await });
-        said(&at, "await_mark", json!({"mark": "begun"})).await;
+        call_text(&at, "await_mark", json!({"mark": "begun"})).await;
         call.abort();
-        let seen = said(&at, "await_mark", json!({"mark": "cancelled"})).await;
+        let seen = call_text(&at, "await_mark", json!({"mark": "cancelled"})).await;
         assert_eq!(seen, "cancelled");
     });
 }
@@ -73,9 +73,9 @@ fn a_handler_knows_its_client() {
     each(|at| async move {
         let info = format!("Some(\"test {}\")", env!("CARGO_PKG_VERSION"));
         let expected = |samples| format!("{info} {} {samples}", at.reader.revision);
-        assert_eq!(said(&at, "whoami", json!({})).await, expected(true));
+        assert_eq!(call_text(&at, "whoami", json!({})).await, expected(true));
         let mute = at.mute().await;
-        assert_eq!(said(&mute, "whoami", json!({})).await, expected(false));
+        assert_eq!(call_text(&mute, "whoami", json!({})).await, expected(false));
     });
 }
 
@@ -96,16 +96,16 @@ fn a_handler_sees_the_http_request_where_there_is_one() {
             Transport::Http => "sweet",
             Transport::Memory | Transport::Stdio => "none",
         };
-        assert_eq!(said(&at, "flavour", json!({})).await, flavour);
+        assert_eq!(call_text(&at, "flavour", json!({})).await, flavour);
     });
 }
 
 #[test]
 fn a_process_is_the_server_of_standard_input_and_output() {
     each(|at| async move {
-        let process = said(&at, "process", json!({})).await;
+        let process = call_text(&at, "process", json!({})).await;
         let is_ours = process == std::process::id().to_string();
-        assert_eq!(is_ours, !at.cell.is_apart());
+        assert_eq!(is_ours, !at.cell.has_own_process());
     });
 }
 
@@ -114,7 +114,7 @@ fn a_header_repeats_an_argument() {
     each(|at| async move {
         let mirrors = at.reader.mirrors && at.cell.transport == Transport::Http;
         let repeated = if mirrors { "eu" } else { "none" };
-        let told = said(&at, "region", json!({"region": "eu"})).await;
+        let told = call_text(&at, "region", json!({"region": "eu"})).await;
         assert_eq!(told, format!("eu, {repeated}"));
     });
 }
@@ -122,7 +122,7 @@ fn a_header_repeats_an_argument() {
 #[test]
 fn a_handler_takes_what_a_user_defined() {
     each(|at| async move {
-        let told = said(&at, "caller", json!({"greeting": "Hello"})).await;
+        let told = call_text(&at, "caller", json!({"greeting": "Hello"})).await;
         assert_eq!(told, "Hello, test");
     });
 }
@@ -130,6 +130,6 @@ fn a_handler_takes_what_a_user_defined() {
 #[test]
 fn a_handler_takes_the_whole_context() {
     each(|at| async move {
-        assert_eq!(said(&at, "context", json!({})).await, "\"context\"");
+        assert_eq!(call_text(&at, "context", json!({})).await, "\"context\"");
     });
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use turnbuckle::types::RawObject;
 
-use super::{listed, refusal, said};
+use super::{call_text, error_code, find_tool};
 use crate::cells::each;
 use crate::server::{EXTENSION, pages};
 
@@ -16,7 +16,7 @@ fn an_extension_has_methods_where_there_are_extensions() {
             let result: Value = answer.unwrap().decode().unwrap();
             assert_eq!(result["shout"], "ahoy");
         } else {
-            assert_eq!(refusal(answer), -32601);
+            assert_eq!(error_code(answer), -32601);
         }
     });
 }
@@ -28,10 +28,10 @@ fn a_tool_has_a_page_where_clients_show_such() {
             true => "rain, as shown",
             false => "It rains.",
         };
-        assert_eq!(said(&at, "weather", json!({})).await, told);
+        assert_eq!(call_text(&at, "weather", json!({})).await, told);
         let mute = at.mute().await;
-        assert_eq!(said(&mute, "weather", json!({})).await, "It rains.");
-        let tool = listed(&at, "weather").await.unwrap();
+        assert_eq!(call_text(&mute, "weather", json!({})).await, "It rains.");
+        let tool = find_tool(&at, "weather").await.unwrap();
         let uri = at.reader.titles.then_some(json!(pages::PAGE));
         assert_eq!(tool.pointer("/_meta/ui/resourceUri"), uri.as_ref());
         let page = at.read_resource(pages::PAGE).await.unwrap();

@@ -1,4 +1,4 @@
-//! The rows of the table: a feature each.
+//! The rows of the table, one feature each.
 
 mod arguments;
 mod asking;
@@ -16,21 +16,21 @@ use serde_json::{Value, json};
 use turnbuckle::Client;
 use turnbuckle::types::CallToolResult;
 
-/// What a call of a tool gives, as it is.
+/// Calls a tool and returns the result.
 async fn result(client: &Client, tool: &str, arguments: Value) -> CallToolResult {
     client.call_tool(tool, &arguments).await.unwrap()
 }
 
-/// The text of a tool's result that is no error.
-async fn said(client: &Client, tool: &str, arguments: Value) -> String {
+/// Calls a tool and returns the text of the result, which must be no error.
+async fn call_text(client: &Client, tool: &str, arguments: Value) -> String {
     let result = result(client, tool, arguments).await;
     let text = text(&result);
     assert_ne!(result.is_error, Some(true), "{tool}: {text}");
     text
 }
 
-/// The text of a tool's result that is an error.
-async fn failed(client: &Client, tool: &str, arguments: Value) -> String {
+/// Calls a tool and returns the text of the result, which must be an error.
+async fn call_error_text(client: &Client, tool: &str, arguments: Value) -> String {
     let result = result(client, tool, arguments).await;
     let text = text(&result);
     assert_eq!(result.is_error, Some(true), "{tool}: {text}");
@@ -42,21 +42,21 @@ fn text(result: &CallToolResult) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// A tool's content as JSON.
+/// Calls a tool and returns the content of the result as JSON.
 async fn content(client: &Client, tool: &str) -> Value {
     let result = result(client, tool, json!({})).await;
     serde_json::to_value(result.content).unwrap()
 }
 
-/// The code of the error that a request ends in.
-fn refusal<T: std::fmt::Debug>(answer: Result<T, turnbuckle::client::Error>) -> i64 {
+/// Returns the code of the error response to a request.
+fn error_code<T: std::fmt::Debug>(answer: Result<T, turnbuckle::client::Error>) -> i64 {
     let error = answer.unwrap_err();
     let refusal = error.error_response();
     refusal.unwrap_or_else(|| panic!("{error}")).code
 }
 
-/// A tool as it is listed.
-async fn listed(client: &Client, tool: &str) -> Option<Value> {
+/// Returns the definition of a tool as JSON, if the tool is listed.
+async fn find_tool(client: &Client, tool: &str) -> Option<Value> {
     let tools = client.list_tools().fetch_all().await.unwrap();
     let found = tools.into_iter().find(|listed| listed.name == tool);
     found.map(|tool| serde_json::to_value(tool).unwrap())

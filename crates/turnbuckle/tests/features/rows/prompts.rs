@@ -3,7 +3,7 @@
 use serde_json::json;
 use turnbuckle::types::{CompletionContext, PromptReference};
 
-use super::refusal;
+use super::error_code;
 use crate::cells::each;
 
 #[test]
@@ -27,7 +27,7 @@ fn a_function_is_a_prompt() {
         assert_eq!(language["description"], "What it is written in.");
         assert_eq!(language["required"], true);
         let missing = at.get_prompt("review", [("code", "x")]).await;
-        assert_eq!(refusal(missing), -32602);
+        assert_eq!(error_code(missing), -32602);
     });
 }
 

@@ -6,7 +6,7 @@ use turnbuckle::client::ChangeFilter;
 use turnbuckle::session::Change;
 use turnbuckle::types::ResourceTemplateReference;
 
-use super::{refusal, said};
+use super::{call_text, error_code};
 use crate::cells::each;
 
 async fn read(client: &Client, uri: &str) -> Value {
@@ -27,7 +27,7 @@ fn a_function_is_a_resource() {
         let title = at.reader.titles.then_some("Read me");
         assert_eq!(listed[0].title.as_deref(), title);
         assert_eq!(
-            refusal(at.read_resource("notes://none").await),
+            error_code(at.read_resource("notes://none").await),
             at.reader.not_found
         );
     });
@@ -44,7 +44,7 @@ fn a_function_is_the_resources_of_a_template() {
             ("notes://by-number/four", -32602),
             ("notes://by-number/12", -32603),
         ] {
-            assert_eq!(refusal(at.read_resource(uri).await), code, "{uri}");
+            assert_eq!(error_code(at.read_resource(uri).await), code, "{uri}");
         }
     });
 }
@@ -64,8 +64,8 @@ fn a_subscriber_hears_of_a_changed_resource() {
         let uri = "notes://readme";
         let interest = ChangeFilter::new().resource(uri);
         let mut subscription = at.subscribe(interest).await.unwrap();
-        said(&at, "touch", json!({"uri": "notes://by-number/1"})).await;
-        said(&at, "touch", json!({ "uri": uri })).await;
+        call_text(&at, "touch", json!({"uri": "notes://by-number/1"})).await;
+        call_text(&at, "touch", json!({ "uri": uri })).await;
         let change = subscription.next().await;
         assert_eq!(change, Some(Change::Resource(uri.into())));
     });

@@ -1,22 +1,22 @@
-//! Groups, mounted servers, layers, and who sees what.
+//! Groups, mounted servers, layers and visibility.
 
 use serde_json::json;
 use turnbuckle::client::Error;
 
-use super::{listed, refusal, said};
+use super::{call_text, error_code, find_tool};
 use crate::cells::{Transport, each};
 use crate::readers::Web;
 
 #[test]
 fn methods_share_their_value() {
     each(|at| async move {
-        let before: u32 = said(&at, "count", json!({"step": 2}))
+        let before: u32 = call_text(&at, "count", json!({"step": 2}))
             .await
             .parse()
             .unwrap();
-        let after = said(&at, "count", json!({})).await;
+        let after = call_text(&at, "count", json!({})).await;
         assert_eq!(after, (before + 1).to_string());
-        let double = said(&at, "count_double", json!({})).await;
+        let double = call_text(&at, "count_double", json!({})).await;
         assert_eq!(double, (before * 2 + 2).to_string());
     });
 }
@@ -24,26 +24,26 @@ fn methods_share_their_value() {
 #[test]
 fn groups_have_state_of_their_own() {
     each(|at| async move {
-        assert_eq!(said(&at, "lucky", json!({})).await, "lucky 7");
-        assert_eq!(said(&at, "lucky_too", json!({})).await, "lucky 8");
+        assert_eq!(call_text(&at, "lucky", json!({})).await, "lucky 7");
+        assert_eq!(call_text(&at, "lucky_too", json!({})).await, "lucky 8");
     });
 }
 
 #[test]
 fn a_server_is_mounted_in_another() {
     each(|at| async move {
-        assert_eq!(said(&at, "inner_which", json!({})).await, "server 2");
-        assert!(listed(&at, "inner_which").await.is_some());
-        assert_eq!(refusal(at.call_tool("which", &()).await), -32602);
+        assert_eq!(call_text(&at, "inner_which", json!({})).await, "server 2");
+        assert!(find_tool(&at, "inner_which").await.is_some());
+        assert_eq!(error_code(at.call_tool("which", &()).await), -32602);
     });
 }
 
 #[test]
 fn a_layer_stands_around_a_tool() {
     each(|at| async move {
-        let whole = said(&at, "fragile", json!({"whole": true})).await;
+        let whole = call_text(&at, "fragile", json!({"whole": true})).await;
         assert_eq!(whole, "whole");
-        let broken = said(&at, "fragile", json!({"whole": false})).await;
+        let broken = call_text(&at, "fragile", json!({"whole": false})).await;
         assert_eq!(broken, "fragile rescued");
     });
 }
@@ -51,13 +51,13 @@ fn a_layer_stands_around_a_tool() {
 #[test]
 fn what_is_hidden_does_not_exist() {
     each(|at| async move {
-        assert!(listed(&at, "hidden").await.is_none());
-        assert_eq!(refusal(at.call_tool("hidden", &()).await), -32602);
+        assert!(find_tool(&at, "hidden").await.is_none());
+        assert_eq!(error_code(at.call_tool("hidden", &()).await), -32602);
         let signed_in = at.signed_in().await;
         assert_eq!(signed_in.is_none(), at.cell.transport == Transport::Stdio);
         if let Some(client) = signed_in {
-            assert!(listed(&client, "hidden").await.is_some());
-            let found = said(&client, "hidden", json!({})).await;
+            assert!(find_tool(&client, "hidden").await.is_some());
+            let found = call_text(&client, "hidden", json!({})).await;
             assert_eq!(found, "found by Some(\"ada\")");
         }
     });
@@ -66,7 +66,7 @@ fn what_is_hidden_does_not_exist() {
 #[test]
 fn a_scope_is_needed() {
     each(|at| async move {
-        assert!(listed(&at, "administer").await.is_some());
+        assert!(find_tool(&at, "administer").await.is_some());
         let refused = at.call_tool("administer", &()).await.unwrap_err();
         // What is posted beside a stream was accepted before anybody looked into it.
         match (at.cell.transport, at.reader.http) {
@@ -77,7 +77,7 @@ fn a_scope_is_needed() {
             _ => assert!(refused.to_string().contains("admin"), "{refused:?}"),
         }
         if let Some(client) = at.signed_in().await {
-            let done = said(&client, "administer", json!({})).await;
+            let done = call_text(&client, "administer", json!({})).await;
             assert_eq!(done, "administered");
         }
     });

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use super::{failed, listed, refusal, result, said};
+use super::{call_error_text, call_text, error_code, find_tool, result};
 use crate::cells::each;
 use crate::server::PAGE;
 
 #[test]
 fn a_function_is_a_tool() {
     each(|at| async move {
-        assert_eq!(said(&at, "add", json!({"a": 1, "b": 2})).await, "3");
-        let tool = listed(&at, "add").await.unwrap();
+        assert_eq!(call_text(&at, "add", json!({"a": 1, "b": 2})).await, "3");
+        let tool = find_tool(&at, "add").await.unwrap();
         assert_eq!(tool["description"], "Adds two numbers.");
         let title = at.reader.titles.then_some(json!("Sum"));
         assert_eq!(tool.get("title"), title.as_ref());
@@ -28,14 +28,17 @@ fn a_function_is_a_tool() {
 #[test]
 fn an_async_function_is_a_tool() {
     each(|at| async move {
-        assert_eq!(said(&at, "later", json!({"text": "now"})).await, "now");
+        assert_eq!(call_text(&at, "later", json!({"text": "now"})).await, "now");
     });
 }
 
 #[test]
 fn a_function_may_block_where_it_says_so() {
     each(|at| async move {
-        assert_eq!(said(&at, "apart", json!({"text": "here"})).await, "here");
+        assert_eq!(
+            call_text(&at, "apart", json!({"text": "here"})).await,
+            "here"
+        );
     });
 }
 
@@ -54,10 +57,10 @@ fn data_are_structured_output() {
             let expected = at.reader.structured.then_some(output);
             assert_eq!(structured, json!(expected));
         }
-        let schema = listed(&at, "place").await.unwrap();
+        let schema = find_tool(&at, "place").await.unwrap();
         let people = schema.pointer("/outputSchema/properties/people/description");
         let people = people.and_then(|told| told.as_str());
-        let told = at.reader.structured.then_some("How many live there.");
+        let told = at.reader.structured.then_some("The number of inhabitants.");
         assert_eq!(people, told);
     });
 }
@@ -65,8 +68,8 @@ fn data_are_structured_output() {
 #[test]
 fn an_error_is_told_to_the_model() {
     each(|at| async move {
-        assert_eq!(said(&at, "parse", json!({"text": "7"})).await, "7");
-        let told = failed(&at, "parse", json!({"text": "seven"})).await;
+        assert_eq!(call_text(&at, "parse", json!({"text": "7"})).await, "7");
+        let told = call_error_text(&at, "parse", json!({"text": "seven"})).await;
         assert_eq!(told, "invalid digit found in string");
     });
 }
@@ -74,16 +77,16 @@ fn an_error_is_told_to_the_model() {
 #[test]
 fn a_panic_is_told_without_its_secret() {
     each(|at| async move {
-        let told = failed(&at, "breaks", json!({"secret": "xyzzy"})).await;
+        let told = call_error_text(&at, "breaks", json!({"secret": "xyzzy"})).await;
         assert_eq!(told, "the handler failed unexpectedly");
-        assert_eq!(said(&at, "add", json!({"a": 1, "b": 1})).await, "2");
+        assert_eq!(call_text(&at, "add", json!({"a": 1, "b": 1})).await, "2");
     });
 }
 
 #[test]
 fn an_unknown_tool_is_refused() {
     each(|at| async move {
-        assert_eq!(refusal(at.call_tool("nothing", &()).await), -32602);
+        assert_eq!(error_code(at.call_tool("nothing", &()).await), -32602);
     });
 }
 

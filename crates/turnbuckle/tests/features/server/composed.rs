@@ -1,4 +1,4 @@
-//! Groups, mounted servers, layers, rules and limits; and what changes while the server runs.
+//! Groups, mounted servers, layers, access rules, limits, and changes of a running server.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -19,8 +19,8 @@ pub(super) fn group() -> Group {
         .group(Counter::default())
         .group(Group::new().state(7u8).tool(lucky))
         .group(Group::new().state(8u8).tool(lucky_too))
-        .group(guarded())
-        .group(limited())
+        .group(access_group())
+        .group(limits_group())
         .tool(rescued.layer(layer_fn(Rescue)))
         .tool(shelve)
         .tool(unshelve)
@@ -33,7 +33,7 @@ struct Counter(AtomicU32);
 
 #[server]
 impl Counter {
-    /// Counts on.
+    /// Increments the counter and returns it.
     #[tool]
     async fn count(&self, #[schema(default = 1)] step: u32) -> String {
         self.count_on(step)
@@ -59,7 +59,7 @@ fn lucky_too(number: State<u8>) -> String {
     lucky(number)
 }
 
-/// A server of its own, with its own state.
+/// Returns a server with its own state, to be mounted.
 pub(super) fn inner() -> ServerBuilder {
     Server::new("inner", "2.0.0").state(2u8).tool(which)
 }
@@ -77,7 +77,7 @@ fn fragile(whole: bool) -> Result<&'static str> {
     }
 }
 
-/// Answers for what fails.
+/// A layer that replaces errors by a result.
 #[derive(Clone)]
 struct Rescue(CallService);
 
@@ -104,7 +104,7 @@ impl Service<CallRequest> for Rescue {
     }
 }
 
-fn guarded() -> Group {
+fn access_group() -> Group {
     let known = |principal: Option<&Principal>| principal.is_some();
     Group::new()
         .group(Group::new().visible_to(known).tool(hidden))
@@ -122,7 +122,7 @@ fn administer() -> &'static str {
     "administered"
 }
 
-fn limited() -> Group {
+fn limits_group() -> Group {
     let late = Duration::from_millis(50);
     Group::new()
         .group(Group::new().timeout(late).tool(endless))
@@ -138,7 +138,7 @@ async fn endless() -> String {
 #[derive(Default)]
 struct Crowd(AtomicU32);
 
-/// How many runs of it there are.
+/// Returns the number of concurrent runs of this tool.
 #[tool]
 async fn alone(State(crowd): State<Crowd>) -> String {
     let inside = crowd.0.fetch_add(1, Ordering::Relaxed) + 1;
@@ -147,7 +147,7 @@ async fn alone(State(crowd): State<Crowd>) -> String {
     inside.to_string()
 }
 
-/// Changes the tools in one update.
+/// Disables one tool and adds another in one update.
 #[tool]
 fn shelve(context: HandlerContext) -> Result {
     let server = context.server();

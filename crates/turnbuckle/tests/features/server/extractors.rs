@@ -1,4 +1,4 @@
-//! What handlers take beside arguments.
+//! Handlers with extractors.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ async fn log(log: Log) -> &'static str {
     "done"
 }
 
-/// What has happened, to be waited for.
+/// Marks of events, for tools that wait for them.
 #[derive(Default)]
 pub(super) struct Marks(watch::Sender<BTreeSet<String>>);
 
@@ -60,7 +60,7 @@ impl Marks {
     }
 }
 
-/// Ends when it is taken back.
+/// Ends when the client cancels the call.
 #[tool]
 async fn wait(cancel: Cancellation, marks: State<Marks>) -> &'static str {
     marks.set("begun");
@@ -69,7 +69,7 @@ async fn wait(cancel: Cancellation, marks: State<Marks>) -> &'static str {
     "nobody hears this"
 }
 
-/// Ends when something has happened.
+/// Ends when the event was marked.
 #[tool]
 async fn await_mark(mark: String, marks: State<Marks>) -> String {
     marks.wait_for(&mark).await;
@@ -94,20 +94,20 @@ fn flavour(http: HttpRequest) -> String {
     http.header("X-Flavour").unwrap_or("none").to_owned()
 }
 
-/// Which process the server is.
+/// Returns the id of the server's process.
 #[tool]
 fn process() -> u32 {
     std::process::id()
 }
 
-/// What a header repeats of the arguments.
+/// Returns the argument that a header repeats.
 #[tool]
 fn region(#[schema(header = "Region")] region: String, http: HttpRequest) -> String {
     let repeated = http.header("Mcp-Param-Region");
     format!("{region}, {}", repeated.unwrap_or("none"))
 }
 
-/// Who calls, made of what is known of the request.
+/// The caller, extracted from the request.
 struct Caller(String);
 
 impl Extract for Caller {

@@ -15,10 +15,10 @@ use turnbuckle::prelude::*;
 use turnbuckle::types::Request;
 use turnbuckle::{Extension, ServerBuilder};
 
-/// An extension of its own.
+/// The name of the test's extension.
 pub(crate) const EXTENSION: &str = "com.example/echo";
 
-/// How many items a page of a list holds.
+/// The number of items on a page of a list.
 pub(crate) const PAGE: usize = 4;
 
 pub(crate) fn server() -> Server {
@@ -44,7 +44,7 @@ fn builder() -> ServerBuilder {
         .extension(turnbuckle::apps::extension())
 }
 
-/// The extension's method: it answers with what it was sent.
+/// Handles the method of the extension: returns the params.
 struct Echo;
 
 #[data]

@@ -1,9 +1,9 @@
-//! A tool with a page of its own.
+//! A tool with an app page.
 
 use turnbuckle::apps::{Page, ToolUi, is_supported};
 use turnbuckle::prelude::*;
 
-/// Where the page is.
+/// The URI of the page.
 pub(crate) const PAGE: &str = "ui://weather/view.html";
 
 pub(super) fn group() -> Group {

@@ -1,4 +1,4 @@
-//! Functions of plain parameters, and what becomes of what they return.
+//! Tools from functions with plain parameters and different return types.
 
 use turnbuckle::prelude::*;
 
@@ -25,7 +25,7 @@ async fn later(text: String) -> String {
     text
 }
 
-/// Only a thread of the blocking pool may wait like this.
+/// Blocks its thread, which is allowed on the blocking pool only.
 #[tool(blocking)]
 fn apart(text: String) -> String {
     tokio::runtime::Handle::current().block_on(async move { text })
@@ -34,7 +34,7 @@ fn apart(text: String) -> String {
 #[data]
 struct Place {
     name: String,
-    /// How many live there.
+    /// The number of inhabitants.
     people: u32,
 }
 

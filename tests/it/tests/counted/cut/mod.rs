@@ -20,13 +20,13 @@ use process::{Cut, ENDS, End, STATUS, server};
 /// Long enough for a process.
 const SOON: Duration = Duration::from_secs(20);
 
-/// How long what nobody tells of is waited for.
+/// Time to wait for an end that no side announces.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// Processes that run at a time.
 const AT_ONCE: usize = 28;
 
-/// What the requests of a conversation ended in; one when there was no connection.
+/// Outcomes of the requests of a conversation; a single one when there was no connection.
 type Ends = Vec<Result<String, Error>>;
 
 /// Connects and has two calls under way at a time.
@@ -54,7 +54,8 @@ async fn converse(revision: Revision, way: impl Connector, patience: Duration) -
     vec![now, later]
 }
 
-/// Every place at which the streams of that conversation can be cut, and which is the last.
+/// Returns every place at which the streams of that conversation can be cut, and whether it is the
+/// last.
 async fn places(revision: Revision) -> Vec<(Cut, bool)> {
     let wires = Wires::new(Script::plain());
     let whole = converse(revision, wires.lines(server()), SOON).await;
@@ -80,7 +81,7 @@ async fn places(revision: Revision) -> Vec<(Cut, bool)> {
     places
 }
 
-/// Whether somebody is told of it, so that nothing has to be waited for.
+/// Returns whether one of the sides notices the cut at once, so that no wait is needed.
 fn is_told(cut: Cut) -> bool {
     matches!(
         (cut.toward, cut.end),
@@ -89,7 +90,7 @@ fn is_told(cut: Cut) -> bool {
 }
 
 /// Has the conversation with a process whose streams are cut.
-async fn tried(revision: Revision, cut: Cut, is_last: bool) -> (Cut, Ends) {
+async fn run_cut(revision: Revision, cut: Cut, is_last: bool) -> (Cut, Ends) {
     // All that is to be said is said before the last place, except to a process that exits.
     let all_came = is_last && (cut.toward == Toward::Client || cut.end != End::Exit);
     let patience = match all_came || is_told(cut) {
@@ -114,7 +115,7 @@ async fn tried(revision: Revision, cut: Cut, is_last: bool) -> (Cut, Ends) {
     (cut, ends)
 }
 
-/// Whether an error says what became of the process.
+/// Returns whether an error tells what happened to the process.
 fn is_named(cut: Cut, error: &Error) -> bool {
     let (Error::ConnectionLost { reason, .. } | Error::Unreachable { reason, .. }) = error else {
         return error.is_timeout() && !is_told(cut);
@@ -152,7 +153,7 @@ fn a_process_is_cut_off_at_every_step() {
             if running.len() == AT_ONCE {
                 ended.extend(running.join_next().await);
             }
-            running.spawn(tried(revision, cut, is_last));
+            running.spawn(run_cut(revision, cut, is_last));
         }
         while let Some(one) = running.join_next().await {
             ended.push(one);

@@ -19,12 +19,12 @@ const CUT: &str = "TURNBUCKLE_CUT";
 /// The status with which it exits of its own accord.
 pub(super) const STATUS: i32 = 3;
 
-/// What a stream comes to.
+/// End of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// It is closed, by a process that stays.
+    /// The stream is closed, and the process keeps running.
     Closed,
-    /// It stays open, and nothing goes through it any more.
+    /// The stream stays open, but carries nothing any more.
     Stuck,
     /// The process exits.
     Exit,
@@ -32,7 +32,7 @@ pub(super) enum End {
 
 pub(super) const ENDS: [End; 3] = [End::Closed, End::Stuck, End::Exit];
 
-/// Which stream ends, how, and after how many bytes.
+/// Cut of a stream: the stream, its end, and the number of bytes before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
     pub(super) toward: Toward,
@@ -62,7 +62,8 @@ impl Cut {
         })
     }
 
-    /// This very executable as the server's process: [`the_process`] is the only test that it runs.
+    /// Returns a command that runs this executable as the server's process, with [`the_process`] as
+    /// its only test.
     pub(super) fn process(self) -> Command {
         Command::new(env::current_exe().expect("a path of its own"))
             .args(["cut::process::the_process", "--exact", "--ignored"])
@@ -111,7 +112,7 @@ impl Cut {
     }
 }
 
-/// A tool that answers at once, and one that takes a moment.
+/// Creates a server with a tool that answers at once and one that takes a moment.
 pub(super) fn server() -> Server {
     let later = async |(): (), _: HandlerContext| {
         sleep(Duration::from_millis(20)).await;

@@ -12,7 +12,7 @@ use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{Ask, AskError, Failure};
 use turnbuckle_types::SamplingMessageContentBlock;
 
-use super::{Said, accept, both, call, connect, server, tool};
+use super::{Answer, accept, both, call, connect, server, tool};
 use crate::support::{retry, text};
 
 /// A part of a program.
@@ -43,14 +43,14 @@ fn any_program() -> impl Strategy<Value = Vec<Part>> {
     prop::collection::vec(part, 1..5)
 }
 
-/// What the runs of a program did.
+/// Observations of the runs of a program.
 #[derive(Debug, Default)]
 struct Trace {
     /// A small generator, so that a failing case fails again.
     seed: u64,
-    /// What was heard at each place.
+    /// Answer received at each place.
     heard: HashMap<String, String>,
-    /// How often each body ran, and how often it succeeded.
+    /// Number of times that each body ran, and that it succeeded.
     bodies: HashMap<String, (u8, u8)>,
 }
 
@@ -66,8 +66,8 @@ impl Trace {
 type Shared = Arc<Mutex<Trace>>;
 type Running = Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>;
 
-/// The same answer at the same place in every run.
-fn heard(trace: &Shared, place: &str, message: &str, answer: &str) {
+/// Records an answer and asserts that every run gets the same one at the same place.
+fn record_answer(trace: &Shared, place: &str, message: &str, answer: &str) {
     assert!(answer.starts_with(message), "{place}: {message} {answer}");
     let mut trace = trace.lock().unwrap();
     let before = trace
@@ -89,8 +89,8 @@ fn run(ask: Ask, parts: Vec<Part>, place: String, nested: bool, trace: Shared) -
             match part {
                 Part::Form(number) => {
                     let message = message(number);
-                    let said: Said = ask.form(message.as_str()).await?;
-                    heard(&trace, &place, &message, &said.said);
+                    let said: Answer = ask.form(message.as_str()).await?;
+                    record_answer(&trace, &place, &message, &said.said);
                 }
                 Part::Sample(number) => {
                     let message = message(number);
@@ -100,7 +100,7 @@ fn run(ask: Ask, parts: Vec<Part>, place: String, nested: bool, trace: Shared) -
                     else {
                         panic!("no text");
                     };
-                    heard(&trace, &place, &message, &said.text);
+                    record_answer(&trace, &place, &message, &said.text);
                 }
                 Part::Once(failures) => {
                     let body = async {
@@ -117,7 +117,7 @@ fn run(ask: Ask, parts: Vec<Part>, place: String, nested: bool, trace: Shared) -
                         Ok(serial.to_string())
                     };
                     match ask.once(&format!("once {place}"), body).await {
-                        Ok(value) => heard(&trace, &place, "", &value),
+                        Ok(value) => record_answer(&trace, &place, "", &value),
                         Err(AskError::Failed(_)) => {}
                         Err(other) => return Err(other.into()),
                     }
@@ -167,7 +167,7 @@ fn run(ask: Ask, parts: Vec<Part>, place: String, nested: bool, trace: Shared) -
     })
 }
 
-/// An answer that repeats the question, and is like no other.
+/// Returns an answer that repeats the question and carries a serial number.
 fn serial(method: &str, params: &Value, serial: u64) -> Value {
     match method {
         "elicitation/create" => {
@@ -182,7 +182,7 @@ fn serial(method: &str, params: &Value, serial: u64) -> Value {
     }
 }
 
-/// A modern client that answers what it likes in each round.
+/// Runs a modern client that answers a chosen part of the questions in each round.
 async fn modern(client: &mut Client, trace: &Shared) -> Value {
     let (mut params, mut number) = (call(), 0);
     for _ in 0..200 {
@@ -202,7 +202,7 @@ async fn modern(client: &mut Client, trace: &Shared) -> Value {
     panic!("asked without an end");
 }
 
-/// A legacy client that answers in any order.
+/// Runs a legacy client that answers in any order.
 async fn legacy(client: &mut Client, trace: &Shared) -> Value {
     let id = client.start("tools/call", call()).await;
     let (mut open, mut number): (Vec<Value>, u64) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! What happens from one run of a handler to the next.
+//! Tests of handlers that run again in each round of a request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use turnbuckle_it::harness::{Client, ClientOptions};
 use turnbuckle_server::{Args, Ask, AskError, Failure, HandlerContext, Server, Tool};
 
-use super::{Said, accept, answers, both, call, connect, server, tool};
+use super::{Answer, accept, answers, both, call, connect, server, tool};
 use crate::support::{Question, able, code, converse, message, result, retry, text};
 
-/// One round of a request, and the parameters of the next.
+/// Does one round of a request and returns the parameters of the next.
 async fn round(client: &mut Client, params: &Value, answer: impl Fn(&Question) -> Value) -> Value {
     let response = client.request("tools/call", params.clone()).await;
     assert_eq!(
@@ -26,14 +26,14 @@ async fn round(client: &mut Client, params: &Value, answer: impl Fn(&Question) -
     retry(&call(), &response["result"], answer)
 }
 
-fn said(question: &Question) -> Value {
+fn answer_question(question: &Question) -> Value {
     match question.method.as_str() {
         "elicitation/create" => accept(json!({"said": question.params["message"]})),
         _ => answers(question),
     }
 }
 
-/// The handler does something else in each of its runs.
+/// Creates a server whose handler asks differently in each of its runs.
 fn changing(scripts: &'static [&'static [&'static str]]) -> Server {
     let run = Arc::new(AtomicUsize::new(0));
     server(tool(move |ask: Ask| {
@@ -50,10 +50,10 @@ fn changing(scripts: &'static [&'static [&'static str]]) -> Server {
                         heard.push(ask.once(name, async { Ok("x".to_owned()) }).await?);
                     }
                     Some((key, message)) => {
-                        let said: Said = ask.form(message).key(key).await?;
+                        let said: Answer = ask.form(message).key(key).await?;
                         heard.push(said.said);
                     }
-                    None => heard.push(ask.form::<Said>(*message).await?.said),
+                    None => heard.push(ask.form::<Answer>(*message).await?.said),
                 }
             }
             Ok::<_, Failure>(heard.join(" "))
@@ -81,7 +81,7 @@ async fn code_that_changes_between_rounds_is_refused() {
         let mut client = connect(both()[0], &server).await;
         let mut params = call();
         for _ in 1..scripts.len() {
-            params = round(&mut client, &params, said).await;
+            params = round(&mut client, &params, answer_question).await;
         }
         let before = tokio::time::Instant::now();
         let answer = client.request("tools/call", params).await;
@@ -96,7 +96,7 @@ async fn code_that_changes_between_rounds_is_refused() {
 async fn code_that_only_adds_at_the_end_goes_on() {
     let server = changing(&[&["a"], &["a", "b"], &["a", "b", "once=n", "a", "k=a"]]);
     let mut client = connect(both()[0], &server).await;
-    let (answer, asked) = converse(&mut client, "tools/call", call(), said).await;
+    let (answer, asked) = converse(&mut client, "tools/call", call(), answer_question).await;
     assert_eq!(text(&answer), "a b 7 a a");
     let keys: Vec<_> = asked.iter().map(|it| it.key.as_deref().unwrap()).collect();
     assert_eq!(keys, ["form-1", "form-2", "form-3", "k"]);
@@ -113,7 +113,7 @@ async fn names_stand_once_in_a_run() {
         let server = changing(scripts);
         for case in both() {
             let mut client = connect(case, &server).await;
-            let (answer, _) = converse(&mut client, "tools/call", call(), said).await;
+            let (answer, _) = converse(&mut client, "tools/call", call(), answer_question).await;
             assert_eq!(code(&answer), -32603, "{case} {answer}");
             assert!(message(&answer).contains("two"), "{case} {answer}");
         }
@@ -124,7 +124,7 @@ async fn names_stand_once_in_a_run() {
 async fn a_body_of_once_cannot_ask() {
     let server = server(tool(async |ask: Ask| {
         let inner = ask.clone();
-        let body = async move { Ok(inner.form::<Said>("in there?").await?.said) };
+        let body = async move { Ok(inner.form::<Answer>("in there?").await?.said) };
         ask.once::<String, _>("n", body).await
     }));
     for case in both() {
@@ -142,13 +142,13 @@ async fn a_body_that_runs_is_waited_for() {
             tokio::time::sleep(Duration::from_secs(3)).await;
             Ok(5)
         });
-        let (slow, said) = tokio::join!(slow, ask.form::<Said>("who?"));
+        let (slow, said) = tokio::join!(slow, ask.form::<Answer>("who?"));
         let (slow, said): (u32, _) = (slow?, said?);
         Ok(format!("{slow} {}", said.said))
     }));
     let mut client = connect(both()[0], &server).await;
     let before = tokio::time::Instant::now();
-    let params = round(&mut client, &call(), said).await;
+    let params = round(&mut client, &call(), answer_question).await;
     assert!(before.elapsed() >= Duration::from_secs(3));
     let before = tokio::time::Instant::now();
     let answer = client.request("tools/call", params).await;
@@ -165,12 +165,12 @@ async fn a_run_that_still_waits_for_something_is_refused_in_time() {
             let for_ever = std::future::pending::<Result<(), AskError>>();
             let long = async { tokio::time::timeout(Duration::from_secs(60), for_ever).await };
             let long = async { long.await.unwrap_or(Ok(())) };
-            let (said, ()) = tokio::try_join!(ask.form::<Said>(message), long)?;
+            let (said, ()) = tokio::try_join!(ask.form::<Answer>(message), long)?;
             Ok::<_, Failure>(said.said)
         }
     }));
     let mut client = connect(both()[0], &server).await;
-    let params = round(&mut client, &call(), said).await;
+    let params = round(&mut client, &call(), answer_question).await;
     let id = client.start("tools/call", params).await;
     client.wait(Duration::from_secs(9)).await;
     assert!(!client.is_answered(id).await);
@@ -182,7 +182,7 @@ async fn a_run_that_still_waits_for_something_is_refused_in_time() {
 async fn a_legacy_request_that_asks_without_an_end_is_bounded() {
     let server = server(tool(async |ask: Ask| -> Result<String, AskError> {
         loop {
-            let question = ask.form::<Said>("are you there?");
+            let question = ask.form::<Answer>("are you there?");
             let patience = Duration::from_millis(1);
             if let Ok(said) = tokio::time::timeout(patience, question).await {
                 return Ok(said?.said);
@@ -203,7 +203,7 @@ async fn a_task_of_a_sync_handler_is_told_of_the_end() {
         move |ask: Ask| {
             let ended = ended.clone();
             tokio::spawn(async move {
-                let answer = ask.form::<Said>("too late").await;
+                let answer = ask.form::<Answer>("too late").await;
                 assert!(matches!(answer, Err(AskError::Ended)));
                 ended.fetch_add(1, Ordering::Relaxed);
             });
@@ -224,11 +224,11 @@ async fn a_branch_that_is_slower_this_time_is_waited_for() {
         async move {
             let early = async {
                 tokio::time::sleep(Duration::from_secs(if run == 0 { 0 } else { 5 })).await;
-                ask.form::<Said>("early").await
+                ask.form::<Answer>("early").await
             };
             let late = async {
-                ask.form::<Said>("late").await?;
-                ask.form::<Said>("last").await
+                ask.form::<Answer>("late").await?;
+                ask.form::<Answer>("last").await
             };
             if run == 0 {
                 tokio::task::yield_now().await;
@@ -238,7 +238,7 @@ async fn a_branch_that_is_slower_this_time_is_waited_for() {
         }
     }));
     let mut client = connect(both()[0], &server).await;
-    let (answer, _) = converse(&mut client, "tools/call", call(), said).await;
+    let (answer, _) = converse(&mut client, "tools/call", call(), answer_question).await;
     assert_eq!(text(&answer), "early last");
 }
 
@@ -249,7 +249,7 @@ async fn state_belongs_to_its_request() {
         of: u32,
     }
     async fn it(Args(it): Args<Of>, ask: Ask) -> Result<String, Failure> {
-        let said: Said = ask.form("who?").await?;
+        let said: Answer = ask.form("who?").await?;
         Ok(format!("{} {}", it.of, said.said))
     }
     let server = Server::new("bound", "1.0.0")
@@ -268,7 +268,7 @@ async fn state_belongs_to_its_request() {
     };
     let mut client = Client::connect_with(case, &server, options("ada")).await;
     let response = client.request("tools/call", params.clone()).await;
-    let again = retry(&params, &response["result"], said);
+    let again = retry(&params, &response["result"], answer_question);
     let mut other = Client::connect_with(case, &server, options("eve")).await;
     let mut moved = again.clone();
     moved["name"] = "other".into();
@@ -292,8 +292,8 @@ async fn state_belongs_to_its_request() {
 async fn answers_that_were_taken_stand() {
     let server = changing(&[&["a"], &["a", "b"], &["a", "b"]]);
     let mut client = connect(both()[0], &server).await;
-    let first = round(&mut client, &call(), said).await;
-    let mut second = round(&mut client, &first, said).await;
+    let first = round(&mut client, &call(), answer_question).await;
+    let mut second = round(&mut client, &first, answer_question).await;
     second["inputResponses"]["form-1"] = accept(json!({"said": "something else"}));
     second["inputResponses"]["nobody"] = json!({"asked": "for this"});
     let answer = client.request("tools/call", second).await;
@@ -304,7 +304,7 @@ async fn answers_that_were_taken_stand() {
 async fn what_is_kept_is_bounded() {
     let server = server(tool(async |ask: Ask| -> Result<String, AskError> {
         let big: String = ask.once("big", async { Ok("x".repeat(70_000)) }).await?;
-        let said: Said = ask.form("who?").await?;
+        let said: Answer = ask.form("who?").await?;
         Ok(said.said + &big[..0])
     }));
     let mut client = connect(both()[0], &server).await;
@@ -314,14 +314,16 @@ async fn what_is_kept_is_bounded() {
     assert!(message(&answer).contains("\"big\" takes 70002"), "{answer}");
     // A legacy session keeps everything itself.
     let mut client = connect(both()[1], &server).await;
-    let (answer, _) = converse(&mut client, "tools/call", call(), said).await;
+    let (answer, _) = converse(&mut client, "tools/call", call(), answer_question).await;
     assert_eq!(text(&answer), "who?");
 }
 
 #[tokio::test(start_paused = true)]
 async fn questions_are_bounded() {
     let server = server(tool(async |ask: Ask| -> Result<(), AskError> {
-        let mut all: Vec<_> = (0..257).map(|n| ask.form::<Said>(n.to_string())).collect();
+        let mut all: Vec<_> = (0..257)
+            .map(|n| ask.form::<Answer>(n.to_string()))
+            .collect();
         let poll = |cx: &mut std::task::Context<'_>| {
             for it in &mut all {
                 if let Poll::Ready(Err(error)) = Pin::new(it).poll(cx) {
@@ -344,20 +346,20 @@ async fn questions_are_bounded() {
 #[tokio::test(start_paused = true)]
 async fn both_doors_lead_into_one_ledger() {
     let server = server(tool(async |ask: Ask, context: HandlerContext| {
-        let first: Said = ask.form("first").await?;
+        let first: Answer = ask.form("first").await?;
         let count: u32 = ask.once("count", async { Ok(3) }).await?;
         let second = context.ask("second", crate::asking::form())?;
         let name = second
             .field("name")
             .and_then(|it| it.as_str().map(str::to_owned));
-        let third: Said = ask.form("third").await?;
+        let third: Answer = ask.form("third").await?;
         Ok::<_, Failure>(format!("{} {count} {name:?} {}", first.said, third.said))
     }));
     for case in both() {
         let mut client = connect(case, &server).await;
         let answer = |it: &Question| match it.params["message"].as_str() {
             Some("Who are you?") => accept(json!({"name": "Ada"})),
-            _ => said(it),
+            _ => answer_question(it),
         };
         let (answer, asked) = converse(&mut client, "tools/call", call(), answer).await;
         assert_eq!(text(&answer), "first 3 Some(\"Ada\") third", "{case}");

@@ -1,4 +1,4 @@
-//! How fast a server may ask our client, and how much.
+//! Limits on the rate and the number of questions that a server asks our client.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use turnbuckle_session::{ClientLimits, Rate};
 use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, Role};
 
 use crate::asking;
-use crate::client_support::{everything, plain};
+use crate::client_support::{full_server, plain};
 
-/// A client that answers forms and asks its model.
+/// Returns a client that answers forms and asks its model.
 fn able(limits: ClientLimits) -> ClientBuilder {
     plain()
         .limits(limits)
@@ -26,8 +26,8 @@ fn twice() -> Rate {
     Rate::per_second(1).burst(2)
 }
 
-/// The refusal of the last question: what the client says in the modern era, where there is no way
-/// to answer a question with an error, and what it answers before.
+/// Returns the refusal of the last question: the client's error in the modern era, in which a
+/// question cannot be answered with one, and the error response in the legacy era.
 fn refusal(client: &Coupled, case: Case, called: Result<Value, Error>) -> (Option<i64>, String) {
     if case.is_modern() {
         let error = called.expect_err("it is not answered");
@@ -48,7 +48,7 @@ async fn ask(client: &Coupled, kind: &str) -> Result<Value, Error> {
     Ok(serde_json::to_value(&called).expect("JSON"))
 }
 
-/// Whether a question was answered.
+/// Returns whether a question was answered.
 fn is_answered(called: &Result<Value, Error>) -> bool {
     called
         .as_ref()
@@ -127,7 +127,7 @@ async fn so_many_questions_come_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_list_has_so_many_pages_and_items() {
-    let server = everything();
+    let server = full_server();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
         let items = client.list_tools().fetch_all().await.unwrap().len();

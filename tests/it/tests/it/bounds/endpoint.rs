@@ -1,4 +1,4 @@
-//! What an endpoint takes.
+//! Limits of an HTTP endpoint.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ struct Row {
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"tools/list"}"#;
 
-/// A call with so many headers, ten of which are its own.
+/// Returns a call with `count` headers, ten of which are its own.
 fn headers(web: &Web, count: usize) -> Ask {
     let call = web.call_tool("echo", json!({"text": "t"}));
     let own = [
@@ -36,7 +36,7 @@ fn headers(web: &Web, count: usize) -> Ask {
     (own.len()..count).fold(call, |call, n| call.header(&format!("x-{n}"), "1"))
 }
 
-fn padded(web: &Web, size: usize) -> Ask {
+fn padded_ping(web: &Web, size: usize) -> Ask {
     web.post(format!("{PING:size$}"))
 }
 
@@ -54,8 +54,8 @@ fn rows() -> Vec<Row> {
             config: HttpServerOptions::new()
                 .max_message_bytes(1000)
                 .stateless(true),
-            at: |web| padded(web, 1000),
-            over: |web| padded(web, 1001),
+            at: |web| padded_ping(web, 1000),
+            over: |web| padded_ping(web, 1001),
             status: 413,
         },
     ]
@@ -100,7 +100,7 @@ async fn so_many_sessions_are_open() {
     refused_by(&refused.json().await, "(HttpServerOptions::max_sessions)");
 }
 
-/// What is lost is told with what bounds it.
+/// Checks that the loss of events is reported with the setting that bounds them.
 #[tokio::test(start_paused = true)]
 async fn what_all_streams_keep_for_replay_is_bounded() {
     for (total, kept) in [(256 << 20, true), (0, false)] {

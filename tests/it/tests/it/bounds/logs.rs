@@ -1,4 +1,4 @@
-//! How many log messages a client is sent.
+//! Limits on the log messages that a client is sent.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::{Limits, Rate};
 use turnbuckle_types::LoggingLevel;
 
-/// A server whose tool says five things at once, and another a second later.
+/// Creates a server whose tool logs five messages at once, and another a second later.
 fn talkative() -> Server {
     let talk = async |(): (), context: HandlerContext| {
         for n in 1..=5 {
@@ -25,8 +25,8 @@ fn talkative() -> Server {
     server.build().unwrap()
 }
 
-/// What the log messages among these say.
-fn said(messages: &[Value]) -> Vec<Value> {
+/// Returns the texts of the log messages among these.
+fn log_texts(messages: &[Value]) -> Vec<Value> {
     let logs = messages
         .iter()
         .filter(|message| message["method"] == "notifications/message");
@@ -47,7 +47,7 @@ async fn what_comes_too_fast_is_left_out_and_counted() {
             client.request("tools/call", params).await["result"]["content"][0]["text"],
             "said"
         );
-        let said = said(&client.messages().await);
+        let said = log_texts(&client.messages().await);
         assert_eq!(
             said,
             [json!(1), json!(2), json!(unsaid), json!("last")],
@@ -64,7 +64,7 @@ async fn all_are_sent_that_come_slowly_enough() {
         let mut client = Client::connect_with(case, &talkative(), options).await;
         let params = json!({"name": "talk", "arguments": {}});
         client.request("tools/call", params).await;
-        let said = said(&client.messages().await);
+        let said = log_texts(&client.messages().await);
         assert_eq!(
             said,
             [
@@ -80,7 +80,7 @@ async fn all_are_sent_that_come_slowly_enough() {
     }
 }
 
-/// Nobody hears how many of somebody else's messages were left out.
+/// Checks that one client never learns how many messages of another were left out.
 #[tokio::test(start_paused = true)]
 async fn requests_of_whom_nothing_is_known_are_counted_apart() {
     let limits = Limits::new().log_rate(Rate::per_second(1).burst(2));
@@ -93,6 +93,6 @@ async fn requests_of_whom_nothing_is_known_are_counted_apart() {
         while let Some((_, message)) = events.next_message().await {
             messages.push(message);
         }
-        assert_eq!(said(&messages)[..2], [json!(1), json!(2)]);
+        assert_eq!(log_texts(&messages)[..2], [json!(1), json!(2)]);
     }
 }

@@ -13,12 +13,12 @@ mod sockets;
 
 use serde_json::{Value, json};
 
-/// A call of the tool `echo`.
+/// Returns a call of the tool `echo`.
 fn echoing() -> Value {
     json!({"name": "echo", "arguments": {"text": "t"}})
 }
 
-/// Whether an answer is the refusal that names this setting.
+/// Asserts that an answer is the refusal that names this setting.
 #[track_caller]
 fn refused_by(answer: &Value, setting: &str) {
     let message = answer["error"]["message"].as_str();

@@ -1,4 +1,4 @@
-//! How often a request reports its progress.
+//! Limits on the progress notifications of a request.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use turnbuckle_session::{Limits, Rate};
 use crate::servers::Seconds;
 use crate::support::result;
 
-/// A server whose tool reports five steps at once, then one that falls back, and then takes a while.
+/// Creates a server whose tool reports five steps at once, then one that falls back, and then takes
+/// a while.
 fn hasty() -> Server {
     let steps = async |Args(nap): Args<Seconds>, context: HandlerContext| {
         // The last falls back and says nothing new.
@@ -36,8 +37,8 @@ fn steps(seconds: u64) -> Value {
     json!({"name": "steps", "arguments": {"seconds": seconds}})
 }
 
-/// The steps that these messages report.
-fn reported(messages: &[Value]) -> Vec<u64> {
+/// Returns the steps that these messages report.
+fn progress_steps(messages: &[Value]) -> Vec<u64> {
     let values = messages
         .iter()
         .map(|message| &message["params"]["progress"]);
@@ -52,11 +53,11 @@ async fn of_what_comes_too_fast_the_newest_is_sent_when_it_may_be() {
         let mut client = Client::connect_with(case, &hasty(), options).await;
         let call = client.start("tools/call", steps(50)).await;
         client.wait(Duration::from_millis(490)).await;
-        assert_eq!(reported(&client.messages().await), [1, 2], "{case}");
+        assert_eq!(progress_steps(&client.messages().await), [1, 2], "{case}");
         client.wait(Duration::from_millis(20)).await;
-        assert_eq!(reported(&client.messages().await), [5], "{case}");
+        assert_eq!(progress_steps(&client.messages().await), [5], "{case}");
         result(&client.response(call).await);
-        assert_eq!(reported(&client.messages().await), [0; 0], "{case}");
+        assert_eq!(progress_steps(&client.messages().await), [0; 0], "{case}");
     }
 }
 
@@ -68,9 +69,9 @@ async fn the_last_report_goes_before_the_answer() {
             let mut client = Client::connect_with(case, &hasty(), options).await;
             let answer = client.request("tools/call", steps(seconds)).await;
             result(&answer);
-            let reported = reported(client.received());
+            let reported = progress_steps(client.received_messages());
             assert_eq!(reported, [1, 2, 3, 5], "{case} {seconds}");
-            let last = client.received().last().expect("the answer");
+            let last = client.received_messages().last().expect("the answer");
             assert_eq!(last["id"], answer["id"], "{case} {seconds}");
         }
     }
@@ -100,6 +101,10 @@ async fn all_reports_are_sent_that_come_slowly_enough() {
     for case in Case::all() {
         let mut client = Client::connect_with(case, &hasty(), options(Rate::per_second(5))).await;
         result(&client.request("tools/call", steps(0)).await);
-        assert_eq!(reported(client.received()), [1, 2, 3, 4, 5], "{case}");
+        assert_eq!(
+            progress_steps(client.received_messages()),
+            [1, 2, 3, 4, 5],
+            "{case}"
+        );
     }
 }

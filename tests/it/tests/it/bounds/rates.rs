@@ -1,4 +1,4 @@
-//! How fast a client may ask.
+//! Limits on the rate of a client's requests.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use turnbuckle_types::Principal;
 use turnbuckle_wire::revision::{Method, Revision};
 
 use super::{echoing, refused_by};
-use crate::servers::{echo, everything, params_of};
+use crate::servers::{echo, full_server, params_of};
 use crate::support::{code, principal, result};
 
-/// Three at once, and ten a second.
+/// Returns a rate of three at once, and ten a second.
 fn three() -> Rate {
     Rate::per_second(10).burst(3)
 }
@@ -50,7 +50,7 @@ async fn completions_have_a_rate_of_their_own() {
         let never = Rate::per_second(0);
         let limits = Limits::new().call_rate(never).completion_rate(three());
         let options = ClientOptions::new().limits(limits);
-        let mut client = Client::connect_with(case, &everything(), options).await;
+        let mut client = Client::connect_with(case, &full_server(), options).await;
         let typing = || params_of(Method::Complete);
         for _ in 0..3 {
             result(&client.request("completion/complete", typing()).await);
@@ -68,7 +68,7 @@ async fn completions_have_a_rate_of_their_own() {
 async fn what_shows_life_or_ends_something_is_never_refused() {
     for case in Case::legacy() {
         let options = ClientOptions::new().limits(Limits::new().call_rate(three()));
-        let mut client = Client::connect_with(case, &everything(), options).await;
+        let mut client = Client::connect_with(case, &full_server(), options).await;
         let one = || json!({"uri": "test://one"});
         result(&client.request("resources/subscribe", one()).await);
         result(&client.request("tools/call", echoing()).await);
@@ -92,7 +92,7 @@ async fn every_request_of_a_batch_counts() {
     let batching = Revision::ALL
         .into_iter()
         .filter(|revision| revision.features().batching);
-    for case in Case::of(batching) {
+    for case in Case::with_revisions(batching) {
         let options = ClientOptions::new().limits(Limits::new().call_rate(three()));
         let mut client = Client::connect_with(case, &echo(), options).await;
         let call = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": echoing()});

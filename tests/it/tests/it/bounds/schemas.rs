@@ -1,13 +1,13 @@
-//! How large schemas may be, and how much work values may make.
+//! Limits on the size of schemas and on the work of validating values.
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{SchemaLimits, Server};
 use turnbuckle_wire::revision::Revision;
 
-use crate::support::{call, result, taking, told};
+use crate::support::{call, error_text, result, taking};
 
-/// A schema with so many patterns, in as many subschemas and one more.
+/// Returns a schema with `count` patterns, in as many subschemas and one more.
 fn patterns(count: usize) -> Value {
     let members = (0..count).map(|n| (format!("m{n}"), json!({"type": "string", "pattern": "^a"})));
     let members: serde_json::Map<_, _> = members.collect();
@@ -62,7 +62,7 @@ async fn the_work_of_arguments_is_bounded_by_a_setting() {
         match passes {
             true => assert_ne!(result(&answer)["isError"], true),
             false => {
-                let told = told(&answer);
+                let told = error_text(&answer);
                 assert!(told.contains("(SchemaLimits::max_work)"), "{told}");
             }
         }

@@ -1,4 +1,4 @@
-//! What one client may have going at once.
+//! Limits on the concurrent work of one client.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -44,7 +44,7 @@ async fn a_batch_holds_so_many_messages() {
     let batching = Revision::ALL
         .into_iter()
         .filter(|revision| revision.features().batching);
-    for case in Case::of(batching) {
+    for case in Case::with_revisions(batching) {
         let options = ClientOptions::new().limits(Limits::new().max_batch_messages(2));
         let mut client = Client::connect_with(case, &echo(), options).await;
         let ping = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});

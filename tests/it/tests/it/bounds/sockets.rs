@@ -1,4 +1,4 @@
-//! What a server of our own takes on its sockets. Nothing here depends on how fast anything is.
+//! Limits of our own HTTP server on its sockets. No test here depends on the speed of the machine.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn start(config: HttpServerOptions) -> (String, Signal) {
     (address.to_string(), shutdown)
 }
 
-/// A request whose head has so many bytes and headers more than it needs.
+/// Returns a request whose head has additional padding bytes and headers.
 fn request(padding: usize, headers: usize) -> String {
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#;
     let more: String = (0..headers).map(|n| format!("x-{n}: 1\r\n")).collect();
@@ -33,7 +33,7 @@ fn request(padding: usize, headers: usize) -> String {
     )
 }
 
-/// The status of the next response on a connection, read to the end of its body.
+/// Reads the next response on a connection to the end of its body and returns its status.
 async fn status(stream: &mut TcpStream) -> u16 {
     let mut text = String::new();
     let mut piece = [0; 1024];

@@ -10,7 +10,8 @@ use turnbuckle_session::ClientLimits;
 use turnbuckle_wire::revision::Revision;
 
 use super::{
-    FAULTY, WAYS, Way, fault, faulty, id_as_text, is_broken, is_silence, is_violation, text_of,
+    FAULTY, PEER_CASES, PeerTransport, fault, faulty, id_as_text, is_broken, is_silence,
+    is_violation, text_of,
 };
 
 use crate::traced::Traced;
@@ -20,15 +21,15 @@ const MINUTE: Duration = Duration::from_secs(60);
 // requirement: af3dc5ded27b ceeb29a93c45
 #[tokio::test(start_paused = true)]
 async fn no_answer_ends_at_the_deadline() {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         let peer = faulty(revision, |_| vec![Step::Hang]);
         let client = way.connect(&peer).await;
         let (error, took) = fault(&client).await;
         assert!(is_silence(&error), "{way:?} {error}");
         assert_eq!(took, MINUTE, "{way:?}");
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let cancelled = peer.told_of("notifications/cancelled");
-        let by_message = way == Way::Lines || revision == super::LEGACY;
+        let cancelled = peer.messages_of("notifications/cancelled");
+        let by_message = way == PeerTransport::Lines || revision == super::LEGACY;
         assert_eq!(
             cancelled.len(),
             usize::from(by_message),
@@ -37,22 +38,22 @@ async fn no_answer_ends_at_the_deadline() {
     }
 }
 
-/// An answer that the wire cannot tell for the request's: a line is passed over, a body that is
-/// JSON breaks the protocol, and a stream of events ends without an answer.
+/// Asserts that the client ignores an answer that does not match the request: a line is skipped, a
+/// JSON body violates the protocol, and a stream of events ends without an answer.
 async fn is_passed_over(of: impl Fn(&Heard) -> Value + Clone + Send + Sync + 'static) {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         let say = of.clone();
         let peer = faulty(revision, move |heard| vec![Step::Say(say(heard))]);
         let client = way.connect(&peer).await;
         let (error, took) = fault(&client).await;
         match way {
-            Way::Lines => assert!(is_silence(&error) && took == MINUTE, "{error}"),
-            Way::Web => {
+            PeerTransport::Lines => assert!(is_silence(&error) && took == MINUTE, "{error}"),
+            PeerTransport::Web => {
                 assert!(is_violation(&error, "does not answer it"), "{error}");
                 assert_eq!(took, Duration::ZERO);
             }
         }
-        let Way::Web = way else { continue };
+        let PeerTransport::Web = way else { continue };
         let say = of.clone();
         let peer = faulty(revision, move |heard| {
             vec![Step::Say(say(heard)), Step::Wait(Duration::ZERO)]
@@ -93,23 +94,23 @@ async fn a_message_that_is_none_answers_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn half_an_answer_is_skipped_or_named() {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         for half in [
             &br#"{"jsonrpc":"2.0","id":2,"resu"#[..],
             b"\xFF\xFE{}",
             b"{\"id\":\"\xC3\"}",
         ] {
             let (frame, end) = match way {
-                Way::Lines => (half.to_vec(), &b"\n"[..]),
-                Way::Web => ([&b"data: "[..], half].concat(), &b"\n\n"[..]),
+                PeerTransport::Lines => (half.to_vec(), &b"\n"[..]),
+                PeerTransport::Web => ([&b"data: "[..], half].concat(), &b"\n\n"[..]),
             };
             let frame = [frame.as_slice(), end].concat();
             let peer = faulty(revision, move |_| vec![Step::Write(frame.clone().into())]);
             let client = way.connect(&peer).await;
             let (error, took) = fault(&client).await;
             match way {
-                Way::Lines => assert!(is_silence(&error) && took == MINUTE, "{error}"),
-                Way::Web => assert!(is_broken(&error, "ended the stream"), "{error}"),
+                PeerTransport::Lines => assert!(is_silence(&error) && took == MINUTE, "{error}"),
+                PeerTransport::Web => assert!(is_broken(&error, "ended the stream"), "{error}"),
             }
         }
     }
@@ -128,7 +129,7 @@ async fn a_json_body_that_is_half_or_no_text_is_named() {
             let peer = faulty(revision, move |_| {
                 vec![head.clone(), Step::Write(bytes::Bytes::from_static(half))]
             });
-            let client = Way::Web.connect(&peer).await;
+            let client = PeerTransport::Web.connect(&peer).await;
             let (error, _) = fault(&client).await;
             assert!(is_violation(&error, "does not answer it"), "{error}");
         }
@@ -137,7 +138,7 @@ async fn a_json_body_that_is_half_or_no_text_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn a_second_answer_is_ignored() {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         let peer = faulty(revision, |heard| {
             vec![heard.text("first"), heard.text("second")]
         });
@@ -152,7 +153,7 @@ async fn a_second_answer_is_ignored() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_without_an_id_is_the_exchanges_or_nobodys() {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         for error in [
             json!({"jsonrpc": "2.0", "error": {"code": -32700, "message": "what?"}}),
             json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "what?"}}),
@@ -161,8 +162,8 @@ async fn an_error_without_an_id_is_the_exchanges_or_nobodys() {
             let client = way.connect(&peer).await;
             let (error, took) = fault(&client).await;
             match way {
-                Way::Lines => assert!(is_silence(&error) && took == MINUTE, "{error}"),
-                Way::Web => {
+                PeerTransport::Lines => assert!(is_silence(&error) && took == MINUTE, "{error}"),
+                PeerTransport::Web => {
                     assert!(matches!(&error, Error::ErrorResponse(error) if error.code == -32700));
                     assert_eq!(error.to_string(), "the server refused: what? (-32700)");
                 }
@@ -174,7 +175,7 @@ async fn an_error_without_an_id_is_the_exchanges_or_nobodys() {
 // requirement: 6c3f08424876
 #[tokio::test(start_paused = true)]
 async fn a_result_that_is_no_object_or_of_no_known_type_is_invalid() {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         for result in [
             json!(null),
             json!([]),
@@ -196,7 +197,7 @@ async fn a_result_that_is_no_object_or_of_no_known_type_is_invalid() {
             );
         }
     }
-    for way in [Way::Lines, Way::Web] {
+    for way in [PeerTransport::Lines, PeerTransport::Web] {
         for kind in [json!("perhaps"), json!(""), json!(1), json!(null)] {
             let peer = faulty(Revision::NEWEST, move |heard| {
                 vec![heard.answer(json!({"resultType": kind, "content": []}))]
@@ -215,7 +216,7 @@ const DEEP: usize = 100_000;
 async fn nesting_without_end_does_not_end_the_client() {
     let nested = [&vec![b'['; DEEP][..], &vec![b']'; DEEP][..]].concat();
     let nested: Arc<str> = String::from_utf8(nested).unwrap().into();
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         for (before, after) in [
             (r#"{"content":[],"structuredContent":{"a":"#, "}}"),
             (r#"{"content":[],"_meta":{"a":"#, "}}"),
@@ -230,8 +231,8 @@ async fn nesting_without_end_does_not_end_the_client() {
                     heard.id()
                 );
                 text = match way {
-                    Way::Lines => text + "\n",
-                    Way::Web => format!("data: {text}\n\n"),
+                    PeerTransport::Lines => text + "\n",
+                    PeerTransport::Web => format!("data: {text}\n\n"),
                 };
                 vec![Step::Write(text.into())]
             });
@@ -246,8 +247,8 @@ async fn nesting_without_end_does_not_end_the_client() {
         let peer = faulty(revision, {
             let nested = nested.clone();
             move |_| match way {
-                Way::Lines => vec![Step::Write(format!("{nested}\n").into())],
-                Way::Web => vec![Step::Write(format!("data: {nested}\n\n").into())],
+                PeerTransport::Lines => vec![Step::Write(format!("{nested}\n").into())],
+                PeerTransport::Web => vec![Step::Write(format!("data: {nested}\n\n").into())],
             }
         });
         let client = way.connect(&peer).await;
@@ -263,7 +264,7 @@ async fn nesting_without_end_does_not_end_the_client() {
 #[tokio::test(start_paused = true)]
 async fn arrays_of_a_revision_with_batches_are_taken_apart() {
     let revision = Revision::parse("2025-03-26").unwrap();
-    for way in [Way::Lines, Way::Web] {
+    for way in [PeerTransport::Lines, PeerTransport::Web] {
         let peer = faulty(revision, |heard| {
             let (Step::Say(progress), Step::Say(answer), Step::Say(again)) = (
                 heard.progress(1),
@@ -291,7 +292,7 @@ async fn arrays_of_a_revision_with_batches_are_taken_apart() {
 async fn a_batch_of_a_server_has_so_many_messages() {
     let traced = Traced::start();
     let revision = Revision::parse("2025-03-26").unwrap();
-    for (way, bound) in [Way::Lines, Way::Web]
+    for (way, bound) in [PeerTransport::Lines, PeerTransport::Web]
         .into_iter()
         .flat_map(|way| [(way, 100), (way, 3)])
     {

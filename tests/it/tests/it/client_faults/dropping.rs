@@ -12,10 +12,10 @@ use turnbuckle_it::peer::{Peer, Step};
 
 use turnbuckle_wire::revision::{EraKind, Revision};
 
-use super::{FAULTY, LEGACY, WAYS, Way, faulty, is_silence, text_of};
+use super::{FAULTY, LEGACY, PEER_CASES, PeerTransport, faulty, is_silence, text_of};
 
 /// Polls a future so many times at most, and drops it where it waits after the last of them.
-async fn polled<F: Future>(future: F, mut times: usize) -> Option<F::Output> {
+async fn poll_times<F: Future>(future: F, mut times: usize) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(|cx| {
         if times == 0 {
@@ -37,7 +37,7 @@ async fn settle() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_is_taken_back_exactly_once_wherever_it_waits() {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         let mut waits = 0;
         for times in 0.. {
             let peer = faulty(revision, |heard| {
@@ -55,18 +55,18 @@ async fn a_call_that_is_dropped_is_taken_back_exactly_once_wherever_it_waits() {
                 ]
             });
             let client = way.connect(&peer).await;
-            let outcome = polled(client.call_tool(FAULTY, &()).send(), times).await;
+            let outcome = poll_times(client.call_tool(FAULTY, &()).send(), times).await;
             if let Some(outcome) = outcome {
                 outcome.unwrap();
                 break;
             }
             assert_eq!(client.in_flight(), (0, 0), "{way:?} {revision} {times}");
             settle().await;
-            let calls = peer.told_of("tools/call");
-            let cancelled = peer.told_of("notifications/cancelled");
+            let calls = peer.messages_of("tools/call");
+            let cancelled = peer.messages_of("notifications/cancelled");
             let case = format!("{way:?} {revision} after {times}");
             assert_eq!(calls.len(), times.min(1), "{case}");
-            if way == Way::Web && revision == Revision::NEWEST {
+            if way == PeerTransport::Web && revision == Revision::NEWEST {
                 assert!(cancelled.is_empty(), "{case}");
             } else {
                 let ids: Vec<_> = cancelled
@@ -79,9 +79,9 @@ async fn a_call_that_is_dropped_is_taken_back_exactly_once_wherever_it_waits() {
                     "{case}"
                 );
             }
-            let connections = usize::from(way == Way::Lines);
+            let connections = usize::from(way == PeerTransport::Lines);
             assert_eq!(
-                peer.standing(),
+                peer.open_count(),
                 connections,
                 "{case}: an exchange that is given up is closed"
             );
@@ -99,7 +99,7 @@ async fn connecting_that_is_dropped_leaves_nothing_wherever_it_waits() {
             .metrics()
             .num_alive_tasks()
     };
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         for times in 0.. {
             let before = tasks();
             let slow = move |heard: &turnbuckle_it::peer::Heard| {
@@ -114,14 +114,14 @@ async fn connecting_that_is_dropped_leaves_nothing_wherever_it_waits() {
             let peer = Peer::new(revision, slow);
             let builder = Client::builder("c", "1").era(EraPreference::Auto);
             let outcome = match way {
-                Way::Lines => polled(builder.connect(peer.lines()), times).await,
-                Way::Web => polled(builder.connect(peer.web()), times).await,
+                PeerTransport::Lines => poll_times(builder.connect(peer.lines()), times).await,
+                PeerTransport::Web => poll_times(builder.connect(peer.web()), times).await,
             };
             let connected = outcome.is_some();
             drop(outcome.map(Result::unwrap));
             settle().await;
             assert_eq!(
-                (tasks(), peer.standing()),
+                (tasks(), peer.open_count()),
                 (before, 0),
                 "{way:?} {revision} {times}"
             );
@@ -152,13 +152,13 @@ async fn a_late_answer_is_ignored() {
                 heard.text("in time"),
             ]
         });
-        let client = Way::Lines.connect(&peer).await;
+        let client = PeerTransport::Lines.connect(&peer).await;
         let error = client.call_tool(FAULTY, &()).await.unwrap_err();
         assert!(is_silence(&error), "{error}");
         assert_eq!(text_of(&client, FAULTY).await.unwrap(), "in time");
-        assert_eq!((client.in_flight(), peer.opened()), ((0, 0), 1));
+        assert_eq!((client.in_flight(), peer.connection_count()), ((0, 0), 1));
         settle().await;
-        assert_eq!(peer.told_of("notifications/cancelled").len(), 1);
+        assert_eq!(peer.messages_of("notifications/cancelled").len(), 1);
     }
 }
 
@@ -169,7 +169,7 @@ async fn a_client_that_is_dropped_ends_its_connection() {
             .metrics()
             .num_alive_tasks()
     };
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         let before = tasks();
         let peer = faulty(revision, |_| vec![Step::Hang]);
         let client = way.connect(&peer).await;
@@ -183,7 +183,7 @@ async fn a_client_that_is_dropped_ends_its_connection() {
         assert!(waiting.await.is_err());
         settle().await;
         assert_eq!(
-            (tasks(), peer.standing()),
+            (tasks(), peer.open_count()),
             (before, 0),
             "{way:?} {revision}"
         );
@@ -192,7 +192,7 @@ async fn a_client_that_is_dropped_ends_its_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn more_calls_than_may_wait_are_refused_by_name() {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         let peer = faulty(revision, |_| vec![Step::Hang]);
         let client = way.connect(&peer).await;
         let calls: Vec<_> = (0..1024)

@@ -9,26 +9,26 @@ use turnbuckle_it::peer::{Peer, Step};
 use turnbuckle_session::LinkError;
 use turnbuckle_wire::revision::Revision;
 
-use super::{FAULTY, LEGACY, WAYS, Way, fault, faulty, is_broken, text_of};
+use super::{FAULTY, LEGACY, PEER_CASES, PeerTransport, fault, faulty, is_broken, text_of};
 
 // requirement: 591564f16e4d
 #[tokio::test(start_paused = true)]
 async fn an_end_during_a_call_is_told_at_once_and_the_next_call_has_another_connection() {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         let peer = faulty(revision, |_| vec![Step::Break]);
         let client = way.connect(&peer).await;
         let (error, took) = fault(&client).await;
         let what = match way {
-            Way::Lines => "the server closed its output",
-            Way::Web => "cut off before an answer",
+            PeerTransport::Lines => "the server closed its output",
+            PeerTransport::Web => "cut off before an answer",
         };
         assert!(is_broken(&error, what), "{error}");
         assert_eq!(took, Duration::ZERO);
-        if way == Way::Lines {
-            assert_eq!(peer.opened(), 2);
+        if way == PeerTransport::Lines {
+            assert_eq!(peer.connection_count(), 2);
         }
         assert_eq!(
-            peer.told_of("tools/call").len(),
+            peer.messages_of("tools/call").len(),
             2,
             "nothing was made again"
         );
@@ -37,13 +37,13 @@ async fn an_end_during_a_call_is_told_at_once_and_the_next_call_has_another_conn
 
 #[tokio::test(start_paused = true)]
 async fn what_is_safe_is_made_again_once() {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         for (deaths, ends_well) in [(1, true), (2, false)] {
             let peer = dying(revision, deaths);
             let client = way.connect(&peer).await;
             let outcome = client.read_resource("a:b").await;
             assert_eq!(
-                peer.told_of("resources/read").len(),
+                peer.messages_of("resources/read").len(),
                 2,
                 "{way:?} {revision}"
             );
@@ -56,7 +56,7 @@ async fn what_is_safe_is_made_again_once() {
     }
 }
 
-/// A server that breaks off so many requests, whatever they are, and is sound from then on.
+/// Creates a server that breaks off the first `times` requests and is correct from then on.
 fn dying(revision: Revision, times: usize) -> Peer {
     let left = std::sync::atomic::AtomicUsize::new(times);
     Peer::new(revision, move |heard| {
@@ -71,22 +71,22 @@ fn dying(revision: Revision, times: usize) -> Peer {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_is_made_again_only_where_the_caller_says_so() {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         let peer = dying(revision, 2);
         let client = way.connect(&peer).await;
         let call = client.call_tool("write", &());
         let error = call.send().await.unwrap_err();
         assert!(error.is_connection_lost(), "{error}");
-        assert_eq!(peer.told_of("tools/call").len(), 1);
+        assert_eq!(peer.messages_of("tools/call").len(), 1);
         // By hand, and by word: each time under an id of its own.
         call.clone().allow_retry().send().await.unwrap();
         call.send().await.unwrap();
-        let told = peer.told_of("tools/call");
+        let told = peer.messages_of("tools/call");
         assert_eq!(told.len(), 4);
         for (index, one) in told.iter().enumerate() {
             for other in &told[index + 1..] {
                 let same = one.connection == other.connection && one.id() == other.id();
-                assert!(!same || way == Way::Lines, "{one:?} {other:?}");
+                assert!(!same || way == PeerTransport::Lines, "{one:?} {other:?}");
             }
         }
     }
@@ -98,7 +98,7 @@ async fn every_call_ends_when_the_server_does() {
         let last = heard.message["params"]["arguments"]["last"] == true;
         vec![if last { Step::Break } else { Step::Hang }]
     });
-    let client = Way::Lines.connect(&peer).await;
+    let client = PeerTransport::Lines.connect(&peer).await;
     let mut calls = JoinSet::new();
     for index in 0..200 {
         let call = client.call_tool(FAULTY, &serde_json::json!({"last": index == 199}));
@@ -110,7 +110,11 @@ async fn every_call_ends_when_the_server_does() {
     }
     assert_eq!(began.elapsed(), Duration::ZERO);
     assert_eq!(
-        (client.in_flight(), peer.opened(), peer.standing()),
+        (
+            client.in_flight(),
+            peer.connection_count(),
+            peer.open_count()
+        ),
         ((0, 0), 1, 0)
     );
     assert_eq!(text_of(&client, "other").await.unwrap(), "sound");
@@ -118,7 +122,7 @@ async fn every_call_ends_when_the_server_does() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_ends_every_call_and_opens_nothing_again() {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         let peer = faulty(revision, |_| vec![Step::Hang]);
         let client = way.connect(&peer).await;
         let mut calls = JoinSet::new();
@@ -142,7 +146,7 @@ async fn closing_ends_every_call_and_opens_nothing_again() {
             );
         }
         assert_eq!(
-            (client.in_flight(), peer.standing()),
+            (client.in_flight(), peer.open_count()),
             ((0, 0), 0),
             "{way:?} {revision}"
         );
@@ -154,7 +158,7 @@ async fn closing_ends_every_call_and_opens_nothing_again() {
             client.read_resource("a:b").await,
             Err(Error::Closed)
         ));
-        assert!(peer.opened() <= 1);
+        assert!(peer.connection_count() <= 1);
         // Once is enough, and twice is no harm.
         client.close().await;
     }
@@ -163,7 +167,7 @@ async fn closing_ends_every_call_and_opens_nothing_again() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_keeps_dying_is_given_up() {
     let peer = faulty(LEGACY, |_| vec![Step::Break]);
-    let client = Way::Lines.connect(&peer).await;
+    let client = PeerTransport::Lines.connect(&peer).await;
     let began = Instant::now();
     for call in 0..6 {
         let error = client.call_tool(FAULTY, &()).await.unwrap_err();
@@ -174,7 +178,7 @@ async fn a_server_that_keeps_dying_is_given_up() {
     }
     // The first connection, and five more; the waits between these grow.
     assert_eq!(
-        (peer.opened(), began.elapsed().as_millis()),
+        (peer.connection_count(), began.elapsed().as_millis()),
         (6, 100 + 200 + 400 + 800)
     );
     for _ in 0..3 {
@@ -189,7 +193,7 @@ async fn a_server_that_keeps_dying_is_given_up() {
              connection broke: the server closed its output"
         );
     }
-    assert_eq!(peer.opened(), 6);
+    assert_eq!(peer.connection_count(), 6);
     // A minute later it may be better.
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(text_of(&client, "other").await.unwrap(), "sound");
@@ -198,14 +202,14 @@ async fn a_server_that_keeps_dying_is_given_up() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_dies_in_every_handshake_is_given_up_or_named() {
     for break_at in ["initialize", "server/discover"] {
-        for (way, revision) in WAYS {
+        for (way, revision) in PEER_CASES {
             let peer = Peer::new(revision, move |heard| {
                 (heard.method() == break_at).then(|| vec![Step::Break])
             });
             let builder = Client::builder("c", "1");
             let outcome = match way {
-                Way::Lines => builder.connect(peer.lines()).await,
-                Way::Web => builder.connect(peer.web()).await,
+                PeerTransport::Lines => builder.connect(peer.lines()).await,
+                PeerTransport::Web => builder.connect(peer.web()).await,
             };
             if let Err(error) = &outcome {
                 let text = error.to_string();
@@ -218,8 +222,8 @@ async fn a_server_that_dies_in_every_handshake_is_given_up_or_named() {
             }
             drop(outcome);
             tokio::time::sleep(Duration::from_secs(2)).await;
-            assert_eq!(peer.standing(), 0, "{break_at} {way:?} {revision}");
-            assert!(peer.opened() <= 2);
+            assert_eq!(peer.open_count(), 0, "{break_at} {way:?} {revision}");
+            assert!(peer.connection_count() <= 2);
         }
     }
 }

@@ -9,7 +9,7 @@ use turnbuckle_client::{Client, Error, FormAnswer};
 use turnbuckle_it::peer::Peer;
 use turnbuckle_wire::revision::Revision;
 
-use super::{FAULTY, LEGACY, WAYS, Way, fault, faulty};
+use super::{FAULTY, LEGACY, PEER_CASES, PeerTransport, fault, faulty};
 
 fn asking() -> serde_json::Value {
     json!({"q": {"method": "elicitation/create", "params": {"mode": "form", "message": "More?",
@@ -18,7 +18,7 @@ fn asking() -> serde_json::Value {
 
 #[tokio::test(start_paused = true)]
 async fn rounds_of_input_without_end_are_left() {
-    for way in [Way::Lines, Way::Web] {
+    for way in [PeerTransport::Lines, PeerTransport::Web] {
         for (requests, state) in [
             (Some(asking()), None),
             (Some(asking()), Some("s")),
@@ -46,7 +46,7 @@ async fn rounds_of_input_without_end_are_left() {
                 error.to_string(),
                 "the server asked for input more than 16 times (ClientBuilder::max_input_rounds)"
             );
-            let told = peer.told_of("tools/call");
+            let told = peer.messages_of("tools/call");
             assert_eq!(
                 told.len(),
                 18,
@@ -71,7 +71,7 @@ async fn input_that_asks_for_nothing_or_where_it_must_not_is_invalid() {
         }
         _ => None,
     });
-    let client = Way::Lines.connect(&peer).await;
+    let client = PeerTransport::Lines.connect(&peer).await;
     let (error, _) = fault(&client).await;
     assert!(matches!(&error, Error::InvalidResult { .. }), "{error}");
     let error = client.list_tools().fetch_all().await.unwrap_err();
@@ -80,14 +80,14 @@ async fn input_that_asks_for_nothing_or_where_it_must_not_is_invalid() {
     let peer = faulty(Revision::NEWEST, |heard| {
         vec![heard.answer(json!({"resultType": "input_required", "inputRequests": asking()}))]
     });
-    let client = Way::Lines.connect(&peer).await;
+    let client = PeerTransport::Lines.connect(&peer).await;
     let (error, _) = fault(&client).await;
     assert!(matches!(&error, Error::InputUnanswered { .. }), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_leads_back_into_itself_is_left() {
-    for (way, revision) in WAYS {
+    for (way, revision) in PEER_CASES {
         for cursors in [["a", "a"], ["a", "b"], ["", ""]] {
             let page = AtomicUsize::new(0);
             let peer = Peer::new(revision, move |heard| {
@@ -105,7 +105,7 @@ async fn a_list_that_leads_back_into_itself_is_left() {
                 "the list of tools/list does not come to an end (ClientLimits::max_list_pages, max_list_items)"
             );
             assert_eq!(began.elapsed(), Duration::ZERO);
-            assert!(peer.told_of("tools/list").len() <= 4);
+            assert!(peer.messages_of("tools/list").len() <= 4);
             assert_eq!(client.in_flight(), (0, 0));
         }
     }
@@ -119,10 +119,10 @@ async fn a_list_with_ever_new_cursors_is_left() {
         let result = json!({"tools": [], "nextCursor": page.to_string()});
         (heard.method() == "tools/list").then(|| vec![heard.answer(result)])
     });
-    let client = Way::Lines.connect(&peer).await;
+    let client = PeerTransport::Lines.connect(&peer).await;
     let error = client.list_tools().fetch_all().await.unwrap_err();
     assert!(matches!(&error, Error::EndlessList { .. }), "{error}");
-    assert_eq!(peer.told_of("tools/list").len(), 10_000);
+    assert_eq!(peer.messages_of("tools/list").len(), 10_000);
     let mut list = client.list_tools();
     let error = list.next().await.unwrap().unwrap_err();
     assert!(matches!(&error, Error::EndlessList { .. }), "{error}");

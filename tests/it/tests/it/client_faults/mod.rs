@@ -11,6 +11,6 @@ mod steps;
 mod stuck;
 
 use turnbuckle_it::faults::{
-    FAULTY, LEGACY, WAYS, Way, fault, faulty, id_as_text, is_broken, is_silence, is_violation,
-    text_of,
+    FAULTY, LEGACY, PEER_CASES, PeerTransport, fault, faulty, id_as_text, is_broken, is_silence,
+    is_violation, text_of,
 };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use turnbuckle_client::{Client, ClientBuilder, FormAnswer};
 use turnbuckle_it::peer::{Heard, Peer, Step};
 
-use super::{FAULTY, LEGACY, Way, faulty, text_of};
+use super::{FAULTY, LEGACY, PeerTransport, faulty, text_of};
 
 const ASKED: usize = 1000;
 
@@ -29,7 +29,7 @@ fn withdrawn(id: usize) -> Step {
     )
 }
 
-/// A user who thinks for ever; the token tells how many questions stand before them.
+/// Returns a client whose user never answers; the token's count is the number of open questions.
 fn pondering(token: &Arc<()>) -> ClientBuilder {
     let token = token.clone();
     Client::builder("c", "1")
@@ -50,7 +50,7 @@ fn standing(token: &Arc<()>) -> usize {
 }
 
 fn answers(peer: &Peer) -> Vec<Heard> {
-    let mut told = peer.told();
+    let mut told = peer.messages();
     told.retain(|heard| {
         heard.method().is_empty() && !heard.message.is_null() && !heard.id().is_null()
     });
@@ -59,7 +59,7 @@ fn answers(peer: &Peer) -> Vec<Heard> {
 
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_questions_is_refused_by_name_and_pings_are_answered_all_the_same() {
-    for way in [Way::Lines, Way::Web] {
+    for way in [PeerTransport::Lines, PeerTransport::Web] {
         let token = Arc::new(());
         let peer = faulty(LEGACY, |heard| {
             let mut steps: Vec<_> = (0..ASKED).map(question).collect();
@@ -89,7 +89,7 @@ async fn a_flood_of_questions_is_refused_by_name_and_pings_are_answered_all_the_
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_is_withdrawn_is_dropped_and_not_answered() {
-    for way in [Way::Lines, Way::Web] {
+    for way in [PeerTransport::Lines, PeerTransport::Web] {
         let token = Arc::new(());
         let peer = faulty(LEGACY, |heard| {
             let second = Duration::from_secs(1);
@@ -122,7 +122,7 @@ async fn a_question_that_is_withdrawn_is_dropped_and_not_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn an_id_that_is_used_twice_at_once_is_refused() {
-    for way in [Way::Lines, Way::Web] {
+    for way in [PeerTransport::Lines, PeerTransport::Web] {
         let token = Arc::new(());
         let peer = faulty(LEGACY, |heard| {
             vec![question(9), question(9), heard.text("answered")]
@@ -139,7 +139,7 @@ async fn an_id_that_is_used_twice_at_once_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_stands_keeps_the_call_alive_until_its_own_deadline() {
-    for way in [Way::Lines, Way::Web] {
+    for way in [PeerTransport::Lines, PeerTransport::Web] {
         let token = Arc::new(());
         let peer = faulty(LEGACY, |_| vec![question(9), Step::Hang]);
         let client = way.connect_by(&peer, pondering(&token)).await;

@@ -8,20 +8,20 @@ use turnbuckle_it::peer::{Heard, Peer, Step};
 use turnbuckle_session::LinkError;
 use turnbuckle_wire::revision::Revision;
 
-use super::{FAULTY, LEGACY, Way, fault, faulty, is_violation, text_of};
+use super::{FAULTY, LEGACY, PeerTransport, fault, faulty, is_violation, text_of};
 
-fn gone() -> Vec<Step> {
+fn not_found() -> Vec<Step> {
     vec![Step::Head(404, Vec::new())]
 }
 
-/// A server that forgets the first so many sessions once they have been opened.
+/// Creates a server that forgets the first `sessions` sessions once they have been opened.
 fn forgetful(sessions: usize) -> Peer {
     Peer::new(LEGACY, move |heard| {
         let asks = matches!(
             heard.method(),
             "tools/call" | "resources/read" | "tools/list"
         );
-        (asks && heard.connection <= sessions).then(gone)
+        (asks && heard.connection <= sessions).then(not_found)
     })
 }
 
@@ -39,36 +39,42 @@ fn is_gone(error: &Error) -> bool {
 #[tokio::test(start_paused = true)]
 async fn a_session_that_is_gone_is_opened_anew_once_for_what_is_safe() {
     let peer = forgetful(1);
-    let client = Way::Web.connect(&peer).await;
+    let client = PeerTransport::Web.connect(&peer).await;
     client.read_resource("a:b").await.unwrap();
-    let told = peer.told_of("resources/read");
+    let told = peer.messages_of("resources/read");
     let sessions: Vec<_> = told.iter().map(|heard| heard.connection).collect();
-    assert_eq!((sessions, peer.opened()), (vec![1, 2], 2));
+    assert_eq!((sessions, peer.connection_count()), (vec![1, 2], 2));
     assert_eq!(client.in_flight(), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_refused_for_an_unknown_session_is_sent_again_once_in_a_new_one() {
     let peer = forgetful(1);
-    let client = Way::Web.connect(&peer).await;
+    let client = PeerTransport::Web.connect(&peer).await;
     assert_eq!(text_of(&client, "write").await.unwrap(), "sound");
-    let told = peer.told_of("tools/call");
+    let told = peer.messages_of("tools/call");
     let sessions: Vec<_> = told.iter().map(|heard| heard.connection).collect();
-    assert_eq!((sessions, peer.opened()), (vec![1, 2], 2));
+    assert_eq!((sessions, peer.connection_count()), (vec![1, 2], 2));
 
     let peer = forgetful(2);
-    let client = Way::Web.connect(&peer).await;
+    let client = PeerTransport::Web.connect(&peer).await;
     let error = client.call_tool("write", &()).await.unwrap_err();
     assert!(is_gone(&error), "{error}");
-    assert_eq!((peer.told_of("tools/call").len(), peer.opened()), (2, 2));
+    assert_eq!(
+        (
+            peer.messages_of("tools/call").len(),
+            peer.connection_count()
+        ),
+        (2, 2)
+    );
     assert_eq!(text_of(&client, "write").await.unwrap(), "sound");
-    assert_eq!(peer.opened(), 3);
+    assert_eq!(peer.connection_count(), 3);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_knows_no_session_ever_comes_to_an_end() {
     let peer = forgetful(usize::MAX);
-    let client = Way::Web.connect(&peer).await;
+    let client = PeerTransport::Web.connect(&peer).await;
     let mut given_up = 0;
     for _ in 0..10 {
         match client.read_resource("a:b").await.unwrap_err() {
@@ -85,11 +91,11 @@ async fn a_server_that_knows_no_session_ever_comes_to_an_end() {
     // Two sessions for each of three, and then no more.
     assert_eq!(given_up, 7);
     assert_eq!(
-        peer.opened(),
+        peer.connection_count(),
         6,
         "the first, and as many again as the budget has"
     );
-    assert!(peer.told().len() < 50, "{}", peer.told().len());
+    assert!(peer.messages().len() < 50, "{}", peer.messages().len());
 }
 
 #[tokio::test(start_paused = true)]
@@ -100,11 +106,11 @@ async fn a_session_that_dies_takes_every_call_along() {
                 Step::Head(200, vec![("content-type", "text/event-stream".into())]),
                 Step::Hang,
             ]),
-            Some("last") => Some(gone()),
+            Some("last") => Some(not_found()),
             _ => None,
         }
     });
-    let client = Way::Web.connect(&peer).await;
+    let client = PeerTransport::Web.connect(&peer).await;
     let slow: Vec<_> = (0..10)
         .map(|_| {
             let call = client.call_tool("slow", &());
@@ -129,7 +135,7 @@ async fn a_session_that_dies_takes_every_call_along() {
     }
     assert_eq!(client.in_flight(), (0, 0));
     tokio::task::yield_now().await;
-    assert_eq!(peer.standing(), 0);
+    assert_eq!(peer.open_count(), 0);
 }
 
 fn redirect(status: u16, location: &str) -> Vec<Step> {
@@ -141,12 +147,15 @@ async fn a_redirect_loop_is_left_and_named() {
     for revision in [LEGACY, Revision::NEWEST] {
         for status in [307, 308] {
             let peer = faulty(revision, move |_| redirect(status, "/mcp"));
-            let client = Way::Web.connect(&peer).await;
+            let client = PeerTransport::Web.connect(&peer).await;
             let (error, took) = fault(&client).await;
             assert!(is_violation(&error, "more than 5 redirects"), "{error}");
             assert_eq!(took, Duration::ZERO);
             let tries = |heard: &Heard| heard.message["params"]["name"] == FAULTY;
-            assert_eq!(peer.told().iter().filter(|heard| tries(heard)).count(), 6);
+            assert_eq!(
+                peer.messages().iter().filter(|heard| tries(heard)).count(),
+                6
+            );
         }
     }
 }
@@ -165,12 +174,15 @@ async fn a_redirect_elsewhere_is_not_followed() {
             (303, "/mcp", "into a GET"),
         ] {
             let peer = faulty(revision, move |_| redirect(status, location));
-            let client = Way::Web.connect(&peer).await;
+            let client = PeerTransport::Web.connect(&peer).await;
             let (error, _) = fault(&client).await;
             assert!(is_violation(&error, why), "{location} {error}");
             assert!(!error.to_string().contains("hunter2"), "{error}");
             let tries = |heard: &Heard| heard.message["params"]["name"] == FAULTY;
-            assert_eq!(peer.told().iter().filter(|heard| tries(heard)).count(), 1);
+            assert_eq!(
+                peer.messages().iter().filter(|heard| tries(heard)).count(),
+                1
+            );
         }
     }
 }
@@ -187,9 +199,9 @@ async fn a_legacy_stream_whose_session_dies_while_it_is_taken_up_again_is_told()
                 Step::Write("id: 1\nretry: 10\ndata:\n\n".into()),
             ]);
         }
-        (heard.verb == "GET" && *begun).then(gone)
+        (heard.verb == "GET" && *begun).then(not_found)
     });
-    let client = Way::Web.connect(&peer).await;
+    let client = PeerTransport::Web.connect(&peer).await;
     let (error, _) = fault(&client).await;
     // Its POST was taken: it may have been acted upon.
     assert!(
@@ -198,5 +210,5 @@ async fn a_legacy_stream_whose_session_dies_while_it_is_taken_up_again_is_told()
     );
     let said = error.to_string();
     assert!(said.contains("no longer knows the session"), "{said}");
-    assert_eq!(peer.opened(), 2);
+    assert_eq!(peer.connection_count(), 2);
 }

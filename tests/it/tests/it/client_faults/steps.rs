@@ -7,9 +7,9 @@ use turnbuckle_it::peer::{Heard, Step};
 use turnbuckle_session::LinkError;
 use turnbuckle_wire::revision::Revision;
 
-use super::{FAULTY, LEGACY, Way, fault, faulty, is_broken, text_of};
+use super::{FAULTY, LEGACY, PeerTransport, fault, faulty, is_broken, text_of};
 
-/// What was sent before the end.
+/// Part of the answer that was sent before the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
     Nothing,
@@ -31,7 +31,7 @@ const STEPS: [Sent; 7] = [
     Sent::Result,
 ];
 
-/// How it ends.
+/// End of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Cleanly,
@@ -46,7 +46,7 @@ fn events() -> Step {
     Step::Head(200, vec![("content-type", "text/event-stream".into())])
 }
 
-/// The text of an event, or of a line.
+/// Returns the text of an event, or of a line.
 fn text(step: Step) -> String {
     match step {
         Step::Say(message) => message.to_string(),
@@ -92,7 +92,7 @@ async fn a_stream_that_is_closed_at_any_step_without_event_ids_is_lost() {
         for sent in STEPS {
             for end in [End::Cleanly, End::Broken] {
                 let peer = faulty(revision, move |heard| web(heard, sent, end, false));
-                let client = Way::Web.connect(&peer).await;
+                let client = PeerTransport::Web.connect(&peer).await;
                 if sent == Sent::Result {
                     assert_eq!(text_of(&client, FAULTY).await.unwrap(), "whole");
                     continue;
@@ -103,7 +103,7 @@ async fn a_stream_that_is_closed_at_any_step_without_event_ids_is_lost() {
                     "{sent:?} {end:?} {error}"
                 );
                 assert_eq!(took, Duration::ZERO);
-                assert_eq!(peer.told_of("tools/call").len(), 2);
+                assert_eq!(peer.messages_of("tools/call").len(), 2);
             }
         }
     }
@@ -133,13 +133,13 @@ async fn a_legacy_stream_with_event_ids_is_taken_up_again_at_any_step() {
                 let call = wanted.as_ref()?;
                 Some(vec![events(), call.progress(2), call.text("the rest")])
             });
-            let client = Way::Web.connect(&peer).await;
+            let client = PeerTransport::Web.connect(&peer).await;
             assert_eq!(
                 text_of(&client, FAULTY).await.unwrap(),
                 "the rest",
                 "{sent:?} {end:?}"
             );
-            assert_eq!(peer.told_of("tools/call").len(), 1);
+            assert_eq!(peer.messages_of("tools/call").len(), 1);
             assert_eq!(client.in_flight(), (0, 0));
         }
     }
@@ -171,7 +171,7 @@ async fn a_legacy_stream_that_is_taken_up_for_ever_ends_at_the_deadline_or_the_b
         }
         assert_eq!(client.in_flight(), (0, 0));
         client.close().await;
-        assert_eq!(peer.standing(), 0);
+        assert_eq!(peer.open_count(), 0);
     }
 }
 
@@ -180,10 +180,10 @@ async fn the_modern_era_takes_no_stream_up_again() {
     let peer = faulty(Revision::NEWEST, |heard| {
         web(heard, Sent::Progress, End::Broken, true)
     });
-    let client = Way::Web.connect(&peer).await;
+    let client = PeerTransport::Web.connect(&peer).await;
     let (error, _) = fault(&client).await;
     assert!(is_broken(&error, "cut off under way"), "{error}");
-    assert!(peer.told().iter().all(|heard| heard.verb == "POST"));
+    assert!(peer.messages().iter().all(|heard| heard.verb == "POST"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -199,19 +199,19 @@ async fn a_line_that_is_cut_at_any_byte_is_no_answer() {
                     Step::Break,
                 ]
             });
-            let client = Way::Lines.connect(&peer).await;
+            let client = PeerTransport::Lines.connect(&peer).await;
             let (error, took) = fault(&client).await;
             assert!(
                 is_broken(&error, "the server closed its output"),
                 "{cut} {error}"
             );
-            assert_eq!((took, peer.opened()), (Duration::ZERO, 2));
+            assert_eq!((took, peer.connection_count()), (Duration::ZERO, 2));
         }
         // A line without its end, and then the end of all.
         let peer = faulty(revision, |heard| {
             vec![bytes(text(heard.text("whole"))), Step::Break]
         });
-        let client = Way::Lines.connect(&peer).await;
+        let client = PeerTransport::Lines.connect(&peer).await;
         match text_of(&client, FAULTY).await {
             Ok(text) => assert_eq!(text, "whole"),
             Err(error) => assert!(is_broken(&error, "the server closed its output"), "{error}"),
@@ -235,7 +235,7 @@ async fn a_status_without_an_answer_is_named() {
                     bytes(body),
                 ]
             });
-            let client = Way::Web.connect(&peer).await;
+            let client = PeerTransport::Web.connect(&peer).await;
             let (error, _) = fault(&client).await;
             let Error::ConnectionLost {
                 sent,
@@ -252,7 +252,7 @@ async fn a_status_without_an_answer_is_named() {
         }
         for status in [202, 204] {
             let peer = faulty(revision, move |_| vec![Step::Head(status, vec![])]);
-            let client = Way::Web.connect(&peer).await;
+            let client = PeerTransport::Web.connect(&peer).await;
             let (error, _) = fault(&client).await;
             assert!(super::is_violation(&error, "not answered"), "{error}");
         }
@@ -261,7 +261,7 @@ async fn a_status_without_an_answer_is_named() {
             let peer = faulty(revision, move |_| {
                 vec![Step::Head(status, challenge.clone())]
             });
-            let client = Way::Web.connect(&peer).await;
+            let client = PeerTransport::Web.connect(&peer).await;
             let (error, _) = fault(&client).await;
             assert!(
                 matches!(&error, Error::Unauthorized { status: told, challenge: Some(_) } if *told == status),

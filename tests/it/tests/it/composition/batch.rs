@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{Prompt, Resource, Server, Tool};
 
-use crate::support::{call, code, listed, message, text};
+use crate::support::{call, code, list_values, message, text};
 
 fn tool(name: &'static str, says: &'static str) -> Tool {
     Tool::builder(name).handler(move || says)
@@ -33,10 +33,10 @@ fn server() -> Server {
 
 async fn tools(client: &mut Client) -> String {
     let answer = client.request("tools/list", json!({})).await;
-    listed(&answer, "tools", "name").join(" ")
+    list_values(&answer, "tools", "name").join(" ")
 }
 
-/// A client that hears of changes.
+/// Connects a client that receives notifications of changes.
 async fn hearing(case: Case, server: &Server) -> Client {
     let mut client = Client::connect(case, server).await;
     if case.is_modern() {
@@ -52,7 +52,7 @@ async fn hearing(case: Case, server: &Server) -> Client {
     client
 }
 
-async fn heard(client: &mut Client) -> Vec<String> {
+async fn notification_methods(client: &mut Client) -> Vec<String> {
     let messages = client.messages().await;
     let kinds = messages.iter().map(|message| {
         let method = message["method"].as_str().unwrap();
@@ -70,7 +70,7 @@ async fn each_kind_that_changed_is_announced_once_and_no_other() {
         let batch = server.update().disable_tool("b").add_tool(tool("a", "new"));
         let batch = batch.remove_tool("c").add_tool(tool("d", "new"));
         batch.apply().unwrap();
-        assert_eq!(heard(&mut client).await, ["tools"], "{case}");
+        assert_eq!(notification_methods(&mut client).await, ["tools"], "{case}");
         assert_eq!(tools(&mut client).await, "a d", "{case}");
         assert_eq!(
             text(&call(&mut client, "a", json!({})).await),
@@ -82,14 +82,18 @@ async fn each_kind_that_changed_is_announced_once_and_no_other() {
 
         let again = server.update().disable_tool("b").enable_prompt("p");
         again.apply().unwrap();
-        assert_eq!(heard(&mut client).await, [""; 0], "nothing changed, {case}");
+        assert_eq!(
+            notification_methods(&mut client).await,
+            [""; 0],
+            "nothing changed, {case}"
+        );
 
         let all = server.update().enable_tool("b").disable_prompt("p");
         all.disable_resource("r:1")
             .disable_resource("r:{x}")
             .apply()
             .unwrap();
-        let mut kinds = heard(&mut client).await;
+        let mut kinds = notification_methods(&mut client).await;
         kinds.sort();
         assert_eq!(kinds, ["prompts", "resources", "tools"], "{case}");
         assert_eq!(
@@ -114,7 +118,7 @@ async fn each_kind_that_changed_is_announced_once_and_no_other() {
         ];
         for (method, list, key) in lists {
             let answer = client.request(method, json!({})).await;
-            assert_eq!(listed(&answer, list, key), [""; 0], "{case}");
+            assert_eq!(list_values(&answer, list, key), [""; 0], "{case}");
         }
     }
 }
@@ -150,7 +154,7 @@ async fn what_cannot_be_made_as_a_whole_is_not_begun() {
             let error = batch.apply().unwrap_err().to_string();
             assert!(error.starts_with(why), "{error}");
         }
-        assert_eq!(heard(&mut client).await, [""; 0], "{case}");
+        assert_eq!(notification_methods(&mut client).await, [""; 0], "{case}");
         assert_eq!(tools(&mut client).await, "a b c", "{case}");
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{Args, Cancellation, Prompt, ReadRequest, Resource, Server, State, Tool};
 
-use crate::support::{call, result, text, told};
+use crate::support::{call, error_text, result, text};
 use crate::traced::Traced;
 
 #[derive(Deserialize, JsonSchema)]
@@ -57,19 +57,23 @@ async fn they_run_on_other_threads_with_all_that_they_take() {
             "{case}"
         );
         assert_eq!(
-            told(&call(&mut client, "half", json!({"n": 3})).await),
+            error_text(&call(&mut client, "half", json!({"n": 3})).await),
             "3 is odd",
             "{case}"
         );
         let misused = call(&mut client, "half", json!({"n": "x"})).await;
-        assert!(told(&misused).contains("arguments"), "{case}");
+        assert!(error_text(&misused).contains("arguments"), "{case}");
         assert_eq!(
             text(&call(&mut client, "threads", json!({})).await),
             "true",
             "{case}"
         );
         let failed = call(&mut client, "panics", json!({})).await;
-        assert_eq!(told(&failed), "the handler failed unexpectedly", "{case}");
+        assert_eq!(
+            error_text(&failed),
+            "the handler failed unexpectedly",
+            "{case}"
+        );
         let prompt = client.request("prompts/get", json!({"name": "p"})).await;
         assert_eq!(
             result(&prompt)["messages"][0]["content"]["text"],

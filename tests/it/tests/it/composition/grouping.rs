@@ -5,13 +5,13 @@ use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Group, Prompt, Resource, Server, ServerBuilder, State, Tool};
 use turnbuckle_types::Principal;
 
-use crate::support::{call, code, connect_as, listed, message, principal, result, text};
+use crate::support::{call, code, connect_as, list_values, message, principal, result, text};
 
 fn tool(name: &str) -> Tool {
     Tool::builder(name.to_owned()).handler(|| "called")
 }
 
-/// A server's builder with one of each kind, all of which tell its state.
+/// Returns a server builder with one item of each kind, all of which return its state.
 fn notes() -> ServerBuilder {
     let told = |State(whose): State<String>| whose.to_string();
     Server::new("notes", "1.0.0")
@@ -41,7 +41,7 @@ async fn what_is_mounted_is_offered_under_its_prefix_with_its_own_state() {
         let mut client = Client::connect(case, &server).await;
         let tools = client.request("tools/list", json!({})).await;
         assert_eq!(
-            listed(&tools, "tools", "name"),
+            list_values(&tools, "tools", "name"),
             ["find", "notes_find", "both"]
         );
         for (name, says) in [
@@ -78,12 +78,12 @@ async fn what_is_mounted_is_offered_under_its_prefix_with_its_own_state() {
     for case in Case::all() {
         let mut client = Client::connect(case, &nested).await;
         let tools = client.request("tools/list", json!({})).await;
-        assert_eq!(listed(&tools, "tools", "name"), ["a_deep_find"]);
+        assert_eq!(list_values(&tools, "tools", "name"), ["a_deep_find"]);
     }
 }
 
 #[track_caller]
-fn refused(builder: ServerBuilder) -> String {
+fn build_error(builder: ServerBuilder) -> String {
     builder.build().expect_err("it must be refused").to_string()
 }
 
@@ -91,7 +91,7 @@ fn refused(builder: ServerBuilder) -> String {
 fn what_collides_or_cannot_be_named_is_refused_with_its_origins() {
     let server = || Server::new("s", "1");
     assert_eq!(
-        refused(
+        build_error(
             server()
                 .tool(tool("a_b"))
                 .mount("a", Group::new().tool(tool("b")))
@@ -99,7 +99,7 @@ fn what_collides_or_cannot_be_named_is_refused_with_its_origins() {
         "there are two tools \"a_b\": one of the server's own, one mounted as \"a\""
     );
     assert_eq!(
-        refused(
+        build_error(
             server()
                 .mount("a", Group::new().mount("b", Group::new().tool(tool("c"))))
                 .mount("a_b", Group::new().tool(tool("c")))
@@ -107,11 +107,11 @@ fn what_collides_or_cannot_be_named_is_refused_with_its_origins() {
         "there are two tools \"a_b_c\": one mounted as \"a_b\", one mounted as \"a_b\""
     );
     assert_eq!(
-        refused(server().mount("a", notes()).mount("b", notes())),
+        build_error(server().mount("a", notes()).mount("b", notes())),
         "there are two resources \"notes://all\": one mounted as \"a\", one mounted as \"b\""
     );
     assert_eq!(
-        refused(server().tool(tool("b")).group(Group::new().tool(tool("b")))),
+        build_error(server().tool(tool("b")).group(Group::new().tool(tool("b")))),
         "there are two tools \"b\""
     );
     let long = "t".repeat(60);
@@ -125,13 +125,13 @@ fn what_collides_or_cannot_be_named_is_refused_with_its_origins() {
             .build()
             .is_ok()
     );
-    let told = refused(server().mount("abcd", Group::new().tool(tool(&long))));
+    let told = build_error(server().mount("abcd", Group::new().tool(tool(&long))));
     assert!(
         told.contains(&format!("abcd_{long}")) && told.contains("65 characters"),
         "{told}"
     );
     for prefix in ["", "a b", "a/b"] {
-        let told = refused(server().mount(prefix, notes()));
+        let told = build_error(server().mount(prefix, notes()));
         assert!(told.contains("cannot be a mount prefix"), "{told}");
     }
 }
@@ -139,13 +139,13 @@ fn what_collides_or_cannot_be_named_is_refused_with_its_origins() {
 #[test]
 fn a_state_is_there_once_in_a_group_and_must_be_there() {
     let twice = Group::new().state(1_u8).state(2_u8);
-    let told = refused(Server::new("s", "1").group(twice));
+    let told = build_error(Server::new("s", "1").group(twice));
     assert!(told.contains("two states of the type u8"), "{told}");
     let needs = || Tool::builder("t").handler(|_: State<u8>| ());
     let beside = Server::new("s", "1")
         .group(Group::new().state(1_u8))
         .tool(needs());
-    assert!(refused(beside).contains("State<u8>"));
+    assert!(build_error(beside).contains("State<u8>"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -178,7 +178,7 @@ async fn who_sees_an_item_is_said_by_it_and_by_all_its_groups() {
         ] {
             let mut client = connect_as(case, &server, who).await;
             let tools = client.request("tools/list", json!({})).await;
-            let tools = listed(&tools, "tools", "name");
+            let tools = list_values(&tools, "tools", "name");
             assert_eq!(tools.join(" "), sees, "{who}, {case}");
             let answer = call(&mut client, "abc", json!({})).await;
             if who == "abc" {

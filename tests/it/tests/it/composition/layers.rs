@@ -23,7 +23,7 @@ use turnbuckle_types::{
 
 use super::policy::Busy;
 use crate::support::{
-    Question, able, call, code, connect_able, converse, message, result, text, told,
+    Question, able, call, code, connect_able, converse, error_text, message, result, text,
 };
 
 /// Notes what passes it, in and out, in one list with others.
@@ -100,7 +100,7 @@ async fn the_outermost_comes_first_and_what_is_added_later_has_the_servers() {
     for case in Case::all() {
         let mut client = Client::connect(case, &server).await;
         assert_eq!(
-            told(&call(&mut client, "fails", json!({})).await),
+            error_text(&call(&mut client, "fails", json!({})).await),
             "no",
             "{case}"
         );
@@ -199,13 +199,17 @@ async fn a_layer_answers_itself_fails_and_changes_failures() {
         let mut client = Client::connect(case, &server).await;
         let mut answer = async |name| call(&mut client, name, json!({})).await;
         assert_eq!(text(&answer("cached").await), "from the layer", "{case}");
-        assert_eq!(told(&answer("shut").await), "the gate is shut", "{case}");
         assert_eq!(
-            told(&answer("changed").await),
+            error_text(&answer("shut").await),
+            "the gate is shut",
+            "{case}"
+        );
+        assert_eq!(
+            error_text(&answer("changed").await),
             "it failed, softly",
             "{case}"
         );
-        assert_eq!(told(&answer("passed").await), "hard", "{case}");
+        assert_eq!(error_text(&answer("passed").await), "hard", "{case}");
     }
 }
 
@@ -227,7 +231,7 @@ async fn a_timeout_of_towers_is_a_failure() {
             "{case}"
         );
         let late = call(&mut client, "endless", json!({})).await;
-        assert_eq!(told(&late), "request timed out", "{case}");
+        assert_eq!(error_text(&late), "request timed out", "{case}");
         let late = client
             .request("prompts/get", json!({"name": "endless"}))
             .await;

@@ -10,7 +10,7 @@ use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Cancellation, Group, Prompt, Server, Tool};
 use turnbuckle_session::Limits;
 
-use crate::support::{call, message, text, told};
+use crate::support::{call, error_text, message, text};
 
 /// Counts how many calls of its tools run at once. Each takes a second.
 #[derive(Clone)]
@@ -58,7 +58,7 @@ impl Busy {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A handler that never ends by itself, and notes that it was cancelled and dropped.
+/// Returns a tool that never ends by itself, and records that it was cancelled and dropped.
 fn endless(name: &'static str, seen: &Arc<Mutex<Vec<String>>>) -> Tool {
     struct Dropped(Arc<Mutex<Vec<String>>>, Instant);
     impl Drop for Dropped {
@@ -109,7 +109,7 @@ async fn the_innermost_timeout_counts_and_names_its_setter() {
         ] {
             let late = call(&mut client, name, json!({})).await;
             let says = format!("the call took longer than {seconds}s ({set_by})");
-            assert_eq!(told(&late), says, "{case}");
+            assert_eq!(error_text(&late), says, "{case}");
             let seen = std::mem::take(&mut *seen.lock().unwrap());
             let after = [
                 format!("cancelled after {seconds} s"),
@@ -197,7 +197,7 @@ async fn too_many_waiting_calls_are_refused_and_cancelled_ones_leave_the_queue()
     let refused = client.request("tools/call", params.clone()).await;
     let says = "the server is busy: 1 calls run and 1024 wait (Tool::max_concurrent, \
                 ServerBuilder::max_waiting); try again later";
-    assert_eq!(told(&refused), says);
+    assert_eq!(error_text(&refused), says);
     for id in ids.drain(1..) {
         client.cancel(id).await;
     }
@@ -225,7 +225,7 @@ async fn how_many_may_wait_is_settable() {
     }
     let refused = client.request("tools/call", params).await;
     assert!(
-        told(&refused).contains("1 calls run and 2 wait"),
+        error_text(&refused).contains("1 calls run and 2 wait"),
         "{refused}"
     );
     for id in ids {

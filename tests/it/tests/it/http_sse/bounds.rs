@@ -1,4 +1,4 @@
-//! What one client can take up.
+//! Limits on the resources of one client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -80,7 +80,8 @@ async fn a_quiet_stream_says_that_it_is_there() {
     assert_eq!(line.stream.message().await["id"], 1);
 }
 
-/// Whoever does not read holds up those who write to him, and is not listened to.
+/// Checks that a client that does not read blocks those that write to it, and that its messages are
+/// not read.
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_is_waited_for() {
     let told = Arc::new(AtomicUsize::new(0));

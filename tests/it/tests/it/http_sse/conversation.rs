@@ -1,4 +1,4 @@
-//! What is said over a connection.
+//! Tests of the messages over a connection.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use turnbuckle_wire::revision::Revision;
 use super::{Line, legacy};
 use crate::asking;
 use crate::http::{busy, step_of};
-use crate::servers::{echo, everything};
+use crate::servers::{echo, full_server};
 use crate::support::able;
 
 #[tokio::test(start_paused = true)]
@@ -56,7 +56,7 @@ async fn progress_comes_before_the_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn what_belongs_to_no_request_is_told_too() {
-    let mut line = Line::open(&everything()).await;
+    let mut line = Line::open(&full_server()).await;
     line.call(1, "talk", json!({})).await;
     let mut methods = Vec::new();
     for event in line.stream.within(Duration::from_secs(1)).await {

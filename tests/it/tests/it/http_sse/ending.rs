@@ -1,4 +1,4 @@
-//! How a connection ends, and that nothing of it stays.
+//! Tests of the end of a connection, after which nothing is left.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +18,8 @@ use crate::servers::{echo, echo_builder};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
 
-/// A server whose tool `hold` tells when it begins and when it is given up, and what lives as long
-/// as it does.
+/// Creates a server whose tool `hold` signals when it begins and when it is cancelled; the last
+/// value lives as long as the server.
 fn holding() -> (Server, Arc<Notify>, Arc<()>) {
     let (changed, alive) = (Arc::new(Notify::new()), Arc::new(()));
     let shared = (changed.clone(), alive.clone());

@@ -16,7 +16,7 @@ use turnbuckle_server::Server;
 
 use turnbuckle_wire::revision::{EraKind, Revision};
 
-/// The revisions that open with a handshake.
+/// Returns the revisions that open with a handshake.
 fn legacy() -> impl Iterator<Item = Revision> {
     let all = Revision::ALL.into_iter();
     all.filter(|it| it.features().era == EraKind::Legacy)
@@ -30,7 +30,7 @@ struct Line {
 }
 
 impl Line {
-    /// To a server with default settings, with the handshake of the first revision done.
+    /// Connects to a server with default settings and does the handshake of the first revision.
     async fn open(server: &Server) -> Self {
         Self::open_able(server, HttpServerOptions::new(), json!({})).await
     }
@@ -41,7 +41,7 @@ impl Line {
         line
     }
 
-    /// Without a handshake.
+    /// Connects without a handshake.
     async fn of(web: Web) -> Self {
         let stream = web.ask(Verb::GET).to("/sse").events().await;
         Self::on(web, stream).await
@@ -71,7 +71,7 @@ impl Line {
         self.say(&note).await;
     }
 
-    /// A POST that was not sent yet.
+    /// Returns a POST that is not sent yet.
     fn post(&self, body: impl Into<bytes::Bytes>) -> Ask {
         self.web.post(body).to(&self.messages)
     }

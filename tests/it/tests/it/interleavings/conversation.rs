@@ -17,13 +17,13 @@ use turnbuckle_types::{EmptyResult, RequestId, RequestParams};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Revision;
 
-use super::{Pause, on_one_thread, paced, pass};
+use super::{Pause, on_one_thread, paced_orders, pass};
 
-/// How long a request waits; what passes at once is more.
+/// Timeout of a request, longer than everything that happens at once.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(8);
 
-/// What happens. Requests of the client are counted from 0; their ids from 1.
+/// One event of a conversation. Requests of the client are counted from 0; their ids from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
     Ask(usize),
@@ -38,7 +38,7 @@ enum Event {
     Close,
     /// The server asks.
     Question,
-    /// It takes that back.
+    /// The client cancels that request.
     Withdraw,
     /// The user answers.
     Reply,
@@ -208,7 +208,7 @@ impl Path {
         }
     }
 
-    /// The requests that wait while everything rests: what happens to one of them is sure.
+    /// Returns whether the request waits while every task is idle, so that its fate is certain.
     fn waits(&self, number: usize) -> bool {
         let sent = self.id(number).is_some_and(|id| {
             let id = serde_json::to_value(id).unwrap();
@@ -307,7 +307,7 @@ async fn follow(limit: usize, script: &[(Event, Pause)]) {
 }
 
 fn explore(what: &str, limit: usize, scripts: &[&[Event]]) {
-    let paths = paced(scripts);
+    let paths = paced_orders(scripts);
     eprintln!("{what}: {} paths", paths.len());
     on_one_thread(async {
         for path in &paths {

@@ -7,12 +7,12 @@ mod session;
 
 use std::time::Duration;
 
-/// What is done after an event, before the next.
+/// Pause between an event and the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pause {
     /// The next comes at once.
     None,
-    /// Whatever is awake has one turn.
+    /// Every task that is awake is polled once.
     Turn,
     /// Everything comes to rest that needs no time.
     Rest,
@@ -31,7 +31,7 @@ impl Pause {
     }
 }
 
-/// Every order of the events of these scripts, each in its own order.
+/// Returns every interleaving of these scripts; each script keeps its own order.
 fn orders<E: Copy>(scripts: &[&[E]]) -> Vec<Vec<E>> {
     if scripts.iter().all(|script| script.is_empty()) {
         return vec![Vec::new()];
@@ -51,9 +51,9 @@ fn orders<E: Copy>(scripts: &[&[E]]) -> Vec<Vec<E>> {
     all
 }
 
-/// Every order with every one of the pauses after each event. Of long scripts there are many: then
-/// things come at once or at rest.
-fn paced<E: Copy>(scripts: &[&[E]]) -> Vec<Vec<(E, Pause)>> {
+/// Returns every order with every pause after each event. For long scripts, all pauses of an order
+/// are the same: none, or until every task is idle.
+fn paced_orders<E: Copy>(scripts: &[&[E]]) -> Vec<Vec<(E, Pause)>> {
     let mut all = Vec::new();
     for order in orders(scripts) {
         let pauses: &[_] = match order.len() {
@@ -89,5 +89,5 @@ async fn pass(time: Duration) {
 fn orders_are_all_there() {
     assert_eq!(orders(&[&[1, 2], &[3]]), [[1, 2, 3], [1, 3, 2], [3, 1, 2]]);
     assert_eq!(orders(&[&[1, 2, 3], &[4, 5], &[6]]).len(), 60);
-    assert_eq!(paced(&[&[1, 2], &[3]]).len(), 3 * 27);
+    assert_eq!(paced_orders(&[&[1, 2], &[3]]).len(), 3 * 27);
 }

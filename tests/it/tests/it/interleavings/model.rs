@@ -5,18 +5,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// How a handler behaves.
+/// Behaviour of a handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// Its reply is there at once.
+    /// The handler replies at once.
     Ready,
-    /// It panics at once.
+    /// The handler panics at once.
     Panics,
-    /// It waits to be released, and ends when it is cancelled.
+    /// The handler waits to be released, and ends when it is cancelled.
     Polite,
-    /// It waits to be released, whatever is said to it.
+    /// The handler waits to be released, and ignores cancellation.
     Stubborn,
-    /// It waits to be released, and panics then.
+    /// The handler waits to be released, and then panics.
     PanicsLater,
 }
 
@@ -24,15 +24,15 @@ pub(super) type Id = u8;
 
 /// A message of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Said {
+pub(super) enum ClientMessage {
     Call(Id, Kind),
     Cancel(Id),
 }
 
-/// What can be done from outside.
+/// One event from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    Say(Said),
+    Say(ClientMessage),
     /// The handler of that request may go on.
     Release(Id),
     /// More than the grace of a cancelled handler, and than what a closed connection waits.
@@ -51,10 +51,10 @@ enum End {
     Over,
 }
 
-/// Where a session may be.
+/// Set of the states that a session may be in.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct State {
-    heard: VecDeque<Said>,
+    heard: VecDeque<ClientMessage>,
     running: BTreeMap<Id, (Kind, bool)>,
     released: BTreeSet<Id>,
     /// Answers of handlers that are not written yet.
@@ -104,7 +104,7 @@ impl Model {
         self.go_on(event == Event::TimePasses);
     }
 
-    /// Everywhere that it can get to by itself.
+    /// Adds every state that the session can reach by itself.
     fn go_on(&mut self, time: bool) {
         let mut open: Vec<_> = self.states.iter().cloned().collect();
         while let Some(state) = open.pop() {
@@ -120,27 +120,27 @@ impl Model {
         }
     }
 
-    /// It has come to rest.
+    /// Keeps only the states in which nothing more happens.
     pub(super) fn rest(&mut self) {
         let limit = self.limit;
         self.states.retain(|state| state.next(limit).is_empty());
     }
 
-    /// It has come to rest after time enough for everything.
+    /// Keeps only the states in which nothing more happens even after every timeout.
     pub(super) fn rest_late(&mut self) {
         self.go_on(true);
         self.rest();
         self.states.retain(|state| state.late().is_empty());
     }
 
-    /// Whether it is over in any case.
+    /// Returns whether the session is over in every state.
     pub(super) fn is_over(&self) -> bool {
         self.states.iter().all(|state| state.end == End::Over)
     }
 }
 
 impl State {
-    /// Everything that may happen in it next.
+    /// Returns every state that may come next.
     fn next(&self, limit: usize) -> Vec<Self> {
         let mut all = Vec::new();
         if self.end == End::Over {
@@ -176,7 +176,7 @@ impl State {
         all
     }
 
-    /// What may happen because time has passed.
+    /// Returns the states that may follow because time has passed.
     fn late(&self) -> Vec<Self> {
         let mut all = Vec::new();
         for (id, (_, wanted)) in &self.running {
@@ -201,7 +201,7 @@ impl State {
 
     fn hear(&mut self, limit: usize) {
         match self.heard.pop_front() {
-            Some(Said::Call(id, kind)) => {
+            Some(ClientMessage::Call(id, kind)) => {
                 let full = self.running.len() >= limit;
                 if full || self.running.contains_key(&id) || kind == Kind::Panics {
                     self.answer(id, false);
@@ -211,7 +211,7 @@ impl State {
                     self.running.insert(id, (kind, true));
                 }
             }
-            Some(Said::Cancel(id)) => {
+            Some(ClientMessage::Cancel(id)) => {
                 if let Some((_, wanted)) = self.running.get_mut(&id) {
                     *wanted = false;
                 }

@@ -15,8 +15,8 @@ use turnbuckle_types::{EmptyResult, Implementation, Principal, ServerCapabilitie
 use turnbuckle_wire::era::{ParamHeader, Reply};
 use turnbuckle_wire::revision::Revision;
 
-use super::model::{Event, Id, Kind, Model, Said};
-use super::{Pause, on_one_thread, paced, pass};
+use super::model::{ClientMessage, Event, Id, Kind, Model};
+use super::{Pause, on_one_thread, paced_orders, pass};
 
 /// More than a grace, and than what a closed connection waits.
 const LONG: Duration = Duration::from_secs(10);
@@ -169,7 +169,7 @@ impl Path {
 
     async fn happen(&mut self, event: Event) {
         match event {
-            Event::Say(Said::Call(id, kind)) => {
+            Event::Say(ClientMessage::Call(id, kind)) => {
                 let envelope = json!({
                     "io.modelcontextprotocol/protocolVersion": Revision::NEWEST.as_str(),
                     "io.modelcontextprotocol/clientCapabilities": {}});
@@ -181,7 +181,7 @@ impl Path {
                 let call = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
                 self.send(&call).await;
             }
-            Event::Say(Said::Cancel(id)) => {
+            Event::Say(ClientMessage::Cancel(id)) => {
                 let method = "notifications/cancelled";
                 let cancel =
                     json!({"jsonrpc": "2.0", "method": method, "params": {"requestId": id}});
@@ -255,9 +255,9 @@ async fn follow(modern: bool, limit: usize, script: &[(Event, Pause)]) {
     );
 }
 
-/// Every order and every pace of scripts, in both eras.
+/// Runs every order and every pace of scripts, in both eras.
 fn explore(what: &str, limit: usize, scripts: &[&[Event]]) {
-    let paths = paced(scripts);
+    let paths = paced_orders(scripts);
     eprintln!("{what}: {} paths", 2 * paths.len());
     on_one_thread(async {
         for path in &paths {
@@ -268,11 +268,11 @@ fn explore(what: &str, limit: usize, scripts: &[&[Event]]) {
 }
 
 fn call(id: Id, kind: Kind) -> Event {
-    Event::Say(Said::Call(id, kind))
+    Event::Say(ClientMessage::Call(id, kind))
 }
 
 fn cancel(id: Id) -> Event {
-    Event::Say(Said::Cancel(id))
+    Event::Say(ClientMessage::Cancel(id))
 }
 
 #[test]

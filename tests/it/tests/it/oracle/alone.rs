@@ -65,7 +65,7 @@ fn alone(value: &Value, is_valid: &dyn Fn(&Value) -> bool) -> Vec<Value> {
     }
 }
 
-/// The forms of one member of an object.
+/// Returns the forms of one member of an object.
 fn alone_in(
     members: &Map<String, Value>,
     name: &str,
@@ -85,7 +85,7 @@ fn alone_in(
     found
 }
 
-/// The members without which an object is not valid, in their least form.
+/// Returns the members without which an object is not valid, in their least form.
 fn required(members: &Map<String, Value>, is_valid: &dyn Fn(&Value) -> bool) -> Map<String, Value> {
     let mut least = Map::new();
     for (name, member) in members {
@@ -109,7 +109,7 @@ fn required(members: &Map<String, Value>, is_valid: &dyn Fn(&Value) -> bool) -> 
     least
 }
 
-/// The least form of a value.
+/// Returns the least form of a value.
 fn minimal(value: &Value, is_valid: &dyn Fn(&Value) -> bool) -> Value {
     match value {
         Value::Object(members) => Value::Object(required(members, is_valid)),

@@ -1,4 +1,4 @@
-//! Whatever a server says is judged while it is said.
+//! Tests that the oracle checks every message of a server while the conversation goes on.
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
@@ -10,7 +10,7 @@ use turnbuckle_types::{
 };
 use turnbuckle_wire::revision::{Method, Party};
 
-use crate::servers::{echo_builder, everything, params_of};
+use crate::servers::{echo_builder, full_server, params_of};
 
 fn form() -> ElicitRequestFormParams {
     ElicitRequestFormParams::new("Who are you?", ElicitationSchema::new())
@@ -21,7 +21,7 @@ fn sample() -> CreateMessageRequestParams {
     CreateMessageRequestParams::new(vec![message], 100)
 }
 
-/// A server that asks everything that can be asked.
+/// Creates a server that asks everything that can be asked.
 fn inquisitive() -> Server {
     let called = async |(): (), context: HandlerContext| -> Result<&'static str> {
         context.ask("form", form())?;
@@ -46,7 +46,7 @@ fn inquisitive() -> Server {
 async fn every_server_message_validates() {
     for case in Case::all() {
         let options = ClientOptions::new().progress_tokens().log_level("debug");
-        let mut client = Client::connect_with(case, &everything(), options).await;
+        let mut client = Client::connect_with(case, &full_server(), options).await;
         for method in Method::ALL
             .iter()
             .filter(|method| !method.is_notification())
@@ -60,7 +60,7 @@ async fn every_server_message_validates() {
         }
         client.request("tools/call", json!({"name": "talk"})).await;
         client.settle().await;
-        assert!(client.received().len() > 20, "{case}");
+        assert!(client.received_messages().len() > 20, "{case}");
     }
 }
 

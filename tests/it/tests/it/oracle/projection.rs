@@ -59,11 +59,11 @@ macro_rules! with_notification {
     };
 }
 
-fn decoded<T: DeserializeOwned>(value: &Value) -> T {
+fn decode<T: DeserializeOwned>(value: &Value) -> T {
     serde_json::from_str(&value.to_string()).unwrap_or_else(|error| panic!("{error}: {value}"))
 }
 
-/// The revisions in which a message reaches a party, with who sends it.
+/// Returns the revisions in which a message exists, with its sender.
 fn reaching(method: &str) -> impl Iterator<Item = (Revision, Sender)> {
     let method = Method::parse(method).unwrap();
     Revision::ALL.into_iter().flat_map(move |revision| {
@@ -84,7 +84,7 @@ fn opposite(sender: Sender) -> Sender {
     }
 }
 
-fn replied(revision: Revision, reply: &Reply) -> Value {
+fn encode_reply(revision: Revision, reply: &Reply) -> Value {
     let mut out = Vec::new();
     let info = br#"{"name":"s","version":"1"}"#;
     write_reply(&mut out, &1.into(), reply, revision.features(), Some(info));
@@ -96,11 +96,11 @@ where
     R::Result: Project + Clone,
 {
     for (revision, asker) in reaching(R::METHOD) {
-        let mut older = decoded::<R::Result>(result);
+        let mut older = decode::<R::Result>(result);
         let reply = Reply::complete(older.clone());
         older.project(revision.features());
         assert!(older.fits(revision.features()), "{revision}: {result}");
-        let message = replied(revision, &reply);
+        let message = encode_reply(revision, &reply);
         let sender = opposite(asker);
         sent.push(Sent {
             revision,
@@ -111,9 +111,12 @@ where
     }
 }
 
-/// The parameters for a revision, as what sends them projects them.
-fn projected<P: Project + Serialize + DeserializeOwned>(params: &Value, revision: Revision) -> P {
-    let mut params = decoded::<P>(params);
+/// Returns the parameters projected for a revision, as its sender does.
+fn project_params<P: Project + Serialize + DeserializeOwned>(
+    params: &Value,
+    revision: Revision,
+) -> P {
+    let mut params = decode::<P>(params);
     let features = revision.features();
     if !params.fits(features) {
         params.project(features);
@@ -131,7 +134,7 @@ where
     R::Params: Project,
 {
     for (revision, sender) in reaching(R::METHOD) {
-        let params = projected::<R::Params>(params, revision);
+        let params = project_params::<R::Params>(params, revision);
         let frame = rpc::encode_request(&7.into(), R::METHOD, Some(&params)).unwrap();
         let message = serde_json::from_slice(&frame).unwrap();
         sent.push(Sent {
@@ -148,7 +151,7 @@ where
     N::Params: Project,
 {
     for (revision, sender) in reaching(N::METHOD) {
-        let params = projected::<N::Params>(params, revision);
+        let params = project_params::<N::Params>(params, revision);
         let frame = rpc::encode_notification(N::METHOD, Some(&params)).unwrap();
         let message = serde_json::from_slice(&frame).unwrap();
         sent.push(Sent {
@@ -167,7 +170,7 @@ where
 {
     let mut asked = Vec::new();
     for (revision, sender) in reaching(R::METHOD) {
-        match decoded::<R::Params>(params).check_expressible(revision.features()) {
+        match decode::<R::Params>(params).check_expressible(revision.features()) {
             Err(error) => {
                 assert!(matches!(
                     error.kind(),
@@ -177,7 +180,7 @@ where
             }
             Ok(()) => asked.push(revision),
         }
-        let params = projected::<R::Params>(params, revision);
+        let params = project_params::<R::Params>(params, revision);
         let frame = rpc::encode_request(&7.into(), R::METHOD, Some(&params)).unwrap();
         let message = serde_json::from_slice(&frame).unwrap();
         sent.push(Sent {
@@ -190,7 +193,7 @@ where
     asked
 }
 
-fn everything() -> Vec<Sent> {
+fn all_samples() -> Vec<Sent> {
     let mut sent = Vec::new();
     for (method, result) in samples::results() {
         with_request!(method, send_result(&result, &mut sent));
@@ -209,9 +212,9 @@ fn everything() -> Vec<Sent> {
     }
     send_question::<m::ListRoots>(&json!({"_meta": {"progressToken": 1}}), &mut sent);
     for revision in Revision::modern() {
-        let required = decoded::<InputRequiredResult>(&samples::input_required());
+        let required = decode::<InputRequiredResult>(&samples::input_required());
         let reply = Reply::InputRequired(Box::new(ProjectedResult(required)));
-        let message = replied(revision, &reply);
+        let message = encode_reply(revision, &reply);
         sent.push(Sent {
             revision,
             sender: Sender::Server,
@@ -222,7 +225,7 @@ fn everything() -> Vec<Sent> {
     sent
 }
 
-/// The messages that break the schema of their revision, and how.
+/// Returns the messages that break the schema of their revision, with the violations.
 fn faults_of(oracle: &Oracle, sent: &[Sent]) -> Vec<String> {
     let mut faults = Vec::new();
     for Sent {
@@ -242,7 +245,7 @@ fn faults_of(oracle: &Oracle, sent: &[Sent]) -> Vec<String> {
 #[test]
 fn every_message_is_one_of_its_revision() {
     let oracle = Oracle::load();
-    let sent = everything();
+    let sent = all_samples();
     for method in Method::ALL {
         let name = method.as_str();
         let tried = sent.iter().any(|sent| sent.message["method"] == name);
@@ -262,7 +265,7 @@ fn every_message_is_one_of_its_revision() {
 fn names_that_no_schema_knows_reach_every_reader() {
     for Sent {
         revision, message, ..
-    } in everything()
+    } in all_samples()
     {
         let body = message.get("result").or(message.get("params")).unwrap();
         let asks = message["method"] == "elicitation/create"
@@ -282,11 +285,11 @@ fn names_that_no_schema_knows_reach_every_reader() {
 #[test]
 fn the_samples_use_every_name_of_the_vocabulary() {
     let oracle = Oracle::load();
-    let sent = everything();
+    let sent = all_samples();
     for revision in Revision::ALL {
         let of = sent.iter().filter(|sent| sent.revision == revision);
         let untried = oracle
-            .untried(
+            .unused_names(
                 revision.as_str(),
                 of.map(|sent| (sent.sender, &sent.message, sent.answers)),
             )
@@ -296,8 +299,8 @@ fn the_samples_use_every_name_of_the_vocabulary() {
     }
 }
 
-/// The tasks of one revision's core, which became an extension; and members that only a schema
-/// written by an author would have.
+/// Returns whether a name is deliberately not covered: the tasks of one revision's core, which
+/// became an extension; and members that only a schema written by an author would have.
 fn is_left_out(name: &str) -> bool {
     ["/task", "/tasks", "/execution"]
         .iter()
@@ -329,13 +332,13 @@ fn is_a<T: DeserializeOwned + Debug>(value: &Value) -> bool {
         .is_ok_and(|typed| !format!("{typed:?}").contains("Unknown"))
 }
 
-/// The value says that it fits exactly where its projection changes nothing.
+/// Asserts that the value reports a fit exactly where its projection changes nothing.
 fn assert_fits_where_nothing_changes<T>(value: &Value, method: &str)
 where
     T: Project + Serialize + DeserializeOwned,
 {
     for (revision, _) in reaching(method) {
-        let mut typed = decoded::<T>(value);
+        let mut typed = decode::<T>(value);
         let before = serde_json::to_value(&typed).unwrap();
         let fits = typed.fits(revision.features());
         typed.project(revision.features());
@@ -420,12 +423,12 @@ fn every_block_and_every_member_alone_is_one_of_its_revision() {
     let required = samples::input_required();
     for required in each_member_alone(&required, &is_a::<InputRequiredResult>) {
         for revision in Revision::modern() {
-            let required = decoded::<InputRequiredResult>(&required);
+            let required = decode::<InputRequiredResult>(&required);
             let reply = Reply::InputRequired(Box::new(ProjectedResult(required)));
             sent.push(Sent {
                 revision,
                 sender: Sender::Server,
-                message: replied(revision, &reply),
+                message: encode_reply(revision, &reply),
                 answers: Some("tools/call"),
             });
         }

@@ -5,17 +5,17 @@ use serde_json::{Value, json};
 /// A member that no schema knows, which has to reach every reader.
 pub(super) const UNKNOWN: &str = "com.example.unknown";
 
-/// `_meta` of a thing.
+/// Returns `_meta` of a thing.
 fn meta() -> Value {
     json!({"com.example/kept": [1, 2.50]})
 }
 
-/// `_meta` of a question to the client.
+/// Returns `_meta` of a question to the client.
 fn question_meta() -> Value {
     json!({"com.example/kept": 1, "progressToken": 7})
 }
 
-/// `_meta` of a message, with the keys that the modern envelope knows.
+/// Returns `_meta` of a message, with the keys that the modern envelope knows.
 fn envelope() -> Value {
     json!({
         "com.example/kept": 1,
@@ -60,7 +60,7 @@ fn blob_contents() -> Value {
     json!({"uri": "file:///b", "mimeType": "image/png", "blob": "AA==", "_meta": meta()})
 }
 
-/// One block of every kind.
+/// Returns one block of every kind.
 pub(super) fn content() -> Vec<Value> {
     let common = |mut block: Value| {
         block["annotations"] = annotations();
@@ -167,7 +167,7 @@ pub(super) fn form() -> Value {
     })
 }
 
-/// A form with choices of several values.
+/// Returns a form with choices of several values.
 pub(super) fn form_of_several() -> Value {
     json!({
         "message": "m", "mode": "form",
@@ -180,13 +180,13 @@ pub(super) fn form_of_several() -> Value {
     })
 }
 
-/// A visit to a URL.
+/// Returns a visit to a URL.
 pub(super) fn url() -> Value {
     json!({"message": "m", "mode": "url", "url": "https://example.com/a", "elicitationId": "e",
         "_meta": question_meta()})
 }
 
-/// A question to a model that every revision can ask.
+/// Returns a question to a model that every revision can ask.
 pub(super) fn question() -> Value {
     let message = |block: Value| json!({"role": "user", "content": block, "_meta": meta()});
     let blocks = content().into_iter().take(3);
@@ -199,7 +199,7 @@ pub(super) fn question() -> Value {
     })
 }
 
-/// A question to a model that may use tools.
+/// Returns a question to a model that may use tools.
 pub(super) fn question_with_tools() -> Value {
     let mut question = question();
     question["tools"] = tools();
@@ -335,7 +335,7 @@ pub(super) fn input_required() -> Value {
     })
 }
 
-/// Parameters of requests from the client.
+/// Returns parameters of requests from the client.
 pub(super) fn requests() -> Vec<(&'static str, Value)> {
     let retried = |mut params: Value| {
         params["inputResponses"] = json!({
@@ -397,7 +397,7 @@ fn filter() -> Value {
         "resourceSubscriptions": ["file:///a"]})
 }
 
-/// Parameters of notifications from either side.
+/// Returns parameters of notifications from either side.
 pub(super) fn notifications() -> Vec<(&'static str, Value)> {
     let mut notifications = vec![
         ("notifications/initialized", json!({})),

@@ -12,7 +12,7 @@ use crate::servers::echo;
 
 fn batching() -> Vec<Case> {
     let batching = |revision: &Revision| revision.features().batching;
-    Case::of(Revision::ALL.into_iter().filter(batching))
+    Case::with_revisions(Revision::ALL.into_iter().filter(batching))
 }
 
 fn request(id: i64, method: &str, params: Value) -> Value {
@@ -63,7 +63,7 @@ async fn a_batch_is_answered_as_one() {
     }
 }
 
-/// The answers to a batch: one array, or one after another where they come as a stream.
+/// Returns the answers to a batch: one array, or one after another if they come as a stream.
 async fn answers(client: &mut Client, count: usize) -> Vec<Value> {
     let mut answers = Vec::new();
     while answers.len() < count {
@@ -135,9 +135,9 @@ async fn a_batch_is_refused_elsewhere() {
     let elsewhere = Revision::ALL
         .into_iter()
         .filter(|revision| !revision.features().batching);
-    for case in Case::of(elsewhere) {
+    for case in Case::with_revisions(elsewhere) {
         let mut client = Client::connect(case, &echo()).await;
-        let params = client.enveloped(json!({}));
+        let params = client.with_envelope(json!({}));
         let batch = json!([request(50, "tools/list", params)]);
         let refused = client.exchange(&batch).await;
         assert_eq!(refused["error"]["code"], -32600, "{case}: {refused}");

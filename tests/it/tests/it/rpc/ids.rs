@@ -7,9 +7,9 @@ use turnbuckle_wire::revision::Revision;
 
 use crate::servers::{echo, echo_builder};
 
-/// A call as text, with an id that need not be one.
+/// Returns a call as text, with an id that need not be valid.
 fn call(client: &Client, id: &str, name: &str, arguments: Value) -> String {
-    let params = client.enveloped(json!({"name": name, "arguments": arguments}));
+    let params = client.with_envelope(json!({"name": name, "arguments": arguments}));
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#)
 }
 
@@ -117,7 +117,8 @@ async fn an_unreadable_id_is_answered_as_the_era_says() {
     }
 }
 
-/// Where requests share a connection or a session. Exchanges of the modern era share nothing.
+/// Returns the cases in which requests share a connection or a session. Exchanges of the modern era
+/// share nothing.
 fn sharing() -> Vec<Case> {
     let mut cases = Case::duplex(Case::modern());
     cases.extend(Case::legacy());
@@ -180,8 +181,8 @@ async fn a_cancelled_id_is_not_free_before_its_handler_has_ended() {
     }
 }
 
-/// A server whose one tool asks the client for its roots, several times at once and one after
-/// another.
+/// Creates a server whose one tool asks the client for its roots, several times at once and one
+/// after another.
 fn asking() -> Server {
     let ask = Tool::builder("ask").handler(async |(): (), context: HandlerContext| {
         let peer = context.peer().unwrap();

@@ -6,13 +6,13 @@ use turnbuckle_server::{HandlerContext, Tool};
 
 use turnbuckle_wire::revision::{Method, Party};
 
-use crate::servers::{echo, echo_builder, everything, params_of};
+use crate::servers::{echo, echo_builder, full_server, params_of};
 
 // requirement: 12365377c146 34c4a64dd615 f8a6ca4b25be
 #[tokio::test(start_paused = true)]
 async fn a_response_is_a_result_or_an_error() {
     for case in Case::all() {
-        let mut client = Client::connect(case, &everything()).await;
+        let mut client = Client::connect(case, &full_server()).await;
         let served = |method: &&Method| {
             method.is_received_by(Party::Server, case.revision)
                 && !method.is_notification()
@@ -28,7 +28,7 @@ async fn a_response_is_a_result_or_an_error() {
                 answer.get("error").is_none(),
                 "{case}: {method:?}: {answer}"
             );
-            let mut wrong = client.enveloped(json!({}));
+            let mut wrong = client.with_envelope(json!({}));
             wrong["cursor"] = json!(5);
             wrong["level"] = json!("none");
             let answer = client.request(method.as_str(), wrong).await;
@@ -81,7 +81,7 @@ async fn a_response_with_both_or_neither_is_refused() {
 async fn a_message_of_another_version_is_refused() {
     for case in Case::all() {
         let mut client = Client::connect(case, &echo()).await;
-        let params = client.enveloped(json!({}));
+        let params = client.with_envelope(json!({}));
         for (id, version) in [None, Some(json!("1.0")), Some(json!(2)), Some(json!(null))]
             .into_iter()
             .enumerate()
@@ -106,7 +106,7 @@ async fn a_message_of_another_version_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_notification_is_never_answered() {
     for case in Case::all() {
-        let mut client = Client::connect(case, &everything()).await;
+        let mut client = Client::connect(case, &full_server()).await;
         for (method, params) in [
             ("notifications/initialized", json!({})),
             ("notifications/cancelled", json!({"requestId": 999})),
@@ -134,7 +134,7 @@ async fn a_notification_is_never_answered() {
                 continue; // Its status says that it is refused.
             }
             client.notify(method, params.clone()).await;
-            let enveloped = client.enveloped(json!({}));
+            let enveloped = client.with_envelope(json!({}));
             client.notify(method, enveloped).await;
         }
         client
@@ -151,7 +151,7 @@ async fn a_notification_is_never_answered() {
 async fn own_notifications_have_no_id() {
     for case in Case::all() {
         let options = ClientOptions::new().log_level("debug").progress_tokens();
-        let mut client = Client::connect_with(case, &everything(), options).await;
+        let mut client = Client::connect_with(case, &full_server(), options).await;
         if case.is_legacy() {
             client
                 .request("resources/subscribe", json!({"uri": "test://one"}))

@@ -4,12 +4,12 @@
 use turnbuckle_it::harness::Bind;
 use turnbuckle_it::wires::{Harm, Script, Toward};
 
-use super::{Place, Run, all_hold, at_length, converse, places};
+use super::{Run, Scenario, all_hold, at_length, converse, places};
 
 const BOTH: [Toward; 2] = [Toward::Server, Toward::Client];
 
-/// Every place at which a connection of that conversation can be closed.
-fn cuts(place: Place) -> Vec<Harm> {
+/// Returns every place at which a connection of that conversation can be closed.
+fn cuts(place: Scenario) -> Vec<Harm> {
     let whole = converse(place, &Script::plain()).unwrap();
     assert!(
         whole.ends.iter().all(Result::is_ok),
@@ -28,7 +28,7 @@ fn cuts(place: Place) -> Vec<Harm> {
     cuts
 }
 
-fn closed(place: Place, cut: Harm) -> Result<Run, String> {
+fn closed(place: Scenario, cut: Harm) -> Result<Run, String> {
     let run = converse(place, &Script::plain().harm(cut))?;
     // One call may be in its way; the next has another connection.
     if let [.., one, next] = run.ends.as_slice()

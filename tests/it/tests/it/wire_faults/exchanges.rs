@@ -18,16 +18,16 @@ use turnbuckle_wire::revision::Revision;
 
 use crate::asking;
 
-/// How long anything may take: longer than every deadline of either side.
+/// Time limit of every wait: longer than every timeout of either side.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// When nothing may be left: sessions that nobody uses have been ended.
+/// Time after which nothing may be left: idle sessions have been ended by then.
 const REST: Duration = Duration::from_secs(2 * 3600);
 
 /// Sessions that a server may have.
 const SESSIONS: usize = 2;
 
-/// What is said after the handshake.
+/// Requests that follow the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exchange {
     /// A call that is answered at once.
@@ -42,42 +42,42 @@ pub(super) enum Exchange {
 
 /// A conversation: which, in which revision, over which binding.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Scenario {
     pub(super) exchange: Exchange,
     pub(super) case: Case,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} in {}", self.exchange, self.case)
     }
 }
 
-/// Whether there is time for more than what differs: the environment asks for seeds.
+/// Returns whether the environment asks for seeds, so that scenarios that take long are run too.
 pub(super) fn at_length() -> bool {
     std::env::var_os("TURNBUCKLE_SEEDS").is_some()
 }
 
-/// All conversations over that binding. HTTP+SSE is tried in the revision that it belongs to; the
-/// others speak over it as over any other connection.
-pub(super) fn places(binding: Bind) -> Vec<Place> {
+/// Returns all conversations over that binding. HTTP+SSE is tried in the revision that it belongs
+/// to; the others speak over it as over any other connection.
+pub(super) fn places(binding: Bind) -> Vec<Scenario> {
     use Exchange::{Asking, Call, Listening, Progress};
     let cases = Case::all().into_iter().filter(|case| {
         let own = binding != Bind::Sse || case.revision == Revision::ALL[0];
         case.binding == binding && (own || at_length())
     });
     let places = cases.flat_map(|case| {
-        [Call, Progress, Asking, Listening].map(|exchange| Place { exchange, case })
+        [Call, Progress, Asking, Listening].map(|exchange| Scenario { exchange, case })
     });
     places.collect()
 }
 
-/// How a conversation went.
+/// Record of one conversation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    /// What each request ended in.
+    /// Outcome of each request.
     pub(super) ends: Vec<Result<String, String>>,
-    /// What each connection carried.
+    /// Data that each connection carried.
     pub(super) wires: Vec<[Passed; 2]>,
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Run {
 ///
 /// # Errors
 /// When something does not hold: what, and under which script.
-pub(super) fn converse(place: Place, script: &Script) -> Result<Run, String> {
+pub(super) fn converse(place: Scenario, script: &Script) -> Result<Run, String> {
     let clock = Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -101,7 +101,7 @@ pub(super) fn converse(place: Place, script: &Script) -> Result<Run, String> {
     run.map_err(|why| format!("{place}: {why}\n{script:?}"))
 }
 
-/// What can be connected to again and again.
+/// A server that can be connected to again and again.
 enum Served {
     Duplex(Server, Bind),
     Http(StreamableHttp),
@@ -137,7 +137,7 @@ impl Served {
         }
     }
 
-    async fn connect(&self, place: Place, wires: &Wires) -> Result<Client, Error> {
+    async fn connect(&self, place: Scenario, wires: &Wires) -> Result<Client, Error> {
         let builder = Client::builder("tester", "1.0.0")
             .on_form(async |_, _: QuestionContext| FormAnswer::accept([("name", "Ada")]))
             .on_sampling(async |_: CreateMessageRequestParams, _: QuestionContext| {
@@ -149,12 +149,13 @@ impl Served {
     }
 }
 
-/// It ends, and long before nobody waits any more.
+/// Awaits `work`, and fails the test if it takes too long.
 async fn in_time<T>(work: impl Future<Output = T>) -> T {
     timeout(PATIENCE, work).await.expect("it hangs")
 }
 
-/// A server whose handlers hold `running` while they run; it asks what that revision has.
+/// Creates a server whose handlers hold `running` while they run; its questions are those of that
+/// revision.
 fn server(running: &Arc<()>, revision: Revision) -> Server {
     let held = running.clone();
     let steps = move |(): (), context: HandlerContext| {
@@ -201,7 +202,7 @@ fn server(running: &Arc<()>, revision: Revision) -> Server {
         .expect("a server")
 }
 
-async fn run(place: Place, script: Script) -> Run {
+async fn run(place: Scenario, script: Script) -> Run {
     let running = Arc::new(());
     let served = Served::new(server(&running, place.case.revision), place.case.binding);
     let wires = Wires::new(script);
@@ -245,8 +246,8 @@ async fn run(place: Place, script: Script) -> Run {
     Run { ends, wires }
 }
 
-/// A new client is served.
-async fn sound(place: Place, served: &Served, wires: &Wires) {
+/// Asserts that a new client is served.
+async fn sound(place: Scenario, served: &Served, wires: &Wires) {
     let client = served
         .connect(place, wires)
         .await
@@ -255,8 +256,8 @@ async fn sound(place: Place, served: &Served, wires: &Wires) {
     in_time(client.close()).await;
 }
 
-/// What a side has sent is whole messages; only the last may be cut off.
-fn whole_lines(place: Place, passed: &Passed) {
+/// Asserts that a side has sent whole messages, of which only the last may be cut off.
+fn whole_lines(place: Scenario, passed: &Passed) {
     if place.case.binding == Bind::Stream {
         for line in passed.bytes.split_inclusive(|byte| *byte == b'\n') {
             let whole = serde_json::from_slice::<Value>(line).is_ok();
@@ -267,10 +268,10 @@ fn whole_lines(place: Place, passed: &Passed) {
 }
 
 async fn call(client: &Client, tool: &str) -> Result<String, String> {
-    told(in_time(client.call_tool(tool, &()).send()).await)
+    to_outcome(in_time(client.call_tool(tool, &()).send()).await)
 }
 
-fn told(result: Result<CallToolResult, Error>) -> Result<String, String> {
+fn to_outcome(result: Result<CallToolResult, Error>) -> Result<String, String> {
     let result = result.map_err(|error| error.to_string())?;
     Ok(result
         .content
@@ -279,7 +280,7 @@ fn told(result: Result<CallToolResult, Error>) -> Result<String, String> {
         .collect())
 }
 
-/// What the requests of an exchange end in.
+/// Runs the requests of an exchange and returns their outcomes.
 async fn talk(exchange: Exchange, client: &Client) -> Vec<Result<String, String>> {
     match exchange {
         Exchange::Call => vec![call(client, "plain").await],
@@ -292,7 +293,7 @@ async fn talk(exchange: Exchange, client: &Client) -> Vec<Result<String, String>
                 assert!(told.progress.as_f64() >= *last, "it goes backwards");
                 *last = told.progress.as_f64();
             });
-            vec![told(in_time(call.send()).await)]
+            vec![to_outcome(in_time(call.send()).await)]
         }
         Exchange::Listening => {
             let interest = ChangeFilter::new().tools();

@@ -1,4 +1,4 @@
-//! What the other tests are run over: streams and bodies that come in pieces.
+//! Tests of the streams and bodies in pieces over which other tests run.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ async fn read(mut stream: impl AsyncRead + Unpin) -> usize {
     }
 }
 
-/// At each of many places: how long pieces are.
+/// Returns the longest pieces at each of many places.
 async fn longest(of: impl AsyncFn(String) -> usize) -> BTreeSet<usize> {
     let mut all = BTreeSet::new();
     for place in 0..64 {

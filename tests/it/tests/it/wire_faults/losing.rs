@@ -3,10 +3,10 @@
 use turnbuckle_it::harness::Bind;
 use turnbuckle_it::wires::{Harm, Script, Toward};
 
-use super::{Place, all_hold, converse, places};
+use super::{Scenario, all_hold, converse, places};
 
-/// Every message of that conversation.
-fn messages(place: Place) -> Vec<(usize, Toward, usize)> {
+/// Returns every message of that conversation.
+fn messages(place: Scenario) -> Vec<(usize, Toward, usize)> {
     let whole = converse(place, &Script::plain()).unwrap();
     let over_http = matches!(place.case.binding, Bind::Http | Bind::Sse);
     let mut all = Vec::new();

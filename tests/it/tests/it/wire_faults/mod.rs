@@ -9,7 +9,7 @@ mod losing;
 mod resuming;
 mod seeded;
 
-use exchanges::{Exchange, Place, Run, at_length, converse, places};
+use exchanges::{Exchange, Run, Scenario, at_length, converse, places};
 
 /// Holds everything, and names what does not.
 #[track_caller]

@@ -17,17 +17,17 @@ use turnbuckle_wire::revision::Revision;
 /// Calls under way at a time, each on a stream of its own.
 const CALLS: usize = 4;
 
-/// How often each says how far it is.
+/// Number of progress notifications of each call.
 const STEPS: u64 = 6;
 
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// What one call ended in, and which steps were heard of before.
-type Told = (Result<String, String>, Vec<u64>);
+/// Outcome of one call, and the progress steps received before.
+type CallOutcome = (Result<String, String>, Vec<u64>);
 
-/// How it went.
+/// Record of one conversation.
 struct Run {
-    told: Vec<Told>,
+    told: Vec<CallOutcome>,
     wires: Vec<[Passed; 2]>,
 }
 
@@ -46,7 +46,7 @@ fn server() -> Server {
         .unwrap()
 }
 
-async fn count(client: Client) -> Told {
+async fn count(client: Client) -> CallOutcome {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hears = heard.clone();
     let call = client.call_tool("count", &()).on_progress(move |told| {
@@ -61,7 +61,7 @@ async fn count(client: Client) -> Told {
 }
 
 /// Has all the calls at a time, and short ones beside them.
-async fn load(revision: Revision, wires: &Wires) -> Vec<Told> {
+async fn load(revision: Revision, wires: &Wires) -> Vec<CallOutcome> {
     let service = StreamableHttp::new(server(), HttpServerOptions::new());
     let way = HttpConnector::new("http://localhost/mcp").unwrap();
     let client = Client::builder("c", "1")
@@ -100,14 +100,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The id of the last event that is whole in that text.
+/// Returns the id of the last complete event in that text.
 fn last_id(arrived: &str) -> Option<String> {
     let (whole, _) = arrived.rsplit_once("\n\n")?;
     let (_, id) = whole.rsplit_once("id: ")?;
     Some(id.lines().next().unwrap_or_default().to_owned())
 }
 
-/// With which id somebody came back, on which connection.
+/// Returns the connections that resumed a stream, each with the id that it resumed from.
 fn comebacks(run: &Run) -> Vec<(usize, String)> {
     let asked = run.wires.iter().map(|wire| text(&wire[0].bytes));
     let header = |asked: &str| {
@@ -121,7 +121,7 @@ fn comebacks(run: &Run) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// The connections on which calls are answered by streams.
+/// Returns the connections on which calls are answered by streams.
 fn streams(run: &Run) -> Vec<usize> {
     let streams = |wire: &[Passed; 2]| {
         text(&wire[0].bytes).contains(r#""name":"count""#)
@@ -132,8 +132,8 @@ fn streams(run: &Run) -> Vec<usize> {
     wires.map(|(number, _)| number).collect()
 }
 
-/// Every step was heard of, and none twice.
-fn each_once(place: &str, told: &Told) {
+/// Asserts that every step was received exactly once.
+fn each_once(place: &str, told: &CallOutcome) {
     let (ended, heard) = told;
     assert_eq!(ended.as_deref(), Ok("done"), "{place}");
     assert_eq!(*heard, Vec::from_iter(1..=STEPS), "{place}");

@@ -4,12 +4,12 @@
 use turnbuckle_it::harness::Bind;
 use turnbuckle_it::wires::{Harm, Rng, Script, Toward, seeds};
 
-use super::{Exchange, Place, all_hold, converse, places};
+use super::{Exchange, Scenario, all_hold, converse, places};
 
 const ALL: [Bind; 4] = [Bind::Pipe, Bind::Stream, Bind::Http, Bind::Sse];
 
-/// What happens under a seed: late and in pieces, and up to three harms.
-fn script(seed: u64, place: Place) -> Script {
+/// Returns the script of a seed: delays and pieces, and up to three faults.
+fn script(seed: u64, place: Scenario) -> Script {
     let name = place.to_string();
     let mut rng = Rng::new(seed, &format!("harm {name}"));
     let mut script = Script::harmless(seed, &name);
@@ -49,7 +49,7 @@ fn late_and_in_pieces_nothing_ends_otherwise() {
     }
 }
 
-/// What a seed does it does again: the same bytes at the same times.
+/// Checks that a seed is repeatable: the same bytes at the same times.
 #[test]
 fn a_seed_replays() {
     let steps = |place, script: &Script| {
