@@ -37,11 +37,11 @@ pub use read_request::ReadRequest;
 /// reads them.
 ///
 /// ```
-/// use turnbuckle_server::{Reading, Resource};
+/// use turnbuckle_server::{ReadRequest, Resource};
 ///
 /// let note = Resource::builder("notes://{id}", "note")
 ///     .mime_type("text/plain")
-///     .handler(|reading: Reading| format!("You asked for {}.", reading.uri));
+///     .handler(|request: ReadRequest| format!("You asked for {}.", request.uri));
 /// ```
 ///
 /// Specification: server/resources (2026-07-28).

@@ -12,23 +12,23 @@
 //! use std::task::{Context, Poll};
 //!
 //! use tower_service::Service;
-//! use turnbuckle_server::service::{Answer, Call, CallService};
+//! use turnbuckle_server::service::{CallRequest, CallResponse, CallService};
 //! use turnbuckle_server::{Server, Tool};
 //!
 //! /// Logs failing calls.
 //! #[derive(Clone)]
 //! struct Watch(CallService);
 //!
-//! impl Service<Call> for Watch {
-//!     type Response = Answer;
+//! impl Service<CallRequest> for Watch {
+//!     type Response = CallResponse;
 //!     type Error = std::convert::Infallible;
-//!     type Future = Pin<Box<dyn Future<Output = Result<Answer, Self::Error>> + Send>>;
+//!     type Future = Pin<Box<dyn Future<Output = Result<CallResponse, Self::Error>> + Send>>;
 //!
 //!     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
 //!         self.0.poll_ready(cx)
 //!     }
 //!
-//!     fn call(&mut self, call: Call) -> Self::Future {
+//!     fn call(&mut self, call: CallRequest) -> Self::Future {
 //!         let name = call.name().to_owned();
 //!         let answer = self.0.call(call);
 //!         Box::pin(async move {

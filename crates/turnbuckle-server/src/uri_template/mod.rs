@@ -32,7 +32,7 @@ const MAX_MATCHED_URI: usize = 8 * 1024;
 /// A parsed URI template, of any of the four levels of RFC 6570.
 ///
 /// ```
-/// # use turnbuckle_server::{UriTemplate, Variables};
+/// # use turnbuckle_server::UriTemplate;
 /// let template: UriTemplate = "repo://{owner}/{+path}{?rev}".parse()?;
 /// let variables = template.matches("repo://ada/src/main.rs?rev=7").expect("it fits");
 /// assert_eq!(variables.text("path"), Some("src/main.rs"));

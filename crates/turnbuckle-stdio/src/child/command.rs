@@ -27,7 +27,7 @@ use super::{command_line, environment};
 /// use turnbuckle_stdio::Command;
 ///
 /// let server = Command::new("node").arg("server.js").env("API_KEY", "secret");
-/// assert_eq!(server.describe(), "node server.js");
+/// assert_eq!(server.description(), "node server.js");
 /// ```
 #[derive(Clone)]
 pub struct Command {
