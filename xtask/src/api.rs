@@ -19,9 +19,12 @@ use turnbuckle_requirements::Tree;
 /// The folder of the listings, from the root.
 const FOLDER: &str = "docs/api";
 
-/// The most public items per 1,000 lines, over all the library crates. Fields and variants are part
-/// of their type, and so is the setter of a public field.
-const MAX_ITEMS: usize = 25;
+/// The most public items per 1,000 lines, over all the library crates but the [internal](INTERNAL)
+/// one. Fields and variants are part of their type, and so is the setter of a public field.
+const MAX_ITEMS: usize = 31;
+
+/// The crate whose items are public for the other crates of the workspace only: they are not counted.
+const INTERNAL: &str = "turnbuckle-wire";
 
 /// The names of other crates that may stand in signatures; where none is named, any may. A major
 /// version of one of these is one of ours, so each has its reason.
@@ -43,8 +46,8 @@ const AGREED: &[(&str, &[&str])] = &[
     ("bytes", &["Buf", "Bytes"]),
     // What every combinator over items that arrive one by one takes.
     ("futures_core", &["Stream"]),
-    // What a byte stream is to all that runs on tokio.
-    ("tokio", &["AsyncRead", "AsyncWrite"]),
+    // Byte streams on tokio, and the future with which a sender waits for space without a box.
+    ("tokio", &["AsyncRead", "AsyncWrite", "Notified"]),
     // JSON as text that was checked and not taken apart, and why it could not be.
     ("serde_json", &["Error", "RawValue"]),
 ];
@@ -75,7 +78,9 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         let listing = list(&read(package)?);
         let lines = production_lines(&root.join("crates").join(package).join("src"))?;
         println!("{package:<20} {:>6} {lines:>7}", listing.items);
-        (all_items, all_lines) = (all_items + listing.items, all_lines + lines);
+        if package != INTERNAL {
+            (all_items, all_lines) = (all_items + listing.items, all_lines + lines);
+        }
         faults.extend(listing.faults);
         texts.insert(format!("{package}.txt"), listing.text);
     }

@@ -75,15 +75,7 @@ pub(crate) fn test(packages: &[&str]) -> Result<(), String> {
             "--status-level=fail",
             "--no-tests=pass",
         ]),
-        false => cargo([
-            "test",
-            "--no-fail-fast",
-            "--quiet",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--examples",
-        ]),
+        false => cargo(["test", "--no-fail-fast", "--quiet", "--all-targets"]),
     };
     if packages.is_empty() {
         tests.arg("--workspace");

@@ -181,7 +181,7 @@ impl Client {
         let mut request =
             OutboundRequest::new(method, params.as_ref(), &connection.negotiated_revision);
         request.timeouts = deadline.timeouts;
-        request.started_at = Some(deadline.started);
+        request.started_at = Some(deadline.started.into_std());
         let raw = self.inner.send_request(&connection, request).await?;
         serde_json::from_str(raw.as_str()).map_err(|error| Error::InvalidResult {
             method: method.to_owned(),

@@ -344,7 +344,7 @@ impl ClientInner {
             ..M::mirrored_fields(params)
         };
         request.timeouts = deadline.timeouts;
-        request.started_at = Some(deadline.started);
+        request.started_at = Some(deadline.started.into_std());
         // A call may take long: progress starts its idle timeout anew, with or without a listener.
         request.wants_progress = M::FACTS.reports_progress();
         request.progress_handler = options.listener.clone();

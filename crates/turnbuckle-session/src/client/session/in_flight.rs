@@ -50,7 +50,7 @@ impl ClientSession {
                 .map_err(|error| unwritable(&error))?,
         };
         let now = Instant::now();
-        let started_at = request.started_at.unwrap_or(now);
+        let started_at = request.started_at.map_or(now, Instant::from_std);
         let response = PendingResponse::new(request.timeouts, started_at, now);
         let deadline = response.initial_deadline(now);
         let response = Arc::new(response);

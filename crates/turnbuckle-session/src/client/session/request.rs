@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tokio::time::Instant;
 use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, RequestId};
 
 use crate::client::negotiated_revision::{MirroredFields, NegotiatedRevision};
@@ -28,7 +27,7 @@ pub struct OutboundRequest<'a, P> {
     /// The timeouts.
     pub timeouts: Timeouts,
     /// The start of [`Timeouts::total_timeout`]; `None` for the moment in which it is sent.
-    pub started_at: Option<Instant>,
+    pub started_at: Option<std::time::Instant>,
     /// True if the request carries a progress token. A `progress_handler` implies one.
     pub wants_progress: bool,
     /// The handler for progress notifications.
