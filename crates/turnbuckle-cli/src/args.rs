@@ -189,7 +189,7 @@ pub(crate) enum CapabilityChoice {
     Elicitation,
     /// The directories of --root
     Roots,
-    /// Nothing
+    /// No capability
     None,
 }
 

@@ -18,7 +18,7 @@ use crate::target::{Target, is_local};
 pub(crate) struct PreparedConnector {
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) secrets: Vec<String>,
-    /// Whether the server is known to protocol HTTP+SSE, and so a legacy revision.
+    /// True if the server is known to speak HTTP+SSE, and so a legacy revision.
     pub(crate) is_legacy: bool,
 }
 

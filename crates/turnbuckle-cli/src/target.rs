@@ -11,7 +11,7 @@ use crate::error::CliError;
 /// The positional arguments after the subcommand.
 pub(crate) struct PositionalArgs {
     remaining: VecDeque<String>,
-    /// Whether a server command follows after `--`.
+    /// True if a server command follows after `--`.
     before_command: bool,
 }
 
@@ -60,7 +60,7 @@ pub(crate) enum Target {
     Url {
         url: String,
         headers: BTreeMap<String, String>,
-        /// Whether the server is known to protocol HTTP+SSE.
+        /// True if the server is known to speak HTTP+SSE.
         sse: bool,
     },
     Command {

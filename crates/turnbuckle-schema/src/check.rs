@@ -231,7 +231,7 @@ struct ReferenceChains<'a> {
     document: &'a Document<'a>,
     /// The longest chain from each visited schema, by address. `None` while the walk is inside.
     met: HashMap<usize, Option<usize>>,
-    /// How long one may be.
+    /// The longest chain that is allowed.
     most: usize,
 }
 

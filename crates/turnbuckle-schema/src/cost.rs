@@ -25,7 +25,7 @@ pub(crate) struct ValidationCost {
     pub(crate) all_errors: u64,
     /// Of telling the first violation, whichever it is.
     pub(crate) first_error: u64,
-    /// How many applications were counted.
+    /// The number of counted applications.
     pub(crate) applications: u64,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Subschema<'a> {
 /// The part of a value that a subschema applies to, relative to the enclosing schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AppliesTo<'a> {
-    /// The same value.
+    /// The value itself.
     SameValue,
     /// The member of this name.
     Member(&'a str),

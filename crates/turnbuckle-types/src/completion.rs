@@ -37,7 +37,7 @@ object! {
 object! {
     /// The argument that is being typed.
     pub struct CompletionArgument {
-        /// Its name.
+        /// The name of the argument.
         req name: String = "name",
         /// The text that has been typed so far.
         req value: String = "value",

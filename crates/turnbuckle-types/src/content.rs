@@ -52,7 +52,7 @@ object! {
     pub struct ImageContent tagged "type" = "image" {
         /// The picture in Base64.
         req data: String = "data",
-        /// Its media type.
+        /// The media type.
         req mime_type: String = "mimeType",
         /// Annotations for the reader.
         opt annotations: Annotations = "annotations",
@@ -66,7 +66,7 @@ object! {
     pub struct AudioContent tagged "type" = "audio" {
         /// The sound in Base64.
         req data: String = "data",
-        /// Its media type.
+        /// The media type.
         req mime_type: String = "mimeType",
         /// Annotations for the reader.
         opt annotations: Annotations = "annotations",
@@ -86,9 +86,9 @@ object! {
         opt title: String = "title",
         /// The description, for the model.
         opt description: String = "description",
-        /// Its media type.
+        /// The media type.
         opt mime_type: String = "mimeType",
-        /// Its size in bytes, before any encoding.
+        /// The size in bytes, before any encoding.
         opt size: Number = "size",
         /// The icons.
         opt icons: Vec<Icon> = "icons",

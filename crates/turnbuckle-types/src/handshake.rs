@@ -11,13 +11,13 @@ object! {
     pub struct Implementation {
         /// The name for programs.
         req name: String = "name",
-        /// Its version.
+        /// The version.
         req version: String = "version",
         /// The name for people.
         opt title: String = "title",
         /// The description.
         opt description: String = "description",
-        /// Its page on the web.
+        /// The URL of its page on the web.
         opt website_url: String = "websiteUrl",
         /// The icons.
         opt icons: Vec<Icon> = "icons",

@@ -14,7 +14,7 @@ object! {
     ///
     /// Specification: server/resources (2026-07-28).
     pub struct Resource {
-        /// Its URI.
+        /// The URI.
         req uri: String = "uri",
         /// The name for programs.
         req name: String = "name",
@@ -22,9 +22,9 @@ object! {
         opt title: String = "title",
         /// The description, for the model.
         opt description: String = "description",
-        /// Its media type.
+        /// The media type.
         opt mime_type: String = "mimeType",
-        /// Its size in bytes, before any encoding.
+        /// The size in bytes, before any encoding.
         opt size: Number = "size",
         /// The icons.
         opt icons: Vec<Icon> = "icons",
@@ -64,7 +64,7 @@ object! {
         req uri: String = "uri",
         /// The text.
         req text: String = "text",
-        /// Its media type.
+        /// The media type.
         opt mime_type: String = "mimeType",
         /// Metadata.
         map meta: Meta = "_meta",

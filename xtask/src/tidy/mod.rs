@@ -61,8 +61,7 @@ const RULES: &[Rule] = &[
     words::SETTINGS,
 ];
 
-/// The rules that not all packages follow yet, and the packages that do. Both lists go when nothing is
-/// left out any more.
+/// The rules that not all packages follow yet, and the paths of those that do.
 const NEW_RULES: &[&str] = &[
     "first-words",
     "verbs",
@@ -73,7 +72,14 @@ const NEW_RULES: &[&str] = &[
     "hidden",
     "top",
 ];
-const FOLLOWED_BY: &[&str] = &["benches/", "tests/requirements/", "xtask/"];
+const FOLLOWED_BY: &[&str] = &[
+    "benches/",
+    "crates/turnbuckle-client/",
+    "crates/turnbuckle-server/",
+    "examples/",
+    "tests/requirements/",
+    "xtask/",
+];
 
 /// The part of the result that is shown.
 #[derive(clap::Args, Default)]

@@ -350,10 +350,9 @@ fn naming_fault(name: &str, field: &syn::Field, holds_settings: bool) -> Option<
         _ => false,
     });
     if is_of(&["Duration"]) {
-        let ends = ["_timeout", "_interval", "_ttl"]
-            .iter()
-            .any(|end| name.ends_with(end));
-        return (!ends).then_some("is a duration: it ends in _timeout, _interval or _ttl");
+        const ENDS: &[&str] = &["timeout", "interval", "ttl", "delay", "backoff", "window"];
+        let ends = ENDS.iter().any(|end| name.ends_with(end));
+        return (!ends).then_some("is a duration: it ends in _timeout, _interval, _ttl or _delay");
     }
     if !holds_settings || !is_of(&["u16", "u32", "u64", "usize"]) {
         return None;

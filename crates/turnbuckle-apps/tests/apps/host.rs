@@ -114,7 +114,7 @@ impl Host {
             .clone()
     }
 
-    /// What a tool says in words.
+    /// Returns the text of a tool's result.
     pub(crate) async fn call(&mut self, name: &str, arguments: Value) -> String {
         let params = json!({"name": name, "arguments": arguments});
         let result = self.ask("tools/call", params).await;

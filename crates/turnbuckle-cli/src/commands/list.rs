@@ -78,7 +78,7 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
 struct ListPrinter<'a> {
     connection: &'a ServerConnection,
     schema: bool,
-    /// Whether one list was args for by name.
+    /// True if one list was asked for by name.
     is_single_kind: bool,
     /// The lists for JSON output, by the member names of the specification.
     json_lists: Map<String, Value>,
@@ -86,7 +86,7 @@ struct ListPrinter<'a> {
 }
 
 impl ListPrinter<'_> {
-    /// Prints one list, or nothing if the server does not declare it and it was not args for by
+    /// Prints one list, or nothing if the server does not declare it and it was not asked for by
     /// name.
     async fn print_list(&mut self, kind: ListKind) -> Result<(), CliError> {
         let capabilities = &self.connection.server.capabilities;
@@ -95,7 +95,7 @@ impl ListPrinter<'_> {
             ListKind::Resources | ListKind::Templates => capabilities.resources.is_some(),
             ListKind::Prompts => capabilities.prompts.is_some(),
         };
-        // A list args for by name is requested even if the server does not declare it.
+        // A list asked for by name is requested even if the server does not declare it.
         if !declared && !self.is_single_kind {
             return Ok(());
         }

@@ -68,7 +68,7 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
 }
 
 impl Options {
-    /// Returns what was args for on the command line, or else every list whose changes the server
+    /// Returns what was asked for on the command line, or else every list whose changes the server
     /// declares.
     fn subscription_filter(&self, connection: &ServerConnection) -> Result<ChangeFilter, CliError> {
         let named = self.tools || self.prompts || self.resources || !self.uris.is_empty();

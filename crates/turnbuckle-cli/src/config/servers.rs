@@ -77,7 +77,7 @@ pub(super) fn parse_servers(text: &str) -> Result<BTreeMap<String, ServerEntry>,
 }
 
 impl ServerEntry {
-    /// How the server is reached.
+    /// Returns the command or the URL with which the server is reached.
     pub(crate) fn resolve(&self, variables: &Variables<'_>) -> Result<ResolvedServer, String> {
         let all = |values: &BTreeMap<String, String>| {
             let expanded = values

@@ -14,9 +14,9 @@ use crate::error::CliError;
 #[derive(Debug, Clone)]
 pub(crate) struct Console {
     pub(crate) args: Arc<OutputArgs>,
-    /// Whether standard output is a terminal.
+    /// True if standard output is a terminal.
     pub(crate) stdout_is_terminal: bool,
-    /// Whether standard error is a terminal that progress can be drawn on.
+    /// True if standard error is a terminal that progress can be drawn on.
     pub(crate) stderr_is_terminal: bool,
     stdout_colors: bool,
     stderr_colors: bool,

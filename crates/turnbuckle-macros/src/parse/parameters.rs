@@ -51,7 +51,7 @@ pub(crate) struct Argument {
 /// The parameters of a function, in order.
 pub(crate) struct Parameters {
     pub(crate) list: Vec<Parameter>,
-    /// Whether an extractor takes all arguments.
+    /// True if an extractor takes all arguments.
     pub(crate) takes_all_arguments: bool,
 }
 

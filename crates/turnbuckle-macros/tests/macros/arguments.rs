@@ -1,4 +1,4 @@
-//! How arguments arrive.
+//! Arguments of attributed functions, as handlers receive them.
 
 use serde_json::{Value, json};
 use turnbuckle::{Result, Server, data, resource, testing, tool};

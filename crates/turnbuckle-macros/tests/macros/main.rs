@@ -6,7 +6,7 @@ mod functions;
 mod group;
 mod same;
 
-/// What is refused, and what is said then.
+/// Compiler errors for refused code, compared with the expected texts.
 #[test]
 fn compile_errors_match_the_expected_output() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");

@@ -1,4 +1,4 @@
-//! What an attribute makes is what its user would have written.
+//! Attributes expand to the same items that a user would write by hand.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use turnbuckle::{
     prompt, resource, testing, tool,
 };
 
-/// What is drawn.
+/// A drawn shape.
 #[derive(Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Shape {

@@ -18,7 +18,7 @@ fn work(schema: Value, value: Value) -> u64 {
     of(schema, &value).unwrap().work
 }
 
-/// How many pairs of a subschema and a part there are, followed naively.
+/// Returns the number of pairs of a subschema and a part, followed naively.
 fn applications(root: &Value, schema: &Value, value: &Value) -> u64 {
     let Some(keywords) = schema.as_object() else {
         return 1;

@@ -133,7 +133,7 @@ pub(crate) struct ObjectRules {
     pub(crate) patterns: Vec<(CompiledPattern, NodeId)>,
     /// The node of all other members.
     pub(crate) rest: Option<NodeId>,
-    /// Whether other members are refused.
+    /// True if other members are refused.
     pub(crate) is_closed: bool,
     pub(crate) length: CountRange,
 }

@@ -44,7 +44,7 @@ pub(super) fn repair(nodes: &[Node], root: NodeId, text: &str, work: u64) -> Opt
 /// A repair of one value.
 struct Repairer<'s> {
     holder: ValueWalker<'s>,
-    /// Whether the value is already valid. Then only integers are rewritten.
+    /// True if the value is already valid. Then only integers are rewritten.
     integers_only: bool,
     remaining_steps: usize,
     remaining_bytes: usize,

@@ -18,7 +18,7 @@ type Keywords = Map<String, Value>;
 /// A converted schema.
 struct ConvertedSchema {
     schema: Value,
-    /// Whether `null` is allowed beside other values.
+    /// True if `null` is allowed beside other values.
     nullable: bool,
 }
 
@@ -26,13 +26,13 @@ pub(super) struct Portable<'a> {
     root: &'a Value,
     document: Document<'a>,
     dialect: Dialect,
-    /// Whether the strict profile follows: nulls are marked for it, and what is cut becomes text.
+    /// True if the strict profile follows: nulls are marked for it, and what is cut becomes text.
     strict: bool,
     /// The addresses of the targets of the references that the walk is inside of.
     open_references: Vec<usize>,
     subschema_count: usize,
     levels: DepthGuard,
-    /// Whether some `unevaluatedItems` depends on which keywords applied to an item.
+    /// True if some `unevaluatedItems` depends on which keywords applied to an item.
     counts_items: bool,
 }
 

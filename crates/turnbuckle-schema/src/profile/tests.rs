@@ -150,7 +150,7 @@ fn apply(profile: Profile, schema: &Value) -> Value {
     serde_json::from_str(shown.as_str()).unwrap()
 }
 
-/// What typical types become. `TURNBUCKLE_BLESS=1` writes the files anew.
+/// Compares the schemas of typical types with the kept files. `TURNBUCKLE_BLESS=1` writes them.
 #[test]
 fn typical_schemas_match_the_golden_files() {
     for (name, schema) in [
@@ -201,7 +201,7 @@ fn typical_schemas_match_the_golden_files() {
     }
 }
 
-/// What OpenAI's strict mode demands of every schema in it.
+/// Checks what OpenAI's strict mode demands of every schema in it.
 fn strict_all_through(schema: &Value) {
     let Some(keywords) = schema.as_object() else {
         panic!("{schema} is no object")

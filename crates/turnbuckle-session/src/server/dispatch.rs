@@ -24,11 +24,11 @@ pub struct ServerIdentity {
     pub capabilities: ServerCapabilities,
     /// Instructions for using the server, written for a model.
     pub instructions: Option<String>,
-    /// Whether every result of the modern era carries the server's name and version.
+    /// True if every result of the modern era carries the server's name and version.
     pub include_in_results: bool,
-    /// How long a client may cache the result of `server/discover`, in milliseconds.
+    /// The time for which a client may cache the result of `server/discover`, in milliseconds.
     pub ttl_ms: u64,
-    /// Whether a cache of that result may be shared between users.
+    /// True if a cache of that result may be shared between users.
     pub public: bool,
 }
 

@@ -145,7 +145,7 @@ struct Connection<T> {
     session: Arc<Session>,
     /// The frames that handlers in tasks, and the session itself, send.
     queue: Arc<FrameQueue>,
-    /// The same queue, as the sink that requests share.
+    /// The queue of `outgoing`, as the sink that requests share.
     sink: Arc<dyn ReplySink>,
     context: TransportContext,
     input_ended: bool,

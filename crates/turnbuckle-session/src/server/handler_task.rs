@@ -61,9 +61,9 @@ pub(crate) struct HandlerTask<C> {
     pub(crate) future: HandlerFuture,
     pub(crate) context: RequestContext,
     pub(crate) completion: C,
-    /// How long the handler may run; `None` is for ever.
+    /// The longest time that the handler may run; `None` is for ever.
     pub(crate) timeout: Option<Duration>,
-    /// How long the handler may go on after it was cancelled.
+    /// The longest time that the handler may go on after it was cancelled.
     pub(crate) cancel_timeout: Duration,
 }
 

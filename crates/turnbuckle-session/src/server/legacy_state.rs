@@ -16,7 +16,7 @@ pub struct LegacyState {
     log_level: AtomicU8,
     initialized: AtomicBool,
     ready: Notify,
-    /// Whether the client has a session in which it could respond.
+    /// True if the client has a session in which it could respond.
     reachable: bool,
 }
 

@@ -168,7 +168,7 @@ pub struct RateAccount {
     /// Handlers that run in tasks.
     running: AtomicUsize,
     max_running: usize,
-    /// Whether several peers share the account.
+    /// True if several peers share the account.
     shared: bool,
 }
 

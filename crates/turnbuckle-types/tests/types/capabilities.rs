@@ -1,4 +1,4 @@
-//! What counts as declared, down to the sub-capability.
+//! Declared capabilities, down to the sub-capability.
 
 use turnbuckle_types::*;
 

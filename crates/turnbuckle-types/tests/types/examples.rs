@@ -234,7 +234,7 @@ const TYPES: &[(&str, Check)] = &[
     ),
 ];
 
-/// The same examples, through the union that they are a part of.
+/// The official examples of members of a union, read through the union that they are a part of.
 const UNIONS: &[(&str, Check)] = &[
     ("AudioContent", known::<ContentBlock>),
     ("BlobResourceContents", known::<ResourceContents>),

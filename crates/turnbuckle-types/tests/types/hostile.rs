@@ -60,7 +60,7 @@ fn damage(text: &str, random: &mut Random) -> String {
     chars.concat()
 }
 
-/// How many damaged forms of the sample still decoded.
+/// Returns the number of damaged forms of the sample that still decode.
 fn survive<T: DeserializeOwned + Serialize + Debug + PartialEq>(sample: &str) -> usize {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut decoded = 0;

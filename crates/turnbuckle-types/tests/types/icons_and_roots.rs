@@ -1,4 +1,4 @@
-//! Which URIs may stand for an icon and for a root.
+//! URIs that are allowed for icons and for roots.
 
 use turnbuckle_types::{Icon, Root, RootError};
 

@@ -101,7 +101,7 @@ fn an_authors_keys_follow_the_grammar() {
     }
 }
 
-/// Whether an author may set `key`.
+/// Returns whether an author may set `key`.
 fn check_key(key: &str) -> Result<(), MetaKeyError> {
     Meta::new().set(key, "x").map(|_| ())
 }

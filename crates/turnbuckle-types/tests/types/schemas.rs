@@ -17,8 +17,8 @@ const REVISIONS: [&str; 5] = [
     "2026-07-28",
 ];
 
-/// Whether a type has a field for a member. Unknown members may repeat; fields are refused twice, or
-/// earlier, because `null` is not their type.
+/// A check that a type has a field for a member. Unknown members may repeat; fields are refused twice,
+/// or earlier, because `null` is not their type.
 type HasField = fn(&str) -> bool;
 
 fn field<T: DeserializeOwned>(name: &str) -> bool {

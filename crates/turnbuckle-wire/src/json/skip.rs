@@ -169,7 +169,7 @@ mod tests {
         skip_value(text.as_bytes(), 0)
     }
 
-    /// The same by serde_json, of a text that is a value and what cannot belong to it.
+    /// Returns whether serde_json reads a text as one value.
     fn is_value(text: &str) -> bool {
         serde_json::from_str::<IgnoredAny>(text).is_ok()
     }

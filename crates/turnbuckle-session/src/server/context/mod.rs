@@ -43,7 +43,7 @@ pub(crate) struct RequestState {
     /// The lowest level of log messages that this request asked for. A legacy session has a level
     /// of its own.
     pub(crate) log_level: Option<LoggingLevel>,
-    /// Whether the server declared the logging capability.
+    /// True if the server declared the logging capability.
     pub(crate) logging_declared: bool,
     pub(crate) transport: TransportContext,
     pub(crate) sink: RequestSink,

@@ -23,11 +23,11 @@ struct State {
     last: Option<f64>,
     /// The latest report that was not sent yet.
     newest: Option<ProgressNotificationParams>,
-    /// Whether the rate allowed the latest report and only space was missing.
+    /// True if the rate allowed the latest report and only space was missing.
     is_admitted: bool,
-    /// Whether a task will send the latest report.
+    /// True if a task will send the latest report.
     awaited: bool,
-    /// Whether the handler has ended.
+    /// True if the handler has ended.
     is_over: bool,
 }
 

@@ -27,9 +27,9 @@ struct BatchState {
     unfinished: usize,
     /// The array of responses without its closing bracket. Empty before the first response.
     responses: Vec<u8>,
-    /// Whether the outer sink took a response.
+    /// True if the outer sink took a response.
     sent_separately: bool,
-    /// Whether the whole batch was read and the last request to finish has to send the responses.
+    /// True if the whole batch was read and the last request to finish has to send the responses.
     finishes_outer: bool,
 }
 

@@ -18,7 +18,7 @@ const UNKNOWN: Id = 99;
 /// Requests that were judged and have not begun: each is on a thread of its own.
 const THREADS: usize = 2;
 
-/// What the peer, a handler or the owner does.
+/// An action of the peer, a handler or the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
     Request(Id, Kind),
@@ -47,16 +47,16 @@ enum Kind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answers {
-    /// What waits at this place.
+    /// The request that waits at this place.
     Waiting(usize),
-    /// What was answered before.
+    /// A request that was answered before.
     Spent,
-    /// What was never asked.
+    /// A request that was never made.
     Unknown,
     Nothing,
 }
 
-/// How something that was taken up came to its end.
+/// The end of a request that was begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Answered,
@@ -81,7 +81,7 @@ struct Handler {
     wanted: bool,
 }
 
-/// What is common to all states that go on alike.
+/// The part that all states with the same continuations have in common.
 type Key = (Stage, bool, Vec<Id>, Vec<(Id, bool)>, usize, bool);
 
 /// A kernel, and what is known of it.
@@ -420,7 +420,7 @@ fn every_state_is_sound_and_leads_to_an_end_without_remains() {
     }
 }
 
-/// How many paths of that length begin in the first state.
+/// Returns the number of paths of that length that begin in the first state.
 #[allow(clippy::cast_precision_loss, reason = "it is for reading")]
 fn paths(edges: &[Vec<usize>], length: usize) -> f64 {
     let mut ahead = vec![1.0_f64; edges.len()];

@@ -71,7 +71,7 @@ pub(crate) enum OutgoingRequestError {
 #[cfg_attr(test, derive(Clone))]
 pub(crate) struct Kernel<C, P> {
     phase: HandshakePhase,
-    /// Whether the connection has ended.
+    /// True if the connection has ended.
     ended: bool,
     /// The peer's requests whose handlers have not ended. The value is empty for a cancelled
     /// request.

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Whether each of so many tries passes at a time.
+/// Returns whether each of so many tries passes at a time.
 fn passing(bucket: &TokenBucket, now: Instant, tries: usize) -> usize {
     (0..tries).filter(|_| bucket.take(|| now).is_ok()).count()
 }

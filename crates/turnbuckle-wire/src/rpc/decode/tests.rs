@@ -207,7 +207,7 @@ fn a_batch_is_split_and_bounded() {
     );
 }
 
-/// What a plain message is made of, and what makes it unusual.
+/// Generates the members of a plain message, some of them spelled in unusual ways.
 fn spelled() -> impl Strategy<Value = String> {
     let value = prop::sample::select(vec![
         "1",
