@@ -4,9 +4,10 @@
 //! Steps that mostly keep one core busy, or wait, run beside the builds, each lane in a process of
 //! its own, whose output is shown when it has ended.
 //!
-//! Run by hand, because they are slow and rarely fail: `cargo xtask budget` (all rows; the check
-//! counts [`BUDGET_ROWS`]), `weigh --sizes` (builds of hello worlds, the code of other SDKs that the
-//! guide shows, sizes of programs), `mutants`, `fuzz`, `bench`, `book`, and `soak` for half an hour.
+//! Run by hand, because they are slow and rarely fail: `cargo xtask budget` (before and after a change
+//! of a path that every message takes), `weigh --sizes` (builds of hello worlds, the code of other SDKs
+//! that the guide shows, sizes of programs), `mutants`, `fuzz`, `bench`, `book`, and `soak` for half an
+//! hour.
 
 use std::fs::{self, File};
 use std::io;
@@ -19,18 +20,6 @@ use turnbuckle_requirements::schemas;
 use crate::check::{check_requirements, step, test};
 use crate::process::{self, cargo};
 use crate::{api, node, programs, soak, tidy};
-
-/// The rows of the budget that the check counts: one for each way of a message.
-const BUDGET_ROWS: &[&str] = &[
-    "ours-http-modern",
-    "ours-http-session",
-    "ours-http-waits",
-    "ours-stdio-legacy",
-    "ours-stdio-modern",
-    "ours-stdio-waits",
-    "client-http-modern",
-    "client-stdio-modern",
-];
 
 /// One step: its name and its function.
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -89,15 +78,6 @@ struct Lane {
     steps: &'static [Step],
 }
 
-/// Beside [`BUILDS`]: programs that are linked and counted one at a time.
-const COUNTS: Lane = Lane {
-    option: "counts",
-    steps: &[("budget", || {
-        let rows: Vec<_> = BUDGET_ROWS.iter().map(|row| (*row).to_owned()).collect();
-        programs::report("budget", &rows)
-    })],
-};
-
 /// Beside [`REST`]: the programs with all kinds of peers.
 const RUNS: Lane = Lane {
     option: "runs",
@@ -119,20 +99,15 @@ pub(crate) struct Options {
 
 /// Takes every step, and stops at the first that fails.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    if let Some(lane) = [COUNTS, RUNS]
-        .iter()
-        .find(|lane| options.lane.as_deref() == Some(lane.option))
-    {
+    if options.lane.as_deref() == Some(RUNS.option) {
         end_with_input();
-        return take(lane.steps, || Ok(()));
+        return take(RUNS.steps, || Ok(()));
     }
     take(FIRST, || Ok(()))?;
-    let mut counts = Beside::start(&COUNTS)?;
-    take(BUILDS, || counts.check())?;
+    take(BUILDS, || Ok(()))?;
     let mut runs = Beside::start(&RUNS)?;
-    take(REST, || counts.check().and(runs.check()))?;
-    runs.end()?;
-    counts.end()
+    take(REST, || runs.check())?;
+    runs.end()
 }
 
 /// Builds the documentation as docs.rs does: every feature, with the labels of features. Those need
@@ -229,18 +204,4 @@ fn end_with_input() {
         let group = format!("-{}", id());
         let _ = Command::new("kill").args(["-TERM", "--", &group]).status();
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rows_that_are_counted_are_in_the_budget() {
-        let budget =
-            fs::read_to_string(process::root().join("benches/budget/budget.toml")).unwrap();
-        for row in BUDGET_ROWS {
-            assert!(budget.contains(&format!("\n[{row}]\n")), "{row}");
-        }
-    }
 }
