@@ -61,7 +61,7 @@ impl HttpClientOptions {
         Self::default()
     }
 
-    /// Sets [`max_message`](Self::max_message).
+    /// Sets [`max_message_bytes`](Self::max_message_bytes).
     #[must_use]
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.max_message_bytes = bytes;
@@ -82,14 +82,14 @@ impl HttpClientOptions {
         self
     }
 
-    /// Sets [`max_idle`](Self::max_idle).
+    /// Sets [`max_idle_connections`](Self::max_idle_connections).
     #[must_use]
     pub fn max_idle_connections(mut self, connections: usize) -> Self {
         self.max_idle_connections = connections;
         self
     }
 
-    /// Sets [`idle_timeout`](Self::idle_timeout).
+    /// Sets [`idle_connection_timeout`](Self::idle_connection_timeout).
     #[must_use]
     pub fn idle_connection_timeout(mut self, time: Duration) -> Self {
         self.idle_connection_timeout = time;
@@ -124,21 +124,21 @@ impl HttpClientOptions {
         self
     }
 
-    /// Sets [`retry`](Self::retry).
+    /// Sets [`reconnect_delay`](Self::reconnect_delay).
     #[must_use]
     pub fn reconnect_delay(mut self, after: Duration) -> Self {
         self.reconnect_delay = after;
         self
     }
 
-    /// Sets [`max_retry`](Self::max_retry).
+    /// Sets [`max_reconnect_delay`](Self::max_reconnect_delay).
     #[must_use]
     pub fn max_reconnect_delay(mut self, after: Duration) -> Self {
         self.max_reconnect_delay = after;
         self
     }
 
-    /// Sets [`env_proxy`](Self::env_proxy).
+    /// Sets [`use_env_proxy`](Self::use_env_proxy).
     #[must_use]
     pub fn use_env_proxy(mut self, used: bool) -> Self {
         self.use_env_proxy = used;
