@@ -19,7 +19,7 @@ object! {
     /// Specification: basic/index, `icons` (2026-07-28).
     pub struct Icon {
         /// The source of the picture: an `https:` URL or a `data:` URI. Check it with
-        /// [`Icon::safe_for`] before showing it.
+        /// [`Icon::is_safe_for`] before showing it.
         req src: String = "src",
         /// The picture's media type, if its source would not say so itself.
         opt mime_type: String = "mimeType",

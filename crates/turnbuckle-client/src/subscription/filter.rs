@@ -14,7 +14,8 @@ use crate::resource_uri::change_affects;
 /// use turnbuckle_client::ChangeFilter;
 ///
 /// let filter = ChangeFilter::new().tools().resource("file:///notes.md");
-/// assert!(!filter.is_empty()); ```
+/// assert!(!filter.is_empty());
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
 pub struct ChangeFilter {

@@ -23,7 +23,7 @@ pub(crate) struct FrameQueueLimits {
     pub(crate) max_bytes: usize,
 }
 
-/// A frame of a [`FrameQueue`].
+/// A frame that waits in a queue.
 #[derive(Debug)]
 pub enum QueuedFrame {
     /// A notification or a request, sent while a request ran.
