@@ -56,8 +56,11 @@ pub(crate) fn check_interop(arguments: &[String]) -> Result<(), String> {
 
 /// Runs the tests of the code that judges what the official suite reports.
 pub(crate) fn check_scripts() -> Result<(), String> {
+    // Each file is named, because Node.js 20 knows no patterns here and Node.js 22 no folders.
+    let folder = std::fs::read_dir(root().join("tests/js/test")).map_err(|it| it.to_string())?;
+    let files = folder.filter_map(Result::ok).map(|entry| entry.path());
     let mut tests = Command::new(node()?);
-    run(tests.args(["--test", "tests/js/test/"]).current_dir(root()))
+    run(tests.arg("--test").args(files).current_dir(root()))
 }
 
 fn script(name: &str) -> Result<Command, String> {
