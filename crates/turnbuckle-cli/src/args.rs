@@ -89,8 +89,8 @@ pub(crate) struct ProtocolArgs {
     #[arg(long, value_name = "REVISION", conflicts_with = "era", value_parser = parse_revision)]
     protocol_version: Option<Revision>,
 
-    /// What the server may ask for: sampling, elicitation, roots, or none [default: elicitation at a
-    /// terminal]
+    /// Requests that the server may send: sampling, elicitation, roots, or none [default: elicitation
+    /// at a terminal]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     pub(crate) caps: Option<Vec<CapabilityChoice>>,
 

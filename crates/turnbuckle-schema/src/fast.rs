@@ -182,7 +182,7 @@ impl FastValidator {
     /// - A `null` is removed from an optional member that does not allow it, and from an unknown
     ///   member of a closed object.
     ///
-    /// Where a string is allowed, it stays as it is. If none of several alternatives matches, the
+    /// A string stays as it is where the schema allows one. If none of several alternatives matches, the
     /// value is repaired only if exactly one of them matches then. A valid value keeps its text,
     /// except for such integers.
     #[must_use]

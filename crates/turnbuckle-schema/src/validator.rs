@@ -1,7 +1,7 @@
 //! The general validator, for keywords that typed decoding does not enforce. Only this file knows
 //! the jsonschema crate.
 //!
-//! Nothing is fetched, and patterns run in linear time: lookaround and backreferences are refused
+//! No reference is fetched, and patterns run in linear time: lookaround and backreferences are refused
 //! when a schema is compiled. The engine bounds neither its work nor the errors that it collects,
 //! so both are estimated before it starts.
 

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 /// A character of a URI.
 ///
-/// Where RFC 3986 allows only one way to write a character (unreserved ones plain, all but reserved
-/// ones encoded), `encoded` is that way, so that equal characters mean equal URIs.
+/// `encoded` is the one way in which RFC 3986 writes the character (unreserved ones plain, all but
+/// reserved ones encoded), so that equal characters mean equal URIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UriChar {
     pub(super) character: char,

@@ -11,7 +11,7 @@
 //! | `cached` | As `since result_envelope`; the type is then a result that may be cached. |
 //! | `by function` | `fn(&Field, &Features) -> Fate<Field>` decides. |
 //!
-//! Where several fields hang together, `Type [needed => apply]` goes before: `needed(&Type, &Features)`
+//! `Type [needed => apply]` goes before for fields that depend on each other: `needed(&Type, &Features)`
 //! says whether `apply(&mut Type, &Features)` has something to do.
 //!
 //! `Type { … } + impl { … }` adds items of the trait that the table does not write.
