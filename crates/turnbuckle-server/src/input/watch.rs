@@ -2,7 +2,7 @@
 //! client.
 
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{self, Poll, Wake, Waker};
 use std::time::Duration;
@@ -24,24 +24,22 @@ pub(crate) async fn run_until_input_required(
 ) -> Result<Reply> {
     let answer_log = round.answer_log();
     let mut run = pin!(run);
-    let run_waker = Arc::new(RunWaker {
-        task: Mutex::new(Waker::noop().clone()),
-        woke: AtomicBool::new(false),
-    });
-    let waker = Waker::from(run_waker.clone());
-    answer_log.watch(&waker);
+    let task = Arc::new(WatchedTask::default());
+    answer_log.watch(&Waker::from(task.clone()));
     // Dropped before the run, so that dropping the run does not withdraw its questions.
     let _close = CloseOnDrop(answer_log);
+    let mut run_waker: Option<Waker> = None;
     let mut timeout: Option<Pin<Box<Sleep>>> = None;
     std::future::poll_fn(move |cx| {
-        run_waker.set_task(cx.waker());
+        task.set_waker(cx.waker());
         loop {
-            run_waker.woke.store(false, Ordering::Relaxed);
-            let polled = run.as_mut().poll(&mut task::Context::from_waker(&waker));
+            task.woke.store(false, Ordering::Relaxed);
+            let waker = run_waker.get_or_insert_with(|| RunWaker::create(&task));
+            let polled = run.as_mut().poll(&mut task::Context::from_waker(waker));
             if polled.is_ready() {
                 return polled;
             }
-            match answer_log.run_state(&waker) {
+            match answer_log.run_state(waker) {
                 RunState::InputRequired(requests) => {
                     return Poll::Ready(Err(needs_input(round, requests).into()));
                 }
@@ -49,11 +47,12 @@ pub(crate) async fn run_until_input_required(
                     timeout = None;
                     return Poll::Pending;
                 }
-                RunState::MissingQuestions(held) => {
-                    let idle = run_waker.is_idle(held);
+                RunState::MissingQuestions => {
+                    // The wakers that are left are those that the run gave to others.
+                    run_waker = None;
                     let sleep =
                         timeout.get_or_insert_with(|| Box::pin(tokio::time::sleep(REASK_TIMEOUT)));
-                    if !idle && sleep.as_mut().poll(cx).is_pending() {
+                    if task.can_be_woken() && sleep.as_mut().poll(cx).is_pending() {
                         return Poll::Pending;
                     }
                     drop(answer_log.refuse(NOT_ASKED_AGAIN));
@@ -82,33 +81,41 @@ impl Drop for CloseOnDrop<'_> {
     }
 }
 
-/// Wakes the task that polls the run. The number of its holders matters: a run that nothing else
-/// can wake will never repeat its earlier questions.
-struct RunWaker {
-    task: Mutex<Waker>,
+/// The task that polls a run. A run that nothing can wake will never repeat its earlier questions.
+struct WatchedTask {
+    waker: Mutex<Waker>,
     /// True if the task was woken since the run was last polled.
     woke: AtomicBool,
+    /// The number of [`RunWaker`]s that exist.
+    run_wakers: AtomicUsize,
 }
 
-impl RunWaker {
-    fn set_task(&self, task: &Waker) {
-        self.task
+impl Default for WatchedTask {
+    fn default() -> Self {
+        Self {
+            waker: Mutex::new(Waker::noop().clone()),
+            woke: AtomicBool::new(false),
+            run_wakers: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl WatchedTask {
+    fn set_waker(&self, waker: &Waker) {
+        self.waker
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .clone_from(task);
+            .clone_from(waker);
     }
 
-    /// Returns whether only the `waiting` wakers of unanswered questions can wake the run.
-    fn is_idle(self: &Arc<Self>, waiting: usize) -> bool {
-        // The answer log holds one, and this watcher two.
-        let alone = Arc::strong_count(self) <= waiting + 3;
-        // A holder that was dropped woke the task before; make that visible.
-        fence(Ordering::Acquire);
-        alone && !self.woke.load(Ordering::Relaxed)
+    /// Returns whether the run was woken, or something still has a waker of it.
+    fn can_be_woken(&self) -> bool {
+        // Pairs with the drop of a waker, which may have woken the task before.
+        self.run_wakers.load(Ordering::Acquire) > 0 || self.woke.load(Ordering::Relaxed)
     }
 }
 
-impl Wake for RunWaker {
+impl Wake for WatchedTask {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -116,11 +123,38 @@ impl Wake for RunWaker {
     fn wake_by_ref(self: &Arc<Self>) {
         self.woke.store(true, Ordering::Relaxed);
         // Wake outside the lock: waking may poll the task at once.
-        let task = self
-            .task
+        let waker = self
+            .waker
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        task.wake();
+        waker.wake();
+    }
+}
+
+/// The waker with which a run is polled. It is dropped when nothing that the run waits for has a
+/// clone of it.
+struct RunWaker(Arc<WatchedTask>);
+
+impl RunWaker {
+    fn create(task: &Arc<WatchedTask>) -> Waker {
+        task.run_wakers.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Self(task.clone())).into()
+    }
+}
+
+impl Wake for RunWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.wake_by_ref();
+    }
+}
+
+impl Drop for RunWaker {
+    fn drop(&mut self) {
+        self.0.run_wakers.fetch_sub(1, Ordering::Release);
     }
 }

@@ -33,9 +33,9 @@ pub(crate) enum RunState {
     Running,
     /// The run is over: these questions have to be sent to the client.
     InputRequired(InputRequests),
-    /// The run waits for an answer, but has not repeated all earlier questions. The number is that
-    /// of wakers held for waiting answers.
-    MissingQuestions(usize),
+    /// The run waits for an answer, but has not repeated all earlier questions. The log has no clone
+    /// of the run's waker.
+    MissingQuestions,
 }
 
 impl AnswerLog {
@@ -226,23 +226,26 @@ impl AnswerLog {
         self.lock().watcher.is_some()
     }
 
-    /// Returns the state of a run that is not ready.
-    pub(crate) fn run_state(&self, watcher: &Waker) -> RunState {
-        let mut state = self.lock();
+    /// Returns the state of a run that is not ready and was polled with `run_waker`.
+    pub(crate) fn run_state(&self, run_waker: &Waker) -> RunState {
+        let mut guard = self.lock();
+        let state = &mut *guard;
         if state.legacy || state.running_bodies > 0 || state.is_over || state.mismatch.is_some() {
             return RunState::Running;
         }
-        let mut waiters = state
-            .entries
-            .iter()
-            .filter_map(|it| it.waiter.as_ref())
-            .peekable();
-        if waiters.peek().is_none() && !state.entries.iter().any(LoggedQuestion::is_open) {
+        let waits = |it: &LoggedQuestion| it.waiter.is_some() || it.is_open();
+        if !state.entries.iter().any(waits) {
             return RunState::Running;
         }
         if state.has_missing_questions() {
-            let held = waiters.filter(|waiter| waiter.will_wake(watcher)).count();
-            return RunState::MissingQuestions(held);
+            // The watcher polls the run, so waking the watcher wakes its answers as well.
+            if let Some(watcher) = &state.watcher {
+                let waiters = state.entries.iter_mut().filter_map(|it| it.waiter.as_mut());
+                waiters
+                    .filter(|waiter| waiter.will_wake(run_waker))
+                    .for_each(|waiter| waiter.clone_from(watcher));
+            }
+            return RunState::MissingQuestions;
         }
         let open = state.entries.iter().filter(|it| it.is_open());
         let due: InputRequests = open
