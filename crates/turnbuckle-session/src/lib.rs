@@ -50,7 +50,6 @@ pub use shared::transport::{Binding, Frame, HttpHead, Transport, TransportContex
 
 // For turnbuckle's own crates: both ends.
 pub use shared::blocking::run_blocking;
-pub use shared::hash::QuickHash;
 pub use shared::incoming::{HandlerFuture, HandlerOutcome, IncomingNotification, IncomingRequest};
 pub use shared::panic_guard::catch_panic;
 pub use shared::rate::{RateAccount, TokenBucket};

@@ -1,13 +1,13 @@
 //! The legacy sessions of one endpoint by id. Idle sessions are ended, so that nothing stays of a
 //! client that vanishes.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use foldhash::HashMap;
 use tokio::time::Instant;
-use turnbuckle_session::{QuickHash, ServerEndpoint, Session};
+use turnbuckle_session::{ServerEndpoint, Session};
 use turnbuckle_types::Principal;
 
 use super::stream::{SessionStream, StreamLimits};
@@ -122,7 +122,7 @@ pub(crate) struct SessionTable {
 
 #[derive(Debug, Default)]
 struct TableState {
-    by_id: HashMap<Box<str>, Arc<HttpSession>, QuickHash>,
+    by_id: HashMap<Box<str>, Arc<HttpSession>>,
     /// True while a [`Sweeper`] runs: as long as there are sessions.
     has_sweeper: bool,
     /// The time at which idle sessions were last removed.
@@ -291,7 +291,7 @@ impl Drop for SessionTable {
 }
 
 /// Gives back memory of a map that has become much smaller, which a map does not do by itself.
-fn shrink<K: Eq + Hash, V, S: BuildHasher>(map: &mut HashMap<K, V, S>) {
+fn shrink<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {
     if map.is_empty() || map.capacity() / 4 > map.len() {
         map.shrink_to(map.len() * 2);
     }

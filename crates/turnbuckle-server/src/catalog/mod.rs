@@ -7,13 +7,13 @@ pub(crate) mod page;
 pub(crate) mod registry;
 
 use std::borrow::Borrow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use turnbuckle_session::QuickHash;
+use foldhash::HashSet;
 use turnbuckle_types::{Error, Principal};
 use turnbuckle_wire::era::{EncodedResult, ResultBody};
 use turnbuckle_wire::revision::Revision;
@@ -47,7 +47,7 @@ pub(crate) struct Catalog<T> {
 
 /// The items, by name and in order.
 struct CatalogState<T> {
-    by_name: HashSet<CatalogEntry<T>, QuickHash>,
+    by_name: HashSet<CatalogEntry<T>>,
     /// The enabled items, in the order of their positions. A new item comes last.
     enabled_in_order: Vec<(Position, Arc<T>)>,
     /// The position of the item that was added last; earlier ones may have been removed.

@@ -4,7 +4,6 @@
 pub(crate) mod blocking;
 pub(crate) mod frame_queue;
 pub(crate) mod frame_range;
-pub(crate) mod hash;
 pub(crate) mod incoming;
 pub(crate) mod kernel;
 pub(crate) mod memory;

@@ -1,11 +1,11 @@
 //! The streams of one session: those that are open, and those that are kept for replay.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldhash::HashMap;
 use tokio::time::Instant;
-use turnbuckle_session::QuickHash;
 
 use super::shrink;
 use crate::options::HttpServerOptions;
@@ -15,7 +15,7 @@ use crate::streamable::stream::SessionStream;
 /// bytes and age; beyond one of them the stream that ended first is removed first.
 #[derive(Debug, Default)]
 pub(super) struct SessionStreams {
-    by_id: HashMap<u64, Arc<SessionStream>, QuickHash>,
+    by_id: HashMap<u64, Arc<SessionStream>>,
     /// The streams that had not ended when that was last checked.
     running: Vec<u64>,
     /// The other streams, in the order in which they ended.

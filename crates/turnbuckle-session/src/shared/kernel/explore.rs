@@ -4,7 +4,7 @@
 //! After every event the whole state of the kernel is that of the model, so states that are alike
 //! in the model are alike, and each has to be gone on from once only.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use super::*;
 
@@ -341,10 +341,10 @@ impl World {
         // What has ended has no handlers any more, whatever still runs.
         let known = self.handlers.iter().filter(|_| !self.ended);
         let answering = known.map(|h| (RequestId::from(h.id), h.wanted.then_some(h.serial)));
-        assert_eq!(kernel.answering, answering.collect::<HashMap<_, _, _>>());
+        assert_eq!(kernel.answering, answering.collect::<HashMap<_, _>>());
         assert_eq!(
             kernel.waiting,
-            self.waiting.iter().cloned().collect::<HashMap<_, _, _>>()
+            self.waiting.iter().cloned().collect::<HashMap<_, _>>()
         );
         let wanted = self.handlers.iter().filter(|handler| handler.wanted);
         assert_eq!(kernel.in_flight(), wanted.clone().count());
@@ -392,7 +392,7 @@ const LIMITS: [(usize, usize); 4] = [(1, 1), (1, 2), (2, 1), (2, 2)];
 fn every_state_is_sound_and_leads_to_an_end_without_remains() {
     for limits in LIMITS {
         let first = World::new(limits);
-        let mut known = HashMap::from([(first.key(), 0)]);
+        let mut known = HashMap::from_iter([(first.key(), 0)]);
         let mut edges: Vec<Vec<usize>> = Vec::new();
         let mut next = VecDeque::from([first]);
         while let Some(world) = next.pop_front() {

@@ -7,13 +7,11 @@
 #[cfg(test)]
 mod explore;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use foldhash::HashMap;
 use turnbuckle_types::{Error, ErrorKind, RequestId};
 use turnbuckle_wire::revision::{EraKind, Method};
-
-use crate::shared::hash::QuickHash;
 
 use crate::shared::rate::in_flight;
 
@@ -75,9 +73,9 @@ pub(crate) struct Kernel<C, P> {
     ended: bool,
     /// The peer's requests whose handlers have not ended. The value is empty for a cancelled
     /// request.
-    answering: HashMap<RequestId, Option<C>, QuickHash>,
+    answering: HashMap<RequestId, Option<C>>,
     cancelled: usize,
-    waiting: HashMap<RequestId, P, QuickHash>,
+    waiting: HashMap<RequestId, P>,
     next_id: i64,
     max_answering: usize,
     max_waiting: usize,
