@@ -61,7 +61,11 @@ impl<T> From<InputRequiredResult> for Outcome<T> {
 }
 
 macro_rules! requests {
-    ($( $(#[$doc:meta])* $Name:ident = $method:literal: $Params:ty => $Result:ty, to $($Role:ident)+; )+) => { $(
+    ($( $(#[$doc:meta])* $Name:ident = $method:literal: $Params:ty => $Result:ty, to $($Role:ident)+; )+) => {
+        /// The names of all requests of the core protocol.
+        pub const REQUESTS: &[&str] = &[$($method),+];
+
+        $(
         #[doc = concat!("`", $method, "`: ")]
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +78,8 @@ macro_rules! requests {
         }
 
         $( impl ReceivedBy<$Role> for $Name {} )+
-    )+ };
+        )+
+    };
 }
 
 requests! {
@@ -119,7 +124,11 @@ requests! {
 }
 
 macro_rules! notifications {
-    ($( $(#[$doc:meta])* $Name:ident = $method:literal: $Params:ty; )+) => { $(
+    ($( $(#[$doc:meta])* $Name:ident = $method:literal: $Params:ty; )+) => {
+        /// The names of all notifications of the core protocol.
+        pub const NOTIFICATIONS: &[&str] = &[$($method),+];
+
+        $(
         #[doc = concat!("`", $method, "`: ")]
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +138,8 @@ macro_rules! notifications {
             const METHOD: &'static str = $method;
             type Params = $Params;
         }
-    )+ };
+        )+
+    };
 }
 
 notifications! {

@@ -4,7 +4,7 @@
 //! it with "method not found". Code that depends on a fact of a method reads the fact here; it does
 //! not compare method names.
 
-use turnbuckle_types::Request;
+use turnbuckle_types::{Request, method};
 
 use super::Revision;
 use super::capability::Capability;
@@ -246,6 +246,23 @@ methods! {
     /// Reports that the user finished at a URL.
     ElicitationComplete = "notifications/elicitation/complete", NOTIFICATION { to_client: R25_11 }
 }
+
+// Every method of `turnbuckle-types` has a row of its kind, and every row a method.
+const _: () = {
+    const fn check_rows(names: &[&str], is_notification: bool) {
+        let mut index = 0;
+        while index < names.len() {
+            let Some(row) = Method::parse_const(names[index].as_bytes()) else {
+                panic!("a method of turnbuckle-types has no row in `methods!`");
+            };
+            assert!(row.is_notification() == is_notification);
+            index += 1;
+        }
+    }
+    check_rows(method::REQUESTS, false);
+    check_rows(method::NOTIFICATIONS, true);
+    assert!(Method::ALL.len() == method::REQUESTS.len() + method::NOTIFICATIONS.len());
+};
 
 impl Method {
     /// Returns the core method of the request type `R`; `None` for a request of an extension. The

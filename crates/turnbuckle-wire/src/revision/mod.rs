@@ -13,52 +13,52 @@ pub use capability::Capability;
 pub use features::{EraKind, Features};
 pub use methods::{Method, MirroredParam, Party};
 
-/// One revision of the Model Context Protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Revision {
+macro_rules! revisions {
+    ($($(#[$doc:meta])* $variant:ident = $date:literal,)*) => {
+        /// One revision of the Model Context Protocol.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Revision {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Revision {
+            /// Every revision, oldest first.
+            pub const ALL: [Self; [$($date),*].len()] = [$(Self::$variant),*];
+
+            /// Returns the date of the revision, its name on the wire.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $date,)*
+                }
+            }
+        }
+    };
+}
+
+revisions! {
     /// The first published revision: stdio, and HTTP with a separate event stream.
-    V2024_11_05,
+    V2024_11_05 = "2024-11-05",
     /// Streamable HTTP, batches, tool annotations, audio.
-    V2025_03_26,
+    V2025_03_26 = "2025-03-26",
     /// Structured tool output, elicitation, resource links; batches are gone.
-    V2025_06_18,
+    V2025_06_18 = "2025-06-18",
     /// Icons, URL elicitation, sampling with tools.
-    V2025_11_25,
+    V2025_11_25 = "2025-11-25",
     /// The stateless revision: every request carries its own envelope.
-    V2026_07_28,
+    V2026_07_28 = "2026-07-28",
 }
 
 impl Revision {
-    /// Every revision, oldest first.
-    pub const ALL: [Self; 5] = [
-        Self::V2024_11_05,
-        Self::V2025_03_26,
-        Self::V2025_06_18,
-        Self::V2025_11_25,
-        Self::V2026_07_28,
-    ];
-
     /// The newest revision that opens with a handshake: the offer to a client that asked for an
     /// unknown one.
     pub const NEWEST_LEGACY: Self = Self::V2025_11_25;
 
     /// The newest revision.
-    pub const NEWEST: Self = Self::V2026_07_28;
+    pub const NEWEST: Self = Self::ALL[Self::ALL.len() - 1];
 
     /// The revision of an HTTP request without a version header, when nothing else tells.
     pub const DEFAULT_WITHOUT_HEADER: Self = Self::V2025_03_26;
-
-    /// Returns the date of the revision, its name on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::V2024_11_05 => "2024-11-05",
-            Self::V2025_03_26 => "2025-03-26",
-            Self::V2025_06_18 => "2025-06-18",
-            Self::V2025_11_25 => "2025-11-25",
-            Self::V2026_07_28 => "2026-07-28",
-        }
-    }
 
     /// Returns the known revision with this name on the wire.
     #[must_use]
