@@ -144,8 +144,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Calls `callback` for each log message of the server. The callback must not block: the client
-    /// reads nothing else meanwhile.
+    /// Calls `callback` for each valid log message of the server. The callback must not block: the
+    /// client reads nothing else meanwhile.
     pub fn on_log(
         mut self,
         callback: impl Fn(LoggingMessageNotificationParams) + Send + Sync + 'static,

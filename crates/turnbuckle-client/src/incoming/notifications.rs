@@ -4,14 +4,18 @@
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use turnbuckle_schema::shorten;
 use turnbuckle_session::{Change, IncomingNotification};
 use turnbuckle_types::method::{
     Cancelled, PromptListChanged, ResourceListChanged, ResourceUpdated, SubscriptionsAcknowledged,
     ToolListChanged,
 };
 use turnbuckle_types::{
-    LoggingMessageNotificationParams, Notification, NotificationParams, RequestId,
+    CancelledNotificationParams, LoggingMessageNotificationParams, Notification,
+    NotificationParams, RawJson, RequestId, ResourceUpdatedNotificationParams,
+    SubscriptionsAcknowledgedNotificationParams,
 };
+use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::revision::EraKind;
 
 use crate::cache::results::ResultCache;
@@ -33,10 +37,11 @@ pub(crate) struct NotificationHandlers {
 }
 
 impl NotificationHandlers {
-    /// Passes a log message to the user's callback.
-    pub(crate) fn handle_log(&self, message: &str) {
-        let Some(callback) = &self.on_log else { return };
-        if let Some(params) = decode_params::<turnbuckle_types::method::LoggingMessage>(message) {
+    /// Passes a log message to the user's callback, unless it is malformed.
+    pub(crate) fn handle_log(&self, notice: IncomingNotification<'_>) {
+        if let Some(callback) = &self.on_log
+            && let Some(params) = decode_params(notice)
+        {
             callback(params);
         }
     }
@@ -58,23 +63,23 @@ impl NotificationHandlers {
 
     /// Handles any other notification.
     pub(crate) fn handle(&self, notice: IncomingNotification<'_>) {
-        let text = notice.text;
         match notice.name {
-            ToolListChanged::METHOD => self.handle_change(&Change::Tools, subscription_id(text)),
+            ToolListChanged::METHOD => self.handle_change(&Change::Tools, subscription_id(notice)),
             PromptListChanged::METHOD => {
-                self.handle_change(&Change::Prompts, subscription_id(text))
+                self.handle_change(&Change::Prompts, subscription_id(notice))
             }
             ResourceListChanged::METHOD => {
-                self.handle_change(&Change::Resources, subscription_id(text))
+                self.handle_change(&Change::Resources, subscription_id(notice))
             }
             ResourceUpdated::METHOD => {
-                if let Some(params) = decode_params::<ResourceUpdated>(text) {
+                if let Some(params) = decode_params::<ResourceUpdatedNotificationParams>(notice) {
                     let stream = params.meta.subscription_id();
                     self.handle_change(&Change::Resource(params.uri.into()), stream);
                 }
             }
             SubscriptionsAcknowledged::METHOD => {
-                if let Some(params) = decode_params::<SubscriptionsAcknowledged>(text)
+                if let Some(params) =
+                    decode_params::<SubscriptionsAcknowledgedNotificationParams>(notice)
                     && let Some(stream) = params.meta.subscription_id()
                 {
                     self.subscriptions
@@ -82,7 +87,7 @@ impl NotificationHandlers {
                 }
             }
             Cancelled::METHOD => {
-                let params = decode_params::<Cancelled>(text);
+                let params = decode_params::<CancelledNotificationParams>(notice);
                 if let Some(stream) = params.and_then(|params| params.request_id) {
                     self.subscriptions.end_stream(&stream);
                 }
@@ -106,17 +111,22 @@ impl NotificationHandlers {
     }
 }
 
-/// Decodes the parameters of a notification; `None` if they are malformed.
-fn decode_params<N: Notification>(message: &str) -> Option<N::Params> {
-    fn decode<P: DeserializeOwned>(message: &str) -> Option<P> {
-        let raw = turnbuckle_wire::era::params::raw_params(message)?;
-        raw.decode().ok()
+/// Decodes the parameters of a notification; `None`, with a log message, if they are malformed.
+fn decode_params<P: DeserializeOwned>(notice: IncomingNotification<'_>) -> Option<P> {
+    let params = raw_params(notice.text).map_or("{}", RawJson::as_str);
+    match serde_json::from_str(params) {
+        Ok(params) => Some(params),
+        Err(error) => {
+            let reason = shorten(&error.to_string());
+            tracing::debug!(method = notice.name, %reason, "a malformed notification is ignored");
+            None
+        }
     }
-    decode(message)
 }
 
 /// Returns the id of the subscription stream that a notification belongs to, if it names one.
-fn subscription_id(message: &str) -> Option<RequestId> {
-    let params: NotificationParams = decode_params::<ToolListChanged>(message)?;
-    params.meta.subscription_id()
+fn subscription_id(notice: IncomingNotification<'_>) -> Option<RequestId> {
+    decode_params::<NotificationParams>(notice)?
+        .meta
+        .subscription_id()
 }

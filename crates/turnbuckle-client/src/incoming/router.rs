@@ -41,7 +41,7 @@ impl ClientHandler for IncomingRouter {
 
     fn handle_notification(&self, notice: IncomingNotification<'_>) {
         match notice.name {
-            LoggingMessage::METHOD => self.notifications.handle_log(notice.text),
+            LoggingMessage::METHOD => self.notifications.handle_log(notice),
             ElicitationComplete::METHOD => self.input.complete_visit(notice.text),
             _ => self.notifications.handle(notice),
         }

@@ -1,13 +1,14 @@
 //! Tests of the messages that our client sends on its own, and of its reactions to those of a
 //! server.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, EraPreference};
 use turnbuckle_it::coupled::connect_to;
 use turnbuckle_it::peer::{Heard, Peer, Step};
-
+use turnbuckle_types::{Json, LoggingMessageNotificationParams};
 use turnbuckle_wire::revision::{EraKind, Revision};
 
 use crate::client_support::plain;
@@ -158,6 +159,46 @@ async fn invalid_cancellations_and_unknown_progress_are_ignored() {
             "{revision}"
         );
     }
+}
+
+// requirement: 176dc3077712
+#[tokio::test(start_paused = true)]
+async fn malformed_log_messages_are_left_out_and_logged() {
+    let traced = Traced::start();
+    for revision in Revision::ALL {
+        let peer = Peer::calls(revision, |heard| {
+            let log = |params: Value| {
+                let method = "notifications/message";
+                Step::Say(json!({"jsonrpc": "2.0", "method": method, "params": params}))
+            };
+            vec![
+                log(json!({"data": "no level"})),
+                log(json!({"level": "loud", "data": "unknown level"})),
+                log(json!({"level": "info"})),
+                log(json!({"level": "info", "data": 1, "logger": {}})),
+                Step::Say(json!({"jsonrpc": "2.0", "method": "notifications/message"})),
+                log(json!({"level": "info", "data": "valid"})),
+                heard.text("done"),
+            ]
+        });
+        let logged = Arc::new(Mutex::new(Vec::new()));
+        let on_log = {
+            let logged = logged.clone();
+            move |log: LoggingMessageNotificationParams| logged.lock().unwrap().push(log.data)
+        };
+        let client = connect_to(&peer, plain().on_log(on_log)).await.unwrap();
+        for _ in 0..2 {
+            let result = client.call_tool("t", &()).await.unwrap();
+            assert_eq!(result.content[0].as_text(), Some("done"), "{revision}");
+        }
+        let logged = logged.lock().unwrap();
+        let logged: Vec<_> = logged.iter().map(Json::as_str).collect();
+        assert_eq!(logged, [r#""valid""#; 2], "{revision}");
+        assert_eq!(peer.connection_count(), 1, "{revision}");
+    }
+    let ignored = traced.with("a malformed notification is ignored");
+    assert_eq!(ignored.len(), 2 * 5 * Revision::ALL.len(), "{ignored:#?}");
+    assert!(ignored[0].contains("notifications/message"), "{ignored:#?}");
 }
 
 // requirement: b54afab82f92
