@@ -252,10 +252,11 @@ const _: () = {
     const fn check_rows(names: &[&str], is_notification: bool) {
         let mut index = 0;
         while index < names.len() {
-            let Some(row) = Method::parse_const(names[index].as_bytes()) else {
-                panic!("a method of turnbuckle-types has no row in `methods!`");
-            };
-            assert!(row.is_notification() == is_notification);
+            let row = Method::parse_const(names[index].as_bytes());
+            assert!(
+                matches!(row, Some(row) if row.is_notification() == is_notification),
+                "a method of turnbuckle-types has no row of its kind in `methods!`"
+            );
             index += 1;
         }
     }
