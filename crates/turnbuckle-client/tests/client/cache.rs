@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use crate::scripted_server::{ScriptedConnector, ScriptedServer, builder, legacy, modern, settle};
+use crate::scripted_server::{builder, legacy, modern, scripted_peer, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, ClientBuilder};
+use turnbuckle_it::peer::Peer;
 use turnbuckle_types::PaginatedRequestParams;
 use turnbuckle_types::method::ListTools;
 
 /// Connects to a server whose lists are cacheable for a second and public, and whose resources are private.
-async fn connect_to_cacheable(builder: ClientBuilder) -> (Client, ScriptedServer) {
+async fn connect_to_cacheable(builder: ClientBuilder) -> (Client, Peer) {
     modern(builder, |_, message| answer(message)).await
 }
 
@@ -23,7 +24,7 @@ fn answer(message: &Value) -> crate::scripted_server::Answer {
 }
 
 /// Returns the number of requests of each method.
-fn count_requests(scripted: &ScriptedServer) -> [usize; 5] {
+fn count_requests(scripted: &Peer) -> [usize; 5] {
     [
         "tools/list",
         "prompts/list",
@@ -121,7 +122,7 @@ async fn a_result_invalidated_while_in_flight_is_not_cached() {
         async move { client.list_tools().fetch_all().await }
     });
     settle().await;
-    let id = scripted.messages_of("tools/list")[0]["id"].clone();
+    let id = scripted.messages_of("tools/list")[0].id().clone();
     scripted.send(json!({"jsonrpc": "2.0", "id": id, "result": {"tools": [], "ttlMs": 60_000}}));
     scripted.notify("notifications/tools/list_changed", json!({}));
     asking.await.unwrap().unwrap();
@@ -171,7 +172,7 @@ async fn nothing_is_cached_if_client_server_or_era_forbid_it() {
 
 #[tokio::test(start_paused = true)]
 async fn reconnecting_clears_the_cache_only_for_a_legacy_session() {
-    let (connector, scripted) = ScriptedConnector::new(|connection, message| {
+    let scripted = scripted_peer(|connection, message| {
         match (connection, message["method"].as_str()) {
             (1 | 2, Some("server/discover")) => Some(Ok(
                 json!({"capabilities": {"tools": {}, "resources": {}, "prompts": {}},
@@ -183,10 +184,10 @@ async fn reconnecting_clears_the_cache_only_for_a_legacy_session() {
             _ => answer(message),
         }
     });
-    let client = builder().connect(connector).await.unwrap();
+    let client = builder().connect(scripted.lines()).await.unwrap();
     for (connection, expected) in [(1, 1), (2, 1), (3, 2)] {
         let _ = client.get_prompt("p", [("a", "b")]).await;
-        assert_eq!(scripted.connections(), connection);
+        assert_eq!(scripted.connection_count(), connection);
         client.list_tools().fetch_all().await.unwrap();
         assert_eq!(scripted.messages_of("tools/list").len(), expected);
         scripted.disconnect();

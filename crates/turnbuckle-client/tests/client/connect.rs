@@ -4,13 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bytes::Bytes;
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, EraPreference, Error};
+use turnbuckle_it::peer::{Heard, Peer, Step};
 use turnbuckle_server::Server;
 use turnbuckle_session::{
-    Connector, Frame, Inbox, Limits, Link, LinkError, LinkKind, MemoryTransport, OpenFuture,
-    Signal, Timeouts, Transport, TransportConnector, TransportContext, TransportLink, memory_pair,
+    Limits, MemoryTransport, Signal, Timeouts, TransportConnector, TransportContext, memory_pair,
     serve,
 };
 use turnbuckle_wire::revision::{EraKind, Revision};
@@ -33,99 +32,35 @@ fn serve_in_memory() -> TransportConnector<MemoryTransport> {
     TransportConnector::new(ours)
 }
 
-/// The script of a server: its answer to a message, if any.
-type Script = Arc<dyn Fn(&Value) -> Reaction + Send + Sync>;
-
-enum Reaction {
-    Send(Vec<Value>),
-    Write(&'static str),
-    Silence,
-    Exit,
+/// Returns a server that reacts to each message as `script` says.
+fn scripted_peer(script: impl Fn(&Heard) -> Vec<Step> + Send + Sync + 'static) -> Peer {
+    Peer::new(Revision::NEWEST, move |heard| Some(script(heard)))
 }
 
-fn respond(id: &Value, result: Value) -> Reaction {
-    Reaction::Send(vec![json!({"jsonrpc": "2.0", "id": id, "result": result})])
+fn refuse(heard: &Heard, code: i64, data: Value) -> Vec<Step> {
+    vec![Step::Say(json!({"jsonrpc": "2.0", "id": heard.id(),
+        "error": {"code": code, "message": "no", "data": data}}))]
 }
 
-fn refuse(id: &Value, code: i64, data: Value) -> Reaction {
-    Reaction::Send(vec![json!({"jsonrpc": "2.0", "id": id,
-        "error": {"code": code, "message": "no", "data": data}})])
-}
-
-fn greeting(message: &Value, revision: &str) -> Reaction {
-    respond(
-        &message["id"],
+fn greeting(heard: &Heard, revision: &str) -> Vec<Step> {
+    vec![heard.answer(
         json!({"protocolVersion": revision, "capabilities": {"tools": {}, "resources": {}},
             "serverInfo": {"name": "by hand", "version": "0"}}),
-    )
+    )]
 }
 
-/// Connects to a new scripted server each time and records the messages to all of them.
-struct ScriptedConnector {
-    script: Script,
-    opened: Arc<AtomicUsize>,
-    told: Arc<Mutex<Vec<Value>>>,
+async fn connect(peer: &Peer, era: EraPreference) -> Result<Client, Error> {
+    Client::builder("c", "1")
+        .era(era)
+        .connect(peer.lines())
+        .await
 }
 
-impl ScriptedConnector {
-    fn new(script: impl Fn(&Value) -> Reaction + Send + Sync + 'static) -> Self {
-        Self {
-            script: Arc::new(script),
-            opened: Arc::default(),
-            told: Arc::default(),
-        }
-    }
-}
-
-impl Connector for ScriptedConnector {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
-        self.opened.fetch_add(1, Ordering::Relaxed);
-        let (ours, theirs) = memory_pair();
-        tokio::spawn(act(self.script.clone(), self.told.clone(), theirs));
-        let link: Arc<dyn Link> = TransportLink::start(ours, inbox, 1 << 16);
-        Box::pin(std::future::ready(Ok::<_, LinkError>(link)))
-    }
-
-    fn link_kind(&self) -> LinkKind {
-        LinkKind::Duplex
-    }
-
-    fn description(&self) -> String {
-        "a server by hand".into()
-    }
-}
-
-async fn act(script: Script, told: Arc<Mutex<Vec<Value>>>, mut wire: MemoryTransport) {
-    while let Some(frame) = std::future::poll_fn(|cx| wire.poll_frame(cx)).await {
-        let Frame::Message(bytes) = frame else {
-            continue;
-        };
-        let message: Value = serde_json::from_slice(&bytes).unwrap();
-        told.lock().unwrap().push(message.clone());
-        match script(&message) {
-            Reaction::Send(messages) => {
-                for message in messages {
-                    wire.queue(message.to_string().as_bytes());
-                }
-            }
-            Reaction::Write(text) => wire.queue(Bytes::from(text).as_ref()),
-            Reaction::Silence => {}
-            Reaction::Exit => return,
-        }
-        std::future::poll_fn(|cx| wire.poll_flush(cx))
-            .await
-            .unwrap();
-    }
-}
-
-async fn connect(connector: ScriptedConnector, era: EraPreference) -> Result<Client, Error> {
-    Client::builder("c", "1").era(era).connect(connector).await
-}
-
-fn methods(told: &Mutex<Vec<Value>>) -> Vec<String> {
-    let told = told.lock().unwrap();
-    told.iter()
-        .map(|message| message["method"].as_str().unwrap_or_default().to_owned())
+fn methods(peer: &Peer) -> Vec<String> {
+    let messages = peer.messages();
+    messages
+        .iter()
+        .map(|heard| heard.method().to_owned())
         .collect()
 }
 
@@ -160,43 +95,41 @@ async fn the_modern_era_is_the_default_and_every_revision_can_be_chosen() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_refuses_the_probe_in_any_way_is_legacy() {
     for code in [-32601, -32602, -32600, -32000, -32603, 0] {
-        let connector = ScriptedConnector::new(move |message| match message["method"].as_str() {
-            Some("server/discover") => refuse(&message["id"], code, Value::Null),
-            Some("initialize") => greeting(message, "2025-06-18"),
-            _ => Reaction::Silence,
+        let peer = scripted_peer(move |heard| match heard.method() {
+            "server/discover" => refuse(heard, code, Value::Null),
+            "initialize" => greeting(heard, "2025-06-18"),
+            _ => Vec::new(),
         });
-        let (told, opened) = (connector.told.clone(), connector.opened.clone());
-        let client = connect(connector, EraPreference::Auto).await.unwrap();
+        let client = connect(&peer, EraPreference::Auto).await.unwrap();
         let server = client.server_info().unwrap();
         assert_eq!(server.revision.as_str(), "2025-06-18");
         assert_eq!(server.era(), EraKind::Legacy);
         client.close().await;
         assert_eq!(
-            methods(&told),
+            methods(&peer),
             ["server/discover", "initialize", "notifications/initialized"]
         );
-        assert_eq!(opened.load(Ordering::Relaxed), 1);
+        assert_eq!(peer.connection_count(), 1);
     }
 }
 
 // requirement: 591564f16e4d
 #[tokio::test(start_paused = true)]
 async fn a_server_that_exits_at_the_probe_is_restarted_for_a_handshake() {
-    let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
-        Some("server/discover") => Reaction::Exit,
-        Some("initialize") => greeting(message, "2024-11-05"),
-        _ => Reaction::Silence,
+    let peer = scripted_peer(|heard| match heard.method() {
+        "server/discover" => vec![Step::Break],
+        "initialize" => greeting(heard, "2024-11-05"),
+        _ => Vec::new(),
     });
-    let (told, opened) = (connector.told.clone(), connector.opened.clone());
-    let client = connect(connector, EraPreference::Auto).await.unwrap();
+    let client = connect(&peer, EraPreference::Auto).await.unwrap();
     assert_eq!(
         client.server_info().unwrap().revision.as_str(),
         "2024-11-05"
     );
-    assert_eq!(opened.load(Ordering::Relaxed), 2);
+    assert_eq!(peer.connection_count(), 2);
     client.close().await;
     assert_eq!(
-        methods(&told),
+        methods(&peer),
         ["server/discover", "initialize", "notifications/initialized"]
     );
 }
@@ -207,12 +140,12 @@ async fn an_unanswered_probe_leads_to_a_handshake() {
     let builder = || Client::builder("c", "1");
     let longer = || builder().probe_timeout(Duration::from_secs(7));
     for (builder, bound) in [(builder(), 3), (longer(), 7)] {
-        let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
-            Some("initialize") => greeting(message, "2025-11-25"),
-            _ => Reaction::Silence,
+        let peer = scripted_peer(|heard| match heard.method() {
+            "initialize" => greeting(heard, "2025-11-25"),
+            _ => Vec::new(),
         });
         let began = tokio::time::Instant::now();
-        let client = builder.connect(connector).await.unwrap();
+        let client = builder.connect(peer.lines()).await.unwrap();
         assert_eq!(client.server_info().unwrap().era(), EraKind::Legacy);
         assert_eq!(began.elapsed(), Duration::from_secs(bound));
     }
@@ -221,22 +154,23 @@ async fn an_unanswered_probe_leads_to_a_handshake() {
 #[tokio::test(start_paused = true)]
 async fn a_modern_server_that_is_slow_to_start_is_not_taken_for_a_legacy_one() {
     let probe = Mutex::new(Value::Null);
-    let connector = ScriptedConnector::new(move |message| match message["method"].as_str() {
-        Some("server/discover") => {
-            *probe.lock().unwrap() = message["id"].clone();
-            Reaction::Silence
+    let peer = scripted_peer(move |heard| match heard.method() {
+        "server/discover" => {
+            *probe.lock().unwrap() = heard.id().clone();
+            Vec::new()
         }
         // The server starts now and answers everything that waited, in order.
-        Some("initialize") => Reaction::Send(vec![
-            json!({"jsonrpc": "2.0", "id": message["id"],
-                "error": {"code": -32601, "message": "no"}}),
-            json!({"jsonrpc": "2.0", "id": *probe.lock().unwrap(), "result": {
+        "initialize" => vec![
+            heard.refuse(-32601, "no"),
+            Step::Say(
+                json!({"jsonrpc": "2.0", "id": *probe.lock().unwrap(), "result": {
                 "resultType": "complete", "supportedVersions": ["2026-07-28"],
                 "capabilities": {}, "ttlMs": 0, "cacheScope": "private"}}),
-        ]),
-        _ => Reaction::Silence,
+            ),
+        ],
+        _ => Vec::new(),
     });
-    let client = connect(connector, EraPreference::Auto).await.unwrap();
+    let client = connect(&peer, EraPreference::Auto).await.unwrap();
     assert_eq!(client.server_info().unwrap().revision, Revision::NEWEST);
 }
 
@@ -251,31 +185,29 @@ async fn a_recognized_modern_error_never_leads_to_a_handshake() {
         (-32022, Value::Null),
         (-32021, json!({"requiredCapabilities": {"sampling": {}}})),
     ] {
-        let connector =
-            ScriptedConnector::new(move |message| refuse(&message["id"], code, data.clone()));
-        let told = connector.told.clone();
-        let error = connect(connector, EraPreference::Auto).await.unwrap_err();
+        let peer = scripted_peer(move |heard| refuse(heard, code, data.clone()));
+        let error = connect(&peer, EraPreference::Auto).await.unwrap_err();
         assert!(
             matches!(error, Error::Incompatible { .. } | Error::ErrorResponse(_)),
             "{error}"
         );
-        assert_eq!(methods(&told), ["server/discover"]);
+        assert_eq!(methods(&peer), ["server/discover"]);
     }
 }
 
 // requirement: 903d0a224390
 #[tokio::test(start_paused = true)]
 async fn a_version_that_is_not_supported_is_replaced_by_one_that_is() {
-    let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
-        Some("server/discover") => refuse(
-            &message["id"],
+    let peer = scripted_peer(|heard| match heard.method() {
+        "server/discover" => refuse(
+            heard,
             -32022,
             json!({"supported": ["2025-06-18"], "requested": "2026-07-28"}),
         ),
-        Some("initialize") => greeting(message, "2025-06-18"),
-        _ => Reaction::Silence,
+        "initialize" => greeting(heard, "2025-06-18"),
+        _ => Vec::new(),
     });
-    let client = connect(connector, EraPreference::Auto).await.unwrap();
+    let client = connect(&peer, EraPreference::Auto).await.unwrap();
     assert_eq!(
         client.server_info().unwrap().revision.as_str(),
         "2025-06-18"
@@ -284,33 +216,33 @@ async fn a_version_that_is_not_supported_is_replaced_by_one_that_is() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unknown_revision_is_named_in_the_error() {
-    let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
-        Some("initialize") => greeting(message, "2023-01-01"),
-        _ => refuse(&message["id"], -32601, Value::Null),
+    let peer = scripted_peer(|heard| match heard.method() {
+        "initialize" => greeting(heard, "2023-01-01"),
+        _ => refuse(heard, -32601, Value::Null),
     });
-    let error = connect(connector, EraPreference::Auto).await.unwrap_err();
+    let error = connect(&peer, EraPreference::Auto).await.unwrap_err();
     assert!(error.to_string().contains("2023-01-01"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn invalid_messages_are_skipped_and_counted() {
-    let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
-        Some("initialize") => greeting(message, "2025-11-25"),
-        Some("notifications/initialized") => Reaction::Write("Server listening on stdio"),
-        Some("ping") => respond(&message["id"], json!({})),
-        _ => Reaction::Silence,
+    let peer = scripted_peer(|heard| match heard.method() {
+        "initialize" => greeting(heard, "2025-11-25"),
+        "notifications/initialized" => vec![Step::Write("Server listening on stdio\n".into())],
+        "ping" => vec![heard.answer(json!({}))],
+        _ => Vec::new(),
     });
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let list = heard.clone();
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let list = events.clone();
     let client = Client::builder("c", "1")
         .era(EraPreference::Legacy)
         .on_invalid_message(move |count, text| list.lock().unwrap().push((count, text.to_owned())))
-        .connect(connector)
+        .connect(peer.lines())
         .await
         .unwrap();
     client.ping().await.unwrap();
     assert_eq!(
-        *heard.lock().unwrap(),
+        *events.lock().unwrap(),
         [(1, "Server listening on stdio".to_owned())]
     );
 }
@@ -318,99 +250,92 @@ async fn invalid_messages_are_skipped_and_counted() {
 // requirement: 75a842b64511
 #[tokio::test(start_paused = true)]
 async fn a_known_era_saves_the_probe_and_an_outdated_one_is_corrected() {
-    let script = |message: &Value| match message["method"].as_str() {
-        Some("initialize") => greeting(message, "2025-11-25"),
-        _ => refuse(&message["id"], -32601, Value::Null),
+    let script = |heard: &Heard| match heard.method() {
+        "initialize" => greeting(heard, "2025-11-25"),
+        _ => refuse(heard, -32601, Value::Null),
     };
-    let connector = ScriptedConnector::new(script);
-    let told = connector.told.clone();
-    let client = connect(connector, EraPreference::Known(EraKind::Legacy))
+    let peer = scripted_peer(script);
+    let client = connect(&peer, EraPreference::Known(EraKind::Legacy))
         .await
         .unwrap();
     client.close().await;
-    assert_eq!(methods(&told), ["initialize", "notifications/initialized"]);
+    assert_eq!(methods(&peer), ["initialize", "notifications/initialized"]);
 
-    let modern = ScriptedConnector::new(|message| match message["method"].as_str() {
-        Some("server/discover") => respond(
-            &message["id"],
+    let peer = scripted_peer(|heard| match heard.method() {
+        "server/discover" => vec![heard.answer(
             json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
                 "capabilities": {}, "ttlMs": 0, "cacheScope": "private"}),
-        ),
-        _ => refuse(&message["id"], -32601, Value::Null),
+        )],
+        _ => refuse(heard, -32601, Value::Null),
     });
-    let told = modern.told.clone();
-    let client = connect(modern, EraPreference::Known(EraKind::Legacy))
+    let client = connect(&peer, EraPreference::Known(EraKind::Legacy))
         .await
         .unwrap();
     assert_eq!(client.server_info().unwrap().revision, Revision::NEWEST);
     client.close().await;
-    assert_eq!(methods(&told), ["initialize", "server/discover"]);
+    assert_eq!(methods(&peer), ["initialize", "server/discover"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_unanswered_request_times_out_and_is_cancelled() {
-    let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
-        Some("initialize") => greeting(message, "2025-11-25"),
-        _ => Reaction::Silence,
+    let peer = scripted_peer(|heard| match heard.method() {
+        "initialize" => greeting(heard, "2025-11-25"),
+        _ => Vec::new(),
     });
-    let told = connector.told.clone();
-    let client = connect(connector, EraPreference::Legacy).await.unwrap();
+    let client = connect(&peer, EraPreference::Legacy).await.unwrap();
     let began = tokio::time::Instant::now();
     let error = client.ping().await.unwrap_err();
     assert!(error.is_timeout(), "{error}");
     assert_eq!(began.elapsed(), Duration::from_secs(60));
     client.close().await;
-    assert_eq!(methods(&told).last().unwrap(), "notifications/cancelled");
-    let told = told.lock().unwrap();
-    let [.., ping, cancelled] = &told[..] else {
+    assert_eq!(methods(&peer).last().unwrap(), "notifications/cancelled");
+    let messages = peer.messages();
+    let [.., ping, cancelled] = &messages[..] else {
         panic!()
     };
-    assert_eq!(cancelled["params"]["requestId"], ping["id"]);
+    assert_eq!(cancelled.message["params"]["requestId"], *ping.id());
 }
 
 // requirement: 52a18f50bf03 8f234495f4ce
 #[tokio::test(start_paused = true)]
 async fn a_server_that_stops_answering_pings_is_disconnected() {
-    let connector = ScriptedConnector::new({
+    let peer = scripted_peer({
         let pings = AtomicUsize::new(0);
-        move |message| match message["method"].as_str() {
-            Some("initialize") => greeting(message, "2025-11-25"),
-            Some("ping") if pings.fetch_add(1, Ordering::Relaxed) < 3 => {
-                respond(&message["id"], json!({}))
+        move |heard| match heard.method() {
+            "initialize" => greeting(heard, "2025-11-25"),
+            "ping" if pings.fetch_add(1, Ordering::Relaxed) < 3 => {
+                vec![heard.answer(json!({}))]
             }
-            _ => Reaction::Silence,
+            _ => Vec::new(),
         }
     });
-    let opened = connector.opened.clone();
     let began = tokio::time::Instant::now();
     let client = Client::builder("c", "1")
         .era(EraPreference::Legacy)
         .keep_alive(Duration::from_secs(30), Duration::from_secs(5))
         .timeouts(Timeouts::uniform(Duration::from_secs(600)))
-        .connect(connector)
+        .connect(peer.lines())
         .await
         .unwrap();
     // Reading is safe to repeat: it is sent once more on another connection, which is lost as well.
     let error = client.read_resource("x:y").await.unwrap_err();
-    let told = "a ping was not answered within 5s (ClientBuilder::keep_alive)";
-    assert!(error.to_string().contains(told), "{error}");
-    assert_eq!(opened.load(Ordering::Relaxed), 2);
+    let expected = "a ping was not answered within 5s (ClientBuilder::keep_alive)";
+    assert!(error.to_string().contains(expected), "{error}");
+    assert_eq!(peer.connection_count(), 2);
     assert_eq!(began.elapsed(), Duration::from_secs(4 * 30 + 5 + 30 + 5));
 }
 
 // requirement: 4bde8b77cab8 bf40b4d36a4f
 #[tokio::test(start_paused = true)]
 async fn undeclared_capabilities_are_not_requested() {
-    let connector = ScriptedConnector::new(|message| match message["method"].as_str() {
-        Some("initialize") => respond(
-            &message["id"],
-            json!({"protocolVersion": "2025-11-25", "capabilities": {},
-                "serverInfo": {"name": "by hand", "version": "0"}}),
-        ),
-        _ => Reaction::Silence,
+    let peer = scripted_peer(|heard| match heard.method() {
+        "initialize" => vec![
+            heard.answer(json!({"protocolVersion": "2025-11-25", "capabilities": {},
+                "serverInfo": {"name": "by hand", "version": "0"}})),
+        ],
+        _ => Vec::new(),
     });
-    let told = connector.told.clone();
-    let client = connect(connector, EraPreference::Legacy).await.unwrap();
+    let client = connect(&peer, EraPreference::Legacy).await.unwrap();
     let refusals = [
         client.list_tools().fetch_all().await.unwrap_err(),
         client.call_tool("t", &()).await.unwrap_err(),
@@ -424,13 +349,13 @@ async fn undeclared_capabilities_are_not_requested() {
         assert!(error.to_string().contains("does not declare"), "{error}");
     }
     client.close().await;
-    assert_eq!(methods(&told), ["initialize", "notifications/initialized"]);
+    assert_eq!(methods(&peer), ["initialize", "notifications/initialized"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_modern_only_client_reports_a_legacy_server() {
-    let connector = ScriptedConnector::new(|message| refuse(&message["id"], -32601, Value::Null));
-    let error = connect(connector, EraPreference::Modern).await.unwrap_err();
+    let peer = scripted_peer(|heard| refuse(heard, -32601, Value::Null));
+    let error = connect(&peer, EraPreference::Modern).await.unwrap_err();
     assert!(matches!(error, Error::Incompatible { .. }), "{error}");
     assert!(error.to_string().contains("handshake"), "{error}");
 }

@@ -82,8 +82,8 @@ async fn the_empty_string_is_a_cursor_and_null_is_none() {
     let all = client.list_tools().fetch_all().await.unwrap();
     assert_eq!(all.len(), 2);
     let asked = scripted.messages_of("tools/list");
-    assert_eq!(asked[0]["params"].get("cursor"), None);
-    assert_eq!(asked[1]["params"]["cursor"], "");
+    assert_eq!(asked[0].message["params"].get("cursor"), None);
+    assert_eq!(asked[1].message["params"]["cursor"], "");
 }
 
 #[tokio::test(start_paused = true)]

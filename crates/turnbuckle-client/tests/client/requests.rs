@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::scripted_server::{ScriptedConnector, ScriptedServer, builder, legacy, modern, settle};
+use crate::scripted_server::{builder, legacy, modern, scripted_peer, settle};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use turnbuckle_client::{
     Client, ClientBuilder, EraKind, EraPreference, Error, FormAnswer, ReconnectPolicy, Roots,
 };
+use turnbuckle_it::peer::Peer;
 use turnbuckle_session::{
     ClientLimits, Connector, Frame, Inbox, Link, LinkError, LinkKind, MemoryTransport, OpenFuture,
     TimeoutKind, Timeouts, Transport, TransportLink, memory_pair,
@@ -129,10 +130,10 @@ async fn a_panic_in_a_progress_callback_does_not_end_the_request() {
     let server = async {
         settle().await;
         let call = &scripted.messages_of("tools/call")[0];
-        let token = &call["params"]["_meta"]["progressToken"];
+        let token = &call.message["params"]["_meta"]["progressToken"];
         let progress = json!({"progressToken": token, "progress": 1});
         scripted.notify("notifications/progress", progress);
-        scripted.send(result_of(&call["id"]));
+        scripted.send(result_of(call.id()));
     };
     let (result, ()) = tokio::join!(call.into_future(), server);
     result.unwrap();
@@ -201,7 +202,7 @@ async fn the_users_time_does_not_count_as_idle_time() {
     let call = client.call_tool("t", &());
     let server = async {
         settle().await;
-        let id = scripted.messages_of("tools/call")[0]["id"].clone();
+        let id = scripted.messages_of("tools/call")[0].id().clone();
         scripted.send(asks("q"));
         tokio::time::sleep(seconds(100)).await;
         scripted.send(result_of(&id));
@@ -215,7 +216,7 @@ fn asks(id: &str) -> Value {
 }
 
 /// Asks one question after the other without end.
-async fn ask_without_end(scripted: ScriptedServer) {
+async fn ask_without_end(scripted: Peer) {
     for id in 0.. {
         tokio::time::sleep(seconds(5)).await;
         scripted.send(asks(&id.to_string()));
@@ -338,7 +339,7 @@ async fn a_pinned_era_is_tried_once_per_reconnect() {
         (EraPreference::Legacy, 1),
         (EraPreference::Known(EraKind::Legacy), 2),
     ] {
-        let (connector, scripted) = ScriptedConnector::new(|connection, message| {
+        let scripted = scripted_peer(|connection, message| {
             Some(match (connection, message["method"].as_str()) {
                 (1, Some("initialize")) => Ok(json!({"protocolVersion": LEGACY,
                     "capabilities": {"tools": {}, "resources": {}, "prompts": {}}, "serverInfo": {"name": "s", "version": "0"}})),
@@ -346,7 +347,7 @@ async fn a_pinned_era_is_tried_once_per_reconnect() {
                 _ => Err(-32603),
             })
         });
-        let client = builder().era(era).connect(connector).await.unwrap();
+        let client = builder().era(era).connect(scripted.lines()).await.unwrap();
         scripted.disconnect();
         settle().await;
         client.ping().await.unwrap_err();
@@ -361,7 +362,7 @@ async fn a_pinned_era_is_tried_once_per_reconnect() {
 
 #[tokio::test(start_paused = true)]
 async fn exhausted_reconnects_report_the_last_error_and_recover() {
-    let (connector, scripted) = ScriptedConnector::new(|connection, message| {
+    let scripted = scripted_peer(|connection, message| {
         Some(match (connection, message["method"].as_str()) {
             (1 | 7, Some("initialize")) => Ok(json!({"protocolVersion": LEGACY,
                 "capabilities": {"tools": {}, "resources": {}, "prompts": {}}, "serverInfo": {"name": "s", "version": "0"}})),
@@ -371,7 +372,7 @@ async fn exhausted_reconnects_report_the_last_error_and_recover() {
     });
     let client = builder()
         .era(EraPreference::Legacy)
-        .connect(connector)
+        .connect(scripted.lines())
         .await
         .unwrap();
     scripted.disconnect();
@@ -386,18 +387,17 @@ async fn exhausted_reconnects_report_the_last_error_and_recover() {
         "{error}"
     );
     assert!(error.to_string().contains("-32099"), "{error}");
-    assert_eq!(scripted.connections(), 6);
+    assert_eq!(scripted.connection_count(), 6);
     tokio::time::sleep(seconds(61)).await;
     client.ping().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_handshake_beside_a_silent_probe_is_reported_soon() {
-    let (connector, scripted) = ScriptedConnector::new(|_, message| {
-        (message["method"] == "initialize").then_some(Err(-32001))
-    });
+    let scripted =
+        scripted_peer(|_, message| (message["method"] == "initialize").then_some(Err(-32001)));
     let began = Instant::now();
-    let error = builder().connect(connector).await.unwrap_err();
+    let error = builder().connect(scripted.lines()).await.unwrap_err();
     assert!(error.to_string().contains("-32001"), "{error}");
     assert!(began.elapsed() <= seconds(6), "{:?}", began.elapsed());
     settle().await;
@@ -437,18 +437,17 @@ async fn a_keep_alive_that_fails_ends_the_connection_and_its_link() {
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_caller_leaves_the_connection_attempt_to_the_next() {
     let before = tasks();
-    let (connector, scripted) =
-        ScriptedConnector::new(|_, message| (message["method"] == "ping").then(|| Ok(json!({}))));
-    let told = scripted.clone();
+    let scripted = scripted_peer(|_, message| (message["method"] == "ping").then(|| Ok(json!({}))));
+    let server = scripted.clone();
     let greeter = tokio::spawn(async move {
         let mut greeted = 0;
         loop {
             tokio::time::sleep(seconds(3)).await;
-            let hellos = told.messages_of("initialize");
+            let hellos = server.messages_of("initialize");
             if hellos.len() > greeted {
                 greeted = hellos.len();
-                told.send(
-                    json!({"jsonrpc": "2.0", "id": hellos[greeted - 1]["id"], "result": {
+                server.send(
+                    json!({"jsonrpc": "2.0", "id": hellos[greeted - 1].id(), "result": {
                     "protocolVersion": LEGACY, "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
                     "serverInfo": {"name": "s", "version": "0"}}}),
                 );
@@ -457,7 +456,7 @@ async fn a_cancelled_caller_leaves_the_connection_attempt_to_the_next() {
     });
     let client = builder()
         .era(EraPreference::Legacy)
-        .connect(connector)
+        .connect(scripted.lines())
         .await
         .unwrap();
     scripted.disconnect();
@@ -472,7 +471,7 @@ async fn a_cancelled_caller_leaves_the_connection_attempt_to_the_next() {
         failed += 1;
         assert!(failed < 20);
     }
-    assert_eq!(scripted.connections(), 2);
+    assert_eq!(scripted.connection_count(), 2);
 
     // Dropping the last client ends a connection that is being opened.
     scripted.disconnect();

@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
-use crate::scripted_server::{Answer, ScriptedConnector, ScriptedServer, builder, legacy, settle};
+use crate::scripted_server::{Answer, builder, legacy, scripted_peer, settle};
 use crate::subscriptions::{news, update_of};
 use serde_json::{Value, json};
 use turnbuckle_client::{ChangeFilter, Client, EraPreference, Error, Subscription};
+use turnbuckle_it::peer::{Heard, Peer};
 use turnbuckle_session::Change;
 
 fn legacy_answer(message: &Value) -> Answer {
     message.get("id").map(|_| Ok(json!({})))
 }
 
-fn uris(scripted: &ScriptedServer, method: &str) -> Vec<String> {
-    let told = scripted.messages_of(method);
-    let uri = |message: &Value| message["params"]["uri"].as_str().unwrap().to_owned();
-    told.iter().map(uri).collect()
+fn uris(scripted: &Peer, method: &str) -> Vec<String> {
+    let requests = scripted.messages_of(method);
+    let uri = |heard: &Heard| heard.message["params"]["uri"].as_str().unwrap().to_owned();
+    requests.iter().map(uri).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -38,13 +39,17 @@ async fn the_first_legacy_subscription_subscribes_and_the_last_unsubscribes() {
     let three = client.subscribe(ChangeFilter::new().resource("a:2")).await;
     settle().await;
     // In either order, the server ends with the subscriptions that are needed.
-    let told: Vec<_> = scripted
+    let methods: Vec<_> = scripted
         .messages()
         .into_iter()
-        .filter(|message| message["params"]["uri"] == "a:2")
-        .map(|message| message["method"].as_str().unwrap().to_owned())
+        .filter(|heard| heard.message["params"]["uri"] == "a:2")
+        .map(|heard| heard.method().to_owned())
         .collect();
-    assert_eq!(told.last().unwrap(), "resources/subscribe", "{told:?}");
+    assert_eq!(
+        methods.last().unwrap(),
+        "resources/subscribe",
+        "{methods:?}"
+    );
     drop(three);
     settle().await;
     assert_eq!(
@@ -54,7 +59,7 @@ async fn the_first_legacy_subscription_subscribes_and_the_last_unsubscribes() {
 }
 
 /// Subscribes to a hundred resources of a server that does not answer `resources/unsubscribe`.
-async fn unheeding() -> (Client, ScriptedServer, Subscription) {
+async fn unheeding() -> (Client, Peer, Subscription) {
     let (client, scripted) = legacy(builder(), "2025-11-25", |_, message| {
         match message["method"] == "resources/unsubscribe" {
             true => None,
@@ -111,7 +116,7 @@ async fn a_new_legacy_session_gets_the_subscriptions_again() {
         .unwrap();
     scripted.disconnect();
     settle().await;
-    assert_eq!(scripted.connections(), 2);
+    assert_eq!(scripted.connection_count(), 2);
     assert_eq!(news(&mut one).await, [Change::Prompts, update_of("a:1")]);
     assert_eq!(news(&mut two).await, [update_of("a:1")]);
     assert_eq!(uris(&scripted, "resources/subscribe"), ["a:1", "a:1"]);
@@ -125,16 +130,15 @@ async fn a_new_legacy_session_gets_the_subscriptions_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_legacy_server_without_change_notifications_is_refused_at_once() {
-    let (connector, scripted) =
-        ScriptedConnector::new(|_, message| match message["method"].as_str() {
-            Some("initialize") => Some(Ok(json!({"protocolVersion": "2025-06-18",
+    let scripted = scripted_peer(|_, message| match message["method"].as_str() {
+        Some("initialize") => Some(Ok(json!({"protocolVersion": "2025-06-18",
             "capabilities": {"tools": {"listChanged": true}, "resources": {}},
             "serverInfo": {"name": "by hand", "version": "0"}}))),
-            _ => legacy_answer(message),
-        });
+        _ => legacy_answer(message),
+    });
     let client = builder()
         .era(EraPreference::Legacy)
-        .connect(connector)
+        .connect(scripted.lines())
         .await
         .unwrap();
     let error = client

@@ -1,16 +1,14 @@
-//! Servers whose answers come from a script. A test can also send messages and disconnect.
+//! Servers to connect to: ours, and scripted ones.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use turnbuckle_client::{Client, ClientBuilder, EraPreference};
+use turnbuckle_it::peer::Peer;
 use turnbuckle_server::Server;
 use turnbuckle_session::{
-    Connector, Dispatch, Frame, Inbox, Limits, Link, LinkError, LinkKind, MemoryTransport,
-    OpenFuture, Signal, Transport, TransportConnector, TransportContext, TransportLink,
-    memory_pair, serve,
+    Dispatch, Limits, Signal, TransportConnector, TransportContext, memory_pair, serve,
 };
 use turnbuckle_wire::revision::Revision;
 
@@ -42,43 +40,28 @@ pub(crate) fn builder() -> ClientBuilder {
 
 /// The answer of a script to a request: a result, the code of an error, or none.
 pub(crate) type Answer = Option<Result<Value, i64>>;
-type Script = Arc<dyn Fn(usize, &Value) -> Answer + Send + Sync>;
 
-/// Connects to a new scripted server each time.
-pub(crate) struct ScriptedConnector {
-    script: Script,
-    scripted: ScriptedServer,
-}
-
-/// The messages to the scripted servers, and the way to send messages from them.
-#[derive(Clone, Default)]
-pub(crate) struct ScriptedServer(Arc<Mutex<State>>);
-
-#[derive(Default)]
-struct State {
-    told: Vec<Value>,
-    wires: Vec<UnboundedSender<Option<Value>>>,
-}
-
-impl ScriptedConnector {
-    pub(crate) fn new(
-        script: impl Fn(usize, &Value) -> Answer + Send + Sync + 'static,
-    ) -> (Self, ScriptedServer) {
-        let scripted = ScriptedServer::default();
-        let connector = Self {
-            script: Arc::new(script),
-            scripted: scripted.clone(),
-        };
-        (connector, scripted)
-    }
+/// Returns a server whose answers come from `script`, which takes the number of the connection and
+/// a message.
+pub(crate) fn scripted_peer(
+    script: impl Fn(usize, &Value) -> Answer + Send + Sync + 'static,
+) -> Peer {
+    Peer::new(Revision::NEWEST, move |heard| {
+        let answer = script(heard.connection, &heard.message);
+        let step = answer.map(|answer| match answer {
+            Ok(result) => heard.answer(result),
+            Err(code) => heard.refuse(code, "no"),
+        });
+        Some(step.into_iter().collect())
+    })
 }
 
 /// Connects to a scripted modern server with every capability.
 pub(crate) async fn modern(
     builder: ClientBuilder,
     script: impl Fn(usize, &Value) -> Answer + Send + Sync + 'static,
-) -> (Client, ScriptedServer) {
-    let (connector, scripted) = ScriptedConnector::new(move |connection, message| {
+) -> (Client, Peer) {
+    let scripted = scripted_peer(move |connection, message| {
         if message["method"] == "server/discover" {
             return Some(Ok(
                 json!({"resultType": "complete", "ttlMs": 0, "cacheScope": "private",
@@ -87,12 +70,9 @@ pub(crate) async fn modern(
         }
         script(connection, message)
     });
-    let client = builder
-        .era(EraPreference::Modern)
-        .connect(connector)
-        .await
-        .unwrap();
-    (client, scripted)
+    let lines = scripted.lines().max_message_bytes(64 << 20);
+    let builder = builder.era(EraPreference::Modern);
+    (builder.connect(lines).await.unwrap(), scripted)
 }
 
 /// Connects to a scripted legacy server with every capability.
@@ -100,8 +80,8 @@ pub(crate) async fn legacy(
     builder: ClientBuilder,
     revision: &'static str,
     script: impl Fn(usize, &Value) -> Answer + Send + Sync + 'static,
-) -> (Client, ScriptedServer) {
-    let (connector, scripted) = ScriptedConnector::new(move |connection, message| {
+) -> (Client, Peer) {
+    let scripted = scripted_peer(move |connection, message| {
         if message["method"] == "initialize" {
             return Some(Ok(
                 json!({"protocolVersion": revision, "capabilities": capabilities(),
@@ -110,12 +90,8 @@ pub(crate) async fn legacy(
         }
         script(connection, message)
     });
-    let client = builder
-        .era(EraPreference::Legacy)
-        .connect(connector)
-        .await
-        .unwrap();
-    (client, scripted)
+    let builder = builder.era(EraPreference::Legacy);
+    (builder.connect(scripted.lines()).await.unwrap(), scripted)
 }
 
 fn capabilities() -> Value {
@@ -123,105 +99,7 @@ fn capabilities() -> Value {
         "resources": {"listChanged": true, "subscribe": true}})
 }
 
-impl ScriptedServer {
-    /// Returns every message so far, of all connections.
-    pub(crate) fn messages(&self) -> Vec<Value> {
-        self.0.lock().unwrap().told.clone()
-    }
-
-    /// Returns the messages of one method.
-    pub(crate) fn messages_of(&self, method: &str) -> Vec<Value> {
-        let mut told = self.messages();
-        told.retain(|message| message["method"] == method);
-        told
-    }
-
-    /// Returns the number of connections so far.
-    pub(crate) fn connections(&self) -> usize {
-        self.0.lock().unwrap().wires.len()
-    }
-
-    /// Sends a message on the newest connection.
-    pub(crate) fn send(&self, message: Value) {
-        self.pass(Some(message));
-    }
-
-    pub(crate) fn notify(&self, method: &str, params: Value) {
-        self.send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
-    }
-
-    /// Ends the newest connection.
-    pub(crate) fn disconnect(&self) {
-        self.pass(None);
-    }
-
-    fn pass(&self, message: Option<Value>) {
-        let state = self.0.lock().unwrap();
-        state.wires.last().unwrap().send(message).unwrap();
-    }
-}
-
 /// Runs all tasks until they wait.
 pub(crate) async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
-}
-
-impl Connector for ScriptedConnector {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
-        let (ours, theirs) = memory_pair();
-        let (wire, said) = unbounded_channel();
-        let mut state = self.scripted.0.lock().unwrap();
-        state.wires.push(wire);
-        let connection = state.wires.len();
-        drop(state);
-        let script = self.script.clone();
-        tokio::spawn(act(connection, script, self.scripted.clone(), theirs, said));
-        let link: Arc<dyn Link> = TransportLink::start(ours, inbox, 1 << 20);
-        Box::pin(std::future::ready(Ok::<_, LinkError>(link)))
-    }
-
-    fn link_kind(&self) -> LinkKind {
-        LinkKind::Duplex
-    }
-
-    fn description(&self) -> String {
-        "a server by hand".into()
-    }
-}
-
-async fn act(
-    connection: usize,
-    script: Script,
-    scripted: ScriptedServer,
-    mut wire: MemoryTransport,
-    mut said: UnboundedReceiver<Option<Value>>,
-) {
-    loop {
-        let out = tokio::select! {
-            biased;
-            message = said.recv() => match message.flatten() {
-                Some(message) => message,
-                None => return,
-            },
-            frame = std::future::poll_fn(|cx| wire.poll_frame(cx)) => {
-                let Some(Frame::Message(bytes)) = frame else { return };
-                let message: Value = serde_json::from_slice(&bytes).unwrap();
-                scripted.0.lock().unwrap().told.push(message.clone());
-                match script(connection, &message) {
-                    Some(Ok(result)) => json!({"jsonrpc": "2.0", "id": message["id"],
-                        "result": result}),
-                    Some(Err(code)) => json!({"jsonrpc": "2.0", "id": message["id"],
-                        "error": {"code": code, "message": "no"}}),
-                    None => continue,
-                }
-            }
-        };
-        wire.queue(out.to_string().as_bytes());
-        if std::future::poll_fn(|cx| wire.poll_flush(cx))
-            .await
-            .is_err()
-        {
-            return;
-        }
-    }
 }

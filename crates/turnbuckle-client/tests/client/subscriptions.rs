@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::scripted_server::{
-    Answer, ERAS, ScriptedConnector, ScriptedServer, builder, connect_to, modern, settle,
-};
+use crate::scripted_server::{Answer, ERAS, builder, connect_to, modern, scripted_peer, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{
     ChangeFilter, Client, ClientBuilder, EraPreference, Error, ReconnectPolicy, Subscription,
 };
+use turnbuckle_it::peer::{Heard, Peer};
 use turnbuckle_server::{Args, HandlerContext, ReadRequest, Resource, Server, Tool};
 use turnbuckle_session::{Change, Timeouts};
 
@@ -84,17 +83,17 @@ async fn a_subscription_reports_changes_in_both_eras() {
 }
 
 /// Connects to a scripted modern server that answers nothing by itself.
-async fn silent(builder: ClientBuilder) -> (Client, ScriptedServer) {
+async fn silent(builder: ClientBuilder) -> (Client, Peer) {
     modern(builder, |_, _| None).await
 }
 
-fn listens(scripted: &ScriptedServer) -> Vec<Value> {
+fn listens(scripted: &Peer) -> Vec<Heard> {
     scripted.messages_of("subscriptions/listen")
 }
 
 /// Acknowledges the newest stream.
-fn acknowledge(scripted: &ScriptedServer, honoured: Value) -> Value {
-    let id = listens(scripted).last().unwrap()["id"].clone();
+fn acknowledge(scripted: &Peer, honoured: Value) -> Value {
+    let id = listens(scripted).last().unwrap().id().clone();
     scripted.notify(
         "notifications/subscriptions/acknowledged",
         json!({"notifications": honoured, "_meta": {ID: id}}),
@@ -105,14 +104,14 @@ fn acknowledge(scripted: &ScriptedServer, honoured: Value) -> Value {
 /// Subscribes to changes that the scripted server then acknowledges.
 async fn subscribe(
     client: &Client,
-    scripted: &ScriptedServer,
+    scripted: &Peer,
     interest: ChangeFilter,
 ) -> (Subscription, Value) {
     let (client, before) = (client.clone(), listens(scripted).len());
     let subscribing = tokio::spawn(async move { client.subscribe(interest).await });
     settle().await;
     assert_eq!(listens(scripted).len(), before + 1);
-    let wanted = listens(scripted)[before]["params"]["notifications"].clone();
+    let wanted = listens(scripted)[before].message["params"]["notifications"].clone();
     assert!(!subscribing.is_finished(), "it was not acknowledged");
     let id = acknowledge(scripted, wanted);
     (subscribing.await.unwrap().unwrap(), id)
@@ -126,7 +125,7 @@ async fn streams_are_told_apart_by_their_ids() {
         subscribe(&client, &scripted, ChangeFilter::new().tools().prompts()).await;
     let (mut two, second) = subscribe(&client, &scripted, ChangeFilter::new().tools()).await;
     assert_eq!(
-        listens(&scripted)[0]["params"]["notifications"],
+        listens(&scripted)[0].message["params"]["notifications"],
         json!({"toolsListChanged": true, "promptsListChanged": true})
     );
     scripted.notify(
@@ -155,7 +154,7 @@ async fn streams_are_told_apart_by_their_ids() {
     settle().await;
     let cancelled = scripted.messages_of("notifications/cancelled");
     assert_eq!(cancelled.len(), 1);
-    assert_eq!(cancelled[0]["params"]["requestId"], first);
+    assert_eq!(cancelled[0].message["params"]["requestId"], first);
     scripted.notify(
         "notifications/tools/list_changed",
         json!({"_meta": {ID: second}}),
@@ -287,10 +286,7 @@ async fn a_stream_that_the_server_ends_is_opened_again() {
     end(&second);
     tokio::time::sleep(Duration::from_millis(150)).await;
     assert_eq!(listens(&scripted).len(), 3);
-    assert_eq!(
-        scripted.messages_of("notifications/cancelled"),
-        [] as [Value; 0]
-    );
+    assert!(scripted.messages_of("notifications/cancelled").is_empty());
     let third = acknowledge(&scripted, json!({"toolsListChanged": true}));
     assert_eq!(news(&mut subscription).await, missed);
 
@@ -298,7 +294,7 @@ async fn a_stream_that_the_server_ends_is_opened_again() {
     scripted.notify("notifications/cancelled", json!({"requestId": third}));
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(listens(&scripted).len(), 4);
-    assert_eq!(scripted.connections(), 1);
+    assert_eq!(scripted.connection_count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -322,7 +318,7 @@ async fn the_cache_is_invalidated_when_changes_may_have_been_missed() {
     settle().await;
     acknowledge(
         &scripted,
-        listens(&scripted)[1]["params"]["notifications"].clone(),
+        listens(&scripted)[1].message["params"]["notifications"].clone(),
     );
     assert_eq!(news(&mut subscription).await, interest.changes());
     assert_eq!(ask().await, [2, 2]);
@@ -357,7 +353,10 @@ async fn a_lost_connection_is_replaced_and_subscribed_again() {
     let (mut subscription, _) = subscribe(&client, &scripted, ChangeFilter::new().tools()).await;
     scripted.disconnect();
     settle().await;
-    assert_eq!((scripted.connections(), listens(&scripted).len()), (2, 2));
+    assert_eq!(
+        (scripted.connection_count(), listens(&scripted).len()),
+        (2, 2)
+    );
     assert_eq!(news(&mut subscription).await, []);
     let id = acknowledge(&scripted, json!({"toolsListChanged": true}));
     assert_eq!(news(&mut subscription).await, [Change::Tools]);
@@ -381,10 +380,10 @@ async fn a_server_that_stays_away_ends_the_subscription_with_its_reason() {
             _ => None,
         }
     };
-    let (connector, scripted) = ScriptedConnector::new(script);
+    let scripted = scripted_peer(script);
     let client = builder
         .era(EraPreference::Modern)
-        .connect(connector)
+        .connect(scripted.lines())
         .await
         .unwrap();
     let (mut subscription, _) = subscribe(&client, &scripted, ChangeFilter::new().tools()).await;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::requests::{connect_legacy, send, tasks};
-use crate::scripted_server::{ERAS, ScriptedConnector, builder, legacy, settle};
+use crate::scripted_server::{ERAS, builder, legacy, scripted_peer, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{ClientBuilder, Error, FormAnswer, ReconnectPolicy};
 use turnbuckle_session::{
@@ -19,13 +19,13 @@ const TICK: Duration = Duration::from_millis(1);
 /// Returns a connector to a server that delays its first answer, and the messages to it.
 fn slow(thinking: Duration) -> (TransportConnector<MemoryTransport>, Arc<Mutex<Vec<String>>>) {
     let (ours, mut theirs) = memory_pair();
-    let told: Arc<Mutex<Vec<String>>> = Arc::default();
-    let hears = told.clone();
+    let methods: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = methods.clone();
     tokio::spawn(async move {
         while let Some(Frame::Message(bytes)) = poll_fn(|cx| theirs.poll_frame(cx)).await {
             let message: Value = serde_json::from_slice(&bytes).unwrap();
             let method = message["method"].as_str().unwrap();
-            hears.lock().unwrap().push(method.to_owned());
+            log.lock().unwrap().push(method.to_owned());
             tokio::time::sleep(thinking).await;
             let result = match method {
                 "initialize" => json!({"protocolVersion": "2025-11-25", "capabilities": {},
@@ -42,7 +42,7 @@ fn slow(thinking: Duration) -> (TransportConnector<MemoryTransport>, Arc<Mutex<V
             }
         }
     });
-    (TransportConnector::new(ours), told)
+    (TransportConnector::new(ours), methods)
 }
 
 #[tokio::test(start_paused = true)]
@@ -72,22 +72,25 @@ async fn a_connection_must_be_ready_within_its_timeout() {
 async fn a_probe_answered_in_time_sends_no_handshake() {
     let longer = builder().probe_timeout(Duration::from_secs(7));
     for (builder, bound) in [(builder(), 3), (longer, 7)] {
-        let (slow, told) = slow(Duration::from_secs(bound) - TICK);
+        let (slow, methods) = slow(Duration::from_secs(bound) - TICK);
         let client = builder.connect(slow).await.unwrap();
         assert_eq!(client.server_info().unwrap().era(), EraKind::Modern);
-        assert_eq!(*told.lock().unwrap(), ["server/discover"]);
+        assert_eq!(*methods.lock().unwrap(), ["server/discover"]);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_timeout_of_a_raw_request_includes_connecting() {
-    let (connector, scripted) =
-        ScriptedConnector::new(|connection, message| match message["method"].as_str() {
-            Some("initialize") if connection == 1 => Some(Ok(json!({"capabilities": {},
+    let scripted = scripted_peer(|connection, message| match message["method"].as_str() {
+        Some("initialize") if connection == 1 => Some(Ok(json!({"capabilities": {},
             "protocolVersion": "2025-11-25", "serverInfo": {"name": "s", "version": "0"}}))),
-            _ => None,
-        });
-    let client = builder().era(ERAS[1]).connect(connector).await.unwrap();
+        _ => None,
+    });
+    let client = builder()
+        .era(ERAS[1])
+        .connect(scripted.lines())
+        .await
+        .unwrap();
     for connections in [1, 2] {
         let (began, second) = (tokio::time::Instant::now(), Duration::from_secs(1));
         let late = client
@@ -96,7 +99,7 @@ async fn the_timeout_of_a_raw_request_includes_connecting() {
             .unwrap_err();
         assert!(matches!(late, Error::TimedOut(_)), "{late}");
         assert_eq!(began.elapsed(), second);
-        assert_eq!(scripted.connections(), connections);
+        assert_eq!(scripted.connection_count(), connections);
         scripted.disconnect();
         settle().await;
     }
@@ -152,8 +155,8 @@ async fn a_question_of_a_legacy_server_times_out() {
             );
             tokio::time::sleep(bound + 9 * TICK).await;
         }
-        let told = scripted.messages();
-        let answer = |id: &str| told.iter().find(|message| message["id"] == id).unwrap();
+        let messages = scripted.messages();
+        let answer = |id: &str| &messages.iter().find(|it| it.id() == id).unwrap().message;
         assert_eq!(answer("in time")["result"]["action"], "decline");
         assert_eq!(
             answer("late")["error"]["message"],

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::scripted_server::{Answer, ScriptedServer, builder, connect_to, legacy, modern, settle};
+use crate::scripted_server::{Answer, builder, connect_to, legacy, modern, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, EraPreference, Error};
+use turnbuckle_it::peer::Peer;
 use turnbuckle_server::{Args, HandlerContext, Server, Structured, Tool};
 use turnbuckle_types::CallToolResult;
 use turnbuckle_wire::revision::Revision;
@@ -29,7 +30,7 @@ fn echo_arguments(message: &Value) -> Answer {
     Some(Ok(result))
 }
 
-async fn server(schema: Value) -> (Client, ScriptedServer) {
+async fn server(schema: Value) -> (Client, Peer) {
     modern(builder(), move |_, message| {
         match message["method"].as_str() {
             Some("tools/list") => list_with(&schema),

@@ -2,39 +2,58 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use turnbuckle_session::{Connector, Inbox, Link, LinkError, LinkKind, OpenFuture, TransportLink};
 use turnbuckle_stdio::StreamTransport;
 
 use super::{Heard, Peer, Step};
 use crate::wires::InPieces;
 
-/// Bytes of a line that the client takes.
-const MAX_LINE: usize = 1 << 20;
+/// Bytes of a message that the client accepts unless it is set.
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
 /// Bytes that each direction holds.
 const PIPE: usize = 64 << 10;
 
 /// Connects to a peer, over a new pipe each time.
-pub struct Lines(Peer);
+pub struct Lines {
+    peer: Peer,
+    max_message_bytes: usize,
+}
 
 impl Peer {
-    /// Returns a connector that reaches the peer over lines. The client accepts lines of at most 1
-    /// MiB.
+    /// Returns a connector that reaches the peer over lines. The client accepts messages of at most
+    /// 1 MiB.
     #[must_use]
     pub fn lines(&self) -> Lines {
-        Lines(self.clone())
+        Lines {
+            peer: self.clone(),
+            max_message_bytes: MAX_MESSAGE_BYTES,
+        }
+    }
+}
+
+impl Lines {
+    /// Sets how large a message the client accepts.
+    #[must_use]
+    pub fn max_message_bytes(self, max_message_bytes: usize) -> Self {
+        Self {
+            max_message_bytes,
+            ..self
+        }
     }
 }
 
 impl Connector for Lines {
     fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
         let (ours, theirs) = tokio::io::duplex(PIPE);
-        tokio::spawn(act(self.0.clone(), theirs));
-        let ours = InPieces::new(ours, &format!("a peer of {}", self.0.revision()));
+        let (wire, unasked) = unbounded_channel();
+        let connection = self.peer.open_wire(wire);
+        tokio::spawn(act(self.peer.clone(), connection, theirs, unasked));
+        let ours = InPieces::new(ours, &format!("a peer of {}", self.peer.revision()));
         let (reader, writer) = tokio::io::split(ours);
-        let transport = StreamTransport::new(reader, writer, MAX_LINE);
+        let transport = StreamTransport::new(reader, writer, self.max_message_bytes);
         let link: Arc<dyn Link> = TransportLink::start(transport, inbox, PIPE);
         Box::pin(std::future::ready(Ok::<_, LinkError>(link)))
     }
@@ -48,18 +67,29 @@ impl Connector for Lines {
     }
 }
 
-async fn act(peer: Peer, pipe: DuplexStream) {
-    let (connection, _standing) = (peer.open(), peer.stand());
+async fn act(
+    peer: Peer,
+    connection: usize,
+    pipe: DuplexStream,
+    mut unasked: UnboundedReceiver<Step>,
+) {
+    let _standing = peer.stand();
     let (reader, mut writer) = tokio::io::split(pipe);
     let mut lines = BufReader::new(reader).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
-        let message: Value = serde_json::from_str(&line).expect("the client writes JSON");
-        let heard = Heard {
-            message,
-            connection,
-            verb: String::new(),
+    loop {
+        let steps = tokio::select! {
+            biased;
+            Some(step) = unasked.recv() => vec![step],
+            line = lines.next_line() => {
+                let Ok(Some(line)) = line else { return };
+                peer.hear(&Heard {
+                    message: serde_json::from_str(&line).expect("the client writes JSON"),
+                    connection,
+                    verb: String::new(),
+                })
+            }
         };
-        for step in peer.hear(&heard) {
+        for step in steps {
             let written = match step {
                 Step::Say(message) => writer.write_all(format!("{message}\n").as_bytes()).await,
                 Step::Write(bytes) => writer.write_all(&bytes).await,

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedSender;
 use turnbuckle_wire::revision::Revision;
 
 pub use lines::Lines;
@@ -103,6 +104,8 @@ struct Inner {
     script: Box<Script>,
     told: Mutex<Vec<Heard>>,
     opened: AtomicUsize,
+    /// The way to the newest connection over lines, for steps that answer no message.
+    wire: Mutex<Option<UnboundedSender<Step>>>,
     /// Held by every connection and every body that is not over.
     standing: Arc<()>,
 }
@@ -119,6 +122,7 @@ impl Peer {
             script: Box::new(script),
             told: Mutex::default(),
             opened: AtomicUsize::new(0),
+            wire: Mutex::default(),
             standing: Arc::default(),
         }))
     }
@@ -163,6 +167,41 @@ impl Peer {
     #[must_use]
     pub fn open_count(&self) -> usize {
         Arc::strong_count(&self.0.standing) - 1
+    }
+
+    /// Sends a message on the newest connection over lines.
+    ///
+    /// # Panics
+    /// When there is no connection, or it is closed.
+    pub fn send(&self, message: Value) {
+        self.step(Step::Say(message));
+    }
+
+    /// Sends a notification on the newest connection over lines.
+    ///
+    /// # Panics
+    /// When there is no connection, or it is closed.
+    pub fn notify(&self, method: &str, params: Value) {
+        self.send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    /// Closes the newest connection over lines.
+    ///
+    /// # Panics
+    /// When there is no connection, or it is closed.
+    pub fn disconnect(&self) {
+        self.step(Step::Break);
+    }
+
+    fn step(&self, step: Step) {
+        let wire = self.0.wire.lock().expect("no test panics with it");
+        let wire = wire.as_ref().expect("a connection was opened");
+        wire.send(step).expect("the connection is open");
+    }
+
+    fn open_wire(&self, wire: UnboundedSender<Step>) -> usize {
+        *self.0.wire.lock().expect("no test panics with it") = Some(wire);
+        self.open()
     }
 
     fn open(&self) -> usize {
