@@ -17,11 +17,3 @@ object! {
         map meta: Meta = "_meta",
     }
 }
-
-impl CancelledNotificationParams {
-    /// Creates the parameters that cancel the request `id`.
-    #[must_use]
-    pub fn for_request(id: impl Into<RequestId>) -> Self {
-        Self::new().request_id(id)
-    }
-}

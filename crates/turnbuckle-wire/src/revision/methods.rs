@@ -4,7 +4,7 @@
 //! it with "method not found". Code that depends on a fact of a method reads the fact here; it does
 //! not compare method names.
 
-use turnbuckle_types::{Request, method};
+use turnbuckle_types::method;
 
 use super::Revision;
 use super::capability::Capability;
@@ -249,48 +249,43 @@ methods! {
 
 // Every method of `turnbuckle-types` has a row of its kind, and every row a method.
 const _: () = {
+    const fn is_equal(one: &[u8], other: &[u8]) -> bool {
+        let mut at = 0;
+        while at < one.len() && at < other.len() && one[at] == other[at] {
+            at += 1;
+        }
+        at == one.len() && at == other.len()
+    }
+
+    const fn has_row(name: &str, is_notification: bool) -> bool {
+        let mut index = 0;
+        while index < Method::ALL.len() {
+            let row = Method::ALL[index];
+            if is_equal(row.as_str().as_bytes(), name.as_bytes()) {
+                return row.is_notification() == is_notification;
+            }
+            index += 1;
+        }
+        false
+    }
+
     const fn check_rows(names: &[&str], is_notification: bool) {
         let mut index = 0;
         while index < names.len() {
-            let row = Method::parse_const(names[index].as_bytes());
             assert!(
-                matches!(row, Some(row) if row.is_notification() == is_notification),
+                has_row(names[index], is_notification),
                 "a method of turnbuckle-types has no row of its kind in `methods!`"
             );
             index += 1;
         }
     }
+
     check_rows(method::REQUESTS, false);
     check_rows(method::NOTIFICATIONS, true);
     assert!(Method::ALL.len() == method::REQUESTS.len() + method::NOTIFICATIONS.len());
 };
 
 impl Method {
-    /// Returns the core method of the request type `R`; `None` for a request of an extension. The
-    /// compiler computes it.
-    #[must_use]
-    pub const fn of_request<R: Request>() -> Option<Self> {
-        const { Self::parse_const(R::METHOD.as_bytes()) }
-    }
-
-    /// Returns what [`Method::parse`] returns, at compile time, where strings cannot be matched.
-    const fn parse_const(name: &[u8]) -> Option<Self> {
-        let mut index = 0;
-        while index < Self::ALL.len() {
-            let method = Self::ALL[index];
-            let known = method.as_str().as_bytes();
-            let mut at = 0;
-            while at < known.len() && at < name.len() && known[at] == name[at] {
-                at += 1;
-            }
-            if at == known.len() && at == name.len() {
-                return Some(method);
-            }
-            index += 1;
-        }
-        None
-    }
-
     /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

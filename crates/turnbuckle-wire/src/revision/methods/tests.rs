@@ -28,40 +28,16 @@ fn no_party_receives_a_method_that_its_revision_lacks() {
     assert!(!Method::CallTool.is_received_by(Party::Client, Revision::V2025_06_18));
 }
 
-#[test]
-fn request_types_have_the_rows_of_their_names() {
-    use turnbuckle_types::method;
-
-    struct Foreign;
-    impl Request for Foreign {
-        const METHOD: &'static str = "com.example/tools/call";
-        type Params = ();
-        type Result = ();
-    }
-
-    let call = Method::of_request::<method::CallTool>();
-    assert_eq!(call, Some(Method::CallTool));
-    let list = Method::of_request::<method::ListResourceTemplates>();
-    assert_eq!(list, Some(Method::ListResourceTemplates));
-    assert_eq!(Method::of_request::<Foreign>(), None);
-    for &method in Method::ALL {
-        let name = method.as_str();
-        assert_eq!(Method::parse_const(name.as_bytes()), Some(method));
-        assert_eq!(Method::parse_const(format!("{name}s").as_bytes()), None);
-        assert_eq!(Method::parse_const(&name.as_bytes()[1..]), None);
-    }
-}
-
 /// Two sources have to agree: the table, and `Project::CACHEABLE`, which the writer of a result
 /// reads.
 #[test]
 fn cacheable_results_are_those_with_a_time_to_live() {
-    use turnbuckle_types::method as m;
+    use turnbuckle_types::{Request, method as m};
 
     use crate::era::Project;
 
     fn check<R: Request<Result: Project>>() {
-        let method = Method::of_request::<R>().unwrap();
+        let method = Method::parse(R::METHOD).unwrap();
         assert_eq!(R::Result::CACHEABLE, method.is_cacheable(), "{method:?}");
     }
     check::<m::Initialize>();
