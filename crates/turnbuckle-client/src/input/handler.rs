@@ -1,11 +1,10 @@
 //! A user's handler of one kind of question.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use turnbuckle_session::catch_panic;
 use turnbuckle_types::Error;
 
 use crate::input::question::QuestionContext;
@@ -38,13 +37,10 @@ impl<Q, A> InputHandler<Q, A> {
     pub(super) async fn run(&self, request: Q, question: QuestionContext) -> Result<A, Error> {
         // Clones of the context learn of the end, also when this future is dropped.
         let _guard = CancelOnDrop(question.signal().clone());
-        let handler = AssertUnwindSafe(|| (self.0)(request, question));
-        let mut answer = catch_unwind(handler).map_err(|panic| panic_error(&*panic))?;
-        std::future::poll_fn(move |cx| {
-            match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx))) {
-                Ok(poll) => poll.map(Ok),
-                Err(panic) => Poll::Ready(Err(panic_error(&*panic))),
-            }
+        let mut answer = catch_panic(|| (self.0)(request, question))?;
+        std::future::poll_fn(move |cx| match catch_panic(|| answer.as_mut().poll(cx)) {
+            Ok(poll) => poll.map(Ok),
+            Err(error) => Poll::Ready(Err(error)),
         })
         .await
     }
@@ -57,16 +53,4 @@ impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }
-}
-
-/// Logs a panic and returns the error for the server.
-#[cold]
-fn panic_error(panic: &(dyn Any + Send)) -> Error {
-    let message = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
-    tracing::error!(message, "a handler of the server's questions panicked");
-    Error::internal("the handler failed unexpectedly")
 }
