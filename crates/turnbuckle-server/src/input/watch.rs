@@ -41,7 +41,12 @@ pub(crate) async fn run_until_input_required(
             }
             match answer_log.run_state(waker) {
                 RunState::InputRequired(requests) => {
-                    return Poll::Ready(Err(needs_input(round, requests).into()));
+                    let needs = NeedsInput {
+                        requests,
+                        state: round.state().cloned(),
+                        ..NeedsInput::default()
+                    };
+                    return Poll::Ready(Err(needs.into()));
                 }
                 RunState::Running => {
                     timeout = None;
@@ -61,15 +66,6 @@ pub(crate) async fn run_until_input_required(
         }
     })
     .await
-}
-
-/// Returns the questions of a round as a failure of the run.
-fn needs_input(round: &InputRound, requests: turnbuckle_types::InputRequests) -> NeedsInput {
-    NeedsInput {
-        requests,
-        state: round.state().cloned(),
-        ..NeedsInput::default()
-    }
 }
 
 /// Closes the answer log when dropped.

@@ -80,6 +80,20 @@ macro_rules! with_item_info {
 }
 pub(crate) use with_item_info;
 
+/// Implements `Debug` for types with the named fields alone.
+macro_rules! debug_fields {
+    ($( $Type:ident { $($field:ident),+ } )+) => { $(
+        impl std::fmt::Debug for $Type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($Type))
+                    $( .field(stringify!($field), &self.$field) )+
+                    .finish_non_exhaustive()
+            }
+        }
+    )+ };
+}
+pub(crate) use debug_fields;
+
 /// The setters of an item's descriptive fields, access rules and call policy.
 macro_rules! item_setters {
     ($set_by:literal) => {

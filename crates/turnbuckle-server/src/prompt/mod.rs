@@ -5,7 +5,6 @@
 mod output;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -29,7 +28,7 @@ use crate::item::completion::{Completer, CompleterEntries, Completers};
 use crate::item::item_kind::ItemKind;
 use crate::item::name_rules::check_prompt_name;
 use crate::item::registration::Registration;
-use crate::item::{ItemInfo, item_setters, with_item_info};
+use crate::item::{ItemInfo, debug_fields, item_setters, with_item_info};
 use crate::schema::{ArgumentReader, EnforcedSchema, reorder_properties};
 
 pub use output::PromptOutput;
@@ -249,29 +248,10 @@ impl Prompt {
     }
 }
 
-impl fmt::Debug for PromptDraft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PromptDraft")
-            .field("name", &self.name)
-            .field("info", &self.info)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Prompt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prompt")
-            .field("draft", &self.draft)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for PromptBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PromptBuilder")
-            .field("draft", &self.draft)
-            .finish_non_exhaustive()
-    }
+debug_fields! {
+    PromptDraft { name, info }
+    Prompt { draft }
+    PromptBuilder { draft }
 }
 
 impl HandlerKind for Prompt {

@@ -24,7 +24,7 @@ use crate::item::cache_hint::CacheHint;
 use crate::item::completion::{Completer, Completers};
 use crate::item::name_rules::{check_media_type, check_template_scheme, check_uri};
 use crate::item::registration::Registration;
-use crate::item::{ItemInfo, item_setters};
+use crate::item::{ItemInfo, debug_fields, item_setters};
 use crate::schema::{ArgumentReader, EnforcedSchema};
 use crate::uri_template::UriTemplate;
 
@@ -274,27 +274,8 @@ impl Resource {
     }
 }
 
-impl fmt::Debug for ResourceDraft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResourceDraft")
-            .field("fields", &self.fields)
-            .field("info", &self.info)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Resource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resource")
-            .field("draft", &self.draft)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for ResourceBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResourceBuilder")
-            .field("draft", &self.draft)
-            .finish_non_exhaustive()
-    }
+debug_fields! {
+    ResourceDraft { fields, info }
+    Resource { draft }
+    ResourceBuilder { draft }
 }

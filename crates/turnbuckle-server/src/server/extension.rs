@@ -24,6 +24,7 @@ use turnbuckle_wire::revision::Method;
 use crate::error::BuildError;
 use crate::error::failure::{Failure, FailureKind, Result};
 use crate::handler::context::HandlerContext;
+use crate::item::debug_fields;
 use crate::tool::Tool;
 use crate::tool::output::{OutputValidator, ToolOutput};
 
@@ -125,15 +126,7 @@ impl Tool {
     }
 }
 
-impl fmt::Debug for Extension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Extension")
-            .field("id", &self.id)
-            .field("settings", &self.settings)
-            .field("result_types", &self.result_types)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { Extension { id, settings, result_types } }
 
 fn error_of(failure: Failure) -> Error {
     let asks = || Error::internal("a method of an extension cannot ask for input");

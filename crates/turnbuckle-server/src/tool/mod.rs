@@ -8,7 +8,6 @@ pub(crate) mod output;
 mod tests;
 
 use std::borrow::Cow;
-use std::fmt;
 
 use turnbuckle_types::{Schema, ToolAnnotations};
 use turnbuckle_wire::era::Reply;
@@ -26,7 +25,7 @@ use crate::item::access::AccessRules;
 use crate::item::item_kind::ItemKind;
 use crate::item::name_rules::{check_tool_name, is_long_tool_name};
 use crate::item::registration::{Registration, SchemaOptions};
-use crate::item::{ItemInfo, item_setters};
+use crate::item::{ItemInfo, debug_fields, item_setters};
 use crate::schema::{ArgumentReader, EnforcedSchema};
 use crate::tool::output::ToolOutput;
 
@@ -250,29 +249,10 @@ impl ToolDraft {
     }
 }
 
-impl fmt::Debug for ToolDraft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolDraft")
-            .field("name", &self.name)
-            .field("info", &self.info)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Tool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tool")
-            .field("draft", &self.draft)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for ToolBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolBuilder")
-            .field("draft", &self.draft)
-            .finish_non_exhaustive()
-    }
+debug_fields! {
+    ToolDraft { name, info }
+    Tool { draft }
+    ToolBuilder { draft }
 }
 
 impl HandlerKind for Tool {

@@ -136,17 +136,12 @@ impl AnswerLog {
         cx: &mut task::Context<'_>,
     ) -> Poll<Result<Json, AskError>> {
         let mut state = self.lock();
-        let round = state
-            .entries
-            .iter()
-            .find(|it| it.key == key)
-            .map(|it| it.round);
-        let open = round.is_some_and(|round| !state.waits_for_earlier_round(round));
-        let entry = state.entries.iter_mut().find(|it| it.key == key);
-        let Some(entry) = entry else {
+        let Some(index) = state.entries.iter().position(|it| it.key == key) else {
             return Poll::Ready(Err(AskError::Ended));
         };
-        if open && let Some(answer) = &entry.answer {
+        let waits = state.waits_for_earlier_round(state.entries[index].round);
+        let entry = &mut state.entries[index];
+        if !waits && let Some(answer) = &entry.answer {
             entry.waiter = None;
             return Poll::Ready(Ok(answer.clone()));
         }
