@@ -1,5 +1,8 @@
 //! Redaction of secrets in the trace file.
 
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
 
 /// The replacement for secrets.
@@ -56,7 +59,8 @@ pub(super) fn redact(value: &mut Value, known: &[String]) {
     }
 }
 
-/// Redacts known secrets and bearer tokens in a text. Returns `None` if there are none.
+/// Redacts known secrets in a text, and the credentials of the schemes Bearer, DPoP and Basic.
+/// Returns `None` if there are none.
 pub(super) fn redact_text(text: &str, known: &[String]) -> Option<String> {
     let mut hidden = None;
     for secret in known {
@@ -66,12 +70,70 @@ pub(super) fn redact_text(text: &str, known: &[String]) -> Option<String> {
         }
     }
     let seen = hidden.as_deref().unwrap_or(text);
-    match seen.get(..7) {
-        Some(scheme) if scheme.eq_ignore_ascii_case("bearer ") => {
-            Some(format!("Bearer {REDACTED}"))
+    redact_credentials(seen).or(hidden)
+}
+
+/// The authentication schemes whose credentials are redacted wherever a text has them.
+const SCHEMES: [&str; 3] = ["bearer", "dpop", "basic"];
+
+/// Redacts the credentials behind the name of a scheme, such as `Bearer abc`. Returns `None` if
+/// there are none.
+fn redact_credentials(text: &str) -> Option<String> {
+    let mut hidden = String::new();
+    let mut copied = 0;
+    for (start, scheme, credentials) in text
+        .match_indices(' ')
+        .filter_map(|(space, _)| credentials_behind(text, space))
+    {
+        if start < copied {
+            continue;
         }
-        _ => hidden,
+        // The words "basic example" are no credentials.
+        if scheme.eq_ignore_ascii_case("basic") && !is_name_and_password(credentials) {
+            continue;
+        }
+        hidden.push_str(&text[copied..start]);
+        hidden.push_str(REDACTED);
+        copied = start + credentials.len();
     }
+    if hidden.is_empty() {
+        return None;
+    }
+    hidden.push_str(&text[copied..]);
+    Some(hidden)
+}
+
+/// Returns the position of the credentials behind a space, the scheme in front of it, and the
+/// credentials; `None` if no scheme stands there.
+fn credentials_behind(text: &str, space: usize) -> Option<(usize, &str, &str)> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let scheme_start = text[..space]
+        .rfind(|c: char| !is_word(c))
+        .map_or(0, |before| {
+            before + text[before..].chars().next().map_or(1, char::len_utf8)
+        });
+    let scheme = &text[scheme_start..space];
+    let is_known = SCHEMES
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(scheme));
+    let rest = &text[space..];
+    let start = space + (rest.len() - rest.trim_start_matches(' ').len());
+    let end = text[start..]
+        .find(|c: char| !(c.is_ascii_alphanumeric() || "-._~+/=:".contains(c)))
+        .map_or(text.len(), |length| start + length);
+    (is_known && start < end).then(|| (start, scheme, &text[start..end]))
+}
+
+/// Returns whether a text is what Basic authentication sends: `name:password` in Base64.
+fn is_name_and_password(text: &str) -> bool {
+    const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    let text = text.trim_end_matches(['.', ':']);
+    [alphabet::STANDARD, alphabet::URL_SAFE]
+        .iter()
+        .filter_map(|alphabet| GeneralPurpose::new(alphabet, CONFIG).decode(text).ok())
+        .any(|decoded| decoded.contains(&b':'))
 }
 
 #[cfg(test)]
@@ -114,6 +176,35 @@ mod tests {
             value,
             json!({"text": "it is [redacted], really", "other": "Bearer [redacted]"})
         );
+    }
+
+    #[test]
+    fn credentials_of_known_schemes_are_redacted_anywhere_in_a_text() {
+        for (text, expected) in [
+            ("Bearer abc", "Bearer [redacted]"),
+            ("bearer  abc.d-e_f~g+h/i==", "bearer  [redacted]"),
+            (
+                "curl -H 'Authorization: Bearer abc' and BEARER def, too",
+                "curl -H 'Authorization: Bearer [redacted]' and BEARER [redacted], too",
+            ),
+            ("sent DPoP eyJ.a.b; ok", "sent DPoP [redacted]; ok"),
+            ("ü:Basic YTpi\n", "ü:Basic [redacted]\n"),
+            ("basic dXNlcjpwYXNzd29yZA==", "basic [redacted]"),
+            ("basic dXNlcjpwYXNzd29yZA", "basic [redacted]"),
+            ("bearer bearer abc", "bearer [redacted] [redacted]"),
+        ] {
+            assert_eq!(redact_text(text, &[]).as_deref(), Some(expected));
+        }
+        for text in [
+            "",
+            "Bearer ",
+            "a basic example",
+            "Basic authentication",
+            "forbearer abc",
+            "basic, dpop, bearer",
+        ] {
+            assert_eq!(redact_text(text, &[]), None, "{text}");
+        }
     }
 
     #[test]
