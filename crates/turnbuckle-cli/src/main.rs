@@ -9,7 +9,6 @@ mod ask;
 mod commands;
 mod config;
 mod connection;
-mod connector;
 mod demo;
 mod error;
 mod exit_status;
@@ -17,7 +16,6 @@ mod observe;
 mod output;
 mod signals;
 mod suggest;
-mod target;
 
 use std::process::ExitCode;
 

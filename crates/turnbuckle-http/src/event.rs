@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// The id of the first event in a text.
+    /// Returns the id of the first event in a text.
     fn id_of(event: &[u8]) -> &[u8] {
         let line = event.split(|&byte| byte == b'\n').next().unwrap();
         line.strip_prefix(b"id: ").unwrap()

@@ -27,9 +27,7 @@ mod random_id;
 mod reply;
 mod request_head;
 mod server;
-mod service;
 mod sse;
-mod status;
 mod streamable;
 
 pub use body::ResponseBody;
@@ -40,8 +38,8 @@ pub use client::{
 };
 pub use options::HttpServerOptions;
 pub use server::HttpServer;
-pub use service::StreamableHttp;
 pub use sse::HttpSse;
+pub use streamable::StreamableHttp;
 
 /// The example of the README, as a doc test.
 #[cfg(doctest)]

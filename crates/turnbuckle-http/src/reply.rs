@@ -195,12 +195,12 @@ pub(crate) fn unsupported_media_type() -> HttpReply {
 }
 
 /// Returns the reply to a body that could not be read.
-pub(crate) fn body_error_reply(why: &BodyError, config: &HttpServerOptions) -> HttpReply {
+pub(crate) fn body_error_reply(why: &BodyError, options: &HttpServerOptions) -> HttpReply {
     match why {
         BodyError::TooLarge => {
             let message = format!(
                 "a message may have {} bytes at most (HttpServerOptions::max_message_bytes)",
-                config.max_message_bytes
+                options.max_message_bytes
             );
             error_reply(StatusCode::PAYLOAD_TOO_LARGE, &message)
         }

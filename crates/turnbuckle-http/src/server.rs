@@ -23,8 +23,8 @@ use turnbuckle_session::{Dispatch, RateAccount, Signal};
 use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
 use crate::origin::loopback_names_and;
-use crate::service::StreamableHttp;
 use crate::sse::HttpSse;
+use crate::streamable::StreamableHttp;
 
 /// The smallest buffer for headers that hyper accepts.
 const MIN_HEADER_BYTES: usize = 8 << 10;
@@ -47,7 +47,7 @@ pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     routes: Routes,
-    config: Arc<HttpServerOptions>,
+    options: Arc<HttpServerOptions>,
     shutdown: Signal,
 }
 
@@ -80,14 +80,14 @@ impl HttpServer {
     pub async fn bind(
         dispatch: impl Into<Arc<dyn Dispatch>>,
         address: &str,
-        mut config: HttpServerOptions,
+        mut options: HttpServerOptions,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        if config.allowed_hosts.is_none() && address.ip().is_loopback() {
-            config.allowed_hosts = Some(loopback_names_and(address.ip()));
+        if options.allowed_hosts.is_none() && address.ip().is_loopback() {
+            options.allowed_hosts = Some(loopback_names_and(address.ip()));
         }
-        if config.allowed_hosts.is_none() {
+        if options.allowed_hosts.is_none() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!(
@@ -101,18 +101,18 @@ impl HttpServer {
         let until = || Some(shutdown.clone());
         let routes = Routes {
             path: "/mcp".into(),
-            sse: config.http_sse.then(|| SseRoutes {
+            sse: options.http_sse.then(|| SseRoutes {
                 path: "/sse".into(),
                 messages: "/messages".into(),
-                service: HttpSse::with_shutdown(dispatch.clone(), config.clone(), until()),
+                service: HttpSse::with_shutdown(dispatch.clone(), options.clone(), until()),
             }),
-            streamable: StreamableHttp::with_shutdown(dispatch, config.clone(), until()),
+            streamable: StreamableHttp::with_shutdown(dispatch, options.clone(), until()),
         };
         Ok(Self {
             listener,
             address,
             routes,
-            config: Arc::new(config),
+            options: Arc::new(options),
             shutdown,
         })
     }
@@ -164,6 +164,7 @@ impl HttpServer {
 
     /// Returns a function that returns the sizes of the endpoints' tables, for tests that nothing
     /// stays of clients that have gone.
+    // Hidden, since only the soak test of this project reads it.
     #[doc(hidden)]
     pub fn table_sizes(&self) -> impl Fn() -> Vec<(&'static str, usize)> + Send + Sync + 'static {
         let routes = self.routes.clone();
@@ -188,7 +189,7 @@ impl HttpServer {
     /// # Errors
     /// When the listening socket fails.
     pub async fn serve(self) -> io::Result<()> {
-        let permits = self.config.max_connections.min(Semaphore::MAX_PERMITS);
+        let permits = self.options.max_connections.min(Semaphore::MAX_PERMITS);
         let permits = Arc::new(Semaphore::new(permits));
         let mut connections = JoinSet::new();
         let failure = loop {
@@ -205,14 +206,14 @@ impl HttpServer {
                 stream,
                 permit,
                 self.routes.clone(),
-                self.config.clone(),
+                self.options.clone(),
                 self.shutdown.clone(),
             ));
         };
         drop(self.listener);
         self.shutdown.close();
         let done = async { while connections.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(self.config.shutdown_timeout, done).await;
+        let _ = tokio::time::timeout(self.options.shutdown_timeout, done).await;
         connections.shutdown().await;
         failure.map_or(Ok(()), Err)
     }
@@ -223,7 +224,7 @@ impl HttpServer {
         permits: &Arc<Semaphore>,
     ) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
         if permits.available_permits() == 0 {
-            let max_connections = self.config.max_connections;
+            let max_connections = self.options.max_connections;
             tracing::warn!(
                 max_connections,
                 "the next connection has to wait (HttpServerOptions::max_connections)"
@@ -302,12 +303,12 @@ async fn serve_connection(
     stream: TcpStream,
     permit: OwnedSemaphorePermit,
     routes: Routes,
-    config: Arc<HttpServerOptions>,
+    options: Arc<HttpServerOptions>,
     shutdown: Signal,
 ) {
     // A response is sent in one write, so that there is nothing to wait for and to add to it.
     let _ = stream.set_nodelay(true);
-    let routes = Arc::new((routes, RateAccount::new(&config.limits)));
+    let routes = Arc::new((routes, RateAccount::new(&options.limits)));
     let answer = service_fn(move |request: Request<Incoming>| {
         let routes = routes.clone();
         // The parts are borrowed by what answers, which keeps its future small.
@@ -320,11 +321,11 @@ async fn serve_connection(
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(config.header_timeout.min(MAX_HEADER_TIMEOUT))
-        .max_buf_size(config.max_header_bytes.max(MIN_HEADER_BYTES));
-    if config.max_headers >= HYPER_DEFAULT_HEADERS {
+        .header_read_timeout(options.header_timeout.min(MAX_HEADER_TIMEOUT))
+        .max_buf_size(options.max_header_bytes.max(MIN_HEADER_BYTES));
+    if options.max_headers >= HYPER_DEFAULT_HEADERS {
         // A request with one header too many still gets an error that names the bound.
-        builder.max_headers(config.max_headers.saturating_add(1).min(MAX_HEADERS));
+        builder.max_headers(options.max_headers.saturating_add(1).min(MAX_HEADERS));
     }
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), answer));
     let mut closing = std::pin::pin!(shutdown.closing());

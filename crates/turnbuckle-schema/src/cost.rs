@@ -144,12 +144,12 @@ impl CostCounter<'_> {
         let plan = self.plan;
         let node = &plan.nodes[node];
         // A violation repeats the value and the listed alternatives.
-        let told = node.weight.saturating_add(self.size(part));
+        let violation_cost = node.weight.saturating_add(self.size(part));
         let mut effort = ValidationCost {
             work: own,
             reevaluation: 0,
-            all_errors: own.saturating_add(told),
-            first_error: told,
+            all_errors: own.saturating_add(violation_cost),
+            first_error: violation_cost,
             applications: 1,
         };
         let mut alternatives = 0u64;
@@ -195,7 +195,9 @@ impl CostCounter<'_> {
             _ => {}
         }
         effort.all_errors = effort.all_errors.saturating_add(alternatives);
-        effort.first_error = effort.first_error.max(alternatives.saturating_add(told));
+        effort.first_error = effort
+            .first_error
+            .max(alternatives.saturating_add(violation_cost));
         if node.has_unevaluated {
             effort.work = effort.work.saturating_add(effort.reevaluation);
         }

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
+use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{Draft, PatternOptions, ValidationError};
 use serde_json::Value;
 use turnbuckle_types::{RawJson, Schema};
@@ -181,7 +181,7 @@ fn to_violation(error: &ValidationError<'_>) -> Violation {
 fn explain(error: &ValidationError<'_>) -> (String, String) {
     let path = error.instance_path().as_str().to_owned();
     match error.kind() {
-        Kind::Required { property } => {
+        ValidationErrorKind::Required { property } => {
             let name = property
                 .as_str()
                 .map_or_else(|| property.to_string(), str::to_owned);
@@ -190,11 +190,12 @@ fn explain(error: &ValidationError<'_>) -> (String, String) {
                 "is missing, but required".to_owned(),
             )
         }
-        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             let name = unexpected.first().map(String::as_str).unwrap_or_default();
             (pointer_join(&path, name), "is not expected here".to_owned())
         }
-        Kind::FalseSchema
+        ValidationErrorKind::FalseSchema
             if error
                 .schema_path()
                 .as_str()
@@ -215,47 +216,67 @@ fn explain(error: &ValidationError<'_>) -> (String, String) {
 /// Describes what the schema expects, as a noun phrase.
 fn describe_expected(error: &ValidationError<'_>) -> Cow<'static, str> {
     let plain: &'static str = match error.kind() {
-        Kind::Type {
+        ValidationErrorKind::Type {
             kind: TypeKind::Single(one),
         } => return one.to_string().into(),
-        Kind::Type {
+        ValidationErrorKind::Type {
             kind: TypeKind::Multiple(several),
         } => {
             return join_alternatives(several.iter().map(|one| one.to_string())).into();
         }
-        Kind::Enum { options } => {
+        ValidationErrorKind::Enum { options } => {
             let options = options.as_array().into_iter().flatten();
             return join_alternatives(options.map(|option| shorten(&option.to_string()))).into();
         }
-        Kind::Constant { expected_value } => return shorten(&expected_value.to_string()).into(),
-        Kind::Minimum { limit } => return format!("at least {limit}").into(),
-        Kind::Maximum { limit } => return format!("at most {limit}").into(),
-        Kind::ExclusiveMinimum { limit } => return format!("more than {limit}").into(),
-        Kind::ExclusiveMaximum { limit } => return format!("less than {limit}").into(),
-        Kind::MultipleOf { multiple_of } => return format!("a multiple of {multiple_of}").into(),
-        Kind::MinLength { limit } => return format!("at least {limit} characters").into(),
-        Kind::MaxLength { limit } => return format!("at most {limit} characters").into(),
-        Kind::MinItems { limit } => return format!("at least {limit} items").into(),
-        Kind::MaxItems { limit } => return format!("at most {limit} items").into(),
-        Kind::AdditionalItems { limit } => return format!("at most {limit} items").into(),
-        Kind::MinProperties { limit } => return format!("at least {limit} members").into(),
-        Kind::MaxProperties { limit } => return format!("at most {limit} members").into(),
-        Kind::Pattern { pattern } => {
+        ValidationErrorKind::Constant { expected_value } => {
+            return shorten(&expected_value.to_string()).into();
+        }
+        ValidationErrorKind::Minimum { limit } => return format!("at least {limit}").into(),
+        ValidationErrorKind::Maximum { limit } => return format!("at most {limit}").into(),
+        ValidationErrorKind::ExclusiveMinimum { limit } => {
+            return format!("more than {limit}").into();
+        }
+        ValidationErrorKind::ExclusiveMaximum { limit } => {
+            return format!("less than {limit}").into();
+        }
+        ValidationErrorKind::MultipleOf { multiple_of } => {
+            return format!("a multiple of {multiple_of}").into();
+        }
+        ValidationErrorKind::MinLength { limit } => {
+            return format!("at least {limit} characters").into();
+        }
+        ValidationErrorKind::MaxLength { limit } => {
+            return format!("at most {limit} characters").into();
+        }
+        ValidationErrorKind::MinItems { limit } => return format!("at least {limit} items").into(),
+        ValidationErrorKind::MaxItems { limit } => return format!("at most {limit} items").into(),
+        ValidationErrorKind::AdditionalItems { limit } => {
+            return format!("at most {limit} items").into();
+        }
+        ValidationErrorKind::MinProperties { limit } => {
+            return format!("at least {limit} members").into();
+        }
+        ValidationErrorKind::MaxProperties { limit } => {
+            return format!("at most {limit} members").into();
+        }
+        ValidationErrorKind::Pattern { pattern } => {
             return format!("text that matches {}", shorten(pattern)).into();
         }
-        Kind::Format { format } => return format!("the format {}", shorten(format)).into(),
-        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+        ValidationErrorKind::Format { format } => {
+            return format!("the format {}", shorten(format)).into();
+        }
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             return describe_alternatives(error, context).into();
         }
-        Kind::PropertyNames { error } => {
+        ValidationErrorKind::PropertyNames { error } => {
             return format!("member names that are {}", describe_expected(error)).into();
         }
-        Kind::OneOfMultipleValid { .. } => "exactly one of the alternatives to fit",
-        Kind::UniqueItems => "items that all differ",
-        Kind::UnevaluatedItems { .. } => "no further items",
-        Kind::Contains => "an item that the schema's `contains` describes",
-        Kind::Not { .. } => "anything but this",
-        Kind::FalseSchema => "nothing",
+        ValidationErrorKind::OneOfMultipleValid { .. } => "exactly one of the alternatives to fit",
+        ValidationErrorKind::UniqueItems => "items that all differ",
+        ValidationErrorKind::UnevaluatedItems { .. } => "no further items",
+        ValidationErrorKind::Contains => "an item that the schema's `contains` describes",
+        ValidationErrorKind::Not { .. } => "anything but this",
+        ValidationErrorKind::FalseSchema => "nothing",
         _ => "a value that the schema allows",
     };
     plain.into()
@@ -278,7 +299,9 @@ fn describe_alternatives(
     let structural = |e: &&ValidationError<'_>| {
         matches!(
             e.kind(),
-            Kind::Type { .. } | Kind::Enum { .. } | Kind::Constant { .. }
+            ValidationErrorKind::Type { .. }
+                | ValidationErrorKind::Enum { .. }
+                | ValidationErrorKind::Constant { .. }
         )
     };
     match first {

@@ -17,8 +17,8 @@ fn bytes() -> Vec<u8> {
     SECRET.as_bytes().to_vec()
 }
 
-/// Bytes are shown as text, or as numbers.
-fn is_told(text: &str) -> bool {
+/// Returns whether a text shows the secret, as text or as the numbers of its bytes.
+fn shows_secret(text: &str) -> bool {
     let numbers = format!("{:?}", b"s3cret");
     text.contains("s3cret") || text.contains(numbers.trim_matches(['[', ']']))
 }
@@ -68,7 +68,7 @@ fn what_a_message_says_is_in_no_debug_text() {
             ..MirroredFields::default()
         },
     ];
-    for told in all.map(|it| format!("{it:?}")) {
-        assert!(!is_told(&told), "{told}");
+    for text in all.map(|it| format!("{it:?}")) {
+        assert!(!shows_secret(&text), "{text}");
     }
 }

@@ -23,6 +23,7 @@ mod stream;
 
 #[cfg(feature = "client")]
 pub use child::{Command, ShutdownTimeouts, StderrMode};
+// Hidden, since only the fuzz target of this project uses it.
 #[doc(hidden)]
 pub use framing::LineDecoder;
 pub use options::StdioOptions;

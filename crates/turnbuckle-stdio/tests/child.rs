@@ -72,7 +72,7 @@ async fn lines_over_the_bound_are_reported() {
 
 /// Returns the number of bytes that a link takes for a server that reads nothing, until a sender
 /// would have to wait.
-async fn taken(server: &Command) -> usize {
+async fn count_taken_bytes(server: &Command) -> usize {
     const MESSAGE: usize = 100_000;
     let client = Client::open(server).await;
     let (mut taken, mut idle) = (0, 0);
@@ -94,7 +94,7 @@ async fn so_many_bytes_wait_for_a_server_that_does_not_read() {
         (deaf().max_queue_bytes(1 << 20), 1 << 20),
         (deaf(), 16 << 20),
     ] {
-        let taken = taken(&server).await;
+        let taken = count_taken_bytes(&server).await;
         // The queue and what its transport was given, as much again, each with a message that is over
         // the line; and what the pipe holds.
         assert!((2 * queue..2 * queue + 400_000).contains(&taken), "{taken}");
@@ -105,7 +105,7 @@ async fn so_many_bytes_wait_for_a_server_that_does_not_read() {
 async fn the_end_of_a_process_is_reported_with_its_last_standard_error() {
     let mut client = Client::open(&sh("echo '{}'; echo no key >&2; exit 3")).await;
     assert_eq!(client.line().await, "{}");
-    let end = client.exited().await;
+    let end = client.exit_details().await;
     assert_eq!(end, ("exit status: 3".into(), "no key".into()));
     let late = client.send("late").await.unwrap_err();
     assert!(matches!(late, LinkError::Unreachable { .. }), "{late:?}");
@@ -117,7 +117,7 @@ async fn the_end_of_a_process_is_reported_with_its_last_standard_error() {
 #[tokio::test]
 async fn a_signal_is_reported() {
     let mut client = Client::open(&sh("kill -9 $$")).await;
-    assert!(client.exited().await.0.contains("signal: 9"));
+    assert!(client.exit_details().await.0.contains("signal: 9"));
 }
 
 #[tokio::test]
@@ -190,12 +190,12 @@ async fn error_output_goes_where_it_should() {
 
     let captured = CapturedLines::default();
     let server = sh("echo one >&2; printf two >&2").stderr(captured.sink());
-    let (_, last) = Client::open(&server).await.exited().await;
+    let (_, last) = Client::open(&server).await.exit_details().await;
     assert_eq!(captured.lines(), ["one", "two"]);
     assert_eq!(last, "one\ntwo");
 
     let server = sh("echo first >&2; echo last >&2").stderr(StderrMode::Capture(6));
-    assert_eq!(Client::open(&server).await.exited().await.1, "last");
+    assert_eq!(Client::open(&server).await.exit_details().await.1, "last");
 }
 
 #[tokio::test]
@@ -263,11 +263,11 @@ async fn a_deaf_server_is_asked_to_end() {
         took >= Duration::from_millis(100) && took < TIMEOUT / 2,
         "{took:?}"
     );
-    let mut heard = captured.lines();
+    let mut lines = captured.lines();
     // Some shells report the end of their children.
-    heard.retain(|line| line != "Terminated");
-    heard.sort();
-    assert_eq!(heard, ["inner", "outer"]);
+    lines.retain(|line| line != "Terminated");
+    lines.sort();
+    assert_eq!(lines, ["inner", "outer"]);
 }
 
 // requirement: 5f43537b76a9 7ded80ed1907 dae3004926a7
@@ -304,7 +304,7 @@ async fn what_a_server_started_ends_with_it() {
         let mut client = Client::open(&server).await;
         let grandchild = client.pid().await;
         if end == "exit 3" {
-            assert_eq!(client.exited().await.0, "exit status: 3");
+            assert_eq!(client.exit_details().await.0, "exit status: 3");
         }
         client.close().await;
         until(|| is_dead(grandchild)).await;
@@ -316,7 +316,7 @@ async fn the_end_is_seen_while_another_process_holds_a_pipe_open() {
     let mut client = Client::open(&sh("setsid sleep 60 & echo $!; sleep 0.1; exit 3")).await;
     let stranger = client.pid().await;
     assert!(!is_dead(stranger));
-    assert_eq!(client.exited().await.0, "exit status: 3");
+    assert_eq!(client.exit_details().await.0, "exit status: 3");
     let let_go = timeout(TIMEOUT, client.events.recv()).await;
     assert!(let_go.expect("the inbox is let go").is_none());
     assert!(client.close().await < TIMEOUT / 2);

@@ -40,7 +40,7 @@ async fn nothing_is_left_after_many_rounds() {
                     rustix::process::Signal::TERM,
                 )
                 .unwrap();
-                assert!(client.exited().await.0.contains("signal: 15"));
+                assert!(client.exit_details().await.0.contains("signal: 15"));
             }
         }
         until(|| is_gone(pid)).await;

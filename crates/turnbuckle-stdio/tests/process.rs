@@ -24,7 +24,7 @@ use serde_json::Value;
 /// Far longer than any step of these tests takes.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The example `small`, which is built with the tests.
+/// Returns a command that runs the example `small`, which is built with the tests.
 fn command() -> Command {
     let mut path: PathBuf = std::env::current_exe().unwrap();
     path.pop();
@@ -125,7 +125,7 @@ fn lines(output: impl Read + Send + 'static) -> Receiver<String> {
 }
 
 /// Starts a server on two pipes, and returns it with its standard error.
-fn piped(runtime: &str) -> (Server, Receiver<String>) {
+fn start_piped(runtime: &str) -> (Server, Receiver<String>) {
     let (input, writer) = std::io::pipe().unwrap();
     let (reader, output) = std::io::pipe().unwrap();
     let (log, stderr) = std::io::pipe().unwrap();
@@ -159,7 +159,7 @@ fn converse(server: &mut Server) {
 #[test]
 fn over_pipes_only_messages_reach_the_output() {
     for runtime in ["current", "threads"] {
-        let (mut server, log) = piped(runtime);
+        let (mut server, log) = start_piped(runtime);
         converse(&mut server);
         let (status, took) = server.close();
         assert!(status.success(), "{status}");
@@ -281,9 +281,9 @@ fn nothing_is_printed_to_a_standard_error_that_is_the_output() {
 }
 
 /// A reader whose first read is delayed.
-struct Late<R>(Option<Duration>, R);
+struct DelayedReader<R>(Option<Duration>, R);
 
-impl<R: Read> Read for Late<R> {
+impl<R: Read> Read for DelayedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if let Some(wait) = self.0.take() {
             std::thread::sleep(wait);
@@ -304,7 +304,7 @@ fn what_a_thread_writes_is_written_to_its_end() {
         .stdout(output);
     // More than the pipe holds, and no more than the pipe and the thread do.
     let text = "x".repeat(100_000);
-    let late = Late(Some(Duration::from_millis(200)), reader);
+    let late = DelayedReader(Some(Duration::from_millis(200)), reader);
     let mut server = Server::start(command, writer, late);
     server.send(&modern(1, "echo").replace(r#"{"id":1}"#, &format!("\"{text}\"")));
     server.input = None;
@@ -315,7 +315,7 @@ fn what_a_thread_writes_is_written_to_its_end() {
 
 #[test]
 fn a_handler_cannot_read_the_input() {
-    let (mut server, _log) = piped("current");
+    let (mut server, _log) = start_piped("current");
     server.send(&modern(1, "read"));
     server.send(&modern(2, "echo"));
     assert_eq!(text_of(&server.receive()), "read Ok(0) bytes");
@@ -325,7 +325,7 @@ fn a_handler_cannot_read_the_input() {
 #[test]
 fn a_signal_ends_it_at_once() {
     for (runtime, signal) in [("current", Signal::TERM), ("threads", Signal::INT)] {
-        let (mut server, _log) = piped(runtime);
+        let (mut server, _log) = start_piped(runtime);
         server.send(&modern(1, "never"));
         server.ask(&modern(2, "echo"));
         server.signal(signal);
@@ -403,7 +403,7 @@ fn an_output_that_takes_nothing_is_an_error() {
 
 #[test]
 fn a_client_that_is_gone_is_no_error() {
-    let (mut server, _log) = piped("current");
+    let (mut server, _log) = start_piped("current");
     server.ask(&modern(1, "echo"));
     let (_, closed) = channel();
     server.lines = closed;

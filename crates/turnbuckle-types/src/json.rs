@@ -71,11 +71,12 @@ impl Json {
 
 /// Returns the message of a decoding error, as serde_json writes it; of a text that is nested too deep, how deep it
 /// may be.
+// Hidden, since only the other crates of this workspace write such errors.
 #[doc(hidden)]
 #[must_use]
 pub fn describe_decode_error(error: &impl fmt::Display) -> String {
-    let told = error.to_string();
-    told.replace(
+    let message = error.to_string();
+    message.replace(
         "recursion limit exceeded",
         "it is nested deeper than 127 levels",
     )
@@ -152,6 +153,7 @@ pub struct RawJson<'a>(&'a str);
 
 impl<'a> RawJson<'a> {
     /// Wraps text that is known to be one JSON value, without white space around it.
+    // Hidden, since it does not check the text: for readers of this workspace that have checked it.
     #[doc(hidden)]
     #[must_use]
     pub const fn from_valid_text(text: &'a str) -> Self {

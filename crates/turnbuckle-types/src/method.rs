@@ -45,7 +45,7 @@ pub enum Outcome<T> {
 }
 
 impl<T> Outcome<T> {
-    /// Changes the answer and leaves questions as they are.
+    /// Applies a function to the result, and leaves questions as they are.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
         match self {
             Self::Complete(result) => Outcome::Complete(change(result)),

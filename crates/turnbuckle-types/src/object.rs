@@ -113,7 +113,7 @@ macro_rules! object {
                         mut map: A,
                     ) -> Result<$Name, A::Error> {
                         $( let mut $field: $crate::object::object!(@slot $kind $ty) = None; )*
-                        $( let mut tag = $crate::object::Tag::of($tag_value); )?
+                        $( let mut tag = $crate::object::Tag::new($tag_value); )?
                         let mut extra = $crate::Extra::new();
                         while let Some(key) = map.next_key::<Key>()? {
                             match key {
@@ -290,7 +290,7 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    pub(crate) fn of(value: &'static str) -> Self {
+    pub(crate) fn new(value: &'static str) -> Self {
         Self { value, seen: false }
     }
 

@@ -87,6 +87,7 @@ impl CallToolResult {
     ///
     /// # Errors
     /// If the rest is no such result.
+    // Hidden, since only `turnbuckle-client` needs a result without its content.
     #[doc(hidden)]
     pub fn decode_structured(text: &str) -> Result<Self, serde_json::Error> {
         let result: Self = without::decode(text, "content")?;

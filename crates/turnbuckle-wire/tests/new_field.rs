@@ -35,7 +35,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// A workspace with both crates, and the versions that ours uses.
+/// Writes a workspace with both crates and the versions that ours uses, and returns its path.
 fn fixture() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let fixture = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new_field");

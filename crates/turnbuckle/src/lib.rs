@@ -60,6 +60,7 @@ pub use turnbuckle_client::{Client, ClientBuilder};
 pub use turnbuckle_http as http;
 #[cfg(feature = "macros")]
 pub use turnbuckle_macros::{data, prompt, resource, server, tool};
+// Hidden, since only the code that the attributes generate uses it.
 #[doc(hidden)]
 pub use turnbuckle_server::expand as __private;
 pub use turnbuckle_session as session;

@@ -228,11 +228,11 @@ enum Colour {
 #[tokio::test]
 async fn models_answer_and_new_tools_are_used() {
     let think = Tool::builder("think").handler(async |ask: Ask| -> Result<String> {
-        let said = ask.sample("What is two and two?").await?;
-        let texts = said.content.iter().filter_map(|part| part.as_text());
+        let result = ask.sample("What is two and two?").await?;
+        let texts = result.content.iter().filter_map(|part| part.as_text());
         Ok(format!(
             "{} said: {}",
-            said.model,
+            result.model,
             texts.collect::<String>()
         ))
     });

@@ -10,7 +10,7 @@ use turnbuckle::types::{
     SamplingMessageContentBlock,
 };
 
-use crate::Problem;
+use crate::problem::Problem;
 
 /// The model's reply to every sampling request.
 pub(crate) const REPLY: &str = "the canned reply";
@@ -48,13 +48,13 @@ impl ServerMessages {
 /// Installs an answer to everything that a server may ask.
 pub(crate) fn install(
     builder: ClientBuilder,
-    heard: &Arc<ServerMessages>,
+    messages: &Arc<ServerMessages>,
 ) -> Result<ClientBuilder, Problem> {
     let roots = Roots::new();
     for uri in ROOTS {
         roots.add(Root::new(uri)?)?;
     }
-    let [prompts, forms, urls, logs] = [(); 4].map(|()| heard.clone());
+    let [prompts, forms, urls, logs] = [(); 4].map(|()| messages.clone());
     Ok(builder
         .roots(roots)
         .on_sampling(
@@ -66,9 +66,9 @@ pub(crate) fn install(
             },
         )
         .on_form(move |form: Form, _: QuestionContext| {
-            let mut heard = forms.all();
-            heard.defaults = form.defaults().keys().map(Into::into).collect();
-            heard.forms.push(form.message);
+            let mut messages = forms.all();
+            messages.defaults = form.defaults().keys().map(Into::into).collect();
+            messages.forms.push(form.message);
             std::future::ready(FormAnswer::accept([("name", NAME)]))
         })
         .on_url(move |url: UrlRequest, _: QuestionContext| {

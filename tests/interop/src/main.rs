@@ -11,25 +11,23 @@ mod left;
 mod matrix;
 mod pair;
 mod peers;
+mod problem;
 mod scene;
 mod start;
 mod steps;
 mod table;
 
 use std::collections::BTreeSet;
-use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use matrix::{Cell, RowResult};
 use peers::Peers;
+use problem::Problem;
 use start::Programs;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
-
-/// Why something is not as it should be, for people.
-type Problem = Box<dyn Error + Send + Sync>;
 
 const USAGE: &str = "usage: interop-client --node NODE --turnbuckle BINARY [PEER]";
 /// Time limit of the whole run.

@@ -12,10 +12,10 @@ use turnbuckle::http::HttpConnector;
 use turnbuckle::session::{self, Limits, Signal, TransportConnector, TransportContext};
 use turnbuckle::{Client, ClientBuilder};
 
-use crate::Problem;
 use crate::answers::{ServerMessages, install};
 use crate::pair;
 use crate::peers::{Binding, Peer, Peers, Surface};
+use crate::problem::Problem;
 use crate::scene::{Scene, same};
 use crate::start::{Programs, Started, StderrTail};
 use crate::steps::STEPS;
@@ -144,9 +144,9 @@ impl Row {
 
     /// Takes all steps with a server of its own.
     async fn take(self, programs: &Programs) -> RowResult {
-        let said = StderrTail::default();
+        let stderr = StderrTail::default();
         let mut taken = self.begun();
-        match with_timeout(self.connect(programs, &said)).await {
+        match with_timeout(self.connect(programs, &stderr)).await {
             Ok((scene, server)) => {
                 taken.note("connect", Ok(()));
                 self.steps(&scene, &mut taken).await;
@@ -162,9 +162,9 @@ impl Row {
                 taken.cells.resize(columns().len(), Cell::Failed);
             }
         }
-        let said = said.text();
-        if !taken.problems.is_empty() && !said.is_empty() {
-            taken.problems.push(format!("the server said: {said}"));
+        let stderr = stderr.text();
+        if !taken.problems.is_empty() && !stderr.is_empty() {
+            taken.problems.push(format!("the server said: {stderr}"));
         }
         taken
     }
@@ -193,12 +193,12 @@ impl Row {
     async fn connect(
         &self,
         programs: &Programs,
-        said: &StderrTail,
+        stderr: &StderrTail,
     ) -> Result<(Scene, Running), Problem> {
-        let heard = Arc::new(ServerMessages::default());
+        let messages = Arc::new(ServerMessages::default());
         let builder = Client::builder("interop-client", env!("CARGO_PKG_VERSION")).era(self.era);
-        let builder = install(builder, &heard)?;
-        let (client, server) = Box::pin(self.open(builder, programs, said)).await?;
+        let builder = install(builder, &messages)?;
+        let (client, server) = Box::pin(self.open(builder, programs, stderr)).await?;
         let agreed = client
             .server_info()
             .map(|server| (server.revision, server.link_kind));
@@ -208,7 +208,7 @@ impl Row {
         let scene = Scene {
             client,
             features,
-            heard,
+            messages,
             surface,
         };
         Ok((scene, server))
@@ -218,7 +218,7 @@ impl Row {
         &self,
         builder: ClientBuilder,
         programs: &Programs,
-        said: &StderrTail,
+        stderr: &StderrTail,
     ) -> Result<(Client, Running), Problem> {
         Ok(match self.peer.binding {
             Binding::Memory => {
@@ -231,12 +231,12 @@ impl Row {
                 (client, Running::Here(serving))
             }
             Binding::Stdio => {
-                let command = programs.command(&self.peer, said)?;
+                let command = programs.command(&self.peer, stderr)?;
                 (builder.connect(command).await?, Running::Child)
             }
             // The older transport is found by itself.
             Binding::Http | Binding::Sse => {
-                let server = programs.start(&self.peer, said).await?;
+                let server = programs.start(&self.peer, stderr).await?;
                 let client = builder.connect(HttpConnector::new(&server.url)?).await?;
                 (client, Running::There(Box::new(server)))
             }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use turnbuckle::Revision;
 use turnbuckle::session::LinkKind;
 
-use crate::Problem;
+use crate::problem::Problem;
 
 const OTHERS: &str = include_str!("../../js/servers/peers.json");
 const OURS: &str = include_str!("ours.json");

@@ -10,9 +10,9 @@ use turnbuckle::Client;
 use turnbuckle::Features;
 use turnbuckle::types::{CallToolResult, ContentBlock};
 
-use crate::Problem;
 use crate::answers::ServerMessages;
 use crate::peers::Surface;
+use crate::problem::Problem;
 
 /// Time within which an expected message has to arrive.
 pub(crate) const SOON: Duration = Duration::from_secs(6);
@@ -23,7 +23,7 @@ const EVERY: Duration = Duration::from_millis(10);
 pub(crate) struct Scene {
     pub(crate) client: Client,
     pub(crate) features: &'static Features,
-    pub(crate) heard: Arc<ServerMessages>,
+    pub(crate) messages: Arc<ServerMessages>,
     pub(crate) surface: Arc<Surface>,
 }
 
@@ -44,7 +44,7 @@ impl Scene {
         require_success(self.client.call_tool(tool, arguments).await?)
     }
 
-    /// Requests a list anew and returns the names of its entries.
+    /// Fetches a list anew and returns the names of its entries.
     pub(crate) async fn names(&self, list: &str) -> Result<Vec<String>, Problem> {
         let client = &self.client;
         Ok(match list {

@@ -11,9 +11,9 @@ use tokio::process::{Child, ChildStdout};
 use tokio::time::timeout;
 use turnbuckle::stdio::{Command, ShutdownTimeouts, StderrMode};
 
-use crate::Problem;
 use crate::left::MARK;
 use crate::peers::{Binding, Peer};
+use crate::problem::Problem;
 
 /// Working directory for the commands of `peers.json`.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../js");
@@ -43,14 +43,14 @@ impl Programs {
     }
 
     /// Returns the command of a server that the client itself starts.
-    pub(crate) fn command(&self, peer: &Peer, said: &StderrTail) -> Result<Command, Problem> {
+    pub(crate) fn command(&self, peer: &Peer, stderr: &StderrTail) -> Result<Command, Problem> {
         let (program, arguments) = peer.start.split_first().ok_or("no command")?;
-        let said = said.clone();
+        let stderr = stderr.clone();
         Ok(Command::new(self.find(program))
             .args(arguments)
             .current_dir(HOME)
             .env(MARK, &self.mark)
-            .stderr(StderrMode::lines(move |line| said.line(line)))
+            .stderr(StderrMode::lines(move |line| stderr.line(line)))
             .shutdown(
                 ShutdownTimeouts::new()
                     .close_timeout(GRACE)
@@ -59,7 +59,7 @@ impl Programs {
     }
 
     /// Starts a server that listens, and waits until it says where.
-    pub(crate) async fn start(&self, peer: &Peer, said: &StderrTail) -> Result<Started, Problem> {
+    pub(crate) async fn start(&self, peer: &Peer, stderr: &StderrTail) -> Result<Started, Problem> {
         let (program, arguments) = peer.start.split_first().ok_or("no command")?;
         let mut child = tokio::process::Command::new(self.find(program))
             .args(arguments)
@@ -71,7 +71,7 @@ impl Programs {
             .kill_on_drop(true)
             .spawn()?;
         if let Some(errors) = child.stderr.take() {
-            tokio::spawn(said.clone().listen(errors));
+            tokio::spawn(stderr.clone().listen(errors));
         }
         let output = child.stdout.take().ok_or("no standard output")?;
         let announced = timeout(STARTUP, announcement(output, peer.binding)).await;
@@ -148,12 +148,12 @@ pub(crate) struct StderrTail(Arc<Mutex<String>>);
 
 impl StderrTail {
     fn line(&self, line: &str) {
-        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        said.push_str(line);
-        said.push('\n');
-        let surplus = said.len().saturating_sub(KEPT);
-        let cut = (surplus..said.len()).find(|at| said.is_char_boundary(*at));
-        said.drain(..cut.unwrap_or(0));
+        let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        text.push_str(line);
+        text.push('\n');
+        let surplus = text.len().saturating_sub(KEPT);
+        let cut = (surplus..text.len()).find(|at| text.is_char_boundary(*at));
+        text.drain(..cut.unwrap_or(0));
     }
 
     async fn listen(self, errors: impl AsyncRead + Unpin) {
@@ -165,7 +165,7 @@ impl StderrTail {
 
     /// Returns the whole text.
     pub(crate) fn text(&self) -> String {
-        let said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        said.trim().to_owned()
+        let text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        text.trim().to_owned()
     }
 }

@@ -50,33 +50,33 @@ impl Web {
 
     /// Creates an endpoint with those settings.
     #[must_use]
-    pub fn with(server: &Server, config: HttpServerOptions) -> Self {
+    pub fn with(server: &Server, options: HttpServerOptions) -> Self {
         Self(Service::Streamable(StreamableHttp::new(
             server.clone(),
-            config,
+            options,
         )))
     }
 
     /// Creates the endpoints of HTTP+SSE, which serve any path.
     #[must_use]
-    pub fn sse(server: &Server, config: HttpServerOptions) -> Self {
-        Self(Service::Sse(HttpSse::new(server.clone(), config)))
+    pub fn sse(server: &Server, options: HttpServerOptions) -> Self {
+        Self(Service::Sse(HttpSse::new(server.clone(), options)))
     }
 
     /// Creates the endpoints of HTTP+SSE with a signal that shuts them down.
     #[must_use]
-    pub fn sse_until(server: &Server, config: HttpServerOptions, shutdown: Signal) -> Self {
-        let service = HttpSse::with_shutdown(server.clone(), config, Some(shutdown));
+    pub fn sse_until(server: &Server, options: HttpServerOptions, shutdown: Signal) -> Self {
+        let service = HttpSse::with_shutdown(server.clone(), options, Some(shutdown));
         Self(Service::Sse(service))
     }
 
     /// Creates an endpoint with a signal that shuts it down.
     #[must_use]
-    pub fn until(server: &Server, config: HttpServerOptions, shutdown: Signal) -> Self {
+    pub fn until(server: &Server, options: HttpServerOptions, shutdown: Signal) -> Self {
         let shutdown = Some(shutdown);
         Self(Service::Streamable(StreamableHttp::with_shutdown(
             server.clone(),
-            config,
+            options,
             shutdown,
         )))
     }
@@ -177,7 +177,7 @@ pub struct Session {
 }
 
 impl Session {
-    fn of(&self, ask: Ask) -> Ask {
+    fn add_headers(&self, ask: Ask) -> Ask {
         let ask = ask.header("mcp-session-id", &self.id);
         if self.revision.features().version_header {
             return ask.header("mcp-protocol-version", self.revision.as_str());
@@ -188,7 +188,7 @@ impl Session {
     /// Returns a POST of a message.
     #[must_use]
     pub fn post(&self, message: &Value) -> Ask {
-        self.of(self.web.post(message.to_string()))
+        self.add_headers(self.web.post(message.to_string()))
     }
 
     /// Returns a POST of a request.
@@ -209,7 +209,7 @@ impl Session {
     #[must_use]
     pub fn get(&self) -> Ask {
         let ask = self.web.ask(Method::GET);
-        self.of(ask).header("accept", "text/event-stream")
+        self.add_headers(ask).header("accept", "text/event-stream")
     }
 
     /// Returns a GET that resumes after that event.
@@ -221,7 +221,7 @@ impl Session {
     /// Returns a DELETE.
     #[must_use]
     pub fn delete(&self) -> Ask {
-        self.of(self.web.ask(Method::DELETE))
+        self.add_headers(self.web.ask(Method::DELETE))
     }
 }
 

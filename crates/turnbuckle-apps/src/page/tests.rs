@@ -4,7 +4,7 @@ use super::*;
 
 const HTML: &str = "<!doctype html><title>t</title>";
 
-fn said(builder: PageBuilder) -> Option<String> {
+fn page_meta(builder: PageBuilder) -> Option<String> {
     let page = builder.html(HTML).unwrap();
     page.0
         .meta
@@ -12,7 +12,7 @@ fn said(builder: PageBuilder) -> Option<String> {
         .map(|json| json.as_str().to_owned())
 }
 
-fn refused(builder: PageBuilder, html: &str) -> String {
+fn html_error(builder: PageBuilder, html: &str) -> String {
     builder.html(html).unwrap_err().to_string()
 }
 
@@ -22,7 +22,7 @@ fn page() -> PageBuilder {
 
 #[test]
 fn a_page_that_asks_for_nothing_says_nothing() {
-    assert_eq!(said(page()), None);
+    assert_eq!(page_meta(page()), None);
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn what_a_page_asks_for_is_written_in_the_names_of_the_specification() {
     let expected = format!(
         r#"{{"csp":{csp},"permissions":{permissions},"domain":"a904794854a047f6.example.com","prefersBorder":false}}"#
     );
-    assert_eq!(said(full), Some(expected));
+    assert_eq!(page_meta(full), Some(expected));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn each_thing_is_said_alone() {
         (page().domain("a.example"), r#"{"domain":"a.example"}"#),
         (page().prefers_border(true), r#"{"prefersBorder":true}"#),
     ] {
-        assert_eq!(said(builder).as_deref(), Some(expected));
+        assert_eq!(page_meta(builder).as_deref(), Some(expected));
     }
 }
 
@@ -88,7 +88,7 @@ fn the_uri_is_one_of_a_page() {
         "ui://ü",
         &long,
     ] {
-        let error = refused(Page::builder(uri, "x"), HTML);
+        let error = html_error(Page::builder(uri, "x"), HTML);
         assert!(error.contains("URI"), "{uri:?}: {error}");
     }
     let just = format!("ui://{}", "a".repeat(2043));
@@ -120,7 +120,7 @@ fn a_domain_is_an_origin_and_the_error_says_which_is_not() {
         (page().domain(""), "its domain is no name"),
         (page().domain("a.example; x"), "its domain is no name"),
     ] {
-        assert_eq!(refused(builder, HTML), format!("{uri}{reason}"));
+        assert_eq!(html_error(builder, HTML), format!("{uri}{reason}"));
     }
 }
 
@@ -142,7 +142,7 @@ fn the_text_is_a_whole_document() {
         "text <!doctype html>",
         "<!doctype htmé",
     ] {
-        let error = refused(page(), html);
+        let error = html_error(page(), html);
         assert!(error.ends_with("`<!doctype html>`"), "{html:?}: {error}");
     }
 }

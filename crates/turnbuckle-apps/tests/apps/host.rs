@@ -21,13 +21,13 @@ pub(crate) const REVISIONS: [&str; 5] = [
     "2024-11-05",
 ];
 
-/// The capabilities of a client that shows pages.
-pub(crate) fn shows_pages() -> Value {
-    declares(json!({"mimeTypes": ["text/html;profile=mcp-app"]}))
+/// Returns the capabilities of a client that shows pages.
+pub(crate) fn page_capabilities() -> Value {
+    extension_capabilities(json!({"mimeTypes": ["text/html;profile=mcp-app"]}))
 }
 
-/// The capabilities of a client with these settings of the extension.
-pub(crate) fn declares(settings: Value) -> Value {
+/// Returns the capabilities of a client with these settings of the extension.
+pub(crate) fn extension_capabilities(settings: Value) -> Value {
     json!({"extensions": {"io.modelcontextprotocol/ui": settings}})
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// A client that is connected, and what the server declared to it.
+    /// Connects a client, and returns it with the capabilities that the server declared.
     pub(crate) async fn connect(
         server: &Server,
         revision: &'static str,
@@ -64,9 +64,9 @@ impl Host {
         let declared = if revision == MODERN {
             host.ask("server/discover", json!({})).await
         } else {
-            let said = json!({"protocolVersion": revision, "capabilities": host.capabilities,
+            let params = json!({"protocolVersion": revision, "capabilities": host.capabilities,
                 "clientInfo": {"name": "host", "version": "1"}});
-            let declared = host.ask("initialize", said).await;
+            let declared = host.ask("initialize", params).await;
             assert_eq!(declared["protocolVersion"], revision);
             host.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
                 .await;
@@ -75,7 +75,7 @@ impl Host {
         (host, declared["capabilities"].clone())
     }
 
-    /// The result of a request.
+    /// Sends a request and returns its result.
     pub(crate) async fn ask(&mut self, method: &str, mut params: Value) -> Value {
         self.id += 1;
         if self.revision == MODERN {
@@ -103,7 +103,7 @@ impl Host {
         poll_fn(|cx| self.transport.poll_flush(cx)).await.unwrap();
     }
 
-    /// The tool of that name, as it is listed.
+    /// Returns the tool of that name, as the server lists it.
     pub(crate) async fn tool(&mut self, name: &str) -> Value {
         let listed = self.ask("tools/list", json!({})).await;
         let tools = listed["tools"].as_array().unwrap();

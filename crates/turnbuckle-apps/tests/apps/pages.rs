@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use turnbuckle_apps::{MIME_TYPE, Page, Permission};
 use turnbuckle_server::Server;
 
-use crate::host::{Host, REVISIONS, shows_pages};
+use crate::host::{Host, REVISIONS, page_capabilities};
 
 const URI: &str = "ui://weather/view.html";
 const HTML: &str = "<!doctype html><title>Weather</title>";
 
-fn asking() -> Page {
+fn page_with_permissions() -> Page {
     Page::builder(URI, "weather")
         .connect_domain("https://api.weather.example")
         .resource_domain("https://*.weather.example")
@@ -19,7 +19,7 @@ fn asking() -> Page {
         .unwrap()
 }
 
-fn asked() -> Value {
+fn page_meta() -> Value {
     json!({"ui": {
         "csp": {
             "connectDomains": ["https://api.weather.example"],
@@ -33,14 +33,14 @@ fn asked() -> Value {
 #[tokio::test]
 async fn a_page_is_listed_and_read_with_its_permissions() {
     let server = Server::new("weather", "1")
-        .resource(asking().resource().title("Weather"))
+        .resource(page_with_permissions().resource().title("Weather"))
         .build()
         .unwrap();
-    let asked = asked();
+    let permissions = page_meta();
     for revision in REVISIONS {
-        for capabilities in [json!({}), shows_pages()] {
+        for capabilities in [json!({}), page_capabilities()] {
             let (mut host, _) = Host::connect(&server, revision, capabilities).await;
-            let expected = (revision >= "2025-06-18").then_some(&asked);
+            let expected = (revision >= "2025-06-18").then_some(&permissions);
 
             let listed = host.ask("resources/list", json!({})).await;
             let resource = &listed["resources"][0];
@@ -66,7 +66,7 @@ async fn a_page_without_permissions_has_no_metadata() {
     let page = Page::builder(URI, "weather").html(HTML).unwrap();
     let server = Server::new("weather", "1").resource(page).build().unwrap();
     for revision in REVISIONS {
-        let (mut host, _) = Host::connect(&server, revision, shows_pages()).await;
+        let (mut host, _) = Host::connect(&server, revision, page_capabilities()).await;
         let read = host.ask("resources/read", json!({"uri": URI})).await;
         assert_eq!(read["contents"][0]["text"], HTML);
         assert_eq!(read["contents"][0].get("_meta"), None, "{revision}");

@@ -5,17 +5,19 @@ use turnbuckle_apps::{Page, ToolUi, extension, is_supported};
 use turnbuckle_server::{Args, HandlerContext, IntoItem, Server, Tool};
 use turnbuckle_types::Meta;
 
-use crate::host::{Host, MODERN, NEWEST_LEGACY, REVISIONS, declares, shows_pages};
+use crate::host::{
+    Host, MODERN, NEWEST_LEGACY, REVISIONS, extension_capabilities, page_capabilities,
+};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Place {
+struct Forecast {
     city: String,
 }
 
-fn weather(Args(place): Args<Place>, context: HandlerContext) -> String {
+fn weather(Args(forecast): Args<Forecast>, context: HandlerContext) -> String {
     match is_supported(&context) {
-        true => format!("The page shows the weather of {}.", place.city),
-        false => format!("It rains in {}.", place.city),
+        true => format!("The page shows the weather of {}.", forecast.city),
+        false => format!("It rains in {}.", forecast.city),
     }
 }
 
@@ -65,7 +67,7 @@ fn server() -> Server {
 async fn the_extension_is_declared_in_revisions_with_extensions() {
     let server = server();
     for revision in REVISIONS {
-        for capabilities in [json!({}), shows_pages()] {
+        for capabilities in [json!({}), page_capabilities()] {
             let (_, declared) = Host::connect(&server, revision, capabilities).await;
             let expected = (revision == MODERN).then(|| json!({"io.modelcontextprotocol/ui": {}}));
             assert_eq!(declared.get("extensions"), expected.as_ref(), "{revision}");
@@ -78,7 +80,7 @@ async fn a_tool_names_its_page_in_revisions_with_metadata() {
     let server = server();
     let view = "ui://weather/view.html";
     for revision in REVISIONS {
-        for capabilities in [json!({}), shows_pages()] {
+        for capabilities in [json!({}), page_capabilities()] {
             let (mut host, _) = Host::connect(&server, revision, capabilities).await;
             for (name, meta) in [
                 (
@@ -104,7 +106,7 @@ async fn a_tool_names_its_page_in_revisions_with_metadata() {
     }
 }
 
-async fn told(revision: &'static str, capabilities: Value) -> String {
+async fn call_weather(revision: &'static str, capabilities: Value) -> String {
     let (mut host, _) = Host::connect(&server(), revision, capabilities).await;
     host.call("weather", json!({"city": "Bergen"})).await
 }
@@ -112,32 +114,32 @@ async fn told(revision: &'static str, capabilities: Value) -> String {
 #[tokio::test]
 async fn a_tool_returns_text_to_clients_without_pages() {
     let shown = "The page shows the weather of Bergen.";
-    assert_eq!(told(MODERN, shows_pages()).await, shown);
+    assert_eq!(call_weather(MODERN, page_capabilities()).await, shown);
     for capabilities in [
         json!({}),
-        declares(json!({})),
-        declares(json!({"mimeTypes": ["text/html"]})),
-        declares(json!({"mimeTypes": 7})),
+        extension_capabilities(json!({})),
+        extension_capabilities(json!({"mimeTypes": ["text/html"]})),
+        extension_capabilities(json!({"mimeTypes": 7})),
     ] {
-        let said = told(MODERN, capabilities.clone()).await;
-        assert_eq!(said, "It rains in Bergen.", "{capabilities}");
+        let text = call_weather(MODERN, capabilities.clone()).await;
+        assert_eq!(text, "It rains in Bergen.", "{capabilities}");
     }
 }
 
 #[tokio::test]
 async fn a_client_of_any_revision_may_declare_the_extension() {
     for revision in REVISIONS {
-        let said = told(revision, shows_pages()).await;
-        assert_eq!(said, "The page shows the weather of Bergen.", "{revision}");
-        let said = told(revision, json!({})).await;
-        assert_eq!(said, "It rains in Bergen.", "{revision}");
+        let text = call_weather(revision, page_capabilities()).await;
+        assert_eq!(text, "The page shows the weather of Bergen.", "{revision}");
+        let text = call_weather(revision, json!({})).await;
+        assert_eq!(text, "It rains in Bergen.", "{revision}");
     }
 }
 
 #[tokio::test]
 async fn a_tool_for_pages_answers_any_caller() {
     for revision in [MODERN, NEWEST_LEGACY] {
-        let (mut host, _) = Host::connect(&server(), revision, shows_pages()).await;
+        let (mut host, _) = Host::connect(&server(), revision, page_capabilities()).await;
         assert_eq!(host.call("refresh", json!({})).await, "refreshed");
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use turnbuckle::client::{Form, FormAnswer, QuestionContext};
 use turnbuckle::types::{FieldValue, Map, Number, PrimitiveSchemaDefinition};
 
-use super::AnswerMode;
+use super::answer_mode::AnswerMode;
 use super::terminal::Terminal;
 use crate::output::{Style, pretty, sanitize, sanitize_line};
 

@@ -3,6 +3,7 @@
 //! The user is asked at the terminal. `--yes` answers with defaults; without a terminal, or with
 //! `--no-input`, questions are cancelled.
 
+mod answer_mode;
 mod form;
 mod sampling;
 mod terminal;
@@ -18,18 +19,8 @@ use turnbuckle::types::Root;
 use crate::args::{CapabilityChoice, ProtocolArgs};
 use crate::error::CliError;
 use crate::output::Console;
+use answer_mode::AnswerMode;
 use terminal::Terminal;
-
-/// The prepared in which questions of a server are answered.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AnswerMode {
-    /// At the terminal, by the user.
-    Prompt,
-    /// With the defaults of forms, and with consent to URLs. Sampling is declined.
-    AcceptAll,
-    /// With a refusal.
-    Refuse,
-}
 
 /// Registers the handlers, and so declares the capabilities, that the options allow.
 pub(crate) fn install_handlers(

@@ -7,7 +7,7 @@ use turnbuckle::types::{
     CreateMessageRequestParams, CreateMessageResult, Error, Role, SamplingMessageContentBlock,
 };
 
-use super::AnswerMode;
+use super::answer_mode::AnswerMode;
 use super::terminal::Terminal;
 use crate::output::{Style, sanitize, sanitize_line};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use turnbuckle::client::{QuestionContext, UrlAnswer, UrlRequest};
 
-use super::AnswerMode;
+use super::answer_mode::AnswerMode;
 use super::terminal::Terminal;
 use crate::output::{Style, sanitize};
 

@@ -12,8 +12,8 @@ pub(crate) mod read;
 use clap::Args;
 
 use crate::args::CommonArgs;
+use crate::connection::{PositionalArgs, Target};
 use crate::error::CliError;
-use crate::target::{PositionalArgs, Target};
 
 /// A server and the command's own arguments.
 #[derive(Args)]

@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    fn reached(text: &str, name: &str) -> Result<ResolvedServer, String> {
+    fn resolve_server(text: &str, name: &str) -> Result<ResolvedServer, String> {
         let env = |name: &str| (name == "TOKEN").then(|| "t".to_owned());
         let variables = Variables {
             env: &env,
@@ -156,7 +156,7 @@ mod tests {
         let claude = r#"{"mcpServers": {"a": {"command": "node", "args": ["x", "${workspaceFolder}"],
             "env": {"T": "${TOKEN}", "PORT": 1, "NO": null}, "cwd": "/c", "unknown": 1,},}}"#;
         assert_eq!(
-            reached(claude, "a"),
+            resolve_server(claude, "a"),
             Ok(ResolvedServer::Command {
                 program: "node".into(),
                 args: vec!["x".into(), "/p".into()],
@@ -171,7 +171,7 @@ mod tests {
                     "headers": {{"Authorization": "Bearer ${{env:TOKEN}}"}}}}}}}}"#
             );
             assert_eq!(
-                reached(&code, "b"),
+                resolve_server(&code, "b"),
                 Ok(ResolvedServer::Url {
                     url: "https://x/mcp".into(),
                     headers: [("Authorization".into(), "Bearer t".into())].into(),
@@ -181,7 +181,7 @@ mod tests {
         }
         let windsurf = r#"{"mcpServers": {"c": {"serverUrl": "https://y/sse"}}}"#;
         assert!(matches!(
-            reached(windsurf, "c"),
+            resolve_server(windsurf, "c"),
             Ok(ResolvedServer::Url { sse: false, .. })
         ));
     }
@@ -202,7 +202,7 @@ mod tests {
             (r#"{"other": 1}"#, "mcpServers"),
             ("{", "EOF"),
         ] {
-            let error = reached(text, "a").unwrap_err();
+            let error = resolve_server(text, "a").unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
         }
     }

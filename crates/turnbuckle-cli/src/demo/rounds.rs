@@ -97,16 +97,16 @@ impl Rounds {
         ask: Ask,
         client: ClientInfo,
     ) -> Result<String> {
-        let mut told = vec!["The client was asked what it can answer.".to_owned()];
+        let mut lines = vec!["The client was asked what it can answer.".to_owned()];
         if client.capabilities().supports_sampling() {
             let greeting = ask.sample("Generate a greeting").max_tokens(50);
-            told.push(text_of(&greeting.key("greeting").await?));
+            lines.push(text_of(&greeting.key("greeting").await?));
         }
         if client.capabilities().supports_elicitation_form() {
             let Name { name } = ask.form(NAME_QUESTION).key("user_name").await?;
-            told.push(format!("Hello, {name}!"));
+            lines.push(format!("Hello, {name}!"));
         }
-        Ok(told.join("\n"))
+        Ok(lines.join("\n"))
     }
 }
 

@@ -71,10 +71,10 @@ impl Running {
     #[tool(title = "Slow echo")]
     async fn slow_echo(
         &self,
-        /// How long to wait, in seconds
+        /// The number of seconds to wait
         #[schema(max = 300)]
         seconds: u16,
-        /// What to say back
+        /// The text to say back
         text: String,
         cancel: Cancellation,
     ) -> String {

@@ -29,7 +29,7 @@ impl Typed {
     /// Says a message back
     #[tool(title = "Echo", read_only, open_world = false)]
     fn echo(
-        /// What to say back
+        /// The text to say back
         message: String,
     ) -> String {
         message

@@ -66,11 +66,11 @@ async fn serve_stdio(server: Server) -> Result<(), CliError> {
 
 /// Serves HTTP. The first signal shuts down gracefully, the second at once.
 async fn serve_http(server: Server, options: Options) -> Result<(), CliError> {
-    let config = HttpServerOptions::new()
+    let http_options = HttpServerOptions::new()
         .shutdown_timeout(SHUTDOWN_TIMEOUT)
         .http_sse(true);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port)).to_string();
-    let http = HttpServer::bind(server, &address, config)
+    let http = HttpServer::bind(server, &address, http_options)
         .await
         .map_err(|error| cannot_listen(options.port, &error))?
         .path(options.path);

@@ -22,7 +22,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn of(output: Output) -> Self {
+    fn new(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("the tool writes UTF-8");
         Self {
             code: output.status.code(),
@@ -68,7 +68,7 @@ pub(crate) fn command(words: &[&str]) -> Command {
 
 /// Runs the tool with these arguments.
 pub(crate) fn run(words: &[&str]) -> Run {
-    Run::of(command(words).output().expect("the tool runs"))
+    Run::new(command(words).output().expect("the tool runs"))
 }
 
 /// Runs the tool with these arguments and the demo as its server.
@@ -87,7 +87,7 @@ pub(crate) fn run_with_input(words: &[&str], input: &str) -> Run {
     let mut stdin = child.stdin.take().expect("it has an input");
     stdin.write_all(input.as_bytes()).expect("it reads");
     drop(stdin);
-    Run::of(child.wait_with_output().expect("it ends"))
+    Run::new(child.wait_with_output().expect("it ends"))
 }
 
 /// The demo over HTTP at a free port.

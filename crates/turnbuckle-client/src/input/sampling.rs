@@ -135,10 +135,10 @@ mod tests {
 
     #[test]
     fn tool_uses_without_results_are_refused() {
-        let said = json!({"messages": [{"role": "assistant", "content":
+        let params = json!({"messages": [{"role": "assistant", "content":
             {"type": "tool_use", "id": "1", "name": "n", "input": {}}}]});
         let declared = SamplingCapability::new().tools(Settings::new());
-        let refused = check_with(said, declared, Revision::NEWEST);
+        let refused = check_with(params, declared, Revision::NEWEST);
         assert_eq!(*refused.unwrap_err().kind(), ErrorKind::InvalidParams);
     }
 }

@@ -21,7 +21,7 @@ type Exchange = Arc<dyn Fn(usize, &Value) -> Result<Option<Value>, LinkError> + 
 #[derive(Clone)]
 struct Exchanges {
     script: Exchange,
-    told: Arc<Mutex<Vec<(usize, Value)>>>,
+    messages: Arc<Mutex<Vec<(usize, Value)>>>,
     opened: Arc<AtomicUsize>,
 }
 
@@ -31,16 +31,17 @@ impl Exchanges {
     ) -> Self {
         Self {
             script: Arc::new(script),
-            told: Arc::default(),
+            messages: Arc::default(),
             opened: Arc::default(),
         }
     }
 
     fn messages(&self) -> Vec<String> {
-        let told = self.told.lock().unwrap();
-        told.iter()
+        let messages = self.messages.lock().unwrap();
+        messages
+            .iter()
             .map(|(connection, message)| format!("{connection} {}", message["method"]))
-            .map(|told| told.replace('"', ""))
+            .map(|line| line.replace('"', ""))
             .collect()
     }
 }
@@ -74,7 +75,7 @@ impl Link for Posts {
         Box::pin(async move {
             let message: Value = serde_json::from_slice(&parcel.frame).unwrap();
             server
-                .told
+                .messages
                 .lock()
                 .unwrap()
                 .push((connection, message.clone()));
@@ -192,9 +193,11 @@ async fn a_request_refused_for_an_unknown_session_is_sent_again_once_in_a_new_on
         ),
         "{error}"
     );
-    let told = server.messages();
-    let calls = told.iter().filter(|told| told.ends_with("tools/call"));
-    assert_eq!(calls.count(), 4, "{told:?}");
+    let messages = server.messages();
+    let calls = messages
+        .iter()
+        .filter(|messages| messages.ends_with("tools/call"));
+    assert_eq!(calls.count(), 4, "{messages:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -243,7 +246,7 @@ async fn a_request_with_a_too_large_response_is_not_sent_again() {
         .unwrap();
     let error = client.read_resource("x:y").await.unwrap_err();
     assert!(error.to_string().contains("10 bytes"), "{error}");
-    let mut told = server.messages();
-    told.retain(|told| told.ends_with("resources/read"));
-    assert_eq!(told.len(), 1);
+    let mut messages = server.messages();
+    messages.retain(|messages| messages.ends_with("resources/read"));
+    assert_eq!(messages.len(), 1);
 }

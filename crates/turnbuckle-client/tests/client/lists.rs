@@ -200,10 +200,10 @@ async fn a_malformed_item_of_any_list_is_left_out_and_reported() {
         Some(Ok(page))
     };
     let reported = Arc::new(Mutex::new(Vec::new()));
-    let heard = reported.clone();
+    let items = reported.clone();
     let builder = builder().on_invalid_item(move |item| {
         let item = format!("{} {:?}", item.method, item.name);
-        heard.lock().unwrap().push(item);
+        items.lock().unwrap().push(item);
     });
     let (client, _scripted) = modern(builder, script).await;
     let tools = client.list_tools().fetch_all().await.unwrap();

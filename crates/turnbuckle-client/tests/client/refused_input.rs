@@ -38,8 +38,8 @@ fn result(id: &Value, result: Value) -> Vec<Value> {
 
 /// Sends one question in a legacy session of that revision and returns the answer.
 async fn answer_to(builder: ClientBuilder, revision: &'static str, question: Value) -> Value {
-    let (tell, told) = tokio::sync::oneshot::channel();
-    let mut tell = Some(tell);
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    let mut sender = Some(sender);
     let server = connect_script(move |message| match message["method"].as_str() {
         Some("server/discover") => vec![json!({"jsonrpc": "2.0", "id": message["id"],
             "error": {"code": -32601, "message": "no"}})],
@@ -55,13 +55,13 @@ async fn answer_to(builder: ClientBuilder, revision: &'static str, question: Val
             vec![question]
         }
         None if message["id"] == "q" => {
-            let _ = tell.take().map(|tell| tell.send(message.clone()));
+            let _ = sender.take().map(|sender| sender.send(message.clone()));
             Vec::new()
         }
         _ => Vec::new(),
     });
     let client = builder.connect(server).await.unwrap();
-    let answer = told.await.unwrap();
+    let answer = receiver.await.unwrap();
     client.close().await;
     answer
 }
@@ -168,7 +168,7 @@ async fn declared_input_requests_are_answered_in_every_legacy_revision() {
 /// Returns a connector to a modern server whose tool asks these questions with that state, and then returns the answers.
 fn connect_questions(
     requests: Value,
-    told: Arc<Mutex<Vec<Value>>>,
+    messages: Arc<Mutex<Vec<Value>>>,
 ) -> TransportConnector<MemoryTransport> {
     connect_script(move |message| match message["method"].as_str() {
         Some("server/discover") => result(
@@ -177,14 +177,14 @@ fn connect_questions(
                 "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"}),
         ),
         Some("tools/call") => {
-            told.lock().unwrap().push(message.clone());
-            let first = told.lock().unwrap().len() == 1;
-            let said = match first {
+            messages.lock().unwrap().push(message.clone());
+            let first = messages.lock().unwrap().len() == 1;
+            let answer = match first {
                 true => json!({"resultType": "input_required", "inputRequests": requests,
                     "requestState": "s \u{e9}\\\""}),
                 false => json!({"resultType": "complete", "content": []}),
             };
-            result(&message["id"], said)
+            result(&message["id"], answer)
         }
         _ => Vec::new(),
     })
@@ -192,7 +192,7 @@ fn connect_questions(
 
 #[tokio::test(start_paused = true)]
 async fn answers_carry_their_keys_and_the_unchanged_state() {
-    let told = Arc::default();
+    let messages = Arc::default();
     let form = elicit(json!({"message": "m", "requestedSchema": {"type": "object",
         "properties": {"n": {"type": "integer", "default": 7}}}}));
     let url = elicit(json!({"mode": "url", "message": "m", "url": "https://a/"}));
@@ -201,11 +201,11 @@ async fn answers_carry_their_keys_and_the_unchanged_state() {
     let builder = forms()
         .on_url(async |_: UrlRequest, _: QuestionContext| UrlAnswer::Decline)
         .roots(Roots::new());
-    let server = connect_questions(requests, Arc::clone(&told));
+    let server = connect_questions(requests, Arc::clone(&messages));
     let client = builder.connect(server).await.unwrap();
     client.call_tool("t", &()).await.unwrap();
-    let told = told.lock().unwrap();
-    let [first, second] = &told[..] else {
+    let messages = messages.lock().unwrap();
+    let [first, second] = &messages[..] else {
         panic!("asked twice");
     };
     assert_ne!(first["id"], second["id"]);
@@ -246,14 +246,14 @@ async fn an_unanswerable_round_ends_the_call() {
             "sampling/createMessage",
         ),
     ] {
-        let told = Arc::default();
-        let server = connect_questions(requests.clone(), Arc::clone(&told));
+        let messages = Arc::default();
+        let server = connect_questions(requests.clone(), Arc::clone(&messages));
         let client = builder.connect(server).await.unwrap();
         match client.call_tool("t", &()).await {
             Err(Error::InputUnanswered { method: named, .. }) => assert_eq!(named, method),
             outcome => panic!("{requests}: {outcome:?}"),
         }
-        assert_eq!(told.lock().unwrap().len(), 1);
+        assert_eq!(messages.lock().unwrap().len(), 1);
     }
 }
 
@@ -317,10 +317,10 @@ async fn a_cancelled_question_is_not_answered() {
             FormAnswer::Cancel
         }
     });
-    let told: Arc<Mutex<Vec<Value>>> = Arc::default();
-    let heard = told.clone();
+    let messages: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let log = messages.clone();
     let server = connect_script(move |message| {
-        heard.lock().unwrap().push(message.clone());
+        log.lock().unwrap().push(message.clone());
         let form = json!({"message": "m", "requestedSchema": {"type": "object"}});
         match message["method"].as_str() {
             Some("server/discover") => vec![json!({"jsonrpc": "2.0", "id": message["id"],
@@ -348,6 +348,9 @@ async fn a_cancelled_question_is_not_answered() {
     client.ping().await.unwrap();
     question.cancelled().await;
     client.ping().await.unwrap();
-    let told = told.lock().unwrap();
-    assert!(told.iter().all(|message| message["id"] != 7), "{told:?}");
+    let messages = messages.lock().unwrap();
+    assert!(
+        messages.iter().all(|message| message["id"] != 7),
+        "{messages:?}"
+    );
 }

@@ -51,14 +51,15 @@ impl Connector for &'static Reopened {
 #[tokio::test(start_paused = true)]
 async fn a_legacy_server_is_notified_of_changed_roots_and_asks_again() {
     for revision in Revision::ALL {
-        let (tell, mut heard) = mpsc::unbounded_channel();
+        let (sender, mut receiver) = mpsc::unbounded_channel();
         let server = Server::new("s", "1")
             .on_roots_changed(move |peer| {
-                let tell = tell.clone();
+                let sender = sender.clone();
                 async move {
                     let nothing: Option<&RequestParams> = None;
                     let answer = peer.request("roots/list", nothing).await.unwrap();
-                    tell.send(serde_json::from_str::<Value>(answer.as_str()).unwrap())
+                    sender
+                        .send(serde_json::from_str::<Value>(answer.as_str()).unwrap())
                         .unwrap();
                 }
             })
@@ -70,7 +71,7 @@ async fn a_legacy_server_is_notified_of_changed_roots_and_asks_again() {
         let client = builder.connect(reopening_server(server)).await.unwrap();
         let mut hears = async || {
             let wait = Duration::from_secs(60);
-            tokio::time::timeout(wait, heard.recv())
+            tokio::time::timeout(wait, receiver.recv())
                 .await
                 .ok()
                 .flatten()
@@ -88,8 +89,8 @@ async fn a_legacy_server_is_notified_of_changed_roots_and_asks_again() {
 
 #[tokio::test(start_paused = true)]
 async fn changed_roots_are_notified_once_after_a_reconnect() {
-    let heard = Arc::new(AtomicUsize::new(0));
-    let counted = heard.clone();
+    let changes = Arc::new(AtomicUsize::new(0));
+    let counted = changes.clone();
     let server = Server::new("s", "1")
         .on_roots_changed(move |_| {
             counted.fetch_add(1, Ordering::Relaxed);
@@ -110,7 +111,7 @@ async fn changed_roots_are_notified_once_after_a_reconnect() {
             .add(Root::new(format!("file:///{round}")).unwrap())
             .unwrap();
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(heard.load(Ordering::Relaxed), round);
+        assert_eq!(changes.load(Ordering::Relaxed), round);
         again.stop.lock().unwrap().cancel();
         tokio::time::sleep(Duration::from_secs(1)).await;
         client.ping().await.unwrap();

@@ -300,6 +300,7 @@ fn parse_event_id(value: &[u8]) -> Option<Option<HeaderValue>> {
 ///
 /// Returns the name and the data of the events that carry a message of at most `max` bytes or an
 /// endpoint, then the last event id and the last `retry`.
+// Hidden, since only the fuzz target of this project calls it.
 #[doc(hidden)]
 #[must_use]
 pub fn decode_events(

@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn invalid_urls_are_refused_without_repeating_secrets() {
-        for (text, said) in [
+        for (text, expected) in [
             ("example.com/mcp", "no URL"),
             ("", "no URL"),
             ("http://", "no URL"),
@@ -152,7 +152,7 @@ mod tests {
             ("http://s3cret@example.com/", "authorization header"),
         ] {
             let reason = Target::parse(text).unwrap_err().to_string();
-            assert!(reason.contains(said), "{text}: {reason}");
+            assert!(reason.contains(expected), "{text}: {reason}");
             assert!(!reason.contains("s3cret"), "{reason}");
         }
     }

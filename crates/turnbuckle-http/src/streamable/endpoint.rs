@@ -19,6 +19,7 @@ use turnbuckle_wire::{FrameKind, classify};
 
 use super::pending_post::PostOutcome;
 use super::sessions::SessionTable;
+use super::status;
 use crate::body::ResponseBody;
 use crate::head::RequestHeaders;
 use crate::options::HttpServerOptions;
@@ -28,7 +29,7 @@ use crate::reply::{
     method_not_allowed, preflight_reply, refusal_reply, set_retry_after, too_many_headers,
     unsupported_media_type,
 };
-use crate::{body, principal, status};
+use crate::{body, principal};
 
 pub(crate) const SESSION_ID: HeaderName =
     HeaderName::from_static(turnbuckle_wire::era::headers::SESSION_ID);
@@ -39,7 +40,7 @@ const ALLOWED_METHODS_STATELESS: HeaderValue = HeaderValue::from_static("POST, O
 #[derive(Debug)]
 pub(crate) struct StreamableEndpoint {
     pub(crate) server: ServerEndpoint,
-    pub(crate) config: Arc<HttpServerOptions>,
+    pub(crate) options: Arc<HttpServerOptions>,
     pub(crate) sessions: Arc<SessionTable>,
     pub(crate) shutdown: Option<Signal>,
     allowed: OriginPolicy,
@@ -48,15 +49,15 @@ pub(crate) struct StreamableEndpoint {
 impl StreamableEndpoint {
     pub(crate) fn new(
         server: ServerEndpoint,
-        config: HttpServerOptions,
+        options: HttpServerOptions,
         shutdown: Option<Signal>,
     ) -> Self {
-        let config = Arc::new(config);
+        let options = Arc::new(options);
         Self {
             server,
-            sessions: SessionTable::new(config.clone()),
-            allowed: OriginPolicy::new(config.allowed_hosts.as_deref(), &config.allowed_origins),
-            config,
+            sessions: SessionTable::new(options.clone()),
+            allowed: OriginPolicy::new(options.allowed_hosts.as_deref(), &options.allowed_origins),
+            options,
             shutdown,
         }
     }
@@ -84,8 +85,8 @@ impl StreamableEndpoint {
     where
         B: Body<Data: Buf>,
     {
-        if parts.headers.len() > self.config.max_headers {
-            return too_many_headers(self.config.max_headers);
+        if parts.headers.len() > self.options.max_headers {
+            return too_many_headers(self.options.max_headers);
         }
         let head = RequestHeaders::read(&parts.headers);
         let host = head.requested_host(&parts.uri);
@@ -100,11 +101,11 @@ impl StreamableEndpoint {
                     false => reply.into_event(),
                 }
             }
-            Method::GET if !self.config.stateless => self.get(
+            Method::GET if !self.options.stateless => self.get(
                 &head,
                 principal::from_extensions(&parts.extensions).as_deref(),
             ),
-            Method::DELETE if !self.config.stateless => self.delete(
+            Method::DELETE if !self.options.stateless => self.delete(
                 &head,
                 principal::from_extensions(&parts.extensions).as_deref(),
             ),
@@ -118,7 +119,7 @@ impl StreamableEndpoint {
     }
 
     fn allowed_methods(&self) -> HeaderValue {
-        if self.config.stateless {
+        if self.options.stateless {
             ALLOWED_METHODS_STATELESS
         } else {
             ALLOWED_METHODS
@@ -148,11 +149,11 @@ impl StreamableEndpoint {
             max_message_bytes,
             body_timeout,
             ..
-        } = *self.config;
+        } = *self.options;
         let frame =
             match body::read(body, head.content_length, max_message_bytes, body_timeout).await {
                 Ok(frame) => frame,
-                Err(why) => return body_error_reply(&why, &self.config),
+                Err(why) => return body_error_reply(&why, &self.options),
             };
         match self.handle_frame(parts, head, &frame, account) {
             PostOutcome::Reply(reply) => reply,

@@ -46,7 +46,7 @@ impl StreamableEndpoint {
         let opens = matches!(&message, Message::Request(request)
             if request.method == Method::Initialize.as_str());
         let body = Some(message);
-        match (self.config.stateless, opens, head.session_id) {
+        match (self.options.stateless, opens, head.session_id) {
             (true, ..) => self.post_single(opens, mark, body, frame),
             (false, true, HeaderValues::Missing) => self.post_initialize(body, frame).into(),
             _ => match self.find_session(head, frame.transport.principal.as_deref()) {
@@ -69,7 +69,7 @@ impl StreamableEndpoint {
         if let Some(reply) = unknown_version_reply(mark) {
             return reply.into();
         }
-        if self.config.stateless {
+        if self.options.stateless {
             return self.post_single(false, mark, None, frame);
         }
         match self.find_session(head, frame.transport.principal.as_deref()) {
@@ -206,17 +206,17 @@ impl StreamableEndpoint {
     /// leave in one write.
     pub(super) fn stream_post(&self, open: &HttpSession, reader: StreamReader) -> HttpReply {
         let own = reader.stream();
-        let kept = open.keep(own, &self.config);
+        let kept = open.keep(own, &self.options);
         own.start_streaming(kept);
         let mut events = Vec::new();
         if kept && has_priming_event(open) {
-            event::append_priming_event(&mut events, own.id, self.config.reconnect_delay);
+            event::append_priming_event(&mut events, own.id, self.options.reconnect_delay);
         }
         if reader.read_available(&mut events) {
             return stream_reply(ResponseBody::full(events));
         }
         let head = (!events.is_empty()).then(|| events.into());
-        let events = EventStream::of_stream(head, reader, self.config.keep_alive_interval);
+        let events = EventStream::of_stream(head, reader, self.options.keep_alive_interval);
         stream_reply(ResponseBody::events(events))
     }
 
@@ -287,7 +287,7 @@ impl StreamableEndpoint {
                 open.standalone.id,
                 after,
                 number,
-                self.config.reconnect_delay,
+                self.options.reconnect_delay,
             )
         });
         self.standalone_reply(head, open, reader)
@@ -297,11 +297,12 @@ impl StreamableEndpoint {
     fn resume_stream(&self, open: &HttpSession, id: &[u8]) -> Option<HttpReply> {
         let (id, place) = event::parse_event_id(id)?;
         let reader = open.stream(id)?.attach(Some(place))?;
-        let head = has_priming_event(open).then(|| event::retry_event(self.config.reconnect_delay));
+        let head =
+            has_priming_event(open).then(|| event::retry_event(self.options.reconnect_delay));
         if id == open.standalone.id {
             return Some(self.standalone_reply(head, open, reader));
         }
-        let events = EventStream::of_stream(head, reader, self.config.keep_alive_interval);
+        let events = EventStream::of_stream(head, reader, self.options.keep_alive_interval);
         Some(stream_reply(ResponseBody::events(events)))
     }
 
@@ -312,7 +313,7 @@ impl StreamableEndpoint {
         reader: StreamReader,
     ) -> HttpReply {
         let (session, shutdown) = (open.session.clone(), self.shutdown.clone());
-        let keep_alive = self.config.keep_alive_interval;
+        let keep_alive = self.options.keep_alive_interval;
         let events = EventStream::of_standalone(head, reader, session, shutdown, keep_alive);
         stream_reply(ResponseBody::events(events))
     }

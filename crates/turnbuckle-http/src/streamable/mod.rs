@@ -7,8 +7,11 @@ mod modern;
 mod pending_post;
 mod post_sink;
 mod replay_log;
+mod service;
 mod sessions;
+mod status;
 mod stream;
 
 pub(crate) use endpoint::StreamableEndpoint;
 pub(crate) use event_stream::EventStream;
+pub use service::StreamableHttp;

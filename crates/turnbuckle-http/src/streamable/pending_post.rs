@@ -88,7 +88,7 @@ impl<'a> PendingPost<'a> {
 
     /// Waits for the first message, for `json_wait` at most, and returns the reply.
     pub(super) async fn reply(self) -> HttpReply {
-        let json_wait = self.endpoint.config.json_wait;
+        let json_wait = self.endpoint.options.json_wait;
         match self.source {
             PostSource::Exchange {
                 mut stream,
@@ -158,7 +158,7 @@ impl StreamableEndpoint {
             }
         }
         let head = (!events.is_empty()).then(|| events.into());
-        let keep_alive = self.config.keep_alive_interval;
+        let keep_alive = self.options.keep_alive_interval;
         let events = EventStream::of_exchange(head, stream, keep_alive);
         stream_reply(ResponseBody::events(events))
     }
@@ -177,7 +177,7 @@ impl StreamableEndpoint {
             PostSink::Session { session, .. } => self.stream_post(session, reader),
             PostSink::Single(_) => {
                 reader.stream().start_streaming(false);
-                let keep_alive = self.config.keep_alive_interval;
+                let keep_alive = self.options.keep_alive_interval;
                 let events = EventStream::of_single_request(reader, end, keep_alive);
                 stream_reply(ResponseBody::events(events))
             }

@@ -26,11 +26,11 @@ pub(crate) struct ReplayBudget {
 }
 
 impl ReplayBudget {
-    pub(crate) fn new(config: &HttpServerOptions) -> Arc<Self> {
+    pub(crate) fn new(options: &HttpServerOptions) -> Arc<Self> {
         Arc::new(Self {
-            max_events: config.max_replay_events,
-            max_bytes: config.max_replay_bytes,
-            max_total_bytes: config.max_total_replay_bytes,
+            max_events: options.max_replay_events,
+            max_bytes: options.max_replay_bytes,
+            max_total_bytes: options.max_total_replay_bytes,
             total_bytes: AtomicUsize::new(0),
         })
     }
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn count_and_bytes_are_bounded() {
-        for (config, kept) in [
+        for (options, kept) in [
             (HttpServerOptions::new().max_replay_events(3), 3),
             (
                 HttpServerOptions::new().max_replay_bytes(4 * EVENT_BYTES),
@@ -242,17 +242,17 @@ mod tests {
             // The newest event is always kept.
             (HttpServerOptions::new().max_replay_bytes(0), 1),
         ] {
-            let mut log = ReplayLog::new(1, ReplayBudget::new(&config));
+            let mut log = ReplayLog::new(1, ReplayBudget::new(&options));
             append(&mut log, 9);
-            assert_eq!(log.bytes(), kept * EVENT_BYTES, "{config:?}");
+            assert_eq!(log.bytes(), kept * EVENT_BYTES, "{options:?}");
             assert_eq!(log.next_sequence() - log.first_sequence(), kept as u64);
         }
     }
 
     #[test]
     fn all_logs_together_keep_no_more_than_the_total() {
-        let config = HttpServerOptions::new().max_total_replay_bytes(4 * EVENT_BYTES);
-        let budget = ReplayBudget::new(&config);
+        let options = HttpServerOptions::new().max_total_replay_bytes(4 * EVENT_BYTES);
+        let budget = ReplayBudget::new(&options);
         let [mut one, mut two] = [1, 2].map(|id| ReplayLog::new(id, budget.clone()));
         append(&mut one, 3);
         append(&mut two, 1);
@@ -268,8 +268,8 @@ mod tests {
 
     #[test]
     fn unread_events_are_not_removed() {
-        let config = HttpServerOptions::new().max_total_replay_bytes(0);
-        let budget = ReplayBudget::new(&config);
+        let options = HttpServerOptions::new().max_total_replay_bytes(0);
+        let budget = ReplayBudget::new(&options);
         let mut log = ReplayLog::new(1, budget.clone());
         for _ in 0..3 {
             log.append(MESSAGE);
@@ -283,8 +283,8 @@ mod tests {
 
     #[test]
     fn the_line_of_the_newest_removed_event_is_known() {
-        let config = HttpServerOptions::new().max_replay_events(1);
-        let mut log = ReplayLog::new(1, ReplayBudget::new(&config));
+        let options = HttpServerOptions::new().max_replay_events(1);
+        let mut log = ReplayLog::new(1, ReplayBudget::new(&options));
         append(&mut log, 1);
         assert!(log.assign_line(1, 7).is_some());
         append(&mut log, 1);
@@ -294,8 +294,8 @@ mod tests {
 
     #[test]
     fn a_reader_may_be_behind_by_what_is_kept() {
-        let config = HttpServerOptions::new().max_replay_events(3);
-        let mut log = ReplayLog::new(1, ReplayBudget::new(&config));
+        let options = HttpServerOptions::new().max_replay_events(3);
+        let mut log = ReplayLog::new(1, ReplayBudget::new(&options));
         assert!(log.has_room(1, usize::MAX), "nothing is unread");
         append(&mut log, 3);
         assert!(!log.has_room(1, MESSAGE.len()));

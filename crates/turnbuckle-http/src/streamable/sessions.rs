@@ -60,13 +60,13 @@ impl HttpSession {
     /// Keeps a stream, so that its client can resume it. Streams that ended and are over a bound
     /// are removed. Returns `false` if there are too many streams and none has ended, or the
     /// session has ended.
-    pub(crate) fn keep(&self, stream: &Arc<SessionStream>, config: &HttpServerOptions) -> bool {
+    pub(crate) fn keep(&self, stream: &Arc<SessionStream>, options: &HttpServerOptions) -> bool {
         let mut streams = self.streams();
-        !self.is_ended() && streams.insert(stream, config)
+        !self.is_ended() && streams.insert(stream, options)
     }
 
     fn is_ended(&self) -> bool {
-        self.session.ended().is_cancelled()
+        self.session.end_signal().is_cancelled()
     }
 
     /// Returns the kept stream of that id.
@@ -82,7 +82,7 @@ impl HttpSession {
     }
 
     /// Returns whether the session has ended, or was not used for longer than it may be.
-    fn is_idle(&self, now: Instant, config: &HttpServerOptions) -> bool {
+    fn is_idle(&self, now: Instant, options: &HttpServerOptions) -> bool {
         if self.is_ended() {
             return true;
         }
@@ -98,8 +98,8 @@ impl HttpSession {
             return false;
         }
         let timeout = match is_initialized {
-            true => config.session_idle_timeout,
-            false => config.handshake_timeout.min(config.session_idle_timeout),
+            true => options.session_idle_timeout,
+            false => options.handshake_timeout.min(options.session_idle_timeout),
         };
         now.saturating_duration_since(*self.last_used()) >= timeout
     }
@@ -116,7 +116,7 @@ impl HttpSession {
 #[derive(Debug)]
 pub(crate) struct SessionTable {
     state: Mutex<TableState>,
-    config: Arc<HttpServerOptions>,
+    options: Arc<HttpServerOptions>,
     stream_limits: Arc<StreamLimits>,
 }
 
@@ -137,11 +137,11 @@ pub(crate) enum OpenSessionError {
 }
 
 impl SessionTable {
-    pub(crate) fn new(config: Arc<HttpServerOptions>) -> Arc<Self> {
+    pub(crate) fn new(options: Arc<HttpServerOptions>) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::default(),
-            stream_limits: StreamLimits::new(&config),
-            config,
+            stream_limits: StreamLimits::new(&options),
+            options,
         })
     }
 
@@ -185,7 +185,7 @@ impl SessionTable {
             return Err(OpenSessionError::RandomnessUnavailable);
         };
         let mut state = self.state();
-        if state.by_id.len() >= self.config.max_sessions {
+        if state.by_id.len() >= self.options.max_sessions {
             let now = Instant::now();
             let is_recent =
                 |sweep: Instant| now.saturating_duration_since(sweep) < MIN_SWEEP_INTERVAL;
@@ -194,7 +194,7 @@ impl SessionTable {
                 self.sweep(now);
                 state = self.state();
             }
-            if state.by_id.len() >= self.config.max_sessions {
+            if state.by_id.len() >= self.options.max_sessions {
                 drop(state);
                 session.end();
                 return Err(OpenSessionError::TooMany);
@@ -258,7 +258,7 @@ impl SessionTable {
             handshake_timeout,
             replay_ttl,
             ..
-        } = *self.config;
+        } = *self.options;
         let shortest = session_idle_timeout.min(handshake_timeout).min(replay_ttl);
         (shortest / 2).clamp(Duration::from_millis(100), Duration::from_secs(30))
     }
@@ -269,8 +269,8 @@ impl SessionTable {
         let mut state = self.state();
         state.last_sweep = Some(now);
         state.by_id.retain(|_, session| {
-            session.remove_expired_streams(now, self.config.replay_ttl);
-            let stays = !session.is_idle(now, &self.config);
+            session.remove_expired_streams(now, self.options.replay_ttl);
+            let stays = !session.is_idle(now, &self.options);
             if !stays {
                 idle.push(session.clone());
             }

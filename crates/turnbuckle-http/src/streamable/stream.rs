@@ -30,10 +30,10 @@ pub(crate) struct StreamLimits {
 }
 
 impl StreamLimits {
-    pub(crate) fn new(config: &HttpServerOptions) -> Arc<Self> {
+    pub(crate) fn new(options: &HttpServerOptions) -> Arc<Self> {
         Arc::new(Self {
-            max_connections: config.max_stream_connections.max(1),
-            replay: ReplayBudget::new(config),
+            max_connections: options.max_stream_connections.max(1),
+            replay: ReplayBudget::new(options),
         })
     }
 

@@ -166,6 +166,6 @@ fn modern(mut params: Value) -> Value {
 }
 
 /// Returns the params of a legacy tool call with a progress token.
-fn watched(name: &str) -> Value {
+fn params_with_progress(name: &str) -> Value {
     json!({"name": name, "_meta": {"progressToken": 7}})
 }

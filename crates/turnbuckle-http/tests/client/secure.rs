@@ -44,7 +44,7 @@ impl Authority {
 }
 
 /// Starts a server with one answer for clients with a certificate of `authority`.
-async fn served(authority: &Authority) -> (String, JoinHandle<()>) {
+async fn start_server(authority: &Authority) -> (String, JoinHandle<()>) {
     let (certificate, key) = authority.issue("127.0.0.1");
     let provider = Arc::new(ring::default_provider());
     let roots = Arc::new(authority.store.clone());
@@ -85,7 +85,7 @@ async fn ask(connector: &HttpConnector) -> Result<Value, LinkError> {
 #[tokio::test]
 async fn certificates_are_checked_on_both_ends() {
     let authority = Authority::new();
-    let (url, serving) = served(&authority).await;
+    let (url, serving) = start_server(&authority).await;
     let (certificate, key) = authority.issue("client");
     let identity = certificate.pem() + &key.serialize_pem();
     let stranger = HttpConnector::new(&url).unwrap();

@@ -52,7 +52,7 @@ async fn every_legacy_revision_of_this_transport_is_served() {
             .unwrap();
         assert_eq!(answer["result"]["content"][0]["text"], "hello");
         let answer = client
-            .request(2, "tools/call", watched("steps"))
+            .request(2, "tools/call", params_with_progress("steps"))
             .await
             .unwrap();
         assert_eq!(answer["result"]["content"][0]["text"], "walked");
@@ -90,7 +90,7 @@ async fn the_modern_revision_is_served() {
 async fn a_stream_that_the_server_closes_is_polled() {
     let client = Client::legacy(&connector(), Revision::V2025_11_25).await;
     let answer = client
-        .request(1, "tools/call", watched("naps"))
+        .request(1, "tools/call", params_with_progress("naps"))
         .await
         .unwrap();
     assert_eq!(answer["result"]["content"][0]["text"], "slept");
@@ -104,8 +104,8 @@ async fn an_ended_session_is_not_found() {
     tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
     // The server's own stream keeps it open.
     client.request(1, "ping", json!({})).await.unwrap();
-    let config = HttpServerOptions::new().session_idle_timeout(Duration::from_secs(60));
-    let service = StreamableHttp::new(server(), config);
+    let options = HttpServerOptions::new().session_idle_timeout(Duration::from_secs(60));
+    let service = StreamableHttp::new(server(), options);
     let connector = HttpConnector::new("http://localhost/mcp")
         .unwrap()
         .http_client(service);

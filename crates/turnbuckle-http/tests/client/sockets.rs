@@ -10,8 +10,8 @@ use turnbuckle_http::{HttpConnector, HttpServer, HttpServerOptions};
 use super::server::server;
 use super::*;
 
-async fn served(config: HttpServerOptions) -> (String, JoinHandle<()>) {
-    let server = HttpServer::bind(server(), "127.0.0.1:0", config)
+async fn start_server(options: HttpServerOptions) -> (String, JoinHandle<()>) {
+    let server = HttpServer::bind(server(), "127.0.0.1:0", options)
         .await
         .unwrap();
     let url = server.url();
@@ -21,11 +21,11 @@ async fn served(config: HttpServerOptions) -> (String, JoinHandle<()>) {
 
 #[tokio::test]
 async fn both_eras_are_served() {
-    let (url, serving) = served(HttpServerOptions::new()).await;
+    let (url, serving) = start_server(HttpServerOptions::new()).await;
     let connector = HttpConnector::new(&url).unwrap();
     let client = Client::legacy(&connector, Revision::V2025_11_25).await;
     let answer = client
-        .request(1, "tools/call", watched("steps"))
+        .request(1, "tools/call", params_with_progress("steps"))
         .await
         .unwrap();
     assert_eq!(answer["result"]["content"][0]["text"], "walked");
@@ -40,13 +40,13 @@ async fn both_eras_are_served() {
 
 #[tokio::test]
 async fn the_older_transport_is_served() {
-    let config = HttpServerOptions::new().http_sse(true);
-    let (url, serving) = served(config).await;
+    let options = HttpServerOptions::new().http_sse(true);
+    let (url, serving) = start_server(options).await;
     let connector = HttpConnector::new(&url.replace("/mcp", "/sse")).unwrap();
     let older = connector.fallback().unwrap();
     let client = Client::legacy(&*older, Revision::V2024_11_05).await;
     let answer = client
-        .request(1, "tools/call", watched("steps"))
+        .request(1, "tools/call", params_with_progress("steps"))
         .await
         .unwrap();
     assert_eq!(answer["result"]["content"][0]["text"], "walked");
@@ -83,7 +83,7 @@ async fn where_nobody_listens_nothing_was_sent() {
 }
 
 /// Starts a server with one answer for every request. Counts its connections.
-async fn fixed(answer: &'static str) -> (String, Arc<AtomicUsize>, JoinHandle<()>) {
+async fn start_fixed_server(answer: &'static str) -> (String, Arc<AtomicUsize>, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let connections = Arc::new(AtomicUsize::new(0));
@@ -117,7 +117,7 @@ async fn a_connection_is_used_again() {
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n\
          2c\r\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n\r\n0\r\n\r\n",
     ] {
-        let (url, connections, serving) = fixed(answer).await;
+        let (url, connections, serving) = start_fixed_server(answer).await;
         let connector = HttpConnector::new(&url).unwrap();
         let client = Client::open(&connector, Revision::NEWEST).await.unwrap();
         for _ in 0..5 {
@@ -134,7 +134,7 @@ async fn a_request_on_a_lost_connection_may_have_been_processed() {
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n{",
         "nonsense\r\n\r\n",
     ] {
-        let (url, _, serving) = fixed(answer).await;
+        let (url, _, serving) = start_fixed_server(answer).await;
         let connector = HttpConnector::new(&url).unwrap();
         let client = Client::open(&connector, Revision::NEWEST).await.unwrap();
         let asked = client.request(1, "ping", json!({}));

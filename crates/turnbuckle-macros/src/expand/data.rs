@@ -32,18 +32,18 @@ pub(crate) fn expand_data(inside: TokenStream, item: TokenStream) -> syn::Result
         Data::Struct(data) => makers.extend(fields(&owner, &mut data.fields, &mut mistakes)),
         Data::Enum(data) => {
             for variant in &mut data.variants {
-                let said = SchemaAttribute::parse(&mut variant.attrs, &mut mistakes);
-                if let (Some(span), false) = (said.span, said.has_only_names()) {
+                let schema = SchemaAttribute::parse(&mut variant.attrs, &mut mistakes);
+                if let (Some(span), false) = (schema.span, schema.has_only_names()) {
                     mistakes.add_at(
                         span,
                         "a variant has only `rename`, `title` and `description`",
                     );
                 }
-                let rename = said.rename.as_ref().map(syn::LitStr::value);
+                let rename = schema.rename.as_ref().map(syn::LitStr::value);
                 let unused = default_function_name(&owner, "");
                 variant
                     .attrs
-                    .extend(said.attributes(rename.as_deref(), &unused));
+                    .extend(schema.attributes(rename.as_deref(), &unused));
                 let owner = format!("{owner}_{}", ident_text(&variant.ident));
                 makers.extend(fields(&owner, &mut variant.fields, &mut mistakes));
             }
@@ -69,8 +69,8 @@ pub(crate) fn expand_data(inside: TokenStream, item: TokenStream) -> syn::Result
 fn fields(owner: &str, fields: &mut Fields, mistakes: &mut ErrorCollector) -> TokenStream {
     let mut makers = TokenStream::new();
     for (at, field) in fields.iter_mut().enumerate() {
-        let said = SchemaAttribute::parse(&mut field.attrs, mistakes);
-        if let Some(complete) = &said.complete {
+        let schema = SchemaAttribute::parse(&mut field.attrs, mistakes);
+        if let Some(complete) = &schema.complete {
             mistakes.add_at(
                 complete.span(),
                 "`complete` belongs on a parameter of a prompt or a resource",
@@ -81,10 +81,10 @@ fn fields(owner: &str, fields: &mut Fields, mistakes: &mut ErrorCollector) -> To
             .as_ref()
             .map_or_else(|| at.to_string(), ident_text);
         let default = default_function_name(owner, &name);
-        let rename = said.rename.as_ref().map(syn::LitStr::value);
-        let attributes = said.attributes(rename.as_deref(), &default);
+        let rename = schema.rename.as_ref().map(syn::LitStr::value);
+        let attributes = schema.attributes(rename.as_deref(), &default);
         field.attrs.extend(attributes);
-        makers.extend(said.default_function(&default, &field.ty));
+        makers.extend(schema.default_function(&default, &field.ty));
     }
     makers
 }

@@ -125,10 +125,10 @@ impl HandlerFunction {
         let krate = &self.item.krate;
         let mut body = quote!(#call #wait);
         if self.item.kind == ItemKind::Tool {
-            let told = quote_spanned! {self.ident.span()=>
+            let conversion = quote_spanned! {self.ident.span()=>
                 (&&&#krate::__private::OutputProbe::for_value(&__output)).converter().convert(__output)
             };
-            body = quote! {{ let __output = #body; #told }};
+            body = quote! {{ let __output = #body; #conversion }};
         }
         let shared = self
             .has_self

@@ -90,8 +90,8 @@ mod tests {
             fn add() {}
         };
         assert_eq!(doc_text(&function.attrs).unwrap(), "Adds\ntwo numbers.");
-        let short: syn::ItemFn = parse_quote! { /** short */ fn add() {} };
-        assert_eq!(doc_text(&short.attrs).unwrap(), "short");
+        let short: syn::ItemFn = parse_quote! { /** Adds. */ fn add() {} };
+        assert_eq!(doc_text(&short.attrs).unwrap(), "Adds.");
         let none: syn::ItemFn = parse_quote! { /** */ fn add() {} };
         assert_eq!(doc_text(&none.attrs), None);
     }

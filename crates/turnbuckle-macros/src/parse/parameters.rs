@@ -70,8 +70,8 @@ impl Parameters {
             let FnArg::Typed(parameter) = input else {
                 continue;
             };
-            let mut said = SchemaAttribute::parse(&mut parameter.attrs, mistakes);
-            said.take_docs(&mut parameter.attrs);
+            let mut schema = SchemaAttribute::parse(&mut parameter.attrs, mistakes);
+            schema.take_docs(&mut parameter.attrs);
             let marked = parameter.attrs.len();
             parameter
                 .attrs
@@ -89,7 +89,7 @@ impl Parameters {
                         ),
                     );
                 }
-                if let Some(span) = said.span {
+                if let Some(span) = schema.span {
                     mistakes.add_at(
                         span,
                         "`#[schema]` is for arguments, and this parameter is an extractor",
@@ -101,7 +101,8 @@ impl Parameters {
                     .iter()
                     .find(|name| brings_all(name)));
                 list.push(Parameter::Extractor(parameter.ty.clone()));
-            } else if let Some(argument) = mistakes.collect(parse_argument(parameter, said, case)) {
+            } else if let Some(argument) = mistakes.collect(parse_argument(parameter, schema, case))
+            {
                 list.push(Parameter::Argument(Box::new(argument)));
             }
         }
@@ -171,7 +172,7 @@ fn is_extractor(ty: &Type) -> bool {
 
 fn parse_argument(
     parameter: &PatType,
-    said: SchemaAttribute,
+    schema: SchemaAttribute,
     case: Option<Case>,
 ) -> syn::Result<Argument> {
     let ident = match &*parameter.pat {
@@ -202,7 +203,7 @@ fn parse_argument(
         ));
     }
     let plain = ident_text(&ident);
-    let name = match (&said.rename, case) {
+    let name = match (&schema.rename, case) {
         (Some(name), _) => name.value(),
         (None, Some(case)) => case.apply(&plain),
         (None, None) => plain,
@@ -211,6 +212,6 @@ fn parse_argument(
         ident,
         name,
         ty: (*parameter.ty).clone(),
-        schema: said,
+        schema,
     })
 }

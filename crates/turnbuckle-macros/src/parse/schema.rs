@@ -49,19 +49,19 @@ pub(crate) struct SchemaAttribute {
 impl SchemaAttribute {
     /// Parses and removes the `#[schema]` attributes.
     pub(crate) fn parse(attributes: &mut Vec<Attribute>, mistakes: &mut ErrorCollector) -> Self {
-        let mut said = Self::default();
+        let mut schema = Self::default();
         attributes.retain(|attribute| {
             let is_ours = attribute.path().is_ident("schema");
             if is_ours {
-                said.span = Some(attribute.pound_token.spans[0]);
+                schema.span = Some(attribute.pound_token.spans[0]);
                 let keys = mistakes.collect(attribute.parse_args_with(list));
                 for key in check_keys(keys.unwrap_or_default(), SCHEMA_KEYS, "schema", mistakes) {
-                    mistakes.collect(said.apply_key(&key));
+                    mistakes.collect(schema.apply_key(&key));
                 }
             }
             !is_ours
         });
-        said
+        schema
     }
 
     /// Removes the doc comments, which parameters cannot have. They are the default description.
@@ -159,6 +159,7 @@ impl SchemaAttribute {
         let value = self.default.as_ref()?.as_ref()?;
         let fitted = coerce_default(value, ty);
         Some(quote! {
+            // Hidden, since it stands in the user's crate, whose documentation is not about it.
             #[doc(hidden)]
             #[allow(non_snake_case)]
             fn #default() -> #ty { #fitted }

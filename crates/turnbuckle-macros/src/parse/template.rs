@@ -135,8 +135,8 @@ mod tests {
             ("x://{a:0}", "\"a:0\""),
             ("x://{a b}", "\"a b\""),
         ] {
-            let told = variables(text).unwrap_err();
-            assert!(told.contains(fault), "{text}: {told}");
+            let error = variables(text).unwrap_err();
+            assert!(error.contains(fault), "{text}: {error}");
         }
     }
 }

@@ -3,17 +3,21 @@
 use serde_json::{Value, json};
 use turnbuckle::{Result, Server, data, resource, testing, tool};
 
-/// The text of a call's result, or of its error.
-pub(crate) async fn said(
+/// Returns the text of a call's result, or of its error.
+pub(crate) async fn call_text(
     server: turnbuckle::ServerBuilder,
     tool: &str,
     arguments: Value,
 ) -> String {
-    let told = told(server, tool, &arguments).await;
-    told.unwrap_or_else(|failure| format!("{failure:?}"))
+    let text = try_call_text(server, tool, &arguments).await;
+    text.unwrap_or_else(|failure| format!("{failure:?}"))
 }
 
-async fn told(server: turnbuckle::ServerBuilder, tool: &str, arguments: &Value) -> Result<String> {
+async fn try_call_text(
+    server: turnbuckle::ServerBuilder,
+    tool: &str,
+    arguments: &Value,
+) -> Result<String> {
     let client = testing::connect(server).await?;
     let result = client.call_tool(tool, arguments).await?;
     let content = serde_json::to_value(&result.content)?;
@@ -54,18 +58,18 @@ fn forecast(
 #[tokio::test]
 async fn arguments_are_decoded_by_name_and_may_be_optional() {
     let least = json!({"city": "Lund", "nextDays": 2});
-    let told = said(server().tool(forecast), "forecast", least).await;
-    assert_eq!(told, "Lund 2 None sea imperial None");
+    let text = call_text(server().tool(forecast), "forecast", least).await;
+    assert_eq!(text, "Lund 2 None sea imperial None");
     let all = json!({"city": "Lund", "nextDays": 2, "unit": "metric", "view": "hill",
                      "other": "metric", "type": 1});
-    let told = said(server().tool(forecast), "forecast", all).await;
-    assert_eq!(told, "Lund 2 Some(\"metric\") hill metric Some(1)");
+    let text = call_text(server().tool(forecast), "forecast", all).await;
+    assert_eq!(text, "Lund 2 Some(\"metric\") hill metric Some(1)");
 }
 
 #[tokio::test]
 async fn an_invalid_argument_is_named() {
-    let told = said(server().tool(forecast), "forecast", json!({"city": "Lund"})).await;
-    assert!(told.contains("nextDays"), "{told}");
+    let text = call_text(server().tool(forecast), "forecast", json!({"city": "Lund"})).await;
+    assert!(text.contains("nextDays"), "{text}");
 }
 
 #[tool]
@@ -79,13 +83,16 @@ fn choose(
 #[tokio::test]
 async fn constraints_are_enforced() {
     let fits = json!({"count": 3, "names": ["a", "b"]});
-    assert_eq!(said(server().tool(choose), "choose", fits).await, "3 2");
+    assert_eq!(
+        call_text(server().tool(choose), "choose", fits).await,
+        "3 2"
+    );
     for (argument, wrong) in [
         ("count", json!({"count": 4, "names": []})),
         ("names", json!({"count": 1, "names": ["a", "b", "c"]})),
     ] {
-        let told = said(server().tool(choose), "choose", wrong).await;
-        assert!(told.contains(argument), "{told}");
+        let text = call_text(server().tool(choose), "choose", wrong).await;
+        assert!(text.contains(argument), "{text}");
     }
 }
 

@@ -6,8 +6,8 @@ use turnbuckle::data;
 
 #[data(rename_all = "camelCase")]
 #[derive(Debug, PartialEq)]
-struct Place {
-    /// Where it is
+struct Location {
+    /// The name of the city
     #[schema(min_len = 2, pattern = "^[A-Z]")]
     city_name: String,
     #[schema(min = -90, max = 90, rename = "lat")]
@@ -35,18 +35,18 @@ struct Wrapped<T>(T);
 
 #[test]
 fn a_data_type_is_deserialized_serialized_and_described() {
-    let place: Place = serde_json::from_value(json!({
+    let location: Location = serde_json::from_value(json!({
         "cityName": "Lund", "lat": 55.7, "kind": {"Village": {}}
     }))
     .unwrap();
-    let expected = Place {
+    let expected = Location {
         city_name: "Lund".to_owned(),
         latitude: 55.7,
         days: 3,
         kind: Kind::Village { farms: 5 },
     };
-    assert_eq!(place, expected);
-    let written = serde_json::to_value(&place).unwrap();
+    assert_eq!(location, expected);
+    let written = serde_json::to_value(&location).unwrap();
     assert_eq!(
         written,
         json!({"cityName": "Lund", "lat": 55.7, "days": 3, "kind": {"Village": {"farms": 5}}})
@@ -56,11 +56,11 @@ fn a_data_type_is_deserialized_serialized_and_described() {
         serde_json::to_value(Wrapped(Kind::Numbered(1)).0).unwrap(),
         json!({"Numbered": 1})
     );
-    let schema = serde_json::to_value(schemars::schema_for!(Place)).unwrap();
+    let schema = serde_json::to_value(schemars::schema_for!(Location)).unwrap();
     let properties = &schema["properties"];
     assert_eq!(
         properties["cityName"],
-        json!({"type": "string", "description": "Where it is", "minLength": 2, "pattern": "^[A-Z]"})
+        json!({"type": "string", "description": "The name of the city", "minLength": 2, "pattern": "^[A-Z]"})
     );
     assert_eq!(properties["lat"]["minimum"], json!(-90));
     assert_eq!(properties["days"]["default"], json!(3));

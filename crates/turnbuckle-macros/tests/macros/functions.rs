@@ -10,7 +10,7 @@ use turnbuckle::{
     RawArguments, Result, Server, State, Tool, data, testing, tool,
 };
 
-use crate::arguments::said;
+use crate::arguments::call_text;
 
 fn server() -> turnbuckle::ServerBuilder {
     Server::new("functions", "1.0.0")
@@ -72,11 +72,14 @@ async fn extractors_can_be_in_any_position() {
     };
     let pair = json!({"a": 1, "b": 2});
     assert_eq!(
-        said(server(), "everywhere", pair.clone()).await,
+        call_text(server(), "everywhere", pair.clone()).await,
         "1 3 ada 1"
     );
-    assert_eq!(said(server(), "whole", json!({"a": 1})).await, "17");
-    assert_eq!(said(server(), "raw", json!({"a":1})).await, "{\"a\":1}");
+    assert_eq!(call_text(server(), "whole", json!({"a": 1})).await, "17");
+    assert_eq!(
+        call_text(server(), "raw", json!({"a":1})).await,
+        "{\"a\":1}"
+    );
 }
 
 /// An error that is no `std::error::Error`.
@@ -175,15 +178,21 @@ async fn data_is_structured_content_and_errors_are_text() {
     ] {
         assert_eq!(has_schema(name), structured, "{name}");
     }
-    assert_eq!(said(tools(), "either", json!({"a": 0})).await, "a storm");
-    assert_eq!(said(tools(), "text_or", json!({"text": "5"})).await, "5");
     assert_eq!(
-        said(tools(), "text_or", json!({"text": "50"})).await,
+        call_text(tools(), "either", json!({"a": 0})).await,
+        "a storm"
+    );
+    assert_eq!(
+        call_text(tools(), "text_or", json!({"text": "5"})).await,
+        "5"
+    );
+    assert_eq!(
+        call_text(tools(), "text_or", json!({"text": "50"})).await,
         "too much"
     );
-    let told = said(tools(), "text_or", json!({"text": "x"})).await;
-    assert_eq!(told, "invalid digit found in string");
-    assert_eq!(said(tools(), "several", json!({})).await, "ab");
+    let text = call_text(tools(), "text_or", json!({"text": "x"})).await;
+    assert_eq!(text, "invalid digit found in string");
+    assert_eq!(call_text(tools(), "several", json!({})).await, "ab");
 }
 
 /// Factorial.
@@ -203,8 +212,8 @@ async fn a_function_can_still_be_called() {
     assert_eq!(text_or("7".to_owned()).await.unwrap(), "7");
     let spawned = tokio::spawn(text_or("8".to_owned()));
     assert_eq!(spawned.await.unwrap().unwrap(), "8");
-    let told = said(server().tool(factorial), "factorial", json!({"n": 4})).await;
-    assert_eq!(told, "24");
+    let text = call_text(server().tool(factorial), "factorial", json!({"n": 4})).await;
+    assert_eq!(text, "24");
 }
 
 mod renamed {
@@ -221,8 +230,8 @@ mod renamed {
 #[tokio::test]
 async fn the_facade_may_have_another_name() {
     let tool: Tool = renamed::add.into_item();
-    let told = said(server().tool(tool), "add", json!({"a": 1, "b": 2})).await;
-    assert_eq!(told, "3");
+    let text = call_text(server().tool(tool), "add", json!({"a": 1, "b": 2})).await;
+    assert_eq!(text, "3");
 }
 
 /// Only where it is asked for.

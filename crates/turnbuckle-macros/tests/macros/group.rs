@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 use turnbuckle::{CompletionRequest, Progress, Result, Server, data, server, testing};
 
-use crate::arguments::said;
+use crate::arguments::call_text;
 
 #[data]
 struct Count {
@@ -90,7 +90,7 @@ async fn methods_share_their_value() {
     let mut tools: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     tools.sort_unstable();
     assert_eq!(tools, ["add", "double", "version"]);
-    assert_eq!(said(server(), "version", json!({})).await, "1");
+    assert_eq!(call_text(server(), "version", json!({})).await, "1");
 }
 
 struct Echo<T>(T);
@@ -109,5 +109,5 @@ where
 #[tokio::test]
 async fn a_generic_type_can_be_a_group() {
     let server = Server::new("echo", "1.0.0").group(Echo(5));
-    assert_eq!(said(server, "echo", json!({"times": 3})).await, "555");
+    assert_eq!(call_text(server, "echo", json!({"times": 3})).await, "555");
 }

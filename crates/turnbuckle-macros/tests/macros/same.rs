@@ -43,9 +43,9 @@ struct Drawn {
 )]
 async fn draw(
     State(pen): State<String>,
-    /// What to draw
+    /// The shape to draw
     shape: Shape,
-    /** How wide */
+    /** The width of the line */
     #[schema(min = 1, max = 9.5, default = 3, example = 2.0)]
     line_width: f64,
     #[schema(
@@ -53,14 +53,14 @@ async fn draw(
         min_len = 1,
         max_len = 20,
         title = "Name",
-        description = "Whose it is",
+        description = "The owner of the drawing",
         format = "hostname"
     )]
     owner: Option<String>,
     #[schema(rename = "where", header = "Region")] region: String,
     #[schema(exclusive_min = 0, exclusive_max = 100, multiple_of = 5)] percent: i32,
     #[schema(max_len = 3)] tags: Vec<String>,
-    #[schema(default = "nobody", example = "me", example = "you")] friend: String,
+    #[schema(default = "anyone", example = "me", example = "you")] friend: String,
     #[schema(default)] loud: bool,
     #[schema(default = 2)] copies: Option<u8>,
 ) -> Result<Drawn> {
@@ -75,13 +75,13 @@ async fn draw(
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is of interest")]
 struct Draw {
-    /// What to draw
+    /// The shape to draw
     shape: Shape,
-    /// How wide
+    /// The width of the line
     #[serde(default = "three")]
     #[schemars(example = 2.0, extend("minimum" = 1, "maximum" = 9.5))]
     line_width: f64,
-    /// Whose it is
+    /// The owner of the drawing
     #[schemars(
         title = "Name",
         length(min = 1, max = 20),
@@ -95,7 +95,7 @@ struct Draw {
     percent: i32,
     #[schemars(length(max = 3))]
     tags: Vec<String>,
-    #[serde(default = "nobody")]
+    #[serde(default = "default_friend")]
     #[schemars(example = &"me", example = &"you")]
     friend: String,
     #[serde(default)]
@@ -108,8 +108,8 @@ fn three() -> f64 {
     3.0
 }
 
-fn nobody() -> String {
-    "nobody".to_owned()
+fn default_friend() -> String {
+    "anyone".to_owned()
 }
 
 fn two() -> Option<u8> {
@@ -238,19 +238,19 @@ async fn clients_see_the_same() {
 
 #[tokio::test]
 async fn clients_get_the_same() {
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     for group in [by_attribute(), by_hand()] {
         let client = testing::connect(server(group)).await.unwrap();
         let read = client.read_resource("notes://me/7").await.unwrap();
         let prompt = client
             .get_prompt("code-review", [("language", "rust")])
             .await;
-        told.push((
+        results.push((
             serde_json::to_value(&read).unwrap(),
             serde_json::to_value(prompt.unwrap()).unwrap(),
         ));
     }
-    assert_eq!(told[0], told[1]);
-    assert_eq!(told[0].0["contents"][0]["text"], "7 of me");
-    assert_eq!(told[0].0["ttlMs"], json!(60_000));
+    assert_eq!(results[0], results[1]);
+    assert_eq!(results[0].0["contents"][0]["text"], "7 of me");
+    assert_eq!(results[0].0["ttlMs"], json!(60_000));
 }

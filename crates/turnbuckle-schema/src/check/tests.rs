@@ -6,7 +6,7 @@ fn check(schema: Value) -> Result<CheckedSchema, SchemaError> {
     check_schema(&Schema::encode(&schema).unwrap(), SchemaLimits::default())
 }
 
-fn refused(schema: Value) -> SchemaError {
+fn check_error(schema: Value) -> SchemaError {
     check(schema).unwrap_err()
 }
 
@@ -27,16 +27,16 @@ fn an_unsupported_dialect_is_named() {
         "https://example.com/mine",
         "",
     ] {
-        let error = refused(json!({ "$schema": uri }));
+        let error = check_error(json!({ "$schema": uri }));
         assert_eq!(error, SchemaError::UnsupportedDialect(uri.to_owned()));
     }
     assert_eq!(
-        refused(json!({ "$schema": 7 })),
+        check_error(json!({ "$schema": 7 })),
         SchemaError::UnsupportedDialect("7".to_owned())
     );
     let nested = json!({ "not": { "$schema": "http://json-schema.org/draft-07/schema#" } });
     assert!(matches!(
-        refused(nested),
+        check_error(nested),
         SchemaError::UnsupportedDialect(_)
     ));
 }
@@ -50,20 +50,23 @@ fn references_to_other_documents_are_refused() {
         "//h/x",
     ] {
         for keyword in ["$ref", "$dynamicRef"] {
-            let error = refused(json!({ "properties": { "a": { keyword: reference } } }));
+            let error = check_error(json!({ "properties": { "a": { keyword: reference } } }));
             assert_eq!(error, SchemaError::NonLocalReference(reference.to_owned()));
         }
     }
-    let error = refused(json!({ "$ref": "#/$defs/none" }));
+    let error = check_error(json!({ "$ref": "#/$defs/none" }));
     assert_eq!(
         error,
         SchemaError::DanglingReference("#/$defs/none".to_owned())
     );
     let hidden = json!({ "$ref": "#/x/y", "x": { "y": { "$ref": "https://example.com" } } });
-    assert!(matches!(refused(hidden), SchemaError::NonLocalReference(_)));
+    assert!(matches!(
+        check_error(hidden),
+        SchemaError::NonLocalReference(_)
+    ));
     let embedded = json!({ "$id": "a:b", "$defs": { "a": { "$id": "a:c" } } });
     assert_eq!(
-        refused(embedded),
+        check_error(embedded),
         SchemaError::EmbeddedDocument("a:c".to_owned())
     );
     assert!(check(json!({ "properties": { "$ref": { "const": "https://a" } } })).is_ok());
@@ -85,7 +88,7 @@ fn a_recursion_must_descend_into_the_value() {
             "anyOf": [{ "$ref": "#/$defs/b" }],
         }, "b": { "oneOf": [{ "$ref": "#/$defs/a" }] } } }),
     ] {
-        let error = refused(endless.clone());
+        let error = check_error(endless.clone());
         assert!(
             matches!(error, SchemaError::EndlessReference(_)),
             "{endless} {error}"
@@ -97,11 +100,11 @@ fn a_recursion_must_descend_into_the_value() {
 fn depth_and_number_are_bounded() {
     let nested = |n| (0..n).fold(json!({}), |inner, _| json!({ "not": inner }));
     assert!(check(nested(60)).is_ok());
-    assert_eq!(refused(nested(65)), SchemaError::TooDeep);
-    assert_eq!(refused(nested(100)), SchemaError::TooDeep);
+    assert_eq!(check_error(nested(65)), SchemaError::TooDeep);
+    assert_eq!(check_error(nested(100)), SchemaError::TooDeep);
     let wide = |n| json!({ "anyOf": vec![json!({}); n] });
     assert!(check(wide(2_000 - 1)).is_ok());
-    assert_eq!(refused(wide(2_000)), SchemaError::TooLarge);
+    assert_eq!(check_error(wide(2_000)), SchemaError::TooLarge);
     let doubling: Map<String, Value> = (0..40)
         .map(|n| {
             let next = json!({ "$ref": format!("#/$defs/{}", n + 1) });
@@ -110,7 +113,7 @@ fn depth_and_number_are_bounded() {
         .chain([("40".to_owned(), json!({}))])
         .collect();
     assert!(matches!(
-        refused(json!({ "$defs": doubling })),
+        check_error(json!({ "$defs": doubling })),
         SchemaError::TooLarge | SchemaError::TooDeep
     ));
 }
@@ -119,7 +122,7 @@ fn depth_and_number_are_bounded() {
 fn true_and_false_are_subschemas() {
     let wide = |n| json!({ "prefixItems": vec![true; n] });
     assert!(check(wide(2_000 - 1)).is_ok());
-    assert_eq!(refused(wide(2_000)), SchemaError::TooLarge);
+    assert_eq!(check_error(wide(2_000)), SchemaError::TooLarge);
 }
 
 #[test]
@@ -131,7 +134,7 @@ fn anchors_are_collected_once() {
         "anyOf": vec![json!({}); 500_000],
         "not": { "$anchor": "a" },
     });
-    assert_eq!(refused(schema), SchemaError::TooLarge);
+    assert_eq!(check_error(schema), SchemaError::TooLarge);
 }
 
 #[test]
@@ -142,7 +145,7 @@ fn the_number_of_patterns_is_bounded() {
         json!({ "patternProperties": members, "items": { "pattern": "a" } })
     };
     assert_eq!(check(spread(100)).unwrap().patterns, 100);
-    assert_eq!(refused(spread(100 + 1)), SchemaError::TooManyPatterns);
+    assert_eq!(check_error(spread(100 + 1)), SchemaError::TooManyPatterns);
     let message = SchemaError::TooManyPatterns.to_string();
     assert!(
         message.contains("(SchemaLimits::max_patterns)"),
@@ -166,18 +169,18 @@ fn the_depth_of_a_reference_chain_is_its_length() {
         json!({ "$defs": links.collect::<Map<_, _>>() })
     };
     assert!(check(chain(60)).is_ok());
-    assert_eq!(refused(chain(70)), SchemaError::TooDeep);
-    assert_eq!(refused(chain(1500)), SchemaError::TooDeep);
+    assert_eq!(check_error(chain(70)), SchemaError::TooDeep);
+    assert_eq!(check_error(chain(1500)), SchemaError::TooDeep);
 }
 
-/// A schema whose definitions each lead far into the one before, and back to themselves on the way:
-/// the walk that checks it meets them one by one, and never goes deep.
-fn long_way(definitions: usize) -> Schema {
+/// Returns a schema whose definitions each refer to a place deep inside the one before, and also to
+/// themselves: the walk that checks it meets them one by one, and never goes deep.
+fn long_reference_chain(definitions: usize) -> Schema {
     let definition = |n: usize| {
         let before = n.saturating_sub(1);
-        let there = json!({ "$ref": format!("#/$defs/d{before:02}/properties/q") });
-        let way = (0..61).fold(there, |inner, _| json!({ "items": inner }));
-        let mut definition = way;
+        let target = json!({ "$ref": format!("#/$defs/d{before:02}/properties/q") });
+        let nested = (0..61).fold(target, |inner, _| json!({ "items": inner }));
+        let mut definition = nested;
         definition["properties"] = json!({ "q": { "$ref": format!("#/$defs/d{n:02}") } });
         (format!("d{n:02}"), definition)
     };
@@ -192,7 +195,7 @@ fn long_way(definitions: usize) -> Schema {
 
 #[test]
 fn recursive_references_do_not_hide_the_depth() {
-    let long = long_way(30);
+    let long = long_reference_chain(30);
     assert!(check_schema(&long, SchemaLimits::default()).is_ok());
     let too_deep = Some(SchemaError::TooDeep);
     assert_eq!(crate::FastValidator::compile(&long).err(), too_deep);
@@ -200,7 +203,7 @@ fn recursive_references_do_not_hide_the_depth() {
     assert_eq!(crate::Profile::Portable.apply(&long).err(), too_deep);
     let _ = crate::lint(&long);
 
-    let short = long_way(2);
+    let short = long_reference_chain(2);
     assert_eq!(crate::FastValidator::compile(&short).err(), too_deep);
     let wider = SchemaLimits::new().max_depth(256);
     assert!(crate::FastValidator::compile_within(&short, &wider).is_ok());

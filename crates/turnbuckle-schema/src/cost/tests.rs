@@ -10,12 +10,12 @@ fn plan(schema: &Value) -> Plan {
     Plan::new(schema, &SchemaLimits::new().max_depth(256)).unwrap()
 }
 
-fn of(schema: Value, value: &Value) -> Option<ValidationCost> {
+fn cost(schema: Value, value: &Value) -> Option<ValidationCost> {
     estimate_cost(&plan(&schema), value, MAX_WORK)
 }
 
 fn work(schema: Value, value: Value) -> u64 {
-    of(schema, &value).unwrap().work
+    cost(schema, &value).unwrap().work
 }
 
 /// Returns the number of pairs of a subschema and a part, followed naively.
@@ -94,13 +94,13 @@ fn values() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn every_application_is_counted(schema in schemas(), value in values()) {
-        let effort = of(schema.clone(), &value).unwrap();
+        let effort = cost(schema.clone(), &value).unwrap();
         prop_assert!(effort.applications >= applications(&schema, &schema, &value));
         prop_assert!(effort.work >= effort.applications);
     }
 }
 
-/// The most repetitions that a value of this kind may have, found by trying.
+/// Returns the most repetitions that a value of this kind may have, found by trying.
 fn most(schema: &Value, value: impl Fn(usize) -> Value) -> usize {
     let plan = plan(schema);
     let fits = |n: usize| estimate_cost(&plan, &value(n), MAX_WORK).is_some();
@@ -123,18 +123,18 @@ fn work_is_bounded_without_recursion() {
     let list = |n| json!(vec!["x"; n]);
     let most = most(&schema, list);
     assert!((500..2_000).contains(&most), "{most}");
-    assert!(of(schema.clone(), &list(most)).unwrap().work <= MAX_WORK);
-    assert_eq!(of(schema, &list(most + 1)), None);
+    assert!(cost(schema.clone(), &list(most)).unwrap().work <= MAX_WORK);
+    assert_eq!(cost(schema, &list(most + 1)), None);
 }
 
 #[test]
 fn declared_properties_cost_work_even_if_absent() {
     let many: serde_json::Map<_, _> = (0..20_000).map(|n| (n.to_string(), json!(true))).collect();
     let schema = json!({ "items": { "properties": many } });
-    assert!(of(schema.clone(), &json!(vec![json!({}); 490])).is_some());
-    assert_eq!(of(schema.clone(), &json!(vec![json!({}); 510])), None);
+    assert!(cost(schema.clone(), &json!(vec![json!({}); 490])).is_some());
+    assert_eq!(cost(schema.clone(), &json!(vec![json!({}); 510])), None);
     // What is no object has no properties to look for.
-    assert!(of(schema, &json!(vec![0; 1_000_000])).is_some());
+    assert!(cost(schema, &json!(vec![0; 1_000_000])).is_some());
 }
 
 #[test]
@@ -152,8 +152,8 @@ fn the_work_limit_is_exact() {
 fn listed_values_cost_work() {
     let options: Vec<usize> = (0..50_000).collect();
     let schema = json!({ "items": { "enum": options } });
-    assert!(of(schema.clone(), &json!(vec![1; 90])).is_some());
-    assert_eq!(of(schema, &json!(vec![1; 110])), None);
+    assert!(cost(schema.clone(), &json!(vec![1; 90])).is_some());
+    assert_eq!(cost(schema, &json!(vec![1; 110])), None);
     let long = "x".repeat(64_000);
     assert!(work(json!({ "const": long }), json!(long)) > 1_000);
     assert!(work(json!({ "const": long }), json!("x")) < 10);
@@ -162,23 +162,23 @@ fn listed_values_cost_work() {
 #[test]
 fn unique_items_cost_work_by_their_kind() {
     let unique = json!({ "uniqueItems": true });
-    assert!(of(unique.clone(), &json!((0..10_000).collect::<Vec<_>>())).is_some());
+    assert!(cost(unique.clone(), &json!((0..10_000).collect::<Vec<_>>())).is_some());
     let nested = |n: usize| json!((0..n).map(|n| [n]).collect::<Vec<_>>());
-    assert!(of(unique.clone(), &nested(2_000)).is_some());
-    assert_eq!(of(unique, &nested(3_000)), None);
+    assert!(cost(unique.clone(), &nested(2_000)).is_some());
+    assert_eq!(cost(unique, &nested(3_000)), None);
 }
 
 #[test]
 fn patterns_cost_work_by_their_states_and_the_text() {
     let text = |n: usize| json!("a".repeat(n));
     let schema = json!({ "pattern": "^[0-9]{4}-[0-9]{2}$" });
-    assert!(of(schema, &text(1_000_000)).is_some());
+    assert!(cost(schema, &text(1_000_000)).is_some());
     let heavy = json!({ "pattern": "(a{500}){20}" });
-    assert!(of(heavy.clone(), &text(10_000)).is_some());
-    assert_eq!(of(heavy, &text(20_000)), None);
+    assert!(cost(heavy.clone(), &text(10_000)).is_some());
+    assert_eq!(cost(heavy, &text(20_000)), None);
     let names = json!({ "patternProperties": { "(a{500}){20}": true } });
-    assert!(of(names.clone(), &json!({ "a".repeat(10_000): 1 })).is_some());
-    assert_eq!(of(names, &json!({ "a".repeat(20_000): 1 })), None);
+    assert!(cost(names.clone(), &json!({ "a".repeat(10_000): 1 })).is_some());
+    assert_eq!(cost(names, &json!({ "a".repeat(20_000): 1 })), None);
 }
 
 #[test]
@@ -189,16 +189,16 @@ fn unevaluated_keywords_double_the_work_at_each_level() {
             |inner, _| json!({ "anyOf": [inner], "unevaluatedProperties": false }),
         )
     };
-    assert!(of(nested(10), &json!({})).is_some());
-    assert_eq!(of(nested(50), &json!({})), None);
+    assert!(cost(nested(10), &json!({})).is_some());
+    assert_eq!(cost(nested(50), &json!({})), None);
 }
 
 #[test]
 fn a_chain_is_bounded() {
     let schema = json!({ "properties": { "a": { "$ref": "#" } } });
     let deep = |n| (0..n).fold(json!({}), |inner, _| json!({ "a": inner }));
-    assert!(of(schema.clone(), &deep(MAX_CHAIN / 2)).is_some());
-    assert_eq!(of(schema, &deep(MAX_CHAIN / 2 + 1)), None);
+    assert!(cost(schema.clone(), &deep(MAX_CHAIN / 2)).is_some());
+    assert_eq!(cost(schema, &deep(MAX_CHAIN / 2 + 1)), None);
 }
 
 #[test]

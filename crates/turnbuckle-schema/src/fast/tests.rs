@@ -321,13 +321,13 @@ fn a_schema_of_plain_types_has_no_constraints() {
         pair: (i64, bool),
         next: Option<Box<Plain>>,
         #[serde(default)]
-        by: Vec<Way>,
+        by: Vec<Vehicle>,
     }
 
     #[derive(JsonSchema)]
     #[serde(tag = "by")]
     #[expect(dead_code, reason = "only its schema is of interest")]
-    enum Way {
+    enum Vehicle {
         Foot,
         Train { class: Option<u8> },
     }
@@ -345,12 +345,12 @@ fn a_schema_of_plain_types_has_no_constraints() {
         count: u8,
     }
 
-    let of = |schema: schemars::Schema| {
+    let compile = |schema: schemars::Schema| {
         FastValidator::compile(&Schema::encode(&schema).unwrap()).unwrap()
     };
-    assert!(!of(schemars::schema_for!(Plain)).has_constraints());
-    assert!(!of(schemars::schema_for!(Way)).has_constraints());
-    let bounded = of(schemars::schema_for!(Bounded));
+    assert!(!compile(schemars::schema_for!(Plain)).has_constraints());
+    assert!(!compile(schemars::schema_for!(Vehicle)).has_constraints());
+    let bounded = compile(schemars::schema_for!(Bounded));
     assert!(bounded.has_constraints());
     assert_eq!(bounded.unsupported_keyword(), None);
     for schema in [

@@ -75,9 +75,9 @@ impl<'s> ValueWalker<'s> {
         at: Cursor<'_>,
         place: &ValuePath<'_>,
     ) -> Result<bool, StopReason> {
-        let told = self.violations.take();
+        let outer = self.violations.take();
         let end = self.validate(id, at, place);
-        self.violations = told;
+        self.violations = outer;
         match end {
             Ok(_) => Ok(true),
             Err(StopReason::Mismatch) => Ok(false),
@@ -92,9 +92,9 @@ impl<'s> ValueWalker<'s> {
         at: Cursor<'_>,
         place: &ValuePath<'_>,
     ) -> Result<Vec<Violation>, StopReason> {
-        let told = self.violations.replace(Vec::new());
+        let outer = self.violations.replace(Vec::new());
         let end = self.validate(id, at, place);
-        let found = std::mem::replace(&mut self.violations, told).unwrap_or_default();
+        let found = std::mem::replace(&mut self.violations, outer).unwrap_or_default();
         match end {
             Err(StopReason::TooCostly) => Err(StopReason::TooCostly),
             _ => Ok(found),
@@ -107,11 +107,11 @@ impl<'s> ValueWalker<'s> {
         place: &ValuePath<'_>,
         message: impl FnOnce() -> String,
     ) -> Result<(), StopReason> {
-        let Some(told) = &mut self.violations else {
+        let Some(violations) = &mut self.violations else {
             return Err(StopReason::Mismatch);
         };
-        told.push(Violation::new(place.pointer(), message()));
-        if told.len() < MAX_VIOLATIONS {
+        violations.push(Violation::new(place.pointer(), message()));
+        if violations.len() < MAX_VIOLATIONS {
             Ok(())
         } else {
             Err(StopReason::Mismatch)
@@ -266,11 +266,11 @@ impl<'s> ValueWalker<'s> {
             return Err(StopReason::Mismatch);
         }
         for violation in messages::no_match_violations(self, branches, at, kind, place)? {
-            let Some(told) = &mut self.violations else {
+            let Some(violations) = &mut self.violations else {
                 return Err(StopReason::Mismatch);
             };
-            told.push(violation);
-            if told.len() >= MAX_VIOLATIONS {
+            violations.push(violation);
+            if violations.len() >= MAX_VIOLATIONS {
                 return Err(StopReason::Mismatch);
             }
         }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 pub(super) fn note(schema: &mut Map<String, Value>, sentence: &str) {
     let description = match schema.get("description").and_then(Value::as_str) {
         Some(text) if text.contains(sentence) => return,
-        Some(said) if !said.is_empty() => format!("{said}\n\n{sentence}"),
+        Some(description) if !description.is_empty() => format!("{description}\n\n{sentence}"),
         _ => sentence.to_owned(),
     };
     schema.insert("description".to_owned(), description.into());

@@ -173,7 +173,9 @@ fn describe_branch(branch: &Keywords) -> String {
     if members.is_empty() {
         members.push("any".to_owned());
     }
-    let said = branch.get("description").and_then(Value::as_str);
-    let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-    format!("- {}{said}", members.join(", "))
+    let description = branch.get("description").and_then(Value::as_str);
+    let description = description
+        .map(|description| format!(": {description}"))
+        .unwrap_or_default();
+    format!("- {}{description}", members.join(", "))
 }

@@ -60,7 +60,7 @@ fn strict_object(mut keywords: Keywords) -> Keywords {
         return closed_object(keywords);
     };
     let mut common = keywords.clone();
-    let said = common.remove("description");
+    let description = common.remove("description");
     let whole: Option<Vec<Value>> = branches
         .iter()
         .map(|branch| Some(closed_object(conjoin(branch.as_object()?, &common)?).into()))
@@ -68,7 +68,7 @@ fn strict_object(mut keywords: Keywords) -> Keywords {
     match whole {
         Some(whole) => {
             let mut made = Keywords::from_iter([("anyOf".to_owned(), whole.into())]);
-            made.extend(said.map(|said| ("description".to_owned(), said)));
+            made.extend(description.map(|description| ("description".to_owned(), description)));
             made
         }
         None => {
@@ -123,16 +123,16 @@ fn as_json_text(mut keywords: Keywords) -> Value {
     for trivial in ["type", "properties"] {
         keywords.remove(trivial);
     }
-    let said = keywords.remove("description");
+    let description = keywords.remove("description");
     let mut text = Keywords::from_iter([("type".to_owned(), "string".into())]);
-    text.extend(said.map(|said| ("description".to_owned(), said)));
+    text.extend(description.map(|description| ("description".to_owned(), description)));
     note(&mut text, "An object, as JSON text.");
     note_removed(&mut text, keywords);
     text.into()
 }
 
 fn any_json(keywords: Keywords) -> Value {
-    let (mut made, told): (Keywords, Keywords) = keywords.into_iter().partition(|(name, _)| {
+    let (mut made, removed): (Keywords, Keywords) = keywords.into_iter().partition(|(name, _)| {
         matches!(name.as_str(), "description" | "title") || is_extension(name)
     });
     made.insert(
@@ -140,7 +140,7 @@ fn any_json(keywords: Keywords) -> Value {
         json!(["string", "number", "boolean", "null"]),
     );
     note(&mut made, "Any JSON; an array or object as JSON text.");
-    note_removed(&mut made, told);
+    note_removed(&mut made, removed);
     made.into()
 }
 
@@ -191,7 +191,7 @@ fn closed_object(mut keywords: Keywords) -> Keywords {
 /// Keeps the keywords that the mode supports and moves the others to the description.
 fn keep_known(keywords: Keywords) -> Keywords {
     let mut made = Keywords::new();
-    let mut told = Keywords::new();
+    let mut removed = Keywords::new();
     let is_array = keywords.get("type").is_some_and(|kind| kind == "array");
     let is_text = keywords.get("type").is_some_and(|kind| kind == "string");
     if is_array && !keywords.contains_key("items") {
@@ -208,23 +208,23 @@ fn keep_known(keywords: Keywords) -> Keywords {
             }
             // `closed` adds these to objects.
             ("items" | "properties" | "required" | "additionalProperties", value) => {
-                told.insert(name, value);
+                removed.insert(name, value);
             }
             ("format", _) if !is_text => {}
             (_, value) if is_known(&name) => {
                 made.insert(name, value);
             }
             (_, value) => {
-                told.insert(name, value);
+                removed.insert(name, value);
             }
         }
     }
-    note_removed(&mut made, told);
+    note_removed(&mut made, removed);
     made
 }
 
 /// Adds removed keywords to the description. Keywords without influence on values are dropped.
-fn note_removed(schema: &mut Keywords, told: Keywords) {
+fn note_removed(schema: &mut Keywords, removed: Keywords) {
     let idle = [
         "deprecated",
         "examples",
@@ -232,7 +232,7 @@ fn note_removed(schema: &mut Keywords, told: Keywords) {
         "readOnly",
         "writeOnly",
     ];
-    for (name, value) in told {
+    for (name, value) in removed {
         if is_extension(&name) {
             schema.insert(name, value);
         } else if !idle.contains(&name.as_str()) {

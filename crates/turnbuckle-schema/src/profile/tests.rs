@@ -13,7 +13,7 @@ use crate::{FastValidator, lint};
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is of interest")]
 struct Options {
-    /// Where.
+    /// The city.
     city: Option<String>,
     days: Option<u8>,
     nested: Option<Point>,
@@ -45,7 +45,7 @@ enum Units {
     Imperial,
 }
 
-/// How to go.
+/// The pace of the journey.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is of interest")]
 enum Pace {
@@ -137,7 +137,7 @@ struct Loose {
     link: Option<String>,
 }
 
-fn of<T: JsonSchema>() -> Value {
+fn schema_of<T: JsonSchema>() -> Value {
     let schema = schemars::generate::SchemaSettings::draft2020_12()
         .for_deserialize()
         .into_generator()
@@ -154,12 +154,12 @@ fn apply(profile: Profile, schema: &Value) -> Value {
 #[test]
 fn typical_schemas_match_the_golden_files() {
     for (name, schema) in [
-        ("options", of::<Options>()),
-        ("enums", of::<Enums>()),
-        ("tagged_root", of::<Area>()),
-        ("collections", of::<Collections>()),
-        ("recursive", of::<Node>()),
-        ("flatten", of::<Flat>()),
+        ("options", schema_of::<Options>()),
+        ("enums", schema_of::<Enums>()),
+        ("tagged_root", schema_of::<Area>()),
+        ("collections", schema_of::<Collections>()),
+        ("recursive", schema_of::<Node>()),
+        ("flatten", schema_of::<Flat>()),
         (
             "nothing",
             json!({ "type": "object", "additionalProperties": false }),
@@ -234,7 +234,7 @@ fn strict_all_through(schema: &Value) {
 
 #[test]
 fn alternatives_at_the_root_are_described() {
-    let shown = apply(Profile::Portable, &of::<Area>());
+    let shown = apply(Profile::Portable, &schema_of::<Area>());
     assert_eq!(
         shown,
         json!({
@@ -305,7 +305,7 @@ fn a_schema_too_large_to_inline_is_refused() {
 
 #[test]
 fn arguments_of_the_strict_mode_are_repaired() {
-    let schema = of::<Collections>();
+    let schema = schema_of::<Collections>();
     let shape = FastValidator::compile(&Schema::encode(&schema).unwrap()).unwrap();
     let sent = r#"{"map":"{\"a\":1}","by_number":"{\"1\":{\"x\":1,\"y\":2}}","points":[{"x":1,"y":2}],
         "pair":[1,"a"],"same":[1,2],"any":"x","letter":"a"}"#;

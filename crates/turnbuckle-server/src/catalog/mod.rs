@@ -118,7 +118,7 @@ impl PageCache {
     /// Adds a page, unless it is larger than the cache.
     fn keep(&mut self, key: PageKey, page: EncodedResult) {
         let named = key.cursor.as_ref().map_or(0, |cursor| cursor.len()) + key.seen.len();
-        let size = named + page.encoded().map_or(0, |bytes| bytes.len());
+        let size = named + page.encoded_bytes().map_or(0, |bytes| bytes.len());
         // Two requests may have encoded the same page at the same time.
         if size > MAX_CACHED_BYTES || self.pages.contains_key(&key) {
             return;

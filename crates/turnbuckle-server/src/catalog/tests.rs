@@ -41,9 +41,9 @@ fn list(catalog: &Catalog<Named>, principal: Option<&Principal>) -> String {
     let page = catalog.page(revision, None, size, principal, encode);
     let page = page.unwrap();
     // The encoded result ends with the closing brace of the response.
-    let told = page.encoded().unwrap().strip_suffix(b"}").unwrap();
-    let told: ListToolsResult = serde_json::from_slice(told).unwrap();
-    let names: Vec<_> = told.tools.iter().map(|tool| &*tool.name).collect();
+    let listed = page.encoded_bytes().unwrap().strip_suffix(b"}").unwrap();
+    let listed: ListToolsResult = serde_json::from_slice(listed).unwrap();
+    let names: Vec<_> = listed.tools.iter().map(|tool| &*tool.name).collect();
     names.join(",")
 }
 

@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn every_error_keeps_its_meaning() {
-        let told: Failure = std::io::Error::other("disk full").into();
+        let failure: Failure = std::io::Error::other("disk full").into();
         assert!(
-            matches!(told.into_kind(), FailureKind::Message(message) if message == "disk full")
+            matches!(failure.into_kind(), FailureKind::Message(message) if message == "disk full")
         );
         let plain: Failure = "no such city".into();
         assert!(

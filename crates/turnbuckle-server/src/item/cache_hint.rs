@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn ttl_is_sent_in_whole_milliseconds() {
-        for (ttl, told) in [
+        for (ttl, expected) in [
             (Duration::ZERO, 0),
             (Duration::from_micros(999), 0),
             (Duration::from_micros(1999), 1),
@@ -48,7 +48,7 @@ mod tests {
             (Duration::MAX, u64::MAX),
         ] {
             let cache = CacheHint::new(ttl, CacheScope::Public);
-            assert_eq!(cache.ttl_ms, told, "{ttl:?}");
+            assert_eq!(cache.ttl_ms, expected, "{ttl:?}");
         }
     }
 }

@@ -30,13 +30,13 @@ impl ResourceOutput for ReadResourceResult {
 impl ResourceOutput for Vec<ResourceContents> {
     fn into_result(mut self, _: &str, mime_type: Option<&str>) -> Result<ReadResourceResult> {
         for contents in &mut self {
-            let said = match contents {
+            let declared_type = match contents {
                 ResourceContents::Text(text) => &mut text.mime_type,
                 ResourceContents::Blob(blob) => &mut blob.mime_type,
                 _ => continue,
             };
-            if said.is_none() {
-                *said = mime_type.map(Into::into);
+            if declared_type.is_none() {
+                *declared_type = mime_type.map(Into::into);
             }
         }
         Ok(ReadResourceResult::new(self))

@@ -47,9 +47,9 @@ fn a_schema_is_made_when_its_tool_is_first_listed() {
     assert_eq!(MADE.load(Ordering::Relaxed), 0);
 
     let tool = server.0.tools.get("t7", None).unwrap();
-    let told = tool.definition().unwrap();
-    assert!(told.input_schema.as_str().contains("integer"));
-    assert!(told.output_schema.is_some());
+    let definition = tool.definition().unwrap();
+    assert!(definition.input_schema.as_str().contains("integer"));
+    assert!(definition.output_schema.is_some());
     tool.definition().unwrap();
     tool.headers();
     assert_eq!(MADE.load(Ordering::Relaxed), 2);

@@ -35,6 +35,7 @@ impl Change {
 
     /// Returns the change notification as a frame. `subscription` is the subscription stream that
     /// it belongs to, in the era that has such streams.
+    // Hidden, since only the transports and the server of this workspace send changes.
     #[doc(hidden)]
     #[must_use]
     pub fn to_notification(&self, subscription: Option<&RequestId>) -> Vec<u8> {

@@ -68,12 +68,13 @@ pub trait Dispatch: Send + Sync + 'static {
         None
     }
 
-    /// Called when a legacy session was initialized. `peer` reaches its client until it ends.
+    /// Handles the opening of a legacy session, once it was initialized. `peer` reaches its client
+    /// until the session ends.
     fn session_opened(&self, peer: &Peer) {
         let _ = peer;
     }
 
-    /// Called when a session has ended. `feed` is the feed of that session, and is closed.
+    /// Handles the end of a session. `feed` is the feed of that session, and is closed.
     fn session_closed(&self, feed: &Arc<ChangeFeed>) {
         let _ = feed;
     }

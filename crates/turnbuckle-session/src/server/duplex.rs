@@ -99,11 +99,11 @@ pub async fn serve_with_account<T: Transport>(
     let mut drain_timeout = None;
     let session = connection.session.clone();
     let mut stopped = std::pin::pin!(stop.cancelled());
-    let mut ended = std::pin::pin!(session.ended().cancelled());
+    let mut ended = std::pin::pin!(session.end_signal().cancelled());
     let mut watched: Option<(Waker, bool)> = None;
     let reason = poll_fn(|cx| {
         // Signals that hold the current waker and have not fired need not be polled again.
-        let is_closing = stop.is_closing() || session.ended().is_closing();
+        let is_closing = stop.is_closing() || session.end_signal().is_closing();
         let is_watching =
             |(waker, then): &(Waker, bool)| waker.will_wake(cx.waker()) && *then == is_closing;
         if !watched.as_ref().is_some_and(is_watching) {
@@ -113,7 +113,7 @@ pub async fn serve_with_account<T: Transport>(
         if stop.is_cancelled() {
             return Poll::Ready(CloseReason::ByServer);
         }
-        if session.ended().is_cancelled() {
+        if session.end_signal().is_cancelled() {
             // The session ends before its connection only if a ping was not answered.
             return Poll::Ready(CloseReason::Broken(io::ErrorKind::TimedOut.into()));
         }

@@ -28,8 +28,8 @@ pub(crate) fn initialize(
         .map_err(|error| Error::invalid_params(format!("\"initialize\": {error}")))?;
     let revision = negotiate_revision(&params.protocol_version);
     if raw.as_str().len() > keep {
-        params.client_info = named(&params.client_info);
-        params.capabilities = outlined(&params.capabilities, keep);
+        params.client_info = shorten_implementation(&params.client_info);
+        params.capabilities = shorten_capabilities(&params.capabilities, keep);
     }
     // A capability that the revision does not know was not declared. Extensions are negotiated
     // apart from revisions: clients declare them in handshakes of any age.
@@ -56,14 +56,14 @@ pub(crate) fn initialize(
 const NAME: usize = 128;
 
 /// Returns a client's name and version, shortened and without further information.
-fn named(info: &Implementation) -> Implementation {
+fn shorten_implementation(info: &Implementation) -> Implementation {
     let beginning = |text: &str| text.chars().take(NAME).collect::<String>();
     Implementation::new(beginning(&info.name), beginning(&info.version))
 }
 
 /// Returns a client's capabilities in as few bytes as possible: those of the specification without
 /// their settings, and the extensions that fit into `max_bytes`.
-fn outlined(declared: &ClientCapabilities, keep: usize) -> ClientCapabilities {
+fn shorten_capabilities(declared: &ClientCapabilities, keep: usize) -> ClientCapabilities {
     let bare = |settings: &Option<Settings>| settings.as_ref().map(|_| Settings::new());
     let mut kept = ClientCapabilities::new();
     kept.roots = declared.roots.as_ref().map(|roots| {
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     /// Returns what is kept, within `keep` bytes, of a client that sends long values everywhere.
-    fn kept(keep: usize) -> LegacyState {
+    fn shortened_state(keep: usize) -> LegacyState {
         let long = "x".repeat(1 << 16);
         let noise = format!(r#""a":"{long}","b":{{"{long}":1}}"#);
         let settings = format!("{{{noise}}}");
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_long_handshake_is_kept_in_few_bytes_and_with_all_that_can_be_done() {
         const KEEP: usize = 4096;
-        let state = kept(KEEP);
+        let state = shortened_state(KEEP);
         let info = state.client_info().expect("who it is");
         let name = (info.name.len(), info.name.capacity());
         assert_eq!(name, (NAME, NAME));
@@ -159,18 +159,18 @@ mod tests {
         assert!(whole.len() < KEEP, "{whole}");
 
         let can = state.capabilities();
-        let said = serde_json::to_string(can).expect("JSON");
+        let written = serde_json::to_string(can).expect("JSON");
         let wanted = concat!(
             r#"{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"#,
             r#""elicitation":{"form":{},"url":{}},"extensions":{"a.b/short":{"k":1}}}"#
         );
-        assert_eq!(said, wanted);
+        assert_eq!(written, wanted);
     }
 
     #[test]
     fn extensions_are_kept_as_far_as_there_is_room() {
         let declared = |keep| {
-            let state = kept(keep);
+            let state = shortened_state(keep);
             let extensions = &state.capabilities().extensions;
             extensions.iter().count()
         };

@@ -13,11 +13,10 @@ use turnbuckle_wire::revision::{Method, Party};
 use turnbuckle_wire::rpc;
 
 use crate::server::change::ChangeFeed;
-use crate::server::context::send_when_space;
 use crate::server::legacy_state::LegacyState;
 use crate::server::session::state::SessionState;
 use crate::shared::kernel::OutgoingRequestError;
-use crate::shared::reply_sink::ReplySink;
+use crate::shared::reply_sink::{ReplySink, send_when_space};
 use crate::shared::signal::Signal;
 
 /// A handle to the client of a legacy session, with which the server sends requests and
@@ -169,7 +168,7 @@ impl Peer {
         if known != Some(Method::Ping) {
             tokio::select! {
                 () = legacy.initialized() => {}
-                () = self.ended() => return Err(PeerError::Ended),
+                () = self.wait_for_end() => return Err(PeerError::Ended),
             }
         }
         let (sender, receiver) = oneshot::channel();
@@ -202,7 +201,7 @@ impl Peer {
             response = response => {
                 response.map_err(|_| PeerError::Ended)?.map_err(PeerError::Refused)
             }
-            () = self.ended() => Err(PeerError::Ended),
+            () = self.wait_for_end() => Err(PeerError::Ended),
             () = tokio::time::sleep(after) => Err(PeerError::TimedOut { after, by_limit }),
         }
     }
@@ -212,7 +211,7 @@ impl Peer {
         self.sink.has_reader()
     }
 
-    async fn ended(&self) {
+    async fn wait_for_end(&self) {
         tokio::select! {
             () = self.cancelled.cancelled() => {}
             () = self.session.ended.cancelled() => {}
@@ -250,7 +249,7 @@ impl Peer {
         }
         tokio::select! {
             () = legacy.initialized() => {}
-            () = self.ended() => return,
+            () = self.wait_for_end() => return,
         }
         if !params.fits(legacy.features()) {
             params.project(legacy.features());

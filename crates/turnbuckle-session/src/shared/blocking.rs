@@ -28,7 +28,7 @@ mod tests {
         let there = run_blocking(|| std::thread::current().id()).await;
         assert_ne!(there.unwrap(), here);
         let failed = run_blocking(|| -> u8 { panic!("secret") }).await;
-        let told = failed.unwrap_err().to_string();
-        assert!(!told.contains("secret"), "{told}");
+        let text = failed.unwrap_err().to_string();
+        assert!(!text.contains("secret"), "{text}");
     }
 }

@@ -176,10 +176,10 @@ impl RateAccount {
     /// Returns the account of one peer that has used nothing yet.
     #[must_use]
     pub fn new(limits: &Limits) -> Arc<Self> {
-        Arc::new(Self::of(limits, false))
+        Arc::new(Self::with_sharing(limits, false))
     }
 
-    fn of(limits: &Limits, shared: bool) -> Self {
+    fn with_sharing(limits: &Limits, shared: bool) -> Self {
         let now = Instant::now();
         let full = |rate| TokenBucket::full(rate, now);
         Self {
@@ -314,13 +314,13 @@ impl RateAccounts {
         Self {
             known: Mutex::default(),
             hasher: RandomState::new(),
-            overflow: Arc::new(RateAccount::of(&limits, true)),
-            anonymous: Arc::new(RateAccount::of(&limits, true)),
+            overflow: Arc::new(RateAccount::with_sharing(&limits, true)),
+            anonymous: Arc::new(RateAccount::with_sharing(&limits, true)),
             limits,
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn lock_known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -346,7 +346,7 @@ impl RateAccounts {
             ..
         } = principal;
         let name = self.hasher.hash_one((issuer, subject, client));
-        let mut known = self.known();
+        let mut known = self.lock_known();
         if let Some(account) = known.by_name.get(&name) {
             return account.clone();
         }

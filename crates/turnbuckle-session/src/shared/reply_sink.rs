@@ -1,4 +1,5 @@
-//! The trait for the place where the messages and the response of a request go.
+//! The trait for the place where the messages and the response of a request go, and waiting for
+//! space in it.
 
 use std::fmt;
 
@@ -8,6 +9,8 @@ use turnbuckle_types::{ErrorKind, RequestId};
 use turnbuckle_wire::era::{Reply, write_reply};
 use turnbuckle_wire::revision::Features;
 use turnbuckle_wire::rpc;
+
+use crate::shared::signal::Signal;
 
 /// Carries messages and the response of one request back to its sender.
 ///
@@ -93,7 +96,7 @@ impl EncodedResponse {
         server_info: Option<&[u8]>,
     ) -> Self {
         let mut frame = Vec::with_capacity(512);
-        let tail = match reply.encoded() {
+        let tail = match reply.encoded_bytes() {
             Some(encoded) => {
                 rpc::write_result_head(&mut frame, id);
                 encoded.clone()
@@ -119,5 +122,40 @@ impl EncodedResponse {
     pub fn into_bytes(mut self) -> Vec<u8> {
         self.frame.extend_from_slice(&self.tail);
         self.frame
+    }
+}
+
+/// Sends a frame and waits for space if there is none, unless `signal` is cancelled. Returns
+/// whether the frame was sent.
+pub(crate) async fn send_when_space(sink: &dyn ReplySink, signal: &Signal, frame: Vec<u8>) -> bool {
+    let mut unsent = Some(frame);
+    let attempt = || {
+        let sent = unsent.take().map_or(Ok(()), |frame| sink.send(frame));
+        unsent = sent.err().map(|QueueFull(frame)| frame);
+        unsent.is_none()
+    };
+    retry_until_space(sink, signal, attempt).await
+}
+
+/// Repeats `attempt` whenever the sink may have space again, until it succeeds or `signal` is
+/// cancelled. Returns whether it succeeded.
+pub(crate) async fn retry_until_space(
+    sink: &dyn ReplySink,
+    signal: &Signal,
+    mut attempt: impl FnMut() -> bool,
+) -> bool {
+    loop {
+        if signal.is_cancelled() {
+            return false;
+        }
+        let mut space = std::pin::pin!(sink.wait_for_space());
+        space.as_mut().enable();
+        if attempt() {
+            return true;
+        }
+        tokio::select! {
+            () = space => {}
+            () = signal.cancelled() => return false,
+        }
     }
 }

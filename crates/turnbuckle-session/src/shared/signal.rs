@@ -49,12 +49,12 @@ impl Signal {
 
     /// Resolves once [`close`](Self::close) or [`cancel`](Self::cancel) is called.
     pub async fn closing(&self) {
-        self.reached(CLOSING).await;
+        self.wait_for_level(CLOSING).await;
     }
 
     /// Resolves once [`cancel`](Self::cancel) is called.
     pub async fn cancelled(&self) {
-        self.reached(CANCELLED).await;
+        self.wait_for_level(CANCELLED).await;
     }
 
     fn level(&self) -> u8 {
@@ -67,7 +67,7 @@ impl Signal {
         }
     }
 
-    async fn reached(&self, level: u8) {
+    async fn wait_for_level(&self, level: u8) {
         loop {
             let mut raised = std::pin::pin!(self.0.raised.notified());
             raised.as_mut().enable();

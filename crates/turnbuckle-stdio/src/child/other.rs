@@ -25,7 +25,7 @@ impl Process {
     }
 
     /// Waits for the process to end.
-    pub(super) async fn ended(&mut self) {
+    pub(super) async fn wait_for_end(&mut self) {
         let _ = self.child.wait().await;
     }
 

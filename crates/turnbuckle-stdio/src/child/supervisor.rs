@@ -50,7 +50,7 @@ impl ProcessSupervisor {
             error = &mut self.lost => {
                 self.output_ended(error.unwrap_or(LinkError::Closed)).await;
             }
-            () = self.process.ended() => self.process_ended().await,
+            () = self.process.wait_for_end() => self.process_ended().await,
         }
         self.shut_down().await;
         captured_stderr(self.stderr.take()).await;
@@ -58,7 +58,7 @@ impl ProcessSupervisor {
 
     /// Handles the end of the transport. Most often the process ends at the same time.
     async fn output_ended(&mut self, error: LinkError) {
-        match timeout(EXIT_GRACE, self.process.ended()).await {
+        match timeout(EXIT_GRACE, self.process.wait_for_end()).await {
             Ok(()) => {
                 let status = self.process.reap();
                 let stderr = captured_stderr(self.stderr.take()).await;
@@ -95,12 +95,12 @@ impl ProcessSupervisor {
     async fn shut_down(&mut self) {
         let (process, timeouts) = (&mut self.process, self.shutdown_timeouts);
         let graceful = async {
-            if timeout(timeouts.close_timeout, process.ended())
+            if timeout(timeouts.close_timeout, process.wait_for_end())
                 .await
                 .is_err()
                 && process.terminate()
             {
-                let _ = timeout(timeouts.term_timeout, process.ended()).await;
+                let _ = timeout(timeouts.term_timeout, process.wait_for_end()).await;
             }
         };
         tokio::select! {
@@ -109,7 +109,10 @@ impl ProcessSupervisor {
             never = discard(&mut self.stdout) => match never {},
         }
         self.process.kill();
-        if timeout(KILL_TIMEOUT, self.process.ended()).await.is_err() {
+        if timeout(KILL_TIMEOUT, self.process.wait_for_end())
+            .await
+            .is_err()
+        {
             tracing::warn!("the process of a server was killed and has not ended yet");
         }
         self.process.reap();

@@ -38,7 +38,7 @@ impl Process {
     }
 
     /// Waits for the process to end.
-    pub(super) async fn ended(&mut self) {
+    pub(super) async fn wait_for_end(&mut self) {
         while !self.has_ended() {
             if self.changes.recv().await.is_none() {
                 // The runtime is shutting down, and ends this task.

@@ -167,7 +167,7 @@ impl<T> RunningServer<T> {
     ///
     /// # Errors
     /// When the server panicked.
-    pub(super) async fn ended(&mut self) -> io::Result<T> {
+    pub(super) async fn wait_for_end(&mut self) -> io::Result<T> {
         let output = (&mut self.output).await;
         output.map_err(|_| io::Error::other("the thread of the standard streams panicked"))
     }
@@ -381,7 +381,7 @@ mod tests {
         writer.write_all(b"ab").unwrap();
         writer.write_all(&long).unwrap();
         drop(writer);
-        assert_eq!(running.ended().await.unwrap(), (*b"ab", long));
+        assert_eq!(running.wait_for_end().await.unwrap(), (*b"ab", long));
     }
 
     #[tokio::test]
@@ -394,7 +394,7 @@ mod tests {
             .unwrap();
         let mut came = Vec::new();
         reader.read_to_end(&mut came).unwrap();
-        assert!(running.ended().await.unwrap());
+        assert!(running.wait_for_end().await.unwrap());
         assert!(came == long, "{} of {} bytes", came.len(), long.len());
     }
 
@@ -418,7 +418,7 @@ mod tests {
             .unwrap();
         let mut came = Vec::new();
         reader.read_to_end(&mut came).unwrap();
-        assert!(running.ended().await.unwrap());
+        assert!(running.wait_for_end().await.unwrap());
         assert!(came == long, "{} of {} bytes", came.len(), long.len());
     }
 
@@ -440,7 +440,7 @@ mod tests {
         }
         drop(sender);
         writer.write_all(b"!").unwrap();
-        assert_eq!(running.ended().await.unwrap(), (499_500, b'!'));
+        assert_eq!(running.wait_for_end().await.unwrap(), (499_500, b'!'));
     }
 
     #[tokio::test]
@@ -461,6 +461,6 @@ mod tests {
             .unwrap()
             .start(async { std::panic::resume_unwind(Box::new("quietly")) })
             .unwrap();
-        assert!(running.ended().await.is_err());
+        assert!(running.wait_for_end().await.is_err());
     }
 }

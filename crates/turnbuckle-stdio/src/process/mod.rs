@@ -81,10 +81,10 @@ pub async fn run(dispatch: impl Into<Arc<dyn Dispatch>>, options: StdioOptions) 
     } = streams.open(&mut driver)?;
     let mut server = driver.start(serve_stream(dispatch, input, output, options))?;
     let closed = tokio::select! {
-        closed = server.ended() => closed,
+        closed = server.wait_for_end() => closed,
         () = stop.cancelled() => {
             write_timeout = STOP_TIMEOUT;
-            server.ended().await
+            server.wait_for_end().await
         }
     };
     drop(server);

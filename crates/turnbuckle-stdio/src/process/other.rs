@@ -52,7 +52,7 @@ impl<T: 'static> RunningServer<T> {
     ///
     /// # Errors
     /// When the server panicked.
-    pub(super) async fn ended(&mut self) -> io::Result<T> {
+    pub(super) async fn wait_for_end(&mut self) -> io::Result<T> {
         match self.0.join_next().await {
             Some(ended) => ended.map_err(io::Error::other),
             None => Err(io::Error::other("the server has ended already")),

@@ -43,13 +43,13 @@ impl StandardStreams {
         let mut written = None;
         Ok(OpenStreams {
             input: match self.input.kind {
-                StreamKind::Polled => Box::new(driver.input(self.input.polled()?)),
-                StreamKind::Other => Box::new(thread::spawn_reader(self.input.blocking()?)?),
+                StreamKind::Polled => Box::new(driver.input(self.input.open_non_blocking()?)),
+                StreamKind::Other => Box::new(thread::spawn_reader(self.input.open_blocking()?)?),
             },
             output: match self.output.kind {
-                StreamKind::Polled => Box::new(driver.output(self.output.polled()?)),
+                StreamKind::Polled => Box::new(driver.output(self.output.open_non_blocking()?)),
                 StreamKind::Other => {
-                    let (output, done) = thread::spawn_writer(self.output.blocking()?)?;
+                    let (output, done) = thread::spawn_writer(self.output.open_blocking()?)?;
                     written = Some(done);
                     Box::new(output)
                 }
@@ -113,13 +113,13 @@ impl StandardStream {
     }
 
     /// Returns another duplicate, and makes the file non-blocking.
-    fn polled(&self) -> io::Result<File> {
+    fn open_non_blocking(&self) -> io::Result<File> {
         fcntl_setfl(&self.fd, self.flags.union(OFlags::NONBLOCK))?;
         self.fd.try_clone().map(File::from)
     }
 
     /// Returns another duplicate, and makes the file blocking.
-    fn blocking(&self) -> io::Result<File> {
+    fn open_blocking(&self) -> io::Result<File> {
         if self.flags.contains(OFlags::NONBLOCK) {
             fcntl_setfl(&self.fd, self.flags.difference(OFlags::NONBLOCK))?;
         }

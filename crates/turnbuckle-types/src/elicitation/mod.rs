@@ -85,7 +85,7 @@ impl ElicitRequestParams {
         Self::Url(ElicitRequestUrlParams::new(message, url))
     }
 
-    /// The question and its reason.
+    /// Returns the question and its reason.
     #[must_use]
     pub fn message(&self) -> &str {
         match self {

@@ -253,7 +253,7 @@ impl SingleSelectEnumSchema {
     pub fn titled<S: Into<String>, T: Into<String>>(
         choices: impl IntoIterator<Item = (S, T)>,
     ) -> Self {
-        Self::untyped().one_of(titled(choices))
+        Self::untyped().one_of(titled_choices(choices))
     }
 
     /// Returns the values of the choices.
@@ -308,7 +308,7 @@ impl MultiSelectEnumSchema {
     pub fn titled<S: Into<String>, T: Into<String>>(
         choices: impl IntoIterator<Item = (S, T)>,
     ) -> Self {
-        Self::from_items(MultiSelectItems::new().any_of(titled(choices)))
+        Self::from_items(MultiSelectItems::new().any_of(titled_choices(choices)))
     }
 
     /// Returns the values of the choices.
@@ -352,7 +352,7 @@ fn strings<S: Into<String>>(choices: impl IntoIterator<Item = S>) -> Vec<String>
     choices.into_iter().map(Into::into).collect()
 }
 
-fn titled<S: Into<String>, T: Into<String>>(
+fn titled_choices<S: Into<String>, T: Into<String>>(
     choices: impl IntoIterator<Item = (S, T)>,
 ) -> Vec<TitledChoice> {
     choices
@@ -441,9 +441,9 @@ impl<'de> Deserialize<'de> for Shape {
                         // A list of types is legal JSON Schema, but no field of a form.
                         "type" => shape.kind = map.next_value::<Json>()?.decode().ok(),
                         other => {
-                            let said = map.next_value::<Option<IgnoredAny>>()?.is_some();
-                            shape.choices |= said && matches!(other, "enum" | "oneOf");
-                            shape.enum_names |= said && other == "enumNames";
+                            let is_present = map.next_value::<Option<IgnoredAny>>()?.is_some();
+                            shape.choices |= is_present && matches!(other, "enum" | "oneOf");
+                            shape.enum_names |= is_present && other == "enumNames";
                         }
                     }
                 }

@@ -156,7 +156,7 @@ fn only_an_accepted_form_has_fields() {
     assert_eq!(ElicitResult::accept_url().content, None);
 }
 
-/// The problem that a form with one field `f` has with a value; `None` if it has none.
+/// Returns the problem that a form with one field `f` has with a value; `None` if it has none.
 fn problem(field: impl Into<PrimitiveSchemaDefinition>, value: &str) -> Option<FieldProblem> {
     let form = ElicitationSchema::new().required("f", field);
     let result: ElicitResult = decode(&format!(

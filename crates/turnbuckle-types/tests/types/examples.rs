@@ -24,8 +24,8 @@ fn through<T: Serialize + DeserializeOwned>(text: &str) -> String {
     serde_json::to_string(&decode::<T>(text)).unwrap()
 }
 
-/// A union must recognise the example, not merely keep it.
-fn known<T: Serialize + DeserializeOwned + std::fmt::Debug>(text: &str) -> String {
+/// Decodes and encodes an example of a union, which must recognise it, not merely keep it.
+fn recognize<T: Serialize + DeserializeOwned + std::fmt::Debug>(text: &str) -> String {
     let value: T = decode(text);
     assert!(
         !format!("{value:?}").starts_with("Unknown"),
@@ -65,7 +65,7 @@ fn response<M: Request>(frame: &str) -> String {
     inside::<M::Result>(frame, "result")
 }
 
-/// An error response, whose data must have their own type.
+/// Sends an error response through its types; its data must have their own type.
 fn error<D: Serialize + DeserializeOwned>(frame: &str) -> String {
     let frame: Map<Json> = decode(frame);
     let error = inside::<D>(frame.get("error").unwrap().as_str(), "data");
@@ -236,37 +236,40 @@ const TYPES: &[(&str, Check)] = &[
 
 /// The official examples of members of a union, read through the union that they are a part of.
 const UNIONS: &[(&str, Check)] = &[
-    ("AudioContent", known::<ContentBlock>),
-    ("BlobResourceContents", known::<ResourceContents>),
-    ("BooleanSchema", known::<PrimitiveSchemaDefinition>),
-    ("ElicitRequest", known::<InputRequest>),
-    ("ElicitRequestFormParams", known::<ElicitRequestParams>),
-    ("ElicitRequestURLParams", known::<ElicitRequestParams>),
-    ("EmbeddedResource", known::<ContentBlock>),
-    ("CreateMessageRequest", known::<InputRequest>),
-    ("ImageContent", known::<SamplingMessageContentBlock>),
-    ("NumberSchema", known::<PrimitiveSchemaDefinition>),
-    ("ResourceLink", known::<ContentBlock>),
-    ("StringSchema", known::<PrimitiveSchemaDefinition>),
-    ("TextContent", known::<SamplingMessageContentBlock>),
-    ("TextResourceContents", known::<ResourceContents>),
+    ("AudioContent", recognize::<ContentBlock>),
+    ("BlobResourceContents", recognize::<ResourceContents>),
+    ("BooleanSchema", recognize::<PrimitiveSchemaDefinition>),
+    ("ElicitRequest", recognize::<InputRequest>),
+    ("ElicitRequestFormParams", recognize::<ElicitRequestParams>),
+    ("ElicitRequestURLParams", recognize::<ElicitRequestParams>),
+    ("EmbeddedResource", recognize::<ContentBlock>),
+    ("CreateMessageRequest", recognize::<InputRequest>),
+    ("ImageContent", recognize::<SamplingMessageContentBlock>),
+    ("NumberSchema", recognize::<PrimitiveSchemaDefinition>),
+    ("ResourceLink", recognize::<ContentBlock>),
+    ("StringSchema", recognize::<PrimitiveSchemaDefinition>),
+    ("TextContent", recognize::<SamplingMessageContentBlock>),
+    ("TextResourceContents", recognize::<ResourceContents>),
     (
         "TitledMultiSelectEnumSchema",
-        known::<PrimitiveSchemaDefinition>,
+        recognize::<PrimitiveSchemaDefinition>,
     ),
     (
         "TitledSingleSelectEnumSchema",
-        known::<PrimitiveSchemaDefinition>,
+        recognize::<PrimitiveSchemaDefinition>,
     ),
-    ("ToolResultContent", known::<SamplingMessageContentBlock>),
-    ("ToolUseContent", known::<SamplingMessageContentBlock>),
+    (
+        "ToolResultContent",
+        recognize::<SamplingMessageContentBlock>,
+    ),
+    ("ToolUseContent", recognize::<SamplingMessageContentBlock>),
     (
         "UntitledMultiSelectEnumSchema",
-        known::<PrimitiveSchemaDefinition>,
+        recognize::<PrimitiveSchemaDefinition>,
     ),
     (
         "UntitledSingleSelectEnumSchema",
-        known::<PrimitiveSchemaDefinition>,
+        recognize::<PrimitiveSchemaDefinition>,
     ),
 ];
 

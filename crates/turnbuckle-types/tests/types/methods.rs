@@ -5,53 +5,56 @@ use std::collections::BTreeSet;
 use turnbuckle_types::method::*;
 use turnbuckle_types::{Client, InputRequiredResult, Participant, ReceivedBy, Server};
 
-fn to<R: Participant, M: ReceivedBy<R>>() -> &'static str {
+fn request_method<R: Participant, M: ReceivedBy<R>>() -> &'static str {
     M::METHOD
 }
 
-fn told<M: Notification>() -> &'static str {
+fn notification_method<M: Notification>() -> &'static str {
     M::METHOD
 }
 
 #[test]
 fn each_side_has_its_methods() {
     let server = [
-        to::<Server, Initialize>(),
-        to::<Server, Ping>(),
-        to::<Server, Discover>(),
-        to::<Server, ListTools>(),
-        to::<Server, CallTool>(),
-        to::<Server, ListResources>(),
-        to::<Server, ListResourceTemplates>(),
-        to::<Server, ReadResource>(),
-        to::<Server, Subscribe>(),
-        to::<Server, Unsubscribe>(),
-        to::<Server, SubscriptionsListen>(),
-        to::<Server, ListPrompts>(),
-        to::<Server, GetPrompt>(),
-        to::<Server, Complete>(),
-        to::<Server, SetLevel>(),
+        request_method::<Server, Initialize>(),
+        request_method::<Server, Ping>(),
+        request_method::<Server, Discover>(),
+        request_method::<Server, ListTools>(),
+        request_method::<Server, CallTool>(),
+        request_method::<Server, ListResources>(),
+        request_method::<Server, ListResourceTemplates>(),
+        request_method::<Server, ReadResource>(),
+        request_method::<Server, Subscribe>(),
+        request_method::<Server, Unsubscribe>(),
+        request_method::<Server, SubscriptionsListen>(),
+        request_method::<Server, ListPrompts>(),
+        request_method::<Server, GetPrompt>(),
+        request_method::<Server, Complete>(),
+        request_method::<Server, SetLevel>(),
     ];
     let client = [
-        to::<Client, Ping>(),
-        to::<Client, CreateMessage>(),
-        to::<Client, Elicit>(),
-        to::<Client, ListRoots>(),
+        request_method::<Client, Ping>(),
+        request_method::<Client, CreateMessage>(),
+        request_method::<Client, Elicit>(),
+        request_method::<Client, ListRoots>(),
     ];
-    let told = [
-        told::<Initialized>(),
-        told::<Cancelled>(),
-        told::<Progress>(),
-        told::<RootsListChanged>(),
-        told::<LoggingMessage>(),
-        told::<ToolListChanged>(),
-        told::<PromptListChanged>(),
-        told::<ResourceListChanged>(),
-        told::<ResourceUpdated>(),
-        told::<SubscriptionsAcknowledged>(),
-        told::<ElicitationComplete>(),
+    let notifications = [
+        notification_method::<Initialized>(),
+        notification_method::<Cancelled>(),
+        notification_method::<Progress>(),
+        notification_method::<RootsListChanged>(),
+        notification_method::<LoggingMessage>(),
+        notification_method::<ToolListChanged>(),
+        notification_method::<PromptListChanged>(),
+        notification_method::<ResourceListChanged>(),
+        notification_method::<ResourceUpdated>(),
+        notification_method::<SubscriptionsAcknowledged>(),
+        notification_method::<ElicitationComplete>(),
     ];
-    let names: BTreeSet<&str> = [&server[..], &client, &told].concat().into_iter().collect();
+    let names: BTreeSet<&str> = [&server[..], &client, &notifications]
+        .concat()
+        .into_iter()
+        .collect();
     assert_eq!(
         names.len(),
         29,

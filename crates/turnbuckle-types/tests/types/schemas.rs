@@ -305,7 +305,7 @@ fn definitions(revision: &str) -> Vec<(String, Value)> {
     definitions.into_iter().collect()
 }
 
-/// The names of a definition's properties; of a frame, those of its parameters.
+/// Returns the names of a definition's properties; of a frame, those of its parameters.
 fn properties(name: &str, definition: &Value) -> BTreeSet<String> {
     let frame = name.ends_with("Request") || name.ends_with("Notification");
     let object = if frame {

@@ -7,7 +7,7 @@ use crate::revision::Revision;
 use crate::rpc::{DecodeErrorKind, decode_strict};
 
 /// Returns a classification as text, because messages have no equality.
-fn shown(frame: &[u8], header: VersionHeader<'_>) -> String {
+fn classify_text(frame: &[u8], header: VersionHeader<'_>) -> String {
     format!("{:?}", classify(frame, header))
 }
 
@@ -157,7 +157,7 @@ proptest! {
     #[test]
     fn classification_equals_the_strict_decoder(frame in frame()) {
         for header in headers() {
-            prop_assert_eq!(shown(&frame, header), strictly(&frame, header));
+            prop_assert_eq!(classify_text(&frame, header), strictly(&frame, header));
         }
     }
 }

@@ -21,7 +21,7 @@ pub trait ResultBody: Send {
 
     /// Returns the object and the brace that ends its response, if they are encoded already for any
     /// reader.
-    fn encoded(&self) -> Option<&Bytes> {
+    fn encoded_bytes(&self) -> Option<&Bytes> {
         None
     }
 }

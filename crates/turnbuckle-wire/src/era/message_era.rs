@@ -106,7 +106,7 @@ pub fn message_era(header: VersionHeader<'_>, method: &str, params: &Params<'_>)
     }
     let revision = match envelope {
         NamedRevision::Modern(revision) => revision,
-        other => return MessageEra::Invalid(unsupported(other.as_str())),
+        other => return MessageEra::Invalid(unsupported_version(other.as_str())),
     };
     match params.meta.client_capabilities {
         Some(capabilities) if capabilities.is_object() => MessageEra::Modern(revision),
@@ -124,7 +124,7 @@ fn missing(key: &str, form: &str) -> Error {
     )
 }
 
-fn unsupported(requested: &str) -> Error {
+fn unsupported_version(requested: &str) -> Error {
     let supported = Revision::modern()
         .map(|revision| revision.as_str().to_owned())
         .collect();

@@ -250,17 +250,17 @@ mod tests {
 
     use super::*;
 
-    fn of(schema: &Value) -> Result<Vec<ParamHeader>, InvalidParamHeader> {
+    fn param_headers_of(schema: &Value) -> Result<Vec<ParamHeader>, InvalidParamHeader> {
         param_headers(&Schema::encode(schema).unwrap())
     }
 
     fn property(schema: Value) -> Result<Vec<ParamHeader>, InvalidParamHeader> {
-        of(&json!({"type": "object", "properties": {"p": schema}}))
+        param_headers_of(&json!({"type": "object", "properties": {"p": schema}}))
     }
 
     #[test]
     fn annotated_properties_are_found_at_any_depth() {
-        let found = of(&json!({
+        let found = param_headers_of(&json!({
             "type": "object",
             "properties": {
                 "flag": {"type": "boolean", "x-mcp-header": "Flag"},
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_in_any_case() {
-        let found = of(&json!({"properties": {
+        let found = param_headers_of(&json!({"properties": {
             "a": {"type": "string", "x-mcp-header": "Region"},
             "b": {"properties": {"c": {"type": "string", "x-mcp-header": "REGION"}}}
         }}));
@@ -337,7 +337,7 @@ mod tests {
         let asking = |count: usize| {
             let property = |n| json!({"type": "string", "x-mcp-header": format!("H{n}")});
             let properties = (0..count).map(|n| (n.to_string(), property(n)));
-            of(&json!({"properties": properties.collect::<Map<_, _>>()}))
+            param_headers_of(&json!({"properties": properties.collect::<Map<_, _>>()}))
         };
         assert_eq!(asking(256).unwrap().len(), 256);
         let error = asking(257).unwrap_err();
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn the_names_on_the_way_are_kept_once() {
         let annotated = |name| json!({"type": "string", "x-mcp-header": name});
-        let found = of(&json!({"properties": {"way": {"properties":
+        let found = param_headers_of(&json!({"properties": {"way": {"properties":
             {"a": annotated("A"), "b": annotated("B")}}}}));
         let found = found.unwrap();
         assert!(Arc::ptr_eq(&found[0].path[0], &found[1].path[0]));
@@ -418,7 +418,7 @@ mod tests {
             .map(named),
         );
         for schema in bad {
-            let found = of(&schema);
+            let found = param_headers_of(&schema);
             assert!(
                 matches!(found, Err(InvalidParamHeader::Place(_))),
                 "{schema}: {found:?}"
@@ -433,7 +433,7 @@ mod tests {
             json!({"default": {"x-mcp-header": ""}, "examples": [{"x-mcp-header": ""}]}),
             json!({"const": {"x-mcp-header": ""}, "enum": [{"x-mcp-header": ""}]}),
         ] {
-            assert_eq!(of(&schema), Ok(vec![]), "{schema}");
+            assert_eq!(param_headers_of(&schema), Ok(vec![]), "{schema}");
         }
     }
 

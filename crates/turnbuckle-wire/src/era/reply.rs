@@ -35,9 +35,9 @@ impl Reply {
 
     /// Returns the bytes behind the head of the response, if they are encoded already.
     #[must_use]
-    pub fn encoded(&self) -> Option<&Bytes> {
+    pub fn encoded_bytes(&self) -> Option<&Bytes> {
         match self {
-            Self::Complete(body) => body.encoded(),
+            Self::Complete(body) => body.encoded_bytes(),
             _ => None,
         }
     }
@@ -83,7 +83,7 @@ impl ResultBody for EncodedResult {
         Ok(())
     }
 
-    fn encoded(&self) -> Option<&Bytes> {
+    fn encoded_bytes(&self) -> Option<&Bytes> {
         Some(&self.0)
     }
 }
@@ -148,10 +148,10 @@ pub(crate) fn with_envelope<T>(
         }
         None => b"\"complete\"",
     };
-    let said = server_info.map(|info| (meta_key::SERVER_INFO, info));
+    let meta = server_info.map(|info| (meta_key::SERVER_INFO, info));
     write(Additions {
         members: &[("resultType", result_type)],
-        meta: said.as_slice(),
+        meta: meta.as_slice(),
     })
 }
 
@@ -210,7 +210,7 @@ mod tests {
             let reply = Reply::Complete(Box::new(encoded));
             let mut parts = Vec::new();
             rpc::write_result_head(&mut parts, &"a".into());
-            parts.extend_from_slice(reply.encoded().unwrap());
+            parts.extend_from_slice(reply.encoded_bytes().unwrap());
             assert_eq!(parts, whole, "{revision}");
 
             let mut at_once = Vec::new();

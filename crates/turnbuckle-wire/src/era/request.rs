@@ -32,22 +32,22 @@ impl RequestEnvelope {
         let features = revision.features();
         Ok(Self {
             version: json::to_vec(revision.as_str())?,
-            info: laid(info, features)?,
-            capabilities: laid(capabilities, features)?,
+            info: encode_projected(info, features)?,
+            capabilities: encode_projected(capabilities, features)?,
         })
     }
 }
 
-fn laid<T: Serialize + Project + Clone>(
-    said: &T,
+fn encode_projected<T: Serialize + Project + Clone>(
+    value: &T,
     features: &Features,
 ) -> Result<Vec<u8>, WriteError> {
-    if said.fits(features) {
-        return json::to_vec(said);
+    if value.fits(features) {
+        return json::to_vec(value);
     }
-    let mut less = said.clone();
-    less.project(features);
-    json::to_vec(&less)
+    let mut projected = value.clone();
+    projected.project(features);
+    json::to_vec(&projected)
 }
 
 /// The members that are added to the parameters of one request.
@@ -185,16 +185,16 @@ mod tests {
             "io.modelcontextprotocol/clientCapabilities": {},
             "io.modelcontextprotocol/logLevel": "info",
         });
-        let told = written(Some(&params), Revision::NEWEST, added);
-        assert_eq!(told["_meta"], expected);
-        assert_eq!(told["name"], "t");
+        let params_json = written(Some(&params), Revision::NEWEST, added);
+        assert_eq!(params_json["_meta"], expected);
+        assert_eq!(params_json["name"], "t");
 
         params.meta = turnbuckle_types::Meta::new();
-        let told = written(Some(&params), Revision::NEWEST, added);
-        assert_eq!(told["_meta"].as_object().unwrap().len(), 5);
+        let params_json = written(Some(&params), Revision::NEWEST, added);
+        assert_eq!(params_json["_meta"].as_object().unwrap().len(), 5);
         let nothing: Option<&PaginatedRequestParams> = None;
-        let told = written(nothing, Revision::NEWEST, added);
-        assert_eq!(told["_meta"].as_object().unwrap().len(), 5);
+        let params_json = written(nothing, Revision::NEWEST, added);
+        assert_eq!(params_json["_meta"].as_object().unwrap().len(), 5);
     }
 
     #[test]

@@ -27,8 +27,9 @@ pub const RESULT_TYPE: &str = "resultType";
 
 /// Returns whether a result whose `resultType` is `said` is the answer, for a peer with `features`.
 #[must_use]
-pub fn is_complete(said: Option<&Json>, features: &Features) -> bool {
-    !features.result_envelope || said.is_none_or(|said| said.as_str() == "\"complete\"")
+pub fn is_complete(result_type: Option<&Json>, features: &Features) -> bool {
+    !features.result_envelope
+        || result_type.is_none_or(|result_type| result_type.as_str() == "\"complete\"")
 }
 
 /// The most characters of a type's name that are kept.

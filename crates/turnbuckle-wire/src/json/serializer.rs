@@ -158,13 +158,13 @@ impl<'o, 'a> Compound<'o, 'a> {
         write_str(self.out, key);
         self.out.push(b':');
         let own = self.outer.as_ref().filter(|_| self.kind == Kind::Plain);
-        let said = own.and_then(|outer| outer.tracked_member(key));
-        self.member_value(said, value)
+        let tracked = own.and_then(|outer| outer.tracked_member(key));
+        self.member_value(tracked, value)
     }
 
     fn member_value<T: Serialize + ?Sized>(
         &mut self,
-        said: Option<TrackedMember>,
+        tracked: Option<TrackedMember>,
         value: &T,
     ) -> Result<(), WriteError> {
         let start = self.out.len();
@@ -172,8 +172,8 @@ impl<'o, 'a> Compound<'o, 'a> {
             out: self.out,
             additions: None,
         })?;
-        if let (Some(outer), Some(said)) = (&mut self.outer, said) {
-            outer.record(said, &mut *self.out, start);
+        if let (Some(outer), Some(tracked)) = (&mut self.outer, tracked) {
+            outer.record(tracked, &mut *self.out, start);
         }
         Ok(())
     }
@@ -338,7 +338,10 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
         let additions = self.additions;
         let mut object = Compound::open(self.out, b"{", b"}");
         object.outer = additions.map(AdditionTracker::new);
-        Ok(MapCompound { object, said: None })
+        Ok(MapCompound {
+            object,
+            tracked: None,
+        })
     }
 
     fn serialize_struct(
@@ -435,7 +438,7 @@ impl ser::SerializeStructVariant for Compound<'_, '_> {
 struct MapCompound<'o, 'a> {
     object: Compound<'o, 'a>,
     /// The addition that the current key stands for.
-    said: Option<TrackedMember>,
+    tracked: Option<TrackedMember>,
 }
 
 impl ser::SerializeMap for MapCompound<'_, '_> {
@@ -443,11 +446,11 @@ impl ser::SerializeMap for MapCompound<'_, '_> {
     type Error = WriteError;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), WriteError> {
-        let Self { object, said } = self;
+        let Self { object, tracked } = self;
         object.comma();
         key.serialize(Text(|text: &str| {
             write_str(object.out, text);
-            *said = object
+            *tracked = object
                 .outer
                 .as_ref()
                 .and_then(|outer| outer.tracked_member(text));
@@ -457,7 +460,7 @@ impl ser::SerializeMap for MapCompound<'_, '_> {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
-        self.object.member_value(self.said, value)
+        self.object.member_value(self.tracked, value)
     }
 
     fn end(self) -> Result<(), WriteError> {

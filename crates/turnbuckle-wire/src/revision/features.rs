@@ -163,7 +163,7 @@ const V2026_07_28: Features = Features {
     ..V2025_11_25
 };
 
-pub(super) const fn of(revision: Revision) -> &'static Features {
+pub(super) const fn features_of(revision: Revision) -> &'static Features {
     match revision {
         Revision::V2024_11_05 => &OLDEST,
         Revision::V2025_03_26 => &V2025_03_26,

@@ -72,7 +72,7 @@ impl Revision {
     /// Returns the facts of this revision.
     #[must_use]
     pub const fn features(self) -> &'static Features {
-        features::of(self)
+        features::features_of(self)
     }
 
     /// Returns the revisions of the modern era: those that a request can name in its envelope.

@@ -80,7 +80,7 @@ where
 /// Returns whether a frame is a batch: its JSON is an array.
 #[inline]
 #[must_use]
-pub fn is_batch(text: &str) -> bool {
+pub(crate) fn is_batch(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')) == Some(b'[')
 }
@@ -126,7 +126,7 @@ pub fn split_batch(text: &str, limit: usize) -> Result<Vec<&str>, DecodeError> {
             )
             .into(),
         }),
-        Err(error) => Err(malformed(&error)),
+        Err(error) => Err(not_json(&error)),
     }
 }
 
@@ -301,7 +301,7 @@ impl<'de> Visitor<'de> for StrVisitor {
     }
 }
 
-fn malformed(error: &serde_json::Error) -> DecodeError {
+fn not_json(error: &serde_json::Error) -> DecodeError {
     DecodeError {
         kind: DecodeErrorKind::ParseError,
         id: None,
@@ -313,7 +313,7 @@ fn malformed(error: &serde_json::Error) -> DecodeError {
 #[cold]
 fn diagnose(text: &str, known: Option<&'static str>) -> DecodeError {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
-        return malformed(&error);
+        return not_json(&error);
     }
     let not_a_message = |id, message: &'static str| DecodeError {
         kind: DecodeErrorKind::InvalidRequest,

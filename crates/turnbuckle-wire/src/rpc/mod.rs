@@ -12,7 +12,8 @@ mod message;
 
 #[cfg(test)]
 pub(crate) use decode::decode_strict;
-pub use decode::{DecodeError, DecodeErrorKind, decode, is_batch, split_batch};
+pub(crate) use decode::is_batch;
+pub use decode::{DecodeError, DecodeErrorKind, decode, split_batch};
 pub(crate) use encode::write_request_head;
 pub use encode::{
     encode_notification, encode_request, write_error_response, write_error_response_without_id,

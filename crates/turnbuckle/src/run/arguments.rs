@@ -71,8 +71,8 @@ mod tests {
             &["--http", "--verbose"],
             &["--http", "--"],
         ] {
-            let told = read(arguments).unwrap_err();
-            assert!(told.starts_with("--http needs an address"), "{told}");
+            let error = read(arguments).unwrap_err();
+            assert!(error.starts_with("--http needs an address"), "{error}");
         }
     }
 

@@ -92,14 +92,14 @@ pub trait Run: Sealed {
     fn serve_http_with(
         self,
         address: &str,
-        config: crate::http::HttpServerOptions,
+        options: crate::http::HttpServerOptions,
     ) -> impl Future<Output = Result> + Send
     where
         Self: Sized,
     {
         async move {
             let server = self.into_server()?;
-            let server = crate::http::HttpServer::bind(server, address, config)
+            let server = crate::http::HttpServer::bind(server, address, options)
                 .await
                 .map_err(|error| format!("cannot serve HTTP on {address}: {error}"))?;
             shutdown::serve_until_signal(server).await
@@ -114,7 +114,6 @@ impl Run for ServerBuilder {}
 /// The types that can be run.
 pub trait Sealed: Send {
     /// Returns the server.
-    #[doc(hidden)]
     fn into_server(self) -> Result<Server, BuildError>;
 }
 

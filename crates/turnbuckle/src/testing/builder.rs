@@ -133,7 +133,7 @@ impl TestClientBuilder {
         self
     }
 
-    /// Changes other settings of the client, such as timeouts or notification handlers. Handlers
+    /// Sets other settings of the client, such as timeouts or notification handlers. Handlers
     /// for questions replace the script.
     pub fn configure(
         mut self,

@@ -46,7 +46,7 @@ pub async fn connect(server: impl TestTarget) -> Result<TestClient> {
 
 /// Starts to build a client with another revision or scripted answers.
 pub fn client(server: impl TestTarget) -> TestClientBuilder {
-    TestClientBuilder::new(server.server())
+    TestClientBuilder::new(server.into_server())
 }
 
 /// Returns every revision of the protocol, oldest first.
@@ -67,33 +67,38 @@ pub fn revisions() -> impl Iterator<Item = Revision> {
 }
 
 /// A server that can be tested: a [`Server`], a reference to one, or a [`ServerBuilder`].
-pub trait TestTarget: sealed::Sealed {
-    #[doc(hidden)]
-    fn server(self) -> Result<Server>;
-}
+pub trait TestTarget: sealed::IntoServer {}
 
-impl TestTarget for Server {
-    fn server(self) -> Result<Server> {
-        Ok(self)
-    }
-}
+impl TestTarget for Server {}
 
-impl TestTarget for &Server {
-    fn server(self) -> Result<Server> {
-        Ok(self.clone())
-    }
-}
+impl TestTarget for &Server {}
 
-impl TestTarget for ServerBuilder {
-    fn server(self) -> Result<Server> {
-        Ok(self.build()?)
-    }
-}
+impl TestTarget for ServerBuilder {}
 
 mod sealed {
-    pub trait Sealed {}
+    use turnbuckle_server::{Result, Server, ServerBuilder};
 
-    impl Sealed for super::Server {}
-    impl Sealed for &super::Server {}
-    impl Sealed for super::ServerBuilder {}
+    /// The types that can be tested.
+    pub trait IntoServer {
+        /// Returns the server.
+        fn into_server(self) -> Result<Server>;
+    }
+
+    impl IntoServer for Server {
+        fn into_server(self) -> Result<Server> {
+            Ok(self)
+        }
+    }
+
+    impl IntoServer for &Server {
+        fn into_server(self) -> Result<Server> {
+            Ok(self.clone())
+        }
+    }
+
+    impl IntoServer for ServerBuilder {
+        fn into_server(self) -> Result<Server> {
+            Ok(self.build()?)
+        }
+    }
 }

@@ -99,8 +99,8 @@ async fn sampling_and_roots_are_answered() -> Result {
             .roots(["file:///work"])
             .connect()
             .await?;
-        let said = client.call_tool("sample", &()).await?;
-        assert!(text(&said).contains("forty-two"), "{said:?}");
+        let result = client.call_tool("sample", &()).await?;
+        assert!(text(&result).contains("forty-two"), "{result:?}");
         let roots = client.call_tool("roots", &()).await?;
         assert!(text(&roots).contains("file:///work"), "{roots:?}");
     }

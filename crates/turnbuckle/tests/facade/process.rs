@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use turnbuckle::Client;
 use turnbuckle::http::HttpConnector;
 
-/// The example, which is built with the tests.
+/// Returns the path of the example, which is built with the tests.
 fn path() -> PathBuf {
     let mut path = std::env::current_exe().unwrap();
     path.pop();

@@ -15,7 +15,7 @@ use turnbuckle_it::wires::{Script, Wires, seeds};
 
 use crate::connections::{Connection, connect, connect_as};
 use crate::readers::{READERS, Reader};
-use crate::user::{Heard, User};
+use crate::user::{NotificationLog, User};
 
 /// The time limit of a feature in a cell.
 const FEATURE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -40,7 +40,7 @@ pub(crate) struct Cell {
     /// process and the clock is paused.
     pub(crate) wires: Option<Wires>,
     /// The notifications that the client received.
-    pub(crate) heard: Arc<Heard>,
+    pub(crate) notifications: Arc<NotificationLog>,
     /// The client that all features share, one after the other.
     client: Arc<Mutex<Option<Connection>>>,
 }
@@ -57,7 +57,7 @@ impl Cell {
             reader,
             transport,
             wires,
-            heard: Arc::default(),
+            notifications: Arc::default(),
             client: Arc::default(),
         }
     }

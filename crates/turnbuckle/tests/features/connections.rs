@@ -43,7 +43,7 @@ impl Deref for Connection {
 
 /// Connects a client to a new server with the transport and revision of a cell.
 pub(crate) async fn connect(cell: &Cell, user: User) -> Connection {
-    let heard = cell.heard.clone();
+    let notifications = cell.notifications.clone();
     let builder = builder(cell, user);
     if let Some(wires) = &cell.wires {
         return Connection::Plain(connect_over(cell, wires, builder).await);
@@ -53,7 +53,7 @@ pub(crate) async fn connect(cell: &Cell, user: User) -> Connection {
             let client = testing::client(server())
                 .revision(cell.reader.revision)
                 .without_answers()
-                .configure(move |builder| user.configure_client(builder, &heard));
+                .configure(move |builder| user.configure_client(builder, &notifications));
             let client = client.connect().await.unwrap();
             return Connection::Tested(Box::new(client));
         }
@@ -72,20 +72,20 @@ pub(crate) async fn connect(cell: &Cell, user: User) -> Connection {
 
 /// Connects a client to a new server over simulated connections.
 async fn connect_over(cell: &Cell, wires: &Wires, builder: ClientBuilder) -> Client {
-    let (server, config) = (server(), HttpServerOptions::new());
+    let (server, options) = (server(), HttpServerOptions::new());
     let at = |url| with_test_header(HttpConnector::new(url).unwrap());
     let connected = match (cell.transport, cell.reader.http) {
         (Transport::Memory, _) => builder.connect(wires.memory(server)).await,
         (Transport::Stdio, _) => builder.connect(wires.lines(server)).await,
         (Transport::Http, Web::Sse) => {
-            let way =
-                at("http://localhost/sse").http_client(wires.web(HttpSse::new(server, config)));
-            builder.connect(SseConnector::new(way)).await
+            let connector =
+                at("http://localhost/sse").http_client(wires.web(HttpSse::new(server, options)));
+            builder.connect(SseConnector::new(connector)).await
         }
         (Transport::Http, Web::Streamable) => {
-            let service = StreamableHttp::new(server, config);
-            let way = at("http://localhost/mcp").http_client(wires.web(service));
-            builder.connect(way).await
+            let service = StreamableHttp::new(server, options);
+            let connector = at("http://localhost/mcp").http_client(wires.web(service));
+            builder.connect(connector).await
         }
     };
     connected.unwrap()
@@ -99,7 +99,7 @@ fn with_test_header(connector: HttpConnector) -> HttpConnector {
 fn builder(cell: &Cell, user: User) -> ClientBuilder {
     let builder = Client::builder("test", env!("CARGO_PKG_VERSION"))
         .era(EraPreference::Only(cell.reader.revision));
-    user.configure_client(builder, &cell.heard)
+    user.configure_client(builder, &cell.notifications)
 }
 
 /// The environment variable that makes this executable the server.
@@ -126,8 +126,8 @@ async fn the_process() {
 
 /// Starts a new HTTP server and returns connectors for its HTTP+SSE and Streamable HTTP endpoints.
 async fn serve_http() -> (HttpConnector, HttpConnector) {
-    let config = HttpServerOptions::new().http_sse(true);
-    let bound = HttpServer::bind(server(), "127.0.0.1:0", config).await;
+    let options = HttpServerOptions::new().http_sse(true);
+    let bound = HttpServer::bind(server(), "127.0.0.1:0", options).await;
     let bound = bound.unwrap();
     let to = |url: &str| with_test_header(HttpConnector::new(url).unwrap());
     let ways = (to(&bound.sse_url().unwrap()), to(&bound.url()));
@@ -144,7 +144,7 @@ fn ada() -> Principal {
 /// has no principals.
 pub(crate) async fn connect_as(cell: &Cell) -> Option<Connection> {
     let builder = builder(cell, User::Mute);
-    let (server, config) = (server(), HttpServerOptions::new());
+    let (server, options) = (server(), HttpServerOptions::new());
     let at = |path| HttpConnector::new(path).unwrap();
     let connected = match cell.transport {
         Transport::Stdio => return None,
@@ -165,14 +165,14 @@ pub(crate) async fn connect_as(cell: &Cell) -> Option<Connection> {
         }
         Transport::Http => match cell.reader.http {
             Web::Sse => {
-                let service = SignedIn(HttpSse::new(server, config));
-                let way = at("http://localhost/sse").http_client(service);
-                builder.connect(SseConnector::new(way)).await
+                let service = SignedIn(HttpSse::new(server, options));
+                let connector = at("http://localhost/sse").http_client(service);
+                builder.connect(SseConnector::new(connector)).await
             }
             Web::Streamable => {
-                let service = SignedIn(StreamableHttp::new(server, config));
-                let way = at("http://localhost/mcp").http_client(service);
-                builder.connect(way).await
+                let service = SignedIn(StreamableHttp::new(server, options));
+                let connector = at("http://localhost/mcp").http_client(service);
+                builder.connect(connector).await
             }
         },
     };

@@ -23,9 +23,9 @@ pub(crate) enum User {
 
 /// The notifications that a client received, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Heard(Mutex<Vec<String>>);
+pub(crate) struct NotificationLog(Mutex<Vec<String>>);
 
-impl Heard {
+impl NotificationLog {
     pub(crate) fn push(&self, what: String) {
         self.0.lock().unwrap().push(what);
     }
@@ -40,11 +40,12 @@ impl User {
     pub(crate) fn configure_client(
         self,
         builder: ClientBuilder,
-        heard: &Arc<Heard>,
+        notifications: &Arc<NotificationLog>,
     ) -> ClientBuilder {
-        let heard = heard.clone();
-        let builder =
-            builder.on_log(move |log| heard.push(format!("{:?} {}", log.level, log.data.as_str())));
+        let notifications = notifications.clone();
+        let builder = builder.on_log(move |log| {
+            notifications.push(format!("{:?} {}", log.level, log.data.as_str()))
+        });
         if self == Self::Mute {
             return builder;
         }
@@ -59,7 +60,7 @@ impl User {
             .on_form(async |form, _| match form.message.as_str() {
                 "decline" => FormAnswer::Decline,
                 "cancel" => FormAnswer::Cancel,
-                said => FormAnswer::accept([("word", said.to_uppercase())]),
+                message => FormAnswer::accept([("word", message.to_uppercase())]),
             })
             .on_url(async |url, _| match url.host.as_str() {
                 "example.com" => UrlAnswer::Accept,
@@ -68,10 +69,10 @@ impl User {
             .on_sampling(async |params, _| {
                 let asked = Json::encode(&params.messages).unwrap();
                 let known = asked.as_str().contains("capital");
-                let said = TextContent::new(if known { "Stockholm" } else { "?" });
+                let text = TextContent::new(if known { "Stockholm" } else { "?" });
                 Ok(CreateMessageResult::new(
                     Role::Assistant,
-                    SamplingMessageContentBlock::Text(said),
+                    SamplingMessageContentBlock::Text(text),
                     "model",
                 ))
             })

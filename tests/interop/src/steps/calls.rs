@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use turnbuckle::types::LoggingLevel;
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::scene::{Scene, holds, require_success, same, text, until};
 
 #[derive(Deserialize)]
@@ -82,8 +82,11 @@ pub(super) async fn log(scene: &Scene) -> Result<(), Problem> {
     }
     require_success(call.await?)?;
     until("the log message", || {
-        let heard = scene.heard.all();
-        std::future::ready(Ok(heard.logs.iter().any(|data| data.contains(&entry.says))))
+        let messages = scene.messages.all();
+        std::future::ready(Ok(messages
+            .logs
+            .iter()
+            .any(|data| data.contains(&entry.says))))
     })
     .await
 }

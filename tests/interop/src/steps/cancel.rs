@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::scene::{Scene, text, until};
 
 /// Time that a call without any message has to arrive at the server.
@@ -33,9 +33,9 @@ pub(super) async fn cancel(scene: &Scene) -> Result<(), Problem> {
     let entry: Cancel = scene.entry("cancel")?;
     let before = cancelled(scene, &entry).await?;
     let running = Arc::new(Notify::new());
-    let told = running.clone();
+    let started = running.clone();
     let call = scene.client.call_tool(&entry.tool, &entry.arguments);
-    let call = call.on_progress(move |_| told.notify_one());
+    let call = call.on_progress(move |_| started.notify_one());
     let begun = async {
         match entry.silent {
             true => sleep(ARRIVAL).await,

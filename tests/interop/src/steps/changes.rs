@@ -6,7 +6,7 @@ use tokio::time::timeout;
 use turnbuckle::client::{ChangeFilter, Subscription};
 use turnbuckle::session::Change;
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::scene::{SOON, Scene, same};
 
 #[derive(Deserialize)]

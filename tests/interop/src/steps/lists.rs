@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::scene::Scene;
 
 pub(super) async fn lists(scene: &Scene) -> Result<(), Problem> {

@@ -12,7 +12,7 @@ use std::pin::Pin;
 
 use turnbuckle::Features;
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::scene::Scene;
 
 type Taking<'a> = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send + 'a>>;

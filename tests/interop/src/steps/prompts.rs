@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use turnbuckle::types::{CompletionArgument, CompletionReference};
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::scene::{Scene, same};
 
 #[derive(Deserialize)]

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::Problem;
 use crate::answers::{All, NAME, REPLY, ROOTS};
+use crate::problem::Problem;
 use crate::scene::{Scene, holds, same, text};
 
 #[derive(Deserialize)]
@@ -20,16 +20,19 @@ async fn call_asking_tool(
     entry: Asks,
     questions: fn(&All) -> &Vec<String>,
 ) -> Result<String, Problem> {
-    let before = questions(&scene.heard.all()).len();
+    let before = questions(&scene.messages.all()).len();
     let result = scene.succeed(&entry.tool, &entry.arguments).await?;
-    let asked = questions(&scene.heard.all())[before..].to_vec();
+    let asked = questions(&scene.messages.all())[before..].to_vec();
     same(&asked, &vec![entry.asks])?;
     Ok(text(&result))
 }
 
 pub(super) async fn sampling(scene: &Scene) -> Result<(), Problem> {
-    let told = call_asking_tool(scene, scene.entry("sampling")?, |heard| &heard.prompts).await?;
-    holds(&told, REPLY)
+    let text = call_asking_tool(scene, scene.entry("sampling")?, |messages| {
+        &messages.prompts
+    })
+    .await?;
+    holds(&text, REPLY)
 }
 
 /// Checks that fields the user leaves empty get the form's defaults: all of them, or as many as
@@ -39,22 +42,22 @@ pub(super) async fn form(scene: &Scene) -> Result<(), Problem> {
     struct Form {
         defaults: Map<String, Value>,
     }
-    let told = call_asking_tool(scene, scene.entry("form")?, |heard| &heard.forms).await?;
-    let told = without_whitespace(&told);
+    let text = call_asking_tool(scene, scene.entry("form")?, |messages| &messages.forms).await?;
+    let text = without_whitespace(&text);
     let Form { defaults } = scene.entry("form")?;
-    let came = scene.heard.all().defaults.clone();
+    let came = scene.messages.all().defaults.clone();
     let mut wanted = defaults;
     wanted.retain(|field, _| scene.features.elicitation_url || came.contains(field));
     wanted.insert("name".to_owned(), NAME.into());
     for (field, value) in wanted {
-        holds(&told, &without_whitespace(&format!("{field:?}:{value}")))?;
+        holds(&text, &without_whitespace(&format!("{field:?}:{value}")))?;
     }
     Ok(())
 }
 
 pub(super) async fn url(scene: &Scene) -> Result<(), Problem> {
-    let told = call_asking_tool(scene, scene.entry("url")?, |heard| &heard.urls).await?;
-    holds(&without_whitespace(&told), r#""action":"accept""#)
+    let text = call_asking_tool(scene, scene.entry("url")?, |messages| &messages.urls).await?;
+    holds(&without_whitespace(&text), r#""action":"accept""#)
 }
 
 #[derive(Deserialize)]
@@ -65,8 +68,8 @@ struct Call {
 
 pub(super) async fn roots(scene: &Scene) -> Result<(), Problem> {
     let entry: Call = scene.entry("roots")?;
-    let told = text(&scene.succeed(&entry.tool, &entry.arguments).await?);
-    ROOTS.into_iter().try_for_each(|uri| holds(&told, uri))
+    let roots = text(&scene.succeed(&entry.tool, &entry.arguments).await?);
+    ROOTS.into_iter().try_for_each(|uri| holds(&roots, uri))
 }
 
 /// Returns the text without white space, as servers format JSON differently.

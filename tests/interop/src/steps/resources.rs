@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use turnbuckle::types::ResourceContents;
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::scene::{Scene, holds, same};
 
 #[derive(Deserialize)]

@@ -63,7 +63,7 @@ impl Posts {
 
     /// Returns the requests that carried a message with that method.
     #[must_use]
-    pub fn of(&self, method: &str) -> Vec<Post> {
+    pub fn with_method(&self, method: &str) -> Vec<Post> {
         let mut all = self.all();
         all.retain(|post| post.method() == method);
         all

@@ -120,8 +120,8 @@ fn agree(ours: &Result<(), Violations>, general: &Result<(), Violations>, value:
 }
 
 fn check_violations(violations: &Violations) {
-    let told = violations.iter().len();
-    assert!((1..=MAX_VIOLATIONS).contains(&told), "{told} violations");
+    let count = violations.iter().len();
+    assert!((1..=MAX_VIOLATIONS).contains(&count), "{count} violations");
     let whole = violations.describe("arguments").to_string();
     let control = |char: char| char.is_control() && char != '\n';
     assert!(!whole.is_empty() && !whole.contains(control), "{whole:?}");

@@ -108,7 +108,7 @@ fn check_servers(text: &str) {
         "{file:?}"
     );
     for entry in servers.values() {
-        let said = match entry.resolve(&environment()) {
+        let values = match entry.resolve(&environment()) {
             Ok(ResolvedServer::Command {
                 program,
                 args,
@@ -116,22 +116,22 @@ fn check_servers(text: &str) {
                 env_file,
                 cwd,
             }) => {
-                let mut said = vec![program];
-                said.extend(args.into_iter().chain(env.into_values()));
-                said.extend(env_file.into_iter().chain(cwd));
-                said
+                let mut values = vec![program];
+                values.extend(args.into_iter().chain(env.into_values()));
+                values.extend(env_file.into_iter().chain(cwd));
+                values
             }
             Ok(ResolvedServer::Url { url, headers, .. }) => {
-                let mut said = vec![url];
-                said.extend(headers.into_values());
-                said
+                let mut values = vec![url];
+                values.extend(headers.into_values());
+                values
             }
             Err(why) => vec![why].into_iter().filter(|why| why.is_empty()).collect(),
         };
         // A `$` may stand before what a variable brought along.
         let text = text.replace("\\u", "");
         if !text.contains("$$") && !text.contains(":-") && !text.contains("$\\") {
-            assert!(!said.iter().any(|it| it.contains("${")), "{said:?}");
+            assert!(!values.iter().any(|it| it.contains("${")), "{values:?}");
         }
     }
 }

@@ -19,7 +19,7 @@ use super::pipe::ids;
 const TICK: Duration = Duration::from_millis(1);
 
 /// A request that the client made.
-struct Heard {
+struct ReceivedRequest {
     /// The JSON of its id.
     id: String,
     method: String,
@@ -29,7 +29,7 @@ struct Heard {
 pub(super) struct Hostile {
     /// None once it has gone.
     transport: Option<MemoryTransport>,
-    heard: Vec<Heard>,
+    requests: Vec<ReceivedRequest>,
     ids: HashSet<RequestId>,
     /// Number of times that each id was sent in a possible request and not answered.
     asked: HashMap<RequestId, usize>,
@@ -40,7 +40,7 @@ impl Hostile {
     pub(super) fn new(transport: MemoryTransport) -> Self {
         Self {
             transport: Some(transport),
-            heard: Vec::new(),
+            requests: Vec::new(),
             ids: HashSet::new(),
             asked: HashMap::new(),
             answers: 0,
@@ -72,24 +72,24 @@ impl Hostile {
             }
             _ => line.to_vec(),
         };
-        let mut said = Vec::with_capacity(frame.len());
+        let mut frame_with_ids = Vec::with_capacity(frame.len());
         for byte in frame {
             match byte {
-                b'@' => said.extend_from_slice(self.id_back(1)),
-                b'~' => said.extend_from_slice(self.id_back(2)),
-                byte => said.push(byte),
+                b'@' => frame_with_ids.extend_from_slice(self.id_back(1)),
+                b'~' => frame_with_ids.extend_from_slice(self.id_back(2)),
+                byte => frame_with_ids.push(byte),
             }
         }
-        for id in ids(&said) {
+        for id in ids(&frame_with_ids) {
             *self.asked.entry(id).or_default() += 1;
         }
-        self.send(&said);
+        self.send(&frame_with_ids);
     }
 
     /// Returns the id of the client's last request, the last but one, and so on.
     fn id_back(&self, back: usize) -> &[u8] {
-        let at = self.heard.len().checked_sub(back);
-        at.map_or(b"0", |at| self.heard[at].id.as_bytes())
+        let at = self.requests.len().checked_sub(back);
+        at.map_or(b"0", |at| self.requests[at].id.as_bytes())
     }
 
     fn send(&mut self, frame: &[u8]) {
@@ -100,9 +100,9 @@ impl Hostile {
 
     /// Answers the last request of that method, which must have come.
     pub(super) fn answer(&mut self, method: &str, result: &Value) {
-        let mut heard = self.heard.iter().rev();
-        let heard = heard.find(|heard| heard.method == method);
-        let id = &heard.unwrap_or_else(|| panic!("no {method}")).id;
+        let mut requests = self.requests.iter().rev();
+        let request = requests.find(|request| request.method == method);
+        let id = &request.unwrap_or_else(|| panic!("no {method}")).id;
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
         self.send(answer.as_bytes());
     }
@@ -162,7 +162,7 @@ impl Hostile {
         let id = RequestId::from_json(text).expect("an id");
         if let Some(method) = members.get("method") {
             assert!(self.ids.insert(id), "an id is used twice: {frame}");
-            self.heard.push(Heard {
+            self.requests.push(ReceivedRequest {
                 id: text.to_owned(),
                 method: serde_json::from_str(method).expect("a text"),
             });

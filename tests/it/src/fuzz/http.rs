@@ -68,10 +68,10 @@ impl Service {
 }
 
 async fn serve(input: &[u8], stateless: bool) {
-    let config = HttpServerOptions::new()
+    let options = HttpServerOptions::new()
         .max_message_bytes(MAX_BODY)
         .stateless(stateless);
-    let service = Service::Streamable(StreamableHttp::new(server().clone(), config));
+    let service = Service::Streamable(StreamableHttp::new(server().clone(), options));
     let ours = if stateless {
         None
     } else {
@@ -87,8 +87,8 @@ async fn serve(input: &[u8], stateless: bool) {
 }
 
 async fn serve_sse(input: &[u8]) {
-    let config = HttpServerOptions::new().max_message_bytes(MAX_BODY);
-    let service = Service::Sse(HttpSse::new(server().clone(), config));
+    let options = HttpServerOptions::new().max_message_bytes(MAX_BODY);
+    let service = Service::Sse(HttpSse::new(server().clone(), options));
     let (ours, stream) = connect(&service).await;
     let initialize = post_to(&ours, initialize(Revision::NEWEST_LEGACY));
     assert_eq!(ask(&service, initialize).await.0, StatusCode::ACCEPTED);
@@ -97,9 +97,9 @@ async fn serve_sse(input: &[u8]) {
             ask(&service, request).await;
         }
     }
-    let said = text_of(stream).await;
-    events(&said);
-    assert!(said.contains("\"serverInfo\""), "{said:?}");
+    let text = text_of(stream).await;
+    events(&text);
+    assert!(text.contains("\"serverInfo\""), "{text:?}");
     drop(connect(&service).await);
 }
 

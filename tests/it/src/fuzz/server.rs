@@ -44,7 +44,7 @@ struct Named {
 /// A form with a field of each kind.
 #[derive(Deserialize, JsonSchema)]
 struct Booking {
-    /// Where to.
+    /// The city to travel to.
     #[schemars(length(min = 1, max = 20))]
     city: String,
     #[schemars(range(min = 0.5, max = 9.5))]
@@ -59,7 +59,7 @@ struct Booking {
 
 #[derive(Deserialize, JsonSchema)]
 enum Board {
-    /// Nothing
+    /// No meals
     None,
     /// Breakfast
     Half,
@@ -153,12 +153,12 @@ async fn gather(ask: Ask) -> Result<String, Failure> {
     let full = extras.iter().chain([&booking.board]);
     let full = full.filter(|it| matches!(it, Board::Half)).count();
     let price = booking.rooms.unwrap_or(1.0) * if booking.quiet { 2.0 } else { 1.0 };
-    let (roots, said, seen) = tokio::join!(
+    let (roots, sample, seen) = tokio::join!(
         ask.roots().into_future(),
         ask.sample("Is it nice there?").into_future(),
         ask.url("Pay there.", "https://pay.example/1").into_future(),
     );
-    let (roots, said) = (roots?, said?);
+    let (roots, sample) = (roots?, sample?);
     seen?;
     let schema = ElicitationSchema::new().optional("sure", StringSchema::new());
     let sure = ask.raw_form(ElicitRequestFormParams::new("Sure?", schema));
@@ -168,7 +168,7 @@ async fn gather(ask: Ask) -> Result<String, Failure> {
         booking.city,
         booking.mail,
         roots.len(),
-        said.model,
+        sample.model,
         sure.content.is_some()
     ))
 }

@@ -122,15 +122,15 @@ fn legacy(tool: &str, responses: &str) {
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),
         call.to_string(),
     ];
-    let mut hears = |heard: &str| {
-        let heard: Value = serde_json::from_str(heard).expect("what is sent is JSON");
-        if heard["method"].is_null() {
-            return match heard["id"] == 1 {
+    let mut hears = |message: &str| {
+        let message: Value = serde_json::from_str(message).expect("what is sent is JSON");
+        if message["method"].is_null() {
+            return match message["id"] == 1 {
                 true => Then::Leave,
                 false => Then::Listen,
             };
         }
-        match (responses.next(), &heard["id"]) {
+        match (responses.next(), &message["id"]) {
             (_, Value::Null) => Then::Listen,
             (None, _) => Then::Leave,
             (Some((_, response)), id) => {
@@ -146,6 +146,6 @@ fn legacy(tool: &str, responses: &str) {
             }
         }
     };
-    let said = converse_on(frames.iter().map(String::as_bytes), &mut hears);
-    assert!(said.len() >= 2, "a question or an answer");
+    let answers = converse_on(frames.iter().map(String::as_bytes), &mut hears);
+    assert!(answers.len() >= 2, "a question or an answer");
 }

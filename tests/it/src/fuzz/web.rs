@@ -175,15 +175,15 @@ impl Peer {
             return nothing;
         };
         let id = message["id"].to_string();
-        let mut said = Vec::new();
+        let mut bytes = Vec::new();
         for byte in answer.body {
             match byte {
-                b'@' => said.extend_from_slice(id.as_bytes()),
-                byte => said.push(byte),
+                b'@' => bytes.extend_from_slice(id.as_bytes()),
+                byte => bytes.push(byte),
             }
         }
         let mut response = Response::new(Script {
-            pieces: said
+            pieces: bytes
                 .chunks(answer.pieces)
                 .map(Bytes::copy_from_slice)
                 .collect(),

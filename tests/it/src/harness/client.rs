@@ -9,8 +9,8 @@ use turnbuckle_server::Server;
 use turnbuckle_session::{CloseReason, Signal};
 use turnbuckle_wire::revision::Revision;
 
-use super::journal::MessageRecord;
 use super::link::Link;
+use super::message_record::MessageRecord;
 use super::options::Handshake;
 use super::{Case, ClientOptions};
 
@@ -21,7 +21,7 @@ pub struct Client {
     case: Case,
     options: ClientOptions,
     link: Link,
-    journal: MessageRecord,
+    record: MessageRecord,
     next_id: i64,
     /// The requests that wait, by the text of their ids, and the answers that are there.
     open: HashMap<String, Option<Value>>,
@@ -41,7 +41,7 @@ impl Client {
         let mut client = Self {
             case,
             link: Link::open(case, server, &options),
-            journal: MessageRecord::new(case),
+            record: MessageRecord::new(case),
             next_id: 1,
             open: HashMap::new(),
             messages: VecDeque::new(),
@@ -183,7 +183,7 @@ impl Client {
 
     /// Sends bytes as one frame.
     pub async fn bytes(&mut self, frame: &[u8]) {
-        self.journal.sent(frame);
+        self.record.record_sent(frame);
         for id in ids_of_requests(frame) {
             self.open.entry(id).or_default();
         }
@@ -233,7 +233,7 @@ impl Client {
     pub async fn next_raw(&mut self) -> String {
         let frame = self.frame("a frame").await;
         let frame = frame.unwrap_or_else(|| panic!("{}: the end instead of a frame", self.case));
-        let message = self.journal.record_received(&frame);
+        let message = self.record.record_received(&frame);
         for answer in elements(message) {
             self.open.remove(&id_text(&answer));
         }
@@ -273,14 +273,18 @@ impl Client {
     pub async fn expect_silence(&mut self) {
         self.wait(Duration::from_secs(1)).await;
         let answered = self.open.values().flatten();
-        let said: Vec<_> = self.messages.iter().chain(answered).collect();
-        assert!(said.is_empty(), "{}: not silent: {said:?}", self.case);
+        let messages: Vec<_> = self.messages.iter().chain(answered).collect();
+        assert!(
+            messages.is_empty(),
+            "{}: not silent: {messages:?}",
+            self.case
+        );
     }
 
     /// Returns every message received, in order, one frame after another.
     #[must_use]
     pub fn received_messages(&self) -> &[Value] {
-        self.journal.all_received()
+        self.record.all_received()
     }
 
     /// Returns the signal that makes the server wind down (`close`) or stop at once (`cancel`).
@@ -321,7 +325,7 @@ impl Client {
     }
 
     fn take(&mut self, frame: &[u8]) {
-        let message = self.journal.record_received(frame);
+        let message = self.record.record_received(frame);
         for message in elements(message) {
             let waits = message.get("method").is_none();
             match self.open.get_mut(&id_text(&message)) {
@@ -370,7 +374,7 @@ pub fn modern_meta(revision: Revision, capabilities: &Value) -> Map<String, Valu
 impl Drop for Client {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("{}", self.journal.transcript());
+            eprintln!("{}", self.record.transcript());
         }
     }
 }

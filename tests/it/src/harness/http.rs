@@ -46,10 +46,10 @@ impl Http {
         options: &ClientOptions,
         stop: Signal,
     ) -> Self {
-        let config = HttpServerOptions::new().limits(options.limits.clone());
+        let http_options = HttpServerOptions::new().limits(options.limits.clone());
         let (arrives, arrived) = mpsc::unbounded_channel();
         Self {
-            service: StreamableHttp::with_shutdown(server.clone(), config, Some(stop)),
+            service: StreamableHttp::with_shutdown(server.clone(), http_options, Some(stop)),
             principal: options.principal.clone().map(Arc::new),
             revision,
             session: Arc::default(),

@@ -22,8 +22,8 @@
 mod case;
 mod client;
 mod http;
-mod journal;
 mod link;
+mod message_record;
 mod options;
 mod sse;
 

@@ -34,9 +34,9 @@ struct Stream {
 
 impl Sse {
     pub(super) fn new(server: &Server, options: &ClientOptions, stop: Signal) -> Self {
-        let config = HttpServerOptions::new().limits(options.limits.clone());
+        let http_options = HttpServerOptions::new().limits(options.limits.clone());
         Self {
-            service: HttpSse::with_shutdown(server.clone(), config, Some(stop)),
+            service: HttpSse::with_shutdown(server.clone(), http_options, Some(stop)),
             principal: options.principal.clone().map(Arc::new),
             stream: None,
         }

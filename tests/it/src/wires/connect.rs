@@ -10,7 +10,7 @@ use turnbuckle_session::{
 };
 use turnbuckle_stdio::{StdioOptions, StreamTransport, serve_stream};
 
-use super::Wires;
+use super::connections::Wires;
 use super::stream::Carries;
 
 /// Bytes that a line may have.
@@ -20,20 +20,20 @@ const MAX_LINE: usize = 1 << 20;
 const QUEUE: usize = 64 << 10;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+enum Kind {
     Lines,
     Memory,
 }
 
 /// One server behind a new connection each time.
-pub struct Joint {
+pub struct WireConnector {
     wires: Wires,
     kind: Kind,
     server: Arc<dyn Dispatch>,
 }
 
-impl Joint {
-    pub(super) fn new(wires: &Wires, kind: Kind, server: Arc<dyn Dispatch>) -> Self {
+impl WireConnector {
+    fn new(wires: &Wires, kind: Kind, server: Arc<dyn Dispatch>) -> Self {
         Self {
             wires: wires.clone(),
             kind,
@@ -42,7 +42,21 @@ impl Joint {
     }
 }
 
-impl Connector for Joint {
+impl Wires {
+    /// Returns a connector to a server over lines, as of standard input and output.
+    #[must_use]
+    pub fn lines(&self, server: impl Into<Arc<dyn Dispatch>>) -> WireConnector {
+        WireConnector::new(self, Kind::Lines, server.into())
+    }
+
+    /// Returns a connector to a server over queues in memory.
+    #[must_use]
+    pub fn memory(&self, server: impl Into<Arc<dyn Dispatch>>) -> WireConnector {
+        WireConnector::new(self, Kind::Memory, server.into())
+    }
+}
+
+impl Connector for WireConnector {
     fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
         let server = self.server.clone();
         let link: Arc<dyn Link> = match self.kind {
@@ -73,9 +87,9 @@ impl Connector for Joint {
     }
 }
 
-impl fmt::Debug for Joint {
+impl fmt::Debug for WireConnector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Joint")
+        f.debug_struct("WireConnector")
             .field("kind", &self.kind)
             .finish_non_exhaustive()
     }

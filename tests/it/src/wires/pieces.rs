@@ -25,8 +25,8 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// As a connection at that place has them.
-    fn of(place: &str) -> Self {
+    /// Returns the sizes that a connection at that place has.
+    fn at_place(place: &str) -> Self {
         Self {
             most: Script::harmless(seed(), place).piece,
             came: 0,
@@ -61,8 +61,8 @@ impl<S> InPieces<S> {
     pub fn new(stream: S, place: &str) -> Self {
         Self {
             stream,
-            read: Sizes::of(&format!("{place}, read")),
-            written: Sizes::of(&format!("{place}, written")),
+            read: Sizes::at_place(&format!("{place}, read")),
+            written: Sizes::at_place(&format!("{place}, written")),
             turns: Rng::new(seed(), place),
         }
     }
@@ -129,7 +129,7 @@ impl BodyInPieces {
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let left = bytes.into();
         Self {
-            sizes: Sizes::of(&format!("a body of {} bytes", left.len())),
+            sizes: Sizes::at_place(&format!("a body of {} bytes", left.len())),
             left,
         }
     }

@@ -127,9 +127,9 @@ pub fn seeds(usual: u64) -> Range<u64> {
         return one..one + 1;
     }
     match std::env::var("TURNBUCKLE_SEEDS") {
-        Ok(said) => match said.split_once("..") {
+        Ok(range) => match range.split_once("..") {
             Some((first, end)) => number(first)..number(end),
-            None => 1..number(&said) + 1,
+            None => 1..number(&range) + 1,
         },
         Err(_) => 1..usual + 1,
     }

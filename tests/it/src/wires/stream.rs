@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, duplex, split};
 
-use super::{Harm, Rng, Toward, Wires};
+use super::connections::Wires;
+use super::{Harm, Rng, Toward};
 
 /// For how long a direction makes others wait, all in all.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -104,7 +105,7 @@ impl Lane {
     ) -> Result<(), Cut> {
         let mut piece = vec![0; self.wires.script.piece];
         let end = self.end();
-        let mut heard = true;
+        let mut has_reader = true;
         loop {
             let wires = self.wires.clone();
             self.stalls.pass(&wires).await;
@@ -122,7 +123,7 @@ impl Lane {
             arriving.truncate(end.saturating_sub(self.arrived));
             self.arrived += arriving.len();
             // Whoever left hears no more, and what is sent is still taken.
-            heard = heard && to.write_all(&arriving).await.is_ok();
+            has_reader = has_reader && to.write_all(&arriving).await.is_ok();
             if self.arrived >= end {
                 return Err(Cut);
             }

@@ -16,18 +16,27 @@ use tokio::task::JoinHandle;
 use tower_service::Service;
 use turnbuckle_http::{ClientRequestBody, HttpClientError};
 
+use super::Toward;
+use super::connections::Wires;
 use super::stream::Carries;
-use super::{Toward, Wires};
 
 /// An endpoint that is reached over a new connection for each request.
 #[derive(Clone)]
-pub struct OverWire<S> {
+pub struct WireHttpService<S> {
     wires: Wires,
     endpoint: S,
 }
 
-impl<S> OverWire<S> {
-    pub(super) fn new(wires: &Wires, endpoint: S) -> Self {
+impl Wires {
+    /// Returns an HTTP service that reaches an endpoint in this process.
+    #[must_use]
+    pub fn web<S>(&self, endpoint: S) -> WireHttpService<S> {
+        WireHttpService::new(self, endpoint)
+    }
+}
+
+impl<S> WireHttpService<S> {
+    fn new(wires: &Wires, endpoint: S) -> Self {
         Self {
             wires: wires.clone(),
             endpoint,
@@ -35,9 +44,9 @@ impl<S> OverWire<S> {
     }
 }
 
-impl<S> fmt::Debug for OverWire<S> {
+impl<S> fmt::Debug for WireHttpService<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OverWire").finish_non_exhaustive()
+        f.debug_struct("WireHttpService").finish_non_exhaustive()
     }
 }
 
@@ -77,7 +86,7 @@ impl Body for Answer {
     }
 }
 
-impl<S, B> Service<Request<ClientRequestBody>> for OverWire<S>
+impl<S, B> Service<Request<ClientRequestBody>> for WireHttpService<S>
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
     S: Clone + Send + 'static,
@@ -113,7 +122,7 @@ where
     }
 }
 
-impl<S> OverWire<S> {
+impl<S> WireHttpService<S> {
     fn ask<B>(&self, mut request: Request<ClientRequestBody>) -> Asking
     where
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,

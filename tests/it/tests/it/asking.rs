@@ -88,8 +88,8 @@ fn ask(kinds: &str, context: &HandlerContext) -> Result<String, Failure> {
         let asking = |needs: NeedsInput, kind| needs.ask(kind, question(kind));
         return Err(open.into_iter().fold(NeedsInput::new(), asking).into());
     }
-    let said = |kind| format!("{kind}={}", context.raw_answer(kind).expect("an answer"));
-    Ok(kinds().map(said).collect::<Vec<_>>().join("\n"))
+    let text_of = |kind| format!("{kind}={}", context.raw_answer(kind).expect("an answer"));
+    Ok(kinds().map(text_of).collect::<Vec<_>>().join("\n"))
 }
 
 /// Returns a server builder with the tool `ask`, the prompt `ask` and the resources `ask:{kinds}`.
@@ -142,13 +142,13 @@ pub(crate) fn requests(kinds: &str) -> [(&'static str, Value); 3] {
 #[track_caller]
 pub(crate) fn handler_text(method: &str, response: &Value) -> String {
     let result = &response["result"];
-    let said = match method {
+    let text = match method {
         "tools/call" => &result["content"][0]["text"],
         "prompts/get" => &result["messages"][0]["content"]["text"],
         _ => &result["contents"][0]["text"],
     };
     assert_ne!(result["isError"], true, "{response:#}");
-    said.as_str()
+    text.as_str()
         .unwrap_or_else(|| panic!("nothing was said: {response:#}"))
         .to_owned()
 }

@@ -280,13 +280,13 @@ async fn races_with_completion_are_harmless() {
             client.wait(Duration::from_millis(moment)).await;
             client.cancel(id).await;
             client.wait(Duration::from_secs(3)).await;
-            let said: Vec<_> = client
+            let answered: Vec<_> = client
                 .received_messages()
                 .iter()
                 .filter(|it| it["id"] == id)
                 .collect();
-            assert!(said.len() <= 1, "{case}: {said:?}");
-            answers += said.len();
+            assert!(answered.len() <= 1, "{case}: {answered:?}");
+            answers += answered.len();
         }
         assert!((5..=15).contains(&answers), "{case}: {answers}");
         // In the same burst as the request.
@@ -299,12 +299,12 @@ async fn races_with_completion_are_harmless() {
                 .await;
             client.cancel(id).await;
             client.settle().await;
-            let said = client
+            let answered = client
                 .received_messages()
                 .iter()
                 .filter(|it| it["id"] == id)
                 .count();
-            assert!(said <= 1, "{case}");
+            assert!(answered <= 1, "{case}");
         }
         assert!(client.request("tools/list", json!({})).await["result"].is_object());
     }

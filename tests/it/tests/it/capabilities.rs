@@ -137,14 +137,14 @@ async fn methods_of_an_undeclared_kind_are_32601() {
 fn what_was_not_declared_cannot_be_added() {
     let server = Server::new("s", "1").build().unwrap();
     let read = async |_: ReadRequest, _: HandlerContext| "";
-    let said = |_: (), _: HandlerContext| async { String::new() };
+    let handler = |_: (), _: HandlerContext| async { String::new() };
     for (refused, says) in [
         (
             server.add_tool(taking("t", json!({"type": "object"}))),
             "dynamic_tools",
         ),
         (
-            server.add_prompt(Prompt::builder("p").handler(said)),
+            server.add_prompt(Prompt::builder("p").handler(handler)),
             "dynamic_prompts",
         ),
         (

@@ -200,9 +200,9 @@ async fn a_question_without_a_mode_is_a_form_and_one_with_a_task_is_answered_at_
     });
     let client = connect_to(&peer, able(&home())).await.unwrap();
     client.call_tool("t", &()).await.unwrap();
-    let told = peer.messages_of("tools/call");
+    let calls = peer.messages_of("tools/call");
     let expected = json!({"k": {"action": "accept", "content": {"name": "Ada"}}});
-    assert_eq!(told[1].message["params"]["inputResponses"], expected);
+    assert_eq!(calls[1].message["params"]["inputResponses"], expected);
 }
 
 // requirement: 26228a209fab 39a0b34869cb 4ea0f3ad4f8d 6c54bf59b7c8 8f8905afc45a dd5013d0ff0a

@@ -370,11 +370,11 @@ async fn no_message_holds_a_line_break() {
     for case in Case::duplex(Case::all()) {
         let client = Coupled::connect(case, &full_server(), plain()).await;
         let text_sent = "one\ntwo\r\n\u{2028}\u{85}é \u{1F600}\0";
-        let said = client
+        let result = client
             .call_tool("echo", &json!({"text": text_sent}))
             .await
             .unwrap();
-        assert_eq!(text(&said), text_sent, "{case}");
+        assert_eq!(text(&result), text_sent, "{case}");
     }
 }
 
@@ -429,8 +429,8 @@ async fn whatever_a_server_lists_is_kept_and_can_be_called() {
         for name in names {
             client.call_tool(name, &()).await.unwrap();
         }
-        let told = peer.messages_of("tools/call");
-        let called: Vec<_> = told
+        let calls = peer.messages_of("tools/call");
+        let called: Vec<_> = calls
             .iter()
             .map(|it| it.message["params"]["name"].clone())
             .collect();

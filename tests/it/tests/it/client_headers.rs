@@ -74,7 +74,7 @@ async fn arguments_are_mirrored_where_their_values_are() {
     ] {
         // The server holds the headers against the body.
         client.call_tool("place", &arguments).await.unwrap();
-        let post = client.posts.of("tools/call").pop().unwrap();
+        let post = client.posts.with_method("tools/call").pop().unwrap();
         let sent = PARAMS.map(|name| post.header(&format!("mcp-param-{name}")));
         assert_eq!(sent, headers, "{arguments}");
     }
@@ -103,13 +103,13 @@ async fn values_that_no_header_can_hold_are_encoded() {
             .call_tool("place", &json!({"region": value}))
             .await
             .unwrap();
-        let post = client.posts.of("tools/call").pop().unwrap();
+        let post = client.posts.with_method("tools/call").pop().unwrap();
         assert_eq!(post.header("mcp-param-region"), Some(header), "{value:?}");
     }
     // The server reads the name, and holds it against the body, before it looks for it.
     let error = client.get_prompt("é", [("a", "b")]).await.unwrap_err();
     assert_eq!(error.error_response().unwrap().code, -32602, "{error}");
-    let post = client.posts.of("prompts/get").pop().unwrap();
+    let post = client.posts.with_method("prompts/get").pop().unwrap();
     assert_eq!(post.header("mcp-name"), Some("=?base64?w6k=?="));
 }
 
@@ -212,7 +212,7 @@ async fn headers_that_do_not_match_are_corrected_by_the_tools_list() {
     let (client, posts) = connect_over_http(&peer, plain()).await.unwrap();
     client.list_tools().fetch_all().await.unwrap();
     client.call_tool("t", &json!({"a": "x"})).await.unwrap();
-    let said: Vec<_> = posts
+    let headers: Vec<_> = posts
         .all()
         .iter()
         .map(|post| post.method().to_owned())
@@ -224,8 +224,8 @@ async fn headers_that_do_not_match_are_corrected_by_the_tools_list() {
         "tools/list",
         "tools/call",
     ];
-    assert_eq!(said, expected);
-    let calls = posts.of("tools/call");
+    assert_eq!(headers, expected);
+    let calls = posts.with_method("tools/call");
     assert_eq!(calls[0].header("mcp-param-a"), None);
     assert_eq!(calls[1].header("mcp-param-a"), Some("x"));
     assert_ne!(calls[0].message["id"], calls[1].message["id"]);
@@ -235,5 +235,5 @@ async fn headers_that_do_not_match_are_corrected_by_the_tools_list() {
     let (client, posts) = connect_over_http(&peer, plain()).await.unwrap();
     let error = client.call_tool("t", &()).await.unwrap_err();
     assert_eq!(error.error_response().unwrap().code, -32020);
-    assert_eq!(posts.of("tools/call").len(), 2);
+    assert_eq!(posts.with_method("tools/call").len(), 2);
 }

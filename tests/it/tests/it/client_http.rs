@@ -129,7 +129,7 @@ async fn headers_say_what_a_modern_message_is_about() {
         assert!(
             named
                 .iter()
-                .all(|method| !client.posts.of(method).is_empty())
+                .all(|method| !client.posts.with_method(method).is_empty())
         );
     }
 }
@@ -144,9 +144,9 @@ async fn an_answer_comes_as_one_object_or_as_a_stream() {
                 false => vec![heard.text("answered")],
             });
             let (client, _) = connect_over_http(&peer, plain()).await.unwrap();
-            let said = client.call_tool("t", &()).await.unwrap();
+            let result = client.call_tool("t", &()).await.unwrap();
             assert_eq!(
-                said.content[0].as_text(),
+                result.content[0].as_text(),
                 Some("answered"),
                 "{revision} {streams}"
             );
@@ -168,9 +168,17 @@ async fn a_session_that_is_gone_is_followed_by_another_handshake_without_it() {
         let (client, posts) = connect_over_http(&peer, plain()).await.unwrap();
         client.read_resource("a:b").await.unwrap();
         let session = |post: &Post| post.header("mcp-session-id").map(str::to_owned);
-        let opened: Vec<_> = posts.of("initialize").iter().map(session).collect();
+        let opened: Vec<_> = posts
+            .with_method("initialize")
+            .iter()
+            .map(session)
+            .collect();
         assert_eq!(opened, [None, None], "{revision}");
-        let read: Vec<_> = posts.of("resources/read").iter().map(session).collect();
+        let read: Vec<_> = posts
+            .with_method("resources/read")
+            .iter()
+            .map(session)
+            .collect();
         assert_eq!(
             read,
             [Some("1".to_owned()), Some("2".to_owned())],
@@ -205,15 +213,15 @@ async fn a_broken_stream_is_taken_up_by_a_get_when_its_server_says() {
             }
         });
         let (client, posts) = connect_over_http(&peer, plain()).await.unwrap();
-        let said = client.call_tool("t", &()).await.unwrap();
-        assert_eq!(said.content[0].as_text(), Some("late"), "{revision}");
-        let call = posts.of("tools/call").remove(0);
+        let result = client.call_tool("t", &()).await.unwrap();
+        assert_eq!(result.content[0].as_text(), Some("late"), "{revision}");
+        let call = posts.with_method("tools/call").remove(0);
         let resumed = posts.with_verb("GET").pop().unwrap();
         assert_eq!(resumed.header("last-event-id"), Some("7"), "{revision}");
         let waited = resumed.at - call.at;
         assert!(waited >= Duration::from_secs(3), "{revision} {waited:?}");
         assert!(waited < Duration::from_secs(5), "{revision} {waited:?}");
-        assert_eq!(posts.of("tools/call").len(), 1, "{revision}");
+        assert_eq!(posts.with_method("tools/call").len(), 1, "{revision}");
     }
 }
 

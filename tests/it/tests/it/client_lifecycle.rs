@@ -14,8 +14,11 @@ use turnbuckle_wire::revision::{EraKind, Revision};
 use crate::client_support::{full_server, plain, settle};
 
 fn methods(peer: &Peer) -> Vec<String> {
-    let told = peer.messages();
-    told.iter().map(|heard| heard.method().to_owned()).collect()
+    let messages = peer.messages();
+    messages
+        .iter()
+        .map(|heard| heard.method().to_owned())
+        .collect()
 }
 
 // requirement: 21f0e54da123 2ab245507c45 2d4f294af15e 5fae3c58c0b9 7f20780329e1 bff8ceaba21e
@@ -141,8 +144,8 @@ async fn a_handshake_that_the_probe_overtakes_is_not_cancelled() {
     let client = plain().connect(peer.lines()).await.unwrap();
     assert_eq!(client.server_info().unwrap().revision, Revision::NEWEST);
     client.read_resource("a:b").await.unwrap();
-    let told = ["server/discover", "initialize", "resources/read"];
-    assert_eq!(methods(&peer), told);
+    let expected = ["server/discover", "initialize", "resources/read"];
+    assert_eq!(methods(&peer), expected);
 }
 
 // requirement: 7cd46b8ce836 903632599613 a0816e823fd5 c622ed812689 cf13d0d127a9 d6055fc8a0f9
@@ -160,10 +163,10 @@ async fn every_modern_request_carries_its_envelope() {
             .await
             .unwrap();
         client.read_resource("a:1").await.unwrap();
-        let heard = client
+        let subscribed = client
             .subscribe(turnbuckle_client::ChangeFilter::new().resource("a:1"))
             .await;
-        drop(heard);
+        drop(subscribed);
         client
             .request_raw("com.example/any", None, None)
             .await
@@ -295,7 +298,7 @@ async fn server_info_changes_nothing() {
         json!({"name": "everything", "version": "1.0.0"}),
         json!({"name": "claude", "version": "99.0.0", "title": "Trusted"}),
     ];
-    let mut said: Vec<Vec<Value>> = Vec::new();
+    let mut params: Vec<Vec<Value>> = Vec::new();
     for info in infos {
         let peer = Peer::new(Revision::NEWEST, move |heard| {
             let mut result = match heard.method() {
@@ -315,15 +318,15 @@ async fn server_info_changes_nothing() {
         let client = plain().connect(peer.lines()).await.unwrap();
         client.call_tool("t", &json!({"a": 1})).await.unwrap();
         client.read_resource("a:b").await.unwrap();
-        said.push(
+        params.push(
             peer.messages()
                 .into_iter()
                 .map(|heard| heard.message)
                 .collect(),
         );
     }
-    assert_eq!(said[0], said[1]);
-    assert_eq!(said[0], said[2]);
+    assert_eq!(params[0], params[1]);
+    assert_eq!(params[0], params[2]);
 }
 
 fn legacy() -> Vec<Revision> {

@@ -362,8 +362,8 @@ async fn a_needed_url_has_its_code() {
                 );
                 assert!(!answer.to_string().contains("elicitationId"), "{case}");
             } else if method == "tools/call" {
-                let told = error_text(&answer);
-                assert!(told.contains("https://example.com/2"), "{case}: {told}");
+                let text = error_text(&answer);
+                assert!(text.contains("https://example.com/2"), "{case}: {text}");
             } else {
                 assert!(message(&answer).contains("https://example.com/2"), "{case}");
                 assert_ne!(code(&answer), -32042, "{case}");
@@ -424,16 +424,20 @@ async fn completion_is_told_to_the_asked_client_alone() {
         // The request is long over when the interaction is.
         let announcer = kept.lock().unwrap().pop().expect("kept");
         announcer.notify_complete("e-1").await;
-        let told = asked.messages().await;
+        let messages = asked.messages().await;
         if has {
-            assert_eq!(told.len(), 1, "{case}: {told:?}");
+            assert_eq!(messages.len(), 1, "{case}: {messages:?}");
             assert_eq!(
-                told[0]["method"], "notifications/elicitation/complete",
+                messages[0]["method"], "notifications/elicitation/complete",
                 "{case}"
             );
-            assert_eq!(told[0]["params"], json!({"elicitationId": "e-1"}), "{case}");
+            assert_eq!(
+                messages[0]["params"],
+                json!({"elicitationId": "e-1"}),
+                "{case}"
+            );
         } else {
-            assert_eq!(told, [Value::Null; 0], "{case}");
+            assert_eq!(messages, [Value::Null; 0], "{case}");
         }
         other.expect_silence().await;
     }

@@ -103,8 +103,8 @@ impl Notification for Tick {
 
 #[tokio::test(start_paused = true)]
 async fn a_notification_is_heard_from_who_declared_its_extension() {
-    let heard = Arc::new(AtomicUsize::new(0));
-    let counter = heard.clone();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = count.clone();
     let extension = Extension::new(ID).notification::<Tick, _, _>(move |_, _| {
         counter.fetch_add(1, Ordering::Relaxed);
         ready(())
@@ -113,7 +113,7 @@ async fn a_notification_is_heard_from_who_declared_its_extension() {
     for case in Case::all() {
         for (options, declared) in [(declaring(), 1), (ClientOptions::new(), 0)] {
             let mut client = Client::connect_with(case, &server, options).await;
-            heard.store(0, Ordering::Relaxed);
+            count.store(0, Ordering::Relaxed);
             let says = case.is_modern() && case.binding != Bind::Http;
             let reaches = !case.is_modern() || says;
             let params = match case.is_modern() {
@@ -123,12 +123,12 @@ async fn a_notification_is_heard_from_who_declared_its_extension() {
             client.notify("clock/tick", params).await;
             client.settle().await;
             let expected = if reaches { declared } else { 0 };
-            assert_eq!(heard.load(Ordering::Relaxed), expected, "{case}");
+            assert_eq!(count.load(Ordering::Relaxed), expected, "{case}");
             // Without an envelope nobody knows on a pipe what a modern client declared.
             if says {
                 client.notify("clock/tick", json!({})).await;
                 client.settle().await;
-                assert_eq!(heard.load(Ordering::Relaxed), declared + 1, "{case}");
+                assert_eq!(count.load(Ordering::Relaxed), declared + 1, "{case}");
             }
         }
     }

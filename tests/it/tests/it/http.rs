@@ -136,8 +136,8 @@ async fn a_foreign_host_is_403() {
             "{message}"
         );
     }
-    let config = HttpServerOptions::new().allowed_hosts(["mcp.example"]);
-    let web = Web::with(&echo(), config);
+    let options = HttpServerOptions::new().allowed_hosts(["mcp.example"]);
+    let web = Web::with(&echo(), options);
     for (host, status) in [("mcp.example:8443", 200), ("localhost", 403)] {
         let ask = web.modern("tools/list", json!({})).header("host", host);
         assert_eq!(ask.send().await.status, status, "{host}");
@@ -306,8 +306,8 @@ async fn a_request_is_answered_by_json_or_a_stream() {
     assert!(!at_once.is_stream());
     assert_eq!(at_once.json().await["result"]["content"][0]["text"], "t");
 
-    let config = HttpServerOptions::new().json_wait(Duration::from_secs(5));
-    let patient = Web::with(&busy(), config);
+    let options = HttpServerOptions::new().json_wait(Duration::from_secs(5));
+    let patient = Web::with(&busy(), options);
     for (web, seconds, streams) in [(&web, 2, true), (&patient, 2, false), (&patient, 9, true)] {
         let begin = Instant::now();
         let got = web

@@ -41,17 +41,20 @@ async fn the_get_stream_carries_unrelated_messages() {
         let mut general = session.get().events().await;
         // The tool says something of its own, and changes every list.
         let call = session.call_tool(1, "talk", &json!({}));
-        let said = call.events().await.messages().await;
+        let messages_of_call = call.events().await.messages().await;
         let changed = |it: &Value| {
             it["method"]
                 .as_str()
                 .is_some_and(|it| it.contains("changed"))
         };
-        assert!(!said.iter().any(changed), "{said:?}");
-        assert_eq!(said.len(), 3);
-        let heard = messages(&general.within(A_WHILE).await);
-        assert_eq!(heard.len(), 3, "{revision} {heard:?}");
-        assert!(heard.iter().all(changed), "{heard:?}");
+        assert!(
+            !messages_of_call.iter().any(changed),
+            "{messages_of_call:?}"
+        );
+        assert_eq!(messages_of_call.len(), 3);
+        let notifications = messages(&general.within(A_WHILE).await);
+        assert_eq!(notifications.len(), 3, "{revision} {notifications:?}");
+        assert!(notifications.iter().all(changed), "{notifications:?}");
     }
 }
 
@@ -93,8 +96,8 @@ async fn no_response_travels_on_a_fresh_get() {
         drop(count);
         let lost = session.call_tool(2, "sleep", &json!({"seconds": 2})).send();
         assert!(timeout(Duration::from_millis(10), lost).await.is_err());
-        let heard = messages(&general.within(Duration::from_secs(20)).await);
-        assert!(heard.is_empty(), "{revision} {heard:?}");
+        let notifications = messages(&general.within(Duration::from_secs(20)).await);
+        assert!(notifications.is_empty(), "{revision} {notifications:?}");
         let mut fresh = session.get().events().await;
         assert!(messages(&fresh.within(A_WHILE).await).is_empty());
     }
@@ -108,16 +111,23 @@ async fn each_message_travels_on_one_stream() {
         let mut gets = vec![session.get().events().await, session.get().events().await];
         for round in 0..2 {
             let call = session.call_tool(round, "talk", &json!({}));
-            let said = call.events().await.messages().await;
-            assert_eq!(said.len(), 3);
-            let mut heard = Vec::new();
+            let answers = call.events().await.messages().await;
+            assert_eq!(answers.len(), 3);
+            let mut notifications = Vec::new();
             for get in &mut gets {
                 let events = get.within(A_WHILE).await;
                 assert!(!events.contains(&None), "{revision}: a stream ended");
-                heard.extend(messages(&events));
+                notifications.extend(messages(&events));
             }
-            let methods: HashSet<_> = heard.iter().map(|it| it["method"].to_string()).collect();
-            assert_eq!((heard.len(), methods.len()), (3, 3), "{heard:?}");
+            let methods: HashSet<_> = notifications
+                .iter()
+                .map(|it| it["method"].to_string())
+                .collect();
+            assert_eq!(
+                (notifications.len(), methods.len()),
+                (3, 3),
+                "{notifications:?}"
+            );
             // The other one goes on alone.
             gets.truncate(1);
         }

@@ -187,16 +187,16 @@ async fn the_stream_carries_every_response() {
         let session = Web::new(&busy()).open(revision).await;
         let begin = Instant::now();
         let call = session.call_tool(1, "count", &json!({"to": 4, "seconds": 5}));
-        let said = call.events().await.messages().await;
+        let messages = call.events().await.messages().await;
         assert_eq!(begin.elapsed().as_secs(), 20, "{revision}");
-        let steps: Vec<_> = said.iter().filter_map(step_of).collect();
+        let steps: Vec<_> = messages.iter().filter_map(step_of).collect();
         assert_eq!(steps, [1, 2, 3, 4]);
-        let answers: Vec<_> = said
+        let answers: Vec<_> = messages
             .iter()
             .filter(|it| it.get("result").is_some())
             .collect();
         assert_eq!(answers.len(), 1);
-        assert_eq!(said.last(), answers.first().copied());
+        assert_eq!(messages.last(), answers.first().copied());
     }
     for revision in batching() {
         let session = Web::new(&busy()).open(revision).await;
@@ -205,11 +205,11 @@ async fn the_stream_carries_every_response() {
             call(2, "echo", json!({"text": "t"})),
             call(3, "count", json!({"to": 2, "seconds": 2})),
         ]);
-        let said = session.post(&batch).events().await.messages().await;
-        let ids = said.iter().filter_map(|it| it["id"].as_u64());
+        let messages = session.post(&batch).events().await.messages().await;
+        let ids = messages.iter().filter_map(|it| it["id"].as_u64());
         // One event for each, as soon as it is there.
-        assert_eq!(ids.collect::<Vec<_>>(), [2, 3, 1], "{said:#?}");
-        assert_eq!(said.iter().filter_map(step_of).count(), 2);
+        assert_eq!(ids.collect::<Vec<_>>(), [2, 3, 1], "{messages:#?}");
+        assert_eq!(messages.iter().filter_map(step_of).count(), 2);
     }
 }
 
@@ -276,15 +276,15 @@ async fn a_stream_carries_only_what_belongs_to_it() {
         let asked = asking.message().await;
         assert_eq!(asked["method"], "roots/list");
         for (id, events) in [(1, one), (2, two)] {
-            let said = events.messages().await;
-            let tokens = said
+            let messages = events.messages().await;
+            let tokens = messages
                 .iter()
                 .filter_map(|it| it["params"]["progressToken"].as_u64());
             assert_eq!(tokens.collect::<Vec<_>>(), [id; 4], "{revision}");
             let is_log = |it: &&Value| it["method"] == "notifications/message";
-            assert_eq!(said.iter().filter(is_log).count(), 4);
-            assert_eq!(said.len(), 9, "{said:#?}");
-            assert_eq!(said[8]["id"], id);
+            assert_eq!(messages.iter().filter(is_log).count(), 4);
+            assert_eq!(messages.len(), 9, "{messages:#?}");
+            assert_eq!(messages[8]["id"], id);
         }
         let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}});
         session.post(&answer).send().await;
@@ -356,8 +356,8 @@ async fn of_a_long_version_only_the_beginning_is_told_back() {
     let ask = session.request(1, "ping", &json!({}));
     let ask = ask.header("mcp-protocol-version", &"x".repeat(5000));
     let error = ask.send().await.json().await["error"]["message"].to_string();
-    let told = error.bytes().filter(|&byte| byte == b'x').count();
-    assert_eq!(told, 64, "{error}");
+    let count = error.bytes().filter(|&byte| byte == b'x').count();
+    assert_eq!(count, 64, "{error}");
 }
 
 // requirement: a1c3ff776ffa

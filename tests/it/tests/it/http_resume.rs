@@ -73,8 +73,8 @@ async fn event_ids_are_unique_in_a_session() {
             let call = session.call_tool(round, "talk", &json!({}));
             let mut events = call.events().await.rest().await;
             for get in &mut gets {
-                let heard = get.within(Duration::from_secs(1)).await;
-                events.extend(heard.into_iter().flatten());
+                let more = get.within(Duration::from_secs(1)).await;
+                events.extend(more.into_iter().flatten());
             }
             for id in events.into_iter().filter_map(|event| event.id) {
                 count += 1;
@@ -95,8 +95,8 @@ async fn an_event_id_names_its_stream() {
             last.push((id, broken_off(&session, id, 1).await));
         }
         for (id, last) in last.into_iter().rev() {
-            let said = session.resume(&last).events().await.messages().await;
-            assert_eq!(said.last().unwrap()["id"], id, "{revision}");
+            let messages = session.resume(&last).events().await.messages().await;
+            assert_eq!(messages.last().unwrap()["id"], id, "{revision}");
         }
     }
 }
@@ -155,8 +155,8 @@ async fn an_event_that_is_not_known_is_400() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_has_ended_is_kept_for_a_while() {
-    let config = HttpServerOptions::new().replay_ttl(Duration::from_secs(30));
-    let session = Web::with(&busy(), config)
+    let options = HttpServerOptions::new().replay_ttl(Duration::from_secs(30));
+    let session = Web::with(&busy(), options)
         .open(Revision::NEWEST_LEGACY)
         .await;
     let last = broken_off(&session, 1, 5).await;
@@ -173,8 +173,8 @@ async fn a_stream_that_has_ended_is_kept_for_a_while() {
 async fn what_is_kept_of_a_session_is_bounded() {
     let streams = HttpServerOptions::new().max_streams(3);
     let bytes = HttpServerOptions::new().max_session_replay_bytes(1500);
-    for config in [streams, bytes] {
-        let session = Web::with(&busy(), config)
+    for options in [streams, bytes] {
+        let session = Web::with(&busy(), options)
             .open(Revision::NEWEST_LEGACY)
             .await;
         let mut last = Vec::new();
@@ -202,18 +202,22 @@ async fn the_general_stream_goes_on_where_it_broke_off() {
         drop(general);
         let last = event.id.unwrap();
         let mut again = session.resume(&last).events().await;
-        let heard = again.within(Duration::from_secs(3)).await;
-        let heard: Vec<_> = heard.iter().flatten().filter_map(Event::message).collect();
-        assert_eq!(heard.len(), 2, "{revision}");
-        assert!(!heard.contains(&first));
+        let messages = again.within(Duration::from_secs(3)).await;
+        let messages: Vec<_> = messages
+            .iter()
+            .flatten()
+            .filter_map(Event::message)
+            .collect();
+        assert_eq!(messages.len(), 2, "{revision}");
+        assert!(!messages.contains(&first));
     }
 }
 
 // requirement: 43f7b73074ef 6ef6db4cd07b
 #[tokio::test(start_paused = true)]
 async fn retry_goes_before_an_early_close() {
-    let config = HttpServerOptions::new().reconnect_delay(Duration::from_millis(700));
-    let web = Web::with(&busy(), config);
+    let options = HttpServerOptions::new().reconnect_delay(Duration::from_millis(700));
+    let web = Web::with(&busy(), options);
     for revision in polling() {
         let session = web.open(revision).await;
         let call = session.call_tool(1, "later", &json!({}));
@@ -269,8 +273,8 @@ async fn a_stream_that_cannot_be_kept_is_not_closed_early() {
         let nap = session.call_tool(1, "sleep", &json!({"seconds": 60}));
         let napping = nap.events().await;
         let call = session.call_tool(2, "later", &json!({}));
-        let said = call.events().await.messages().await;
-        assert_eq!(said.last().unwrap()["id"], 2);
+        let messages = call.events().await.messages().await;
+        assert_eq!(messages.last().unwrap()["id"], 2);
         drop(napping);
     }
 }
@@ -279,9 +283,9 @@ async fn a_stream_that_cannot_be_kept_is_not_closed_early() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_loses_nothing() {
     let limits = Limits::new().progress_rate(Rate::UNLIMITED);
-    let config = HttpServerOptions::new().max_replay_events(8).limits(limits);
+    let options = HttpServerOptions::new().max_replay_events(8).limits(limits);
     for revision in sessions() {
-        let session = Web::with(&busy(), config.clone()).open(revision).await;
+        let session = Web::with(&busy(), options.clone()).open(revision).await;
         let events = session
             .call_tool(1, "count", &json!({"to": 300}))
             .events()

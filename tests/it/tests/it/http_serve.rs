@@ -28,8 +28,8 @@ struct Running {
 }
 
 impl Running {
-    async fn start(server: Server, config: HttpServerOptions) -> Self {
-        let server = HttpServer::bind(server, "127.0.0.1:0", config).await;
+    async fn start(server: Server, options: HttpServerOptions) -> Self {
+        let server = HttpServer::bind(server, "127.0.0.1:0", options).await;
         let server = server.unwrap().path("mcp");
         assert!(server.url().ends_with("/mcp"));
         Self {
@@ -50,7 +50,7 @@ impl Running {
         read_all(self.send(text).await).await
     }
 
-    async fn ended(self) {
+    async fn wait_for_end(self) {
         let serving = timeout(PATIENCE, self.serving).await;
         serving.expect("it ends").unwrap().unwrap();
     }
@@ -80,12 +80,12 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
 
 fn call(tool: &str) -> Value {
     let meta = Value::from(modern_meta(Revision::NEWEST, &json!({})));
-    let said = if tool == "echo" {
+    let arguments = if tool == "echo" {
         json!({"text": "said"})
     } else {
         json!({})
     };
-    let params = json!({"name": tool, "arguments": said, "_meta": meta});
+    let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
     json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
 }
 
@@ -220,8 +220,8 @@ async fn a_client_that_closes_gives_its_request_up() {
     let (server, begun, given_up) = holding();
     // Closed while the answer is waited for, and closed while it is streamed.
     for wait in [Duration::from_secs(3600), Duration::ZERO] {
-        let config = HttpServerOptions::new().json_wait(wait);
-        let running = Running::start(server.clone(), config).await;
+        let options = HttpServerOptions::new().json_wait(wait);
+        let running = Running::start(server.clone(), options).await;
         let mut stream = running.send(&modern("hold")).await;
         timeout(PATIENCE, begun.notified())
             .await
@@ -240,10 +240,10 @@ async fn a_client_that_closes_gives_its_request_up() {
 #[tokio::test]
 async fn shutdown_is_bounded() {
     let (server, begun, given_up) = holding();
-    let config = HttpServerOptions::new()
+    let options = HttpServerOptions::new()
         .json_wait(Duration::ZERO)
         .shutdown_timeout(Duration::from_millis(300));
-    let running = Running::start(server, config).await;
+    let running = Running::start(server, options).await;
     let mut held = running.send(&modern("hold")).await;
     timeout(PATIENCE, begun.notified())
         .await
@@ -252,7 +252,7 @@ async fn shutdown_is_bounded() {
     let _idle = TcpStream::connect(running.address).await.unwrap();
     let begin = Instant::now();
     running.shutdown.close();
-    running.ended().await;
+    running.wait_for_end().await;
     assert!(begin.elapsed() >= Duration::from_millis(300));
     read_all(held).await;
     timeout(PATIENCE, given_up.notified())
@@ -294,5 +294,5 @@ async fn shutdown_lets_streams_come_to_their_end() {
     let end = read_all(listening).await;
     assert!(end.contains(r#""id":7"#) && end.contains("result"), "{end}");
     read_all(general).await;
-    running.ended().await;
+    running.wait_for_end().await;
 }

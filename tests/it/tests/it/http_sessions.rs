@@ -105,9 +105,9 @@ async fn a_missing_session_id_is_400() {
 // requirement: 40980dbad1e2
 #[tokio::test(start_paused = true)]
 async fn an_ended_session_is_404() {
-    let config = HttpServerOptions::new().session_idle_timeout(10 * MINUTE);
+    let options = HttpServerOptions::new().session_idle_timeout(10 * MINUTE);
     for revision in sessions() {
-        let web = Web::with(&echo(), config.clone());
+        let web = Web::with(&echo(), options.clone());
         let deleted = web.open(revision).await;
         assert_eq!(deleted.delete().send().await.status, 204);
         let idle = web.open(revision).await;
@@ -266,10 +266,10 @@ async fn nothing_stays_of_a_client_that_vanished() {
     let (server, here) = holding();
     let mut limits = Limits::default();
     limits.handler_timeout = 5 * MINUTE;
-    let config = HttpServerOptions::new()
+    let options = HttpServerOptions::new()
         .session_idle_timeout(10 * MINUTE)
         .limits(limits);
-    let web = Web::with(&server, config);
+    let web = Web::with(&server, options);
     let session = web.open(Revision::NEWEST_LEGACY).await;
     drop(session.call_tool(1, "hold", &json!({})).events().await);
     let waiting = session.call_tool(2, "hold", &json!({})).send();

@@ -45,8 +45,8 @@ fn late(seconds: u64) -> String {
 
 /// Returns the error text of a request that timed out after a general limit.
 fn by_limit(seconds: u64) -> String {
-    let told = "the client did not answer within";
-    format!("{told} {seconds}s (Limits::request_timeout) after {seconds} s")
+    let beginning = "the client did not answer within";
+    format!("{beginning} {seconds}s (Limits::request_timeout) after {seconds} s")
 }
 
 fn client_with_roots() -> ClientOptions {

@@ -128,11 +128,11 @@ async fn values_strictly_increase() {
         client.send(&call).await;
         let mut values = Vec::new();
         loop {
-            let said: Value = serde_json::from_str(&client.next_raw().await).unwrap();
-            if said["id"] == 50 {
+            let message: Value = serde_json::from_str(&client.next_raw().await).unwrap();
+            if message["id"] == 50 {
                 break;
             }
-            values.push(said["params"]["progress"].as_f64().unwrap());
+            values.push(message["params"]["progress"].as_f64().unwrap());
         }
         assert_eq!(values, [0.5, 1.0, 1.5, 1e300], "{case}");
     }

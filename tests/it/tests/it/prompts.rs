@@ -17,7 +17,7 @@ fn builder() -> ServerBuilder {
 
 #[derive(Deserialize, JsonSchema)]
 struct Review {
-    /// What to review.
+    /// The code to review.
     code: String,
     style: Option<String>,
 }
@@ -42,7 +42,7 @@ async fn a_missing_argument_is_32602() {
         let arguments = &result(&list)["prompts"][0]["arguments"];
         assert_eq!(arguments[0]["name"], "code", "{case}");
         assert_eq!(arguments[0]["required"], true, "{case}");
-        assert_eq!(arguments[0]["description"], "What to review.", "{case}");
+        assert_eq!(arguments[0]["description"], "The code to review.", "{case}");
         assert_eq!(arguments[1]["required"], false, "{case}");
         for params in [
             json!({"name": "review"}),

@@ -194,7 +194,7 @@ impl Extract for Named {
 
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only the names are of interest")]
-struct Place {
+struct Address {
     street: String,
     city: String,
     country: String,
@@ -206,7 +206,7 @@ async fn a_completion_asks_for_nothing() {
     let server = Server::new("s", "1")
         .prompt(
             Prompt::builder("p")
-                .handler(async |Args(_): Args<Place>, _: HandlerContext| String::new())
+                .handler(async |Args(_): Args<Address>, _: HandlerContext| String::new())
                 .complete("street", async |_: CompletionRequest, _: Named| {
                     Vec::<String>::new()
                 })

@@ -31,7 +31,7 @@ pub(crate) fn echo_builder() -> ServerBuilder {
     Server::new("echo", "1.0.0")
         .tool(
             Tool::builder("echo")
-                .handler(async |Args(said): Args<Text>, _: HandlerContext| said.text),
+                .handler(async |Args(text): Args<Text>, _: HandlerContext| text.text),
         )
         .tool(Tool::builder("sleep").handler(
             async |Args(nap): Args<Seconds>, _: HandlerContext| {

@@ -68,9 +68,9 @@ async fn no_message_contains_a_newline() {
         }
         let answer = client.request("tools/call", json!({"name": "log"})).await;
         assert!(answer.get("error").is_some(), "{case} {answer}");
-        let said = client.messages().await;
+        let messages = client.messages().await;
         assert!(
-            said.iter().any(|it| it["params"]["data"] == BREAKS),
+            messages.iter().any(|it| it["params"]["data"] == BREAKS),
             "{case}"
         );
         // White space between the parts of a message is the sender's to choose; not here.

@@ -288,10 +288,13 @@ async fn the_acknowledgement_comes_first() {
         changes.abort();
         for id in ids {
             let about = |it: &&Value| it["params"]["_meta"][SUBSCRIPTION] == id;
-            let told: Vec<_> = client.received_messages().iter().filter(about).collect();
-            assert!(told.len() > 1, "{case}: the listen {id} was told nothing");
-            assert_eq!(told[0]["method"], ACKNOWLEDGED, "{case}");
-            let again = told
+            let messages: Vec<_> = client.received_messages().iter().filter(about).collect();
+            assert!(
+                messages.len() > 1,
+                "{case}: the listen {id} was told nothing"
+            );
+            assert_eq!(messages[0]["method"], ACKNOWLEDGED, "{case}");
+            let again = messages
                 .iter()
                 .filter(|it| it["method"] == ACKNOWLEDGED)
                 .count();
@@ -316,13 +319,13 @@ async fn every_notification_names_its_subscription() {
         assert_eq!(end["result"]["_meta"][SUBSCRIPTION], second, "{case}");
         let of = |id: i64| {
             let about = move |it: &&Value| it["params"]["_meta"][SUBSCRIPTION] == id;
-            let told: Vec<_> = client
+            let notified: Vec<_> = client
                 .received_messages()
                 .iter()
                 .filter(about)
                 .cloned()
                 .collect();
-            methods(&told)
+            methods(&notified)
                 .into_iter()
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
@@ -333,9 +336,9 @@ async fn every_notification_names_its_subscription() {
             &[ACKNOWLEDGED, TOOLS],
             &[ACKNOWLEDGED, TOOLS, PROMPTS, RESOURCES, UPDATED, UPDATED],
         ];
-        for (id, told) in [first, second].into_iter().zip(expected) {
-            let told: Vec<_> = told.iter().copied().chain(end).collect();
-            assert_eq!(of(id), told, "{case}");
+        for (id, expected_methods) in [first, second].into_iter().zip(expected) {
+            let expected_methods: Vec<_> = expected_methods.iter().copied().chain(end).collect();
+            assert_eq!(of(id), expected_methods, "{case}");
         }
         let unnamed = |it: &&Value| {
             it.get("method").is_some() && it["params"]["_meta"].get(SUBSCRIPTION).is_none()

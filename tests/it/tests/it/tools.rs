@@ -287,8 +287,8 @@ async fn structured_output_has_a_text_form() {
     for case in Case::all() {
         let mut client = Client::connect(case, &summing()).await;
         let answer = call(&mut client, "sum", json!({})).await;
-        let told: Value = serde_json::from_str(text(&answer)).unwrap();
-        assert_eq!(told, expected, "{case}");
+        let decoded: Value = serde_json::from_str(text(&answer)).unwrap();
+        assert_eq!(decoded, expected, "{case}");
         let structured = case.revision.features().structured_output;
         assert_eq!(
             result(&answer).get("structuredContent"),
@@ -333,10 +333,10 @@ async fn structured_output_off_its_schema_is_an_error() {
             "type": "object", "required": ["city"], "properties": {"city": {"type": "string"}},
         }))
     };
-    let by_hand = async |said: RawArguments, _: HandlerContext| match said.0.as_str() {
+    let by_hand = async |arguments: RawArguments, _: HandlerContext| match arguments.0.as_str() {
         "{}" => CallToolResult::text("no structure"),
         r#"{"fail":1}"# => CallToolResult::error("as told"),
-        _ => CallToolResult::new().structured_content(said.0),
+        _ => CallToolResult::new().structured_content(arguments.0),
     };
     #[derive(Deserialize, JsonSchema)]
     struct Give {

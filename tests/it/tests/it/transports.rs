@@ -102,8 +102,8 @@ async fn many_requests_at_once_are_all_answered() {
 /// end all of them arrive, in order.
 async fn said_to_nobody(case: Case, queue_bytes: usize) -> usize {
     const ALL: i64 = 2000;
-    let said = Arc::new(AtomicUsize::new(0));
-    let count = said.clone();
+    let messages = Arc::new(AtomicUsize::new(0));
+    let count = messages.clone();
     let flood = move |Args(what): Args<Text>, context: HandlerContext| {
         let count = count.clone();
         async move {
@@ -124,7 +124,7 @@ async fn said_to_nobody(case: Case, queue_bytes: usize) -> usize {
     let call = json!({"name": "flood", "arguments": {"text": "x".repeat(1000)}});
     let flood = client.start("tools/call", call).await;
     tokio::time::sleep(Duration::from_secs(3000)).await;
-    let to_nobody = said.load(Ordering::Relaxed);
+    let to_nobody = messages.load(Ordering::Relaxed);
     client.response(flood).await;
     let came = client.messages().await;
     let values = came.iter().map(|message| &message["params"]["progress"]);

@@ -9,7 +9,7 @@ use rmcp::{
 
 #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 struct Confirm {
-    /// Whether to go ahead.
+    /// Consent to the deployment.
     go: bool,
 }
 

@@ -174,8 +174,8 @@ async fn the_connect_timeout_covers_name_resolution() {
         assert_eq!(asked.is_ok(), stands);
         if let Err(failure) = asked {
             assert!(begin.elapsed() < limit + brief);
-            let said = "no connection stood within 3s (HttpClientOptions::connect_timeout)";
-            assert_eq!(failure, HttpClientError::unreachable(said));
+            let expected = "no connection stood within 3s (HttpClientOptions::connect_timeout)";
+            assert_eq!(failure, HttpClientError::unreachable(expected));
         }
         tokio::time::resume();
     }
@@ -224,11 +224,11 @@ async fn idle_of_forty(options: HttpClientOptions) -> usize {
 #[tokio::test]
 async fn dropping_a_request_closes_its_connection() {
     const LARGE: usize = 64 << 20;
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let given_up = Arc::new(Notify::new());
     let reads_on = given_up.clone();
     let (url, _) = listen(move |mut socket| {
-        let (tell, reads_on) = (tell.clone(), reads_on.clone());
+        let (sender, reads_on) = (sender.clone(), reads_on.clone());
         async move {
             let mut piece = vec![0; 64];
             let mut came = socket.read(&mut piece).await.unwrap();
@@ -236,13 +236,13 @@ async fn dropping_a_request_closes_its_connection() {
                 let half = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf";
                 socket.write_all(half).await.unwrap();
             }
-            tell.send(came).unwrap();
+            sender.send(came).unwrap();
             reads_on.notified().await;
             piece.resize(1 << 20, 0);
             while let Ok(more @ 1..) = socket.read(&mut piece).await {
                 came += more;
             }
-            tell.send(came).unwrap();
+            sender.send(came).unwrap();
         }
     })
     .await;
@@ -253,20 +253,20 @@ async fn dropping_a_request_closes_its_connection() {
     *large.method_mut() = Method::POST;
     *large.body_mut() = Bytes::from(vec![b' '; LARGE]).into();
     let asking = tokio::spawn(plain.clone().send(large));
-    assert_eq!(told.recv().await, Some(64));
+    assert_eq!(receiver.recv().await, Some(64));
     asking.abort();
     assert!(asking.await.is_err_and(|error| error.is_cancelled()));
     given_up.notify_one();
-    assert!(told.recv().await.unwrap() < LARGE);
+    assert!(receiver.recv().await.unwrap() < LARGE);
 
     // With half of the response read.
     let answered = plain.clone().send(get(&url)).await.unwrap();
     let mut body = answered.into_body();
     assert!(body.frame().await.unwrap().is_ok());
-    assert!(told.recv().await.is_some());
+    assert!(receiver.recv().await.is_some());
     drop(body);
     given_up.notify_one();
-    assert!(told.recv().await.is_some());
+    assert!(receiver.recv().await.is_some());
     assert_eq!(plain.idle_connections(), 0);
 }
 

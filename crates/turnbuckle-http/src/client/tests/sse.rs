@@ -60,7 +60,7 @@ async fn messages_go_to_the_endpoint_and_come_over_the_stream() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_without_sse_is_detected() {
-    for (reply, said) in [
+    for (reply, expected) in [
         (
             ScriptedResponse::new(404).text("nothing here"),
             "HTTP 404: nothing here",
@@ -88,7 +88,7 @@ async fn a_server_without_sse_is_detected() {
         ),
     ] {
         let error = fault(reply).await.to_string();
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
 }
 
@@ -111,8 +111,8 @@ async fn the_endpoint_has_a_timeout() {
         assert_eq!(opened.is_ok(), named);
         if let Err(error) = opened {
             assert_eq!(begin.elapsed(), limit);
-            let said = "no endpoint was named within 3s (HttpClientOptions::endpoint_timeout)";
-            assert!(error.to_string().contains(said), "{error}");
+            let expected = "no endpoint was named within 3s (HttpClientOptions::endpoint_timeout)";
+            assert!(error.to_string().contains(expected), "{error}");
         }
     }
 }
@@ -136,7 +136,7 @@ async fn the_end_of_the_stream_is_the_end_of_the_link() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_message_is_reported() {
-    for (status, said) in [
+    for (status, expected) in [
         (400, "HTTP 400: no"),
         (403, "not allow"),
         (404, "HTTP 404: no"),
@@ -146,7 +146,7 @@ async fn a_refused_message_is_reported() {
             .then(BodyPart::Hang);
         let (_, opened) = open(stream, [ScriptedResponse::new(status).text("no")]).await;
         let error = opened.notify().await.unwrap_err().to_string();
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
 }
 

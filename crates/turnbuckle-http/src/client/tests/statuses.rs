@@ -45,7 +45,7 @@ async fn a_request_is_posted_with_its_headers_and_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn a_response_that_is_no_answer_is_a_protocol_violation() {
-    for (reply, said) in [
+    for (reply, expected) in [
         (ScriptedResponse::new(202), "not answered"),
         (ScriptedResponse::new(204), "not answered"),
         (ScriptedResponse::new(200), "does not say of which type"),
@@ -61,7 +61,7 @@ async fn a_response_that_is_no_answer_is_a_protocol_violation() {
             matches!(error, LinkError::ProtocolViolation { .. }),
             "{error}"
         );
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
     }
     let (sent, frames) = ask(ScriptedResponse::json(200, answer(2))).await;
     assert!(matches!(sent, Err(LinkError::ProtocolViolation { .. })));
@@ -87,10 +87,14 @@ async fn an_error_status_is_reported_with_the_beginning_of_its_body() {
         (304, "", ""),
     ] {
         let error = fault(ScriptedResponse::new(status).text(body)).await;
-        let LinkError::HttpStatus { status: said, body } = error else {
+        let LinkError::HttpStatus {
+            status: received,
+            body,
+        } = error
+        else {
             panic!("{error}");
         };
-        assert_eq!((said, &*body), (status, shown));
+        assert_eq!((received, &*body), (status, shown));
     }
     let long = "é".repeat(5000);
     let LinkError::HttpStatus { body, .. } = fault(ScriptedResponse::new(500).text(long)).await
@@ -147,13 +151,13 @@ async fn an_unauthorized_client_gets_the_challenge() {
             .header("www-authenticate", "Basic");
         let error = fault(reply).await;
         let LinkError::Unauthorized {
-            status: said,
+            status: received,
             challenge,
         } = error
         else {
             panic!("{error}");
         };
-        assert_eq!(said, status);
+        assert_eq!(received, status);
         assert_eq!(challenge.as_deref(), Some("Bearer a=\"b\", Basic"));
     }
     let error = fault(ScriptedResponse::new(401)).await;
@@ -292,7 +296,7 @@ async fn redirects_stay_within_the_origin_and_the_method() {
         (&received[2].method, &received[2].body),
         (&Method::POST, &received[0].body)
     );
-    for (reply, said) in [
+    for (reply, expected) in [
         (
             to(307, "https://server.example/mcp"),
             "another origin (https://server.example)",
@@ -306,7 +310,7 @@ async fn redirects_stay_within_the_origin_and_the_method() {
         (ScriptedResponse::new(307), "leads nowhere"),
     ] {
         let error = fault(reply).await.to_string();
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(expected), "{error}");
         assert!(!error.contains("s3cret"), "{error}");
     }
 }
@@ -330,9 +334,9 @@ async fn redirects_are_limited() {
                 Ok(()) => assert_eq!(more, 0),
                 Err(error) => {
                     assert_eq!(more, 1);
-                    let said =
+                    let expected =
                         format!("more than {most} redirects (HttpClientOptions::max_redirects)");
-                    assert!(error.to_string().contains(&said), "{error}");
+                    assert!(error.to_string().contains(&expected), "{error}");
                 }
             }
         }

@@ -139,8 +139,8 @@ async fn reconnects_without_progress_are_limited() {
                 continue;
             };
             assert!(matches!(error, LinkError::ConnectionLost { .. }), "{error}");
-            let said = "times in vain (HttpClientOptions::max_fruitless_reconnects)";
-            assert!(error.to_string().contains(said), "{error}");
+            let expected = "times in vain (HttpClientOptions::max_fruitless_reconnects)";
+            assert!(error.to_string().contains(expected), "{error}");
             assert_eq!(more, 1);
         }
     }
@@ -168,8 +168,8 @@ async fn reconnects_of_one_stream_are_limited_in_total() {
         assert_eq!(asked.is_ok(), answered);
         assert_eq!(server.received_requests().len(), 3 + 25);
         if let Err(error) = asked {
-            let said = "taken up again 25 times (HttpClientOptions::max_reconnects)";
-            assert!(error.to_string().contains(said), "{error}");
+            let expected = "taken up again 25 times (HttpClientOptions::max_reconnects)";
+            assert!(error.to_string().contains(expected), "{error}");
         }
     }
 }
@@ -177,7 +177,7 @@ async fn reconnects_of_one_stream_are_limited_in_total() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_cannot_be_resumed_reports_why() {
     let first = || ScriptedResponse::events().text(data("1", NOTE));
-    for (reply, said) in [
+    for (reply, expected) in [
         (ScriptedResponse::new(404), "no longer knows the session"),
         (ScriptedResponse::new(401), "authorization"),
         (ScriptedResponse::new(403), "does not allow this"),
@@ -187,16 +187,19 @@ async fn a_stream_that_cannot_be_resumed_reports_why() {
         ),
         (ScriptedResponse::json(200, "{}"), "JSON where a stream"),
     ] {
-        let is_session = said.ends_with("session");
+        let is_session = expected.ends_with("session");
         let (server, opened) = legacy([first(), reply]).await;
         let error = opened.request(1).await.unwrap_err();
         // Its POST was taken.
         assert!(matches!(error, LinkError::ConnectionLost { .. }), "{error}");
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
         assert_eq!(server.received_requests().len(), 4);
         let failures = opened.inbox.failures();
         assert_eq!(failures.len(), usize::from(is_session), "{failures:?}");
-        assert!(failures.iter().all(|it| it.contains(said)), "{failures:?}");
+        assert!(
+            failures.iter().all(|it| it.contains(expected)),
+            "{failures:?}"
+        );
     }
     // What passes is tried again.
     let (_, opened) = legacy([

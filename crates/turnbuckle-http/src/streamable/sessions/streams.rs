@@ -54,10 +54,10 @@ impl SessionStreams {
     pub(super) fn insert(
         &mut self,
         stream: &Arc<SessionStream>,
-        config: &HttpServerOptions,
+        options: &HttpServerOptions,
     ) -> bool {
-        self.make_room(stream, config);
-        if self.by_id.len() >= config.max_streams {
+        self.make_room(stream, options);
+        if self.by_id.len() >= options.max_streams {
             return false;
         }
         self.by_id.insert(stream.id, stream.clone());
@@ -65,12 +65,12 @@ impl SessionStreams {
         true
     }
 
-    fn make_room(&mut self, stream: &SessionStream, config: &HttpServerOptions) {
+    fn make_room(&mut self, stream: &SessionStream, options: &HttpServerOptions) {
         self.find_ended();
         while !self.ended.is_empty() {
-            let fits = self.ended_bytes <= config.max_session_replay_bytes
+            let fits = self.ended_bytes <= options.max_session_replay_bytes
                 && !stream.limits().replay().is_exceeded();
-            if self.by_id.len() < config.max_streams && fits {
+            if self.by_id.len() < options.max_streams && fits {
                 break;
             }
             self.remove_oldest_ended();

@@ -35,8 +35,8 @@ fn exchange() -> ServerEndpoint {
     ServerEndpoint::new(Arc::new(NoHandlers(identity)), Limits::default())
 }
 
-fn sessions(config: HttpServerOptions) -> (Arc<SessionTable>, ServerEndpoint) {
-    (SessionTable::new(Arc::new(config)), exchange())
+fn sessions(options: HttpServerOptions) -> (Arc<SessionTable>, ServerEndpoint) {
+    (SessionTable::new(Arc::new(options)), exchange())
 }
 
 fn open(
@@ -48,8 +48,8 @@ fn open(
 
 #[tokio::test(start_paused = true)]
 async fn a_full_table_has_room_again_when_a_session_has_ended() {
-    let config = HttpServerOptions::new().max_sessions(2);
-    let (sessions, exchange) = sessions(config);
+    let options = HttpServerOptions::new().max_sessions(2);
+    let (sessions, exchange) = sessions(options);
     let first = open(&sessions, &exchange).unwrap();
     open(&sessions, &exchange).unwrap();
     for _ in 0..3 {
@@ -88,7 +88,7 @@ async fn the_end_of_a_session_ends_its_streams() {
     let id = open(&sessions, &exchange).unwrap();
     let open = sessions.get(&id, None).unwrap();
     let stream = open.new_stream();
-    assert!(open.keep(&stream, &sessions.config));
+    assert!(open.keep(&stream, &sessions.options));
     assert!(open.stream(stream.id).is_some());
     drop(sessions);
     assert!(open.standalone.ended_at().is_some() && stream.ended_at().is_some());
@@ -101,16 +101,16 @@ async fn the_end_of_a_session_ends_its_streams() {
 
 #[tokio::test(start_paused = true)]
 async fn streams_are_kept_within_their_bounds() {
-    let config = HttpServerOptions::new().max_streams(3);
-    let (sessions, exchange) = sessions(config.clone());
+    let options = HttpServerOptions::new().max_streams(3);
+    let (sessions, exchange) = sessions(options.clone());
     let id = open(&sessions, &exchange).unwrap();
     let open = sessions.get(&id, None).unwrap();
     let three: Vec<_> = (0..3).map(|_| open.new_stream()).collect();
-    assert!(three.iter().all(|stream| open.keep(stream, &config)));
+    assert!(three.iter().all(|stream| open.keep(stream, &options)));
     let fourth = open.new_stream();
-    assert!(!open.keep(&fourth, &config), "no stream has ended");
+    assert!(!open.keep(&fourth, &options), "no stream has ended");
     three[1].finish(None);
-    assert!(open.keep(&fourth, &config));
+    assert!(open.keep(&fourth, &options));
     assert!(open.stream(three[1].id).is_none());
 }
 
@@ -118,13 +118,13 @@ async fn streams_are_kept_within_their_bounds() {
 async fn the_bytes_of_ended_streams_are_bounded_together() {
     let event = crate::event::message_with_id(1, 1, b"{}").len();
     for (bytes, kept) in [(2 * event, 2), (2 * event - 1, 1), (event - 1, 0)] {
-        let config = HttpServerOptions::new().max_session_replay_bytes(bytes);
-        let (sessions, exchange) = sessions(config.clone());
+        let options = HttpServerOptions::new().max_session_replay_bytes(bytes);
+        let (sessions, exchange) = sessions(options.clone());
         let id = open(&sessions, &exchange).unwrap();
         let open = sessions.get(&id, None).unwrap();
         let ended = [(); 2].map(|()| {
             let stream = open.new_stream();
-            assert!(open.keep(&stream, &config));
+            assert!(open.keep(&stream, &options));
             stream.start_streaming(true);
             stream
         });
@@ -137,7 +137,7 @@ async fn the_bytes_of_ended_streams_are_bounded_together() {
             tokio::time::advance(Duration::from_millis(1)).await;
         }
         // A stream that goes on is kept beside them.
-        assert!(open.keep(&open.new_stream(), &config));
+        assert!(open.keep(&open.new_stream(), &options));
         let there = ended.map(|stream| open.stream(stream.id).is_some());
         assert_eq!(there, [kept == 2, kept >= 1], "{bytes}");
     }

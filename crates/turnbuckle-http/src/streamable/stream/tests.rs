@@ -3,12 +3,12 @@ use super::*;
 const READERS: usize = 8;
 
 fn stream_of(id: u64, events: usize, bytes: usize) -> Arc<SessionStream> {
-    let config = HttpServerOptions::new()
+    let options = HttpServerOptions::new()
         .max_replay_events(events)
         .max_replay_bytes(bytes);
     SessionStream::new(
         id,
-        StreamLimits::new(&config.max_stream_connections(READERS)),
+        StreamLimits::new(&options.max_stream_connections(READERS)),
     )
 }
 
@@ -321,8 +321,8 @@ fn an_ended_stream_takes_nothing_more() {
 #[test]
 fn unread_events_are_kept_beyond_the_total() {
     const EVENT: usize = "id: 1-1\nevent: message\ndata: {}\n\n".len();
-    let config = HttpServerOptions::new().max_total_replay_bytes(0);
-    let stream = SessionStream::new(1, StreamLimits::new(&config));
+    let options = HttpServerOptions::new().max_total_replay_bytes(0);
+    let stream = SessionStream::new(1, StreamLimits::new(&options));
     let reader = stream.attach(None);
     assert!((0..3).all(|_| send_one(&stream)));
     assert_eq!(stream.replay_bytes(), 3 * EVENT);

@@ -8,7 +8,7 @@ use super::shape;
 use crate::Validator;
 use crate::fast::equal::values_equal;
 
-/// Values of few shapes, so that schemas and values meet.
+/// Generates values of few shapes, so that many of them match a generated schema.
 pub(crate) fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!(null)),
@@ -37,7 +37,7 @@ pub(crate) fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-fn merged(parts: Vec<Value>) -> Value {
+fn merge_objects(parts: Vec<Value>) -> Value {
     let objects = parts.into_iter().filter_map(|part| match part {
         Value::Object(keywords) => Some(keywords),
         _ => None,
@@ -45,7 +45,7 @@ fn merged(parts: Vec<Value>) -> Value {
     Value::Object(objects.flatten().collect())
 }
 
-/// Schemas of the keywords that are covered. `#/$defs/d` is one that may recur.
+/// Generates schemas of the keywords that are covered. `#/$defs/d` is one that may recur.
 pub(crate) fn subschema() -> impl Strategy<Value = Value> {
     let types = [
         "null", "boolean", "integer", "number", "string", "array", "object",
@@ -95,11 +95,11 @@ pub(crate) fn subschema() -> impl Strategy<Value = Value> {
             2 => some.clone().prop_map(|schemas| json!({ "oneOf": schemas })),
             1 => some.prop_map(|schemas| json!({ "allOf": schemas })),
         ];
-        proptest::collection::vec(part, 1..3).prop_map(merged)
+        proptest::collection::vec(part, 1..3).prop_map(merge_objects)
     })
 }
 
-/// A schema with a definition that recurs where values do.
+/// Generates a schema with a definition that recurs where values do.
 pub(crate) fn schema() -> impl Strategy<Value = Value> {
     (subschema(), subschema()).prop_map(|(root, inner)| {
         let mut root = match root {
@@ -114,7 +114,7 @@ pub(crate) fn schema() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A schema without references.
+/// Generates a schema without references.
 pub(crate) fn plain_schema() -> impl Strategy<Value = Value> {
     let free = subschema().prop_filter("no references", |s| !s.to_string().contains("$ref"));
     (free, "[abc]").prop_map(|(schema, name)| {
@@ -126,7 +126,8 @@ pub(crate) fn shape_of(schema: &Value) -> crate::FastValidator {
     shape(schema.clone())
 }
 
-/// So that no reference leads back to itself on the same value.
+/// Returns the schema with its references moved down to the items of a value, so that none leads
+/// back to itself on the same value.
 fn without_reference(schema: Value) -> Value {
     serde_json::from_str(&schema.to_string().replace("#/$defs/d", "#/$defs/d/items")).unwrap()
 }

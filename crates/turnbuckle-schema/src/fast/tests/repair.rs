@@ -2,14 +2,14 @@ use serde_json::{Value, json};
 
 use super::{raw, shape};
 
-fn repaired(schema: Value, text: &str) -> Option<String> {
+fn repair_text(schema: Value, text: &str) -> Option<String> {
     let shape = shape(schema);
     shape
         .repair(raw(text))
         .map(|mended| mended.as_str().to_owned())
 }
 
-fn of(schema: Value) -> Value {
+fn object_with(schema: Value) -> Value {
     json!({ "type": "object", "properties": { "a": schema } })
 }
 
@@ -44,7 +44,7 @@ fn a_string_is_read_as_the_expected_type() {
             "5",
         ),
     ] {
-        let mended = repaired(of(schema.clone()), &format!(r#"{{"a":{text}}}"#));
+        let mended = repair_text(object_with(schema.clone()), &format!(r#"{{"a":{text}}}"#));
         assert_eq!(
             mended,
             Some(format!(r#"{{"a":{expected}}}"#)),
@@ -85,7 +85,7 @@ fn other_strings_are_left() {
     ] {
         let schema = json!({ "properties": { "a": schema }, "required": ["a"] });
         assert_eq!(
-            repaired(schema.clone(), &format!(r#"{{"a":{text}}}"#)),
+            repair_text(schema.clone(), &format!(r#"{{"a":{text}}}"#)),
             None,
             "{schema} {text}"
         );
@@ -129,7 +129,7 @@ fn a_whole_number_becomes_an_integer_where_only_integers_are_allowed() {
         ),
     ] {
         assert_eq!(
-            repaired(schema.clone(), came).as_deref(),
+            repair_text(schema.clone(), came).as_deref(),
             Some(meant),
             "{came}"
         );
@@ -142,26 +142,26 @@ fn a_whole_number_becomes_an_integer_where_only_integers_are_allowed() {
         r#"{"days":3.5}"#,
         r#"{"any":"e.0","days":3}"#,
     ] {
-        assert_eq!(repaired(schema.clone(), left), None, "{left}");
+        assert_eq!(repair_text(schema.clone(), left), None, "{left}");
     }
 }
 
 #[test]
 fn a_null_for_an_optional_member_is_removed() {
-    let schema = of(json!({ "type": "integer" }));
+    let schema = object_with(json!({ "type": "integer" }));
     assert_eq!(
-        repaired(schema, r#"{"a": null, "b" :null}"#).as_deref(),
+        repair_text(schema, r#"{"a": null, "b" :null}"#).as_deref(),
         Some(r#"{"b":null}"#)
     );
     let closed = json!({ "properties": { "a": {} }, "additionalProperties": false });
     assert_eq!(
-        repaired(closed, r#"{"a":null,"b":null}"#).as_deref(),
+        repair_text(closed, r#"{"a":null,"b":null}"#).as_deref(),
         Some(r#"{"a":null}"#)
     );
-    let nullable = of(json!({ "type": ["integer", "null"] }));
-    assert_eq!(repaired(nullable, r#"{"a":null}"#), None);
+    let nullable = object_with(json!({ "type": ["integer", "null"] }));
+    assert_eq!(repair_text(nullable, r#"{"a":null}"#), None);
     let map = json!({ "additionalProperties": { "type": "integer" } });
-    assert_eq!(repaired(map, r#"{"a":null}"#), None);
+    assert_eq!(repair_text(map, r#"{"a":null}"#), None);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn repairs_reach_through_references_and_branches() {
         },
     });
     assert_eq!(
-        repaired(
+        repair_text(
             schema,
             r#"{"to":"{\"x\":\"1\",\"next\":{\"x\":\"2\"}}","from":{"x":"3","keep":"4"}}"#
         )
@@ -194,6 +194,6 @@ fn nested_quoting_is_bounded() {
     for _ in 0..12 {
         text = format!("[{}]", Value::from(text));
     }
-    let mended = repaired(list, &text).unwrap();
+    let mended = repair_text(list, &text).unwrap();
     assert_eq!(mended, "[".repeat(13) + &"]".repeat(13));
 }

@@ -96,14 +96,17 @@ fn errors_have_the_path_the_expected_and_the_actual_value() {
         ("[1]", vec!["arguments: expected an object, got [1]"]),
         ("null", vec!["arguments: expected an object, got null"]),
     ] {
-        let told = read::<Forecast>(json).unwrap_err();
+        let error = read::<Forecast>(json).unwrap_err();
         for part in expected {
-            assert!(told.contains(part), "{json}: {told}");
+            assert!(error.contains(part), "{json}: {error}");
         }
     }
-    let told = read::<At>(r#"{"places":[{"address":"127.0.0.1"},{"address":"here"}]}"#);
-    let told = told.unwrap_err();
-    assert!(told.starts_with("arguments.places[1].address: "), "{told}");
+    let error = read::<At>(r#"{"places":[{"address":"127.0.0.1"},{"address":"here"}]}"#);
+    let error = error.unwrap_err();
+    assert!(
+        error.starts_with("arguments.places[1].address: "),
+        "{error}"
+    );
 }
 
 #[test]
@@ -140,21 +143,21 @@ fn values_in_errors_are_shortened_and_have_no_control_characters() {
         r#"{{"city":"a","units":"\u001b[31m{}"}}"#,
         "x".repeat(100_000)
     );
-    let told = read::<Forecast>(&long).unwrap_err();
-    assert!(told.len() < 500, "{}", told.len());
+    let error = read::<Forecast>(&long).unwrap_err();
+    assert!(error.len() < 500, "{}", error.len());
     assert!(
-        !told.contains('\u{1b}') && told.contains("[31mxxx"),
-        "{told}"
+        !error.contains('\u{1b}') && error.contains("[31mxxx"),
+        "{error}"
     );
     let key = format!(
         r#"{{"city":"a","stops":[{{"{}":1}}]}}"#,
         "k\\n".repeat(100_000)
     );
-    let told = read::<Forecast>(&key).unwrap_err();
-    assert!(told.len() < 1500, "{}", told.len());
+    let error = read::<Forecast>(&key).unwrap_err();
+    assert!(error.len() < 1500, "{}", error.len());
     assert!(
-        told.lines().all(|line| line.starts_with("arguments")),
-        "{told}"
+        error.lines().all(|line| line.starts_with("arguments")),
+        "{error}"
     );
 }
 
@@ -188,6 +191,6 @@ fn deep_arguments_are_refused() {
         read::<Value>(&format!(r#"{{"a":{open}{close}}}"#))
     };
     assert!(nested(127).is_ok());
-    let told = nested(128).unwrap_err();
-    assert!(told.contains("deeper than 127 levels"), "{told}");
+    let error = nested(128).unwrap_err();
+    assert!(error.contains("deeper than 127 levels"), "{error}");
 }

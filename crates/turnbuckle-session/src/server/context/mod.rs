@@ -23,7 +23,6 @@ use crate::shared::transport::{Binding, HttpHead, TransportContext};
 use progress::ProgressThrottle;
 
 pub(crate) use client_details::ClientDetails;
-pub(crate) use notify::send_when_space;
 
 /// A request, as its handler sees it. Cheap to clone. A clone that outlives the request sends
 /// nothing any more.

@@ -15,8 +15,7 @@ use super::RequestContext;
 use super::progress::{ProgressThrottle, ReportOutcome};
 use crate::server::tasks;
 use crate::shared::rate::RateAccount;
-use crate::shared::reply_sink::{QueueFull, ReplySink};
-use crate::shared::signal::Signal;
+use crate::shared::reply_sink::{retry_until_space, send_when_space};
 
 impl RequestContext {
     /// Reports progress, if the client asked for it. Values that do not increase are not sent,
@@ -185,41 +184,6 @@ impl RequestContext {
     pub fn close_sse_stream(&self) {
         if self.state.features.polling_streams {
             self.sink().close_sse_stream();
-        }
-    }
-}
-
-/// Sends a frame and waits for space if there is none, unless `signal` is cancelled. Returns
-/// whether the frame was sent.
-pub(crate) async fn send_when_space(sink: &dyn ReplySink, signal: &Signal, frame: Vec<u8>) -> bool {
-    let mut unsent = Some(frame);
-    let attempt = || {
-        let sent = unsent.take().map_or(Ok(()), |frame| sink.send(frame));
-        unsent = sent.err().map(|QueueFull(frame)| frame);
-        unsent.is_none()
-    };
-    retry_until_space(sink, signal, attempt).await
-}
-
-/// Repeats `attempt` whenever the sink may have space again, until it succeeds or `signal` is
-/// cancelled. Returns whether it succeeded.
-async fn retry_until_space(
-    sink: &dyn ReplySink,
-    signal: &Signal,
-    mut attempt: impl FnMut() -> bool,
-) -> bool {
-    loop {
-        if signal.is_cancelled() {
-            return false;
-        }
-        let mut space = std::pin::pin!(sink.wait_for_space());
-        space.as_mut().enable();
-        if attempt() {
-            return true;
-        }
-        tokio::select! {
-            () = space => {}
-            () = signal.cancelled() => return false,
         }
     }
 }

@@ -1,6 +1,6 @@
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context as Task, Waker};
+use std::task::{self, Waker};
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
@@ -9,10 +9,10 @@ use turnbuckle_wire::revision::Revision;
 use super::*;
 use crate::{EncodedResponse, LegacyState, Limits, QueueFull, Rate};
 
-/// A way back with so much room, on which something happens when somebody waits for more.
+/// A reply sink with room for `room` messages. It calls `waited_for` when a sender waits for more.
 #[derive(Default)]
 struct Narrow {
-    said: Mutex<Vec<String>>,
+    messages: Mutex<Vec<String>>,
     room: AtomicUsize,
     space: Notify,
     waited_for: Mutex<Option<Box<dyn FnOnce() + Send>>>,
@@ -24,9 +24,9 @@ impl Narrow {
         self.space.notify_waiters();
     }
 
-    /// The values that were reported, and the answer.
-    fn said(&self) -> Vec<String> {
-        self.said.lock().unwrap().clone()
+    /// Returns the values that were reported, and the answer.
+    fn messages(&self) -> Vec<String> {
+        self.messages.lock().unwrap().clone()
     }
 }
 
@@ -43,7 +43,7 @@ impl ReplySink for Narrow {
         let frame = String::from_utf8(frame).unwrap();
         let (_, value) = frame.split_once(r#""progress":"#).unwrap();
         let value = value.trim_end_matches('}');
-        self.said.lock().unwrap().push(value.to_owned());
+        self.messages.lock().unwrap().push(value.to_owned());
         Ok(())
     }
 
@@ -56,7 +56,7 @@ impl ReplySink for Narrow {
     }
 
     fn finish(&self, _: Option<EncodedResponse>) {
-        self.said.lock().unwrap().push("answer".into());
+        self.messages.lock().unwrap().push("answer".into());
     }
 }
 
@@ -87,7 +87,7 @@ fn request() -> (RequestContext, Arc<Narrow>) {
 #[tokio::test(start_paused = true)]
 async fn no_report_goes_after_one_that_says_more() {
     let (context, narrow) = request();
-    let mut cx = Task::from_waker(Waker::noop());
+    let mut cx = task::Context::from_waker(Waker::noop());
     let mut first = pin!(context.progress(1, None));
     assert!(first.as_mut().poll(&mut cx).is_pending(), "no room");
     narrow.make_room();
@@ -96,13 +96,13 @@ async fn no_report_goes_after_one_that_says_more() {
     assert!(second.as_mut().poll(&mut cx).is_ready());
     narrow.make_room();
     assert!(first.as_mut().poll(&mut cx).is_ready());
-    assert_eq!(narrow.said(), ["2"]);
+    assert_eq!(narrow.messages(), ["2"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_room_is_the_newest_and_goes_before_the_answer() {
     let (context, narrow) = request();
-    let mut cx = Task::from_waker(Waker::noop());
+    let mut cx = task::Context::from_waker(Waker::noop());
     let mut first = pin!(context.progress(1, None));
     let mut second = pin!(context.progress(2, None));
     assert!(first.as_mut().poll(&mut cx).is_pending());
@@ -113,7 +113,7 @@ async fn what_waits_for_room_is_the_newest_and_goes_before_the_answer() {
     narrow.make_room();
     assert!(first.as_mut().poll(&mut cx).is_ready());
     assert!(second.as_mut().poll(&mut cx).is_ready());
-    assert_eq!(narrow.said(), ["2", "answer"]);
+    assert_eq!(narrow.messages(), ["2", "answer"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -134,14 +134,14 @@ async fn no_report_goes_after_the_answer() {
             route.make_room();
         }));
         context.progress(5, None).await;
-        assert_eq!(narrow.said().last().unwrap(), "answer");
+        assert_eq!(narrow.messages().last().unwrap(), "answer");
         context.progress(6, None).await;
-        assert_eq!(narrow.said().last().unwrap(), "answer");
+        assert_eq!(narrow.messages().last().unwrap(), "answer");
     }
     let (context, narrow) = request();
     assert!(context.finish());
     assert!(matches!(context.state.lazy.progress.get(), Some(None)));
     narrow.make_room();
     context.progress(1, None).await;
-    assert_eq!(narrow.said(), [""; 0]);
+    assert_eq!(narrow.messages(), [""; 0]);
 }

@@ -69,7 +69,7 @@ fn poll(serving: &OnceLock<Mutex<Serving>>) -> Poll<CloseReason> {
     serving.as_mut().poll(&mut cx)
 }
 
-/// A server, and a client that sends these messages and no more.
+/// Creates a server, and a client that sends these messages and no more.
 fn after(frames: &[String], limits: Limits) -> (Arc<Server>, MemoryTransport) {
     let server = Arc::new(Server {
         identity: ServerIdentity {
@@ -98,7 +98,7 @@ fn after(frames: &[String], limits: Limits) -> (Arc<Server>, MemoryTransport) {
     (server, client)
 }
 
-fn received(client: &mut MemoryTransport) -> Vec<String> {
+fn receive_all(client: &mut MemoryTransport) -> Vec<String> {
     let mut cx = task::Context::from_waker(Waker::noop());
     let mut received = Vec::new();
     while let Poll::Ready(Some(Frame::Message(frame))) = client.poll_frame(&mut cx) {
@@ -135,7 +135,7 @@ async fn an_answer_that_is_being_encoded_at_the_end_of_the_input_is_sent() {
         let frames = [initialize(revision.as_str()), asked];
         let (server, mut client) = after(&frames, Limits::default());
         assert!(poll(&server.serving).is_pending());
-        received(&mut client);
+        receive_all(&mut client);
         server.go.cancel();
         rest().await;
         let closed = poll(&server.serving);
@@ -143,7 +143,7 @@ async fn an_answer_that_is_being_encoded_at_the_end_of_the_input_is_sent() {
             matches!(closed, Poll::Ready(CloseReason::ByPeer)),
             "{closed:?}"
         );
-        let received = received(&mut client);
+        let received = receive_all(&mut client);
         let answered = |it: &String| it.contains(r#""id":1"#) && it.contains("result");
         assert!(received.last().is_some_and(answered), "{received:?}");
     }
@@ -165,7 +165,7 @@ async fn at_the_end_of_the_input_nobody_waits_for_what_was_cancelled() {
         matches!(closed, Poll::Ready(CloseReason::ByPeer)),
         "{closed:?}"
     );
-    assert_eq!(received(&mut client).len(), 1, "the handshake's answer");
+    assert_eq!(receive_all(&mut client).len(), 1, "the handshake's answer");
 }
 
 #[tokio::test(start_paused = true)]
@@ -203,5 +203,5 @@ async fn what_was_read_may_be_answered_for_ever() {
     server.go.cancel();
     rest().await;
     assert!(poll(&server.serving).is_ready());
-    assert_eq!(received(&mut client).len(), 3);
+    assert_eq!(receive_all(&mut client).len(), 3);
 }

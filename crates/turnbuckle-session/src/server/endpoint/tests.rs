@@ -118,7 +118,7 @@ fn cx() -> Context<'static> {
 }
 
 /// Decodes a message and passes it to `receive`.
-fn decoded<T>(
+fn with_decoded<T>(
     text: &'static str,
     receive: impl FnOnce(Message<'_, Params<'_>>, InboundFrame<'_>) -> T,
 ) -> T {
@@ -135,7 +135,7 @@ fn decoded<T>(
 const REQUEST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"x/wait"}"#;
 
 fn serve(endpoint: &ServerEndpoint) -> ExchangeOutcome {
-    decoded(REQUEST, |message, frame| {
+    with_decoded(REQUEST, |message, frame| {
         let Message::Request(request) = message else {
             panic!("it is a request");
         };
@@ -266,7 +266,7 @@ fn serve_in_session(endpoint: &ServerEndpoint) -> (Arc<Session>, Arc<FrameQueue>
     let account = endpoint.account(None, None);
     let revision = Some(Revision::NEWEST_LEGACY);
     let session = endpoint.new_stateless_session(revision, sink.clone(), account);
-    let outcome = decoded(REQUEST, |message, frame| {
+    let outcome = with_decoded(REQUEST, |message, frame| {
         session.receive(message, None, frame, &sink)
     });
     (session, queue, outcome)
@@ -294,7 +294,7 @@ async fn a_cancelled_request_of_a_session_ends_without_a_response() {
     let (session, queue, _) = serve_in_session(&endpoint);
     run_ready_tasks().await;
     let sink: Arc<dyn ReplySink> = queue.clone();
-    decoded(CANCEL, |message, frame| {
+    with_decoded(CANCEL, |message, frame| {
         session.receive(message, None, frame, &sink)
     });
     assert!(seen.is_cancelled());

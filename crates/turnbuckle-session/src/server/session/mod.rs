@@ -87,7 +87,7 @@ impl Session {
 
     /// Returns the signal that fires when the session has ended.
     #[must_use]
-    pub fn ended(&self) -> &Signal {
+    pub fn end_signal(&self) -> &Signal {
         &self.state.ended
     }
 

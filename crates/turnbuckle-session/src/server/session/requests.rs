@@ -139,7 +139,7 @@ impl Session {
         let dispatch = &self.dispatch.dispatch;
         let handling = catch_panic(|| dispatch.handle_notification(notification, &self.peer()));
         if let Ok(Some(future)) = handling {
-            tasks::spawn_notification(future, self.ended().clone(), permit);
+            tasks::spawn_notification(future, self.end_signal().clone(), permit);
         }
     }
 

@@ -134,7 +134,7 @@ impl World {
         )
     }
 
-    /// Everything that can happen now.
+    /// Returns every event that can happen now.
     fn events(&self) -> Vec<Event> {
         let mut events = vec![Event::Initialized, Event::Ask, Event::End];
         for id in IDS {
@@ -207,12 +207,12 @@ impl World {
                 self.stage = Stage::Fresh;
             }
             Event::Initialized => {
-                let heard = self
+                let decision = self
                     .kernel
                     .judge_notification(Some(Method::Initialized), None);
                 match self.stage {
-                    Stage::Open => assert!(matches!(heard, NotificationDecision::Initialized)),
-                    _ => assert!(matches!(heard, NotificationDecision::Ignored)),
+                    Stage::Open => assert!(matches!(decision, NotificationDecision::Initialized)),
+                    _ => assert!(matches!(decision, NotificationDecision::Ignored)),
                 }
                 if self.stage == Stage::Open {
                     self.stage = Stage::Operating;
@@ -296,19 +296,19 @@ impl World {
 
     fn cancel(&mut self, id: Option<Id>) {
         let named = id.map(RequestId::from);
-        let heard = self
+        let decision = self
             .kernel
             .judge_notification(Some(Method::Cancelled), named.as_ref());
         let place = id.and_then(|id| self.running(id));
         let handler = place.and_then(|place| self.handlers.get_mut(place));
-        match (heard, handler.filter(|handler| handler.wanted)) {
+        match (decision, handler.filter(|handler| handler.wanted)) {
             (NotificationDecision::Cancel(call), Some(handler)) => {
                 assert_eq!(call, handler.serial);
                 handler.wanted = false;
                 end(&mut self.theirs, Some(call), Ending::Cancelled);
             }
             (NotificationDecision::Ignored, None) => {}
-            (heard, handler) => panic!("{heard:?} {handler:?}"),
+            (decision, handler) => panic!("{decision:?} {handler:?}"),
         }
     }
 
@@ -328,7 +328,7 @@ impl World {
         end(&mut self.ours, serial, Ending::Answered);
     }
 
-    /// The whole kernel is as it must be.
+    /// Asserts that the whole kernel is as it must be.
     fn compare(&self) {
         let kernel = &self.kernel;
         let phase = match self.stage {
@@ -378,7 +378,7 @@ impl World {
     }
 }
 
-/// Something ends, and has not ended before.
+/// Records the end of a request, which has not ended before.
 fn end(all: &mut [Option<Ending>], serial: Option<usize>, ending: Ending) {
     if let Some(serial) = serial {
         assert_eq!(all[serial].replace(ending), None, "{serial} ended twice");

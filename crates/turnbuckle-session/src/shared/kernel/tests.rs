@@ -2,7 +2,7 @@ use super::*;
 
 type Plain = Kernel<&'static str, &'static str>;
 
-fn refused(step: &RequestDecision) -> bool {
+fn is_refused(step: &RequestDecision) -> bool {
     matches!(step, RequestDecision::Refuse(error) if *error.kind() == ErrorKind::InvalidRequest)
 }
 
@@ -21,7 +21,7 @@ fn open() -> Plain {
 fn before_the_handshake_only_ping_and_modern_requests_are_served() {
     let mut kernel = Plain::new(2, 2);
     let id = RequestId::from(1);
-    assert!(refused(&kernel.judge_request(
+    assert!(is_refused(&kernel.judge_request(
         &id,
         Some(Method::ListTools),
         EraKind::Legacy
@@ -56,9 +56,9 @@ fn a_burst_leaves_no_room_behind() {
 fn a_second_handshake_is_refused() {
     let mut kernel = Plain::new(2, 2);
     assert!(matches!(initialize(&mut kernel, 0), RequestDecision::Open));
-    assert!(refused(&initialize(&mut kernel, 1)));
+    assert!(is_refused(&initialize(&mut kernel, 1)));
     kernel.handshake_succeeded();
-    assert!(refused(&initialize(&mut kernel, 2)));
+    assert!(is_refused(&initialize(&mut kernel, 2)));
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn an_id_in_flight_is_refused_and_free_again_afterwards() {
     let mut kernel = open();
     assert!(kernel.begin_request(1.into(), "one").is_ok());
     assert!(kernel.begin_request(1.into(), "again").is_err());
-    assert!(refused(&kernel.judge_request(
+    assert!(is_refused(&kernel.judge_request(
         &1.into(),
         None,
         EraKind::Legacy
@@ -135,7 +135,11 @@ fn a_cancelled_request_keeps_its_place_until_its_handler_ends() {
     let id = RequestId::from(1);
     kernel.judge_notification(Some(Method::Cancelled), Some(&id));
     assert_eq!(kernel.running_requests().collect::<Vec<_>>(), [&"two"]);
-    assert!(refused(&kernel.judge_request(&id, None, EraKind::Legacy)));
+    assert!(is_refused(&kernel.judge_request(
+        &id,
+        None,
+        EraKind::Legacy
+    )));
     assert!(matches!(
         kernel.judge_request(&3.into(), None, EraKind::Legacy),
         RequestDecision::Refuse(_)

@@ -101,7 +101,7 @@ async fn everybody_has_an_account_of_their_own_until_there_is_no_room() {
     assert!(of(1).admit(None).is_err());
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(!of(5).is_shared());
-    assert_eq!(accounts.known().by_name.len(), 1);
+    assert_eq!(accounts.lock_known().by_name.len(), 1);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn so_many_run_at_a_time_for_one_and_any_number_for_all() {
     assert!(account.admit(Some(Method::Ping)).is_ok());
     drop((one, two));
     assert!(account.admit(None).is_ok());
-    let everybody = Arc::new(RateAccount::of(&limits, true));
+    let everybody = Arc::new(RateAccount::with_sharing(&limits, true));
     let _many: Vec<_> = (0..10).map(|_| everybody.start_request()).collect();
     assert!(everybody.admit(None).is_ok());
 }

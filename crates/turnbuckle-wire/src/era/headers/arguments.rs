@@ -143,7 +143,7 @@ pub(super) fn is_mirrorable(value: RawJson<'_>) -> bool {
 }
 
 /// Returns the text by which a header mirrors the value; `None` when no header can.
-pub(super) fn spelled(value: RawJson<'_>) -> Option<Cow<'_, str>> {
+pub(super) fn header_text(value: RawJson<'_>) -> Option<Cow<'_, str>> {
     match value.as_str() {
         json @ ("true" | "false") => Some(json.into()),
         json if json.starts_with('"') => value.text(),
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use crate::era::param_headers;
 
-    fn picked(schema: &str, arguments: &str) -> Result<Vec<Option<String>>, String> {
+    fn extract_json(schema: &str, arguments: &str) -> Result<Vec<Option<String>>, String> {
         let declared = param_headers(&schema.parse().unwrap()).unwrap();
         let arguments: RawJson<'_> = serde_json::from_str(arguments).unwrap();
         let found = extract(&declared, Some(arguments))?;
@@ -195,7 +195,7 @@ mod tests {
         ];
         for (arguments, expected) in table {
             assert_eq!(
-                picked(NESTED, arguments),
+                extract_json(NESTED, arguments),
                 Ok(expected.into()),
                 "{arguments}"
             );
@@ -205,8 +205,8 @@ mod tests {
     #[test]
     fn arguments_are_read_only_where_a_header_is_declared() {
         let unreadable = r#"{"a":"x","\udddd":1}"#;
-        assert_eq!(picked("{}", unreadable), Ok(Vec::new()));
-        let error = picked(NESTED, unreadable).unwrap_err();
+        assert_eq!(extract_json("{}", unreadable), Ok(Vec::new()));
+        let error = extract_json(NESTED, unreadable).unwrap_err();
         assert!(error.contains("surrogate"), "{error}");
     }
 
@@ -217,9 +217,9 @@ mod tests {
             r#"{"b":{"c":1,"\u0063":1}}"#,
             r#"{"b":{},"b":{}}"#,
         ] {
-            assert!(picked(NESTED, arguments).is_err(), "{arguments}");
+            assert!(extract_json(NESTED, arguments).is_err(), "{arguments}");
         }
-        assert!(picked(NESTED, r#"{"z":"x","z":"y"}"#).is_ok());
+        assert!(extract_json(NESTED, r#"{"z":"x","z":"y"}"#).is_ok());
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
         ];
         for (json, expected) in table {
             let value: RawJson<'_> = serde_json::from_str(json).unwrap();
-            assert_eq!(spelled(value).as_deref(), expected, "{json}");
+            assert_eq!(header_text(value).as_deref(), expected, "{json}");
             assert_eq!(is_mirrorable(value), expected.is_some(), "{json}");
         }
     }

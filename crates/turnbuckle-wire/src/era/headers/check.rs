@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use turnbuckle_types::{Error, RawJson};
 
-use super::arguments::{extract, is_mirrorable, spelled};
+use super::arguments::{extract, header_text, is_mirrorable};
 use super::{METHOD, NAME, decode_value, encode_value, value_matches};
 use crate::era::ParamHeader;
 use crate::era::params::Params;
@@ -150,7 +150,7 @@ pub fn mirror_param_headers<'p>(
     let mut headers = Vec::with_capacity(declared.len());
     for (param, value) in declared.iter().zip(values) {
         let Some(value) = value else { continue };
-        let text = spelled(value).ok_or_else(|| {
+        let text = header_text(value).ok_or_else(|| {
             unfit(format!(
                 "the argument {} cannot be mirrored in a header",
                 param.path.join(".")
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use crate::era::param_headers;
 
-    fn refused(result: Result<(), Error>) -> String {
+    fn mismatch_message(result: Result<(), Error>) -> String {
         let error = result.unwrap_err();
         assert_eq!(*error.kind(), ErrorKind::HeaderMismatch, "{error}");
         error.message().to_owned()
@@ -228,14 +228,20 @@ mod tests {
         assert!(judge("tools/list", "{}", Some("tools/list"), None).is_ok());
         assert!(judge("tools/list", "{}", Some(" tools/list\t"), Some("ignored")).is_ok());
         assert!(judge("com.example/own", "{}", Some("com.example/own"), None).is_ok());
-        assert!(refused(judge("tools/list", "{}", None, None)).contains("mcp-method is missing"));
+        assert!(
+            mismatch_message(judge("tools/list", "{}", None, None))
+                .contains("mcp-method is missing")
+        );
         for header in [
             "TOOLS/LIST",
             "tools/call",
             "",
             "=?base64?dG9vbHMvbGlzdA==?=",
         ] {
-            assert!(refused(judge("tools/list", "{}", Some(header), None)).contains("tools/list"));
+            assert!(
+                mismatch_message(judge("tools/list", "{}", Some(header), None))
+                    .contains("tools/list")
+            );
         }
     }
 
@@ -249,14 +255,14 @@ mod tests {
             let params = format!(r#"{{"{member}":"näme"}}"#);
             let judge = |name: &str| judge(method, &params, Some(method), Some(name));
             assert!(judge(&encode_value("näme")).is_ok());
-            assert!(refused(judge("name")).contains("says \"name\""));
-            assert!(refused(judge("=?base64?bsOkbWU?=")).contains("Base64"));
-            assert!(refused(judge("n\u{e4}me")).contains("character"));
+            assert!(mismatch_message(judge("name")).contains("says \"name\""));
+            assert!(mismatch_message(judge("=?base64?bsOkbWU?=")).contains("Base64"));
+            assert!(mismatch_message(judge("n\u{e4}me")).contains("character"));
         }
         let missing = judge("tools/call", r#"{"name":"a"}"#, Some("tools/call"), None);
-        assert!(refused(missing).contains("mcp-name is missing"));
+        assert!(mismatch_message(missing).contains("mcp-name is missing"));
         for params in ["{}", r#"{"name":7}"#, r#"{"uri":"a"}"#] {
-            refused(judge("tools/call", params, Some("tools/call"), Some("a")));
+            mismatch_message(judge("tools/call", params, Some("tools/call"), Some("a")));
         }
         let plain = judge(
             "tools/call",
@@ -271,9 +277,12 @@ mod tests {
     fn a_repeated_header_is_refused_and_a_long_one_is_cut_in_the_message() {
         let params = Params::default();
         let twice: HeaderValues<'_> = [&b"ping"[..], b"ping"].into_iter().collect();
-        assert!(refused(check_headers("ping", &params, twice, None)).contains("more than once"));
+        assert!(
+            mismatch_message(check_headers("ping", &params, twice, None))
+                .contains("more than once")
+        );
         let long = "ä".repeat(100_000);
-        let message = refused(check_headers("ping", &params, Some(long.as_bytes()), None));
+        let message = mismatch_message(check_headers("ping", &params, Some(long.as_bytes()), None));
         assert!(message.len() < 300, "{}", message.len());
     }
 
@@ -336,7 +345,7 @@ mod tests {
             ),
         ];
         for (arguments, headers, expected) in table {
-            let message = refused(judge_params(arguments, headers));
+            let message = mismatch_message(judge_params(arguments, headers));
             assert!(message.contains(expected), "{message}");
         }
     }

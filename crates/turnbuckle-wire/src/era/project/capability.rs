@@ -71,7 +71,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::era::project::tests::told;
+    use crate::era::project::tests::project_json;
     use crate::revision::Revision;
 
     #[test]
@@ -85,33 +85,36 @@ mod tests {
                 .retain(|name, _| !names.contains(&name.as_str()));
             some
         };
-        let told = |revision| told::<ServerCapabilities>(&all, revision);
-        assert_eq!(told(Revision::NEWEST), all);
-        assert_eq!(told(Revision::V2025_11_25), without(&["extensions"]));
+        let projected = |revision| project_json::<ServerCapabilities>(&all, revision);
+        assert_eq!(projected(Revision::NEWEST), all);
+        assert_eq!(projected(Revision::V2025_11_25), without(&["extensions"]));
         assert_eq!(
-            told(Revision::V2024_11_05),
+            projected(Revision::V2024_11_05),
             without(&["extensions", "completions"])
         );
     }
 
     #[test]
     fn a_client_that_only_visits_urls_does_not_promise_forms() {
-        let told = |modes: Value, revision| {
+        let projected = |modes: Value, revision| {
             let capabilities = json!({"elicitation": modes, "sampling": {"tools": {}}});
-            told::<ClientCapabilities>(&capabilities, revision)
+            project_json::<ClientCapabilities>(&capabilities, revision)
         };
         let plain = json!({"elicitation": {}, "sampling": {}});
         assert_eq!(
-            told(json!({"form": {}, "url": {}}), Revision::V2025_06_18),
+            projected(json!({"form": {}, "url": {}}), Revision::V2025_06_18),
             plain
         );
-        assert_eq!(told(json!({}), Revision::V2025_06_18), plain);
+        assert_eq!(projected(json!({}), Revision::V2025_06_18), plain);
         let neither = json!({"sampling": {}});
-        assert_eq!(told(json!({"url": {}}), Revision::V2025_06_18), neither);
-        assert_eq!(told(json!({}), Revision::V2025_03_26), neither);
+        assert_eq!(
+            projected(json!({"url": {}}), Revision::V2025_06_18),
+            neither
+        );
+        assert_eq!(projected(json!({}), Revision::V2025_03_26), neither);
         let modes = json!({"url": {}});
         assert_eq!(
-            told(modes.clone(), Revision::V2025_11_25)["elicitation"],
+            projected(modes.clone(), Revision::V2025_11_25)["elicitation"],
             modes
         );
     }
@@ -119,23 +122,23 @@ mod tests {
     #[test]
     fn roots_are_announced_where_that_can_be_heard() {
         let roots = json!({"roots": {"listChanged": true}});
-        let told = |revision| told::<ClientCapabilities>(&roots, revision);
-        assert_eq!(told(Revision::NEWEST_LEGACY), roots);
-        assert_eq!(told(Revision::NEWEST), json!({"roots": {}}));
+        let projected = |revision| project_json::<ClientCapabilities>(&roots, revision);
+        assert_eq!(projected(Revision::NEWEST_LEGACY), roots);
+        assert_eq!(projected(Revision::NEWEST), json!({"roots": {}}));
     }
 
     #[test]
     fn implementations_are_named_as_the_reader_knows() {
         let full = json!({"name": "n", "version": "1", "title": "N", "description": "d",
             "websiteUrl": "https://example.com", "icons": [{"src": "https://example.com/i"}]});
-        let told = |revision| told::<Implementation>(&full, revision);
-        assert_eq!(told(Revision::V2025_11_25), full);
+        let projected = |revision| project_json::<Implementation>(&full, revision);
+        assert_eq!(projected(Revision::V2025_11_25), full);
         assert_eq!(
-            told(Revision::V2025_06_18),
+            projected(Revision::V2025_06_18),
             json!({"name": "n", "version": "1", "title": "N"})
         );
         assert_eq!(
-            told(Revision::V2025_03_26),
+            projected(Revision::V2025_03_26),
             json!({"name": "n", "version": "1"})
         );
     }

@@ -79,7 +79,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::era::project::tests::told;
+    use crate::era::project::tests::project_json;
     use crate::revision::Revision;
 
     fn audio(data: &str) -> Value {
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn audio_becomes_a_resource_that_holds_it() {
-        let older = told::<ContentBlock>(&audio("AQ=="), Revision::V2024_11_05);
+        let older = project_json::<ContentBlock>(&audio("AQ=="), Revision::V2024_11_05);
         let uri = older["resource"]["uri"].as_str().unwrap();
         assert!(uri.starts_with("embedded:audio/"), "{uri}");
         assert_eq!(
@@ -97,10 +97,10 @@ mod tests {
             json!({"type": "resource", "annotations": {"priority": 1},
                 "resource": {"uri": uri, "mimeType": "audio/wav", "blob": "AQ=="}})
         );
-        let other = told::<ContentBlock>(&audio("Ag=="), Revision::V2024_11_05);
+        let other = project_json::<ContentBlock>(&audio("Ag=="), Revision::V2024_11_05);
         assert_ne!(other["resource"]["uri"], uri);
         assert_eq!(
-            told::<ContentBlock>(&audio("AQ=="), Revision::V2025_03_26),
+            project_json::<ContentBlock>(&audio("AQ=="), Revision::V2025_03_26),
             audio("AQ==")
         );
     }
@@ -109,16 +109,19 @@ mod tests {
     fn a_link_becomes_a_text_that_says_where_it_leads() {
         let link = json!({"type": "resource_link", "uri": "file:///a", "name": "a", "title": "A",
             "mimeType": "text/plain", "description": "all of it", "annotations": {"priority": 1}});
-        let older = told::<ContentBlock>(&link, Revision::V2025_03_26);
+        let older = project_json::<ContentBlock>(&link, Revision::V2025_03_26);
         assert_eq!(
             older,
             json!({"type": "text", "text": "A: file:///a (text/plain)\nall of it",
                 "annotations": {"priority": 1}})
         );
-        assert_eq!(told::<ContentBlock>(&link, Revision::V2025_06_18), link);
+        assert_eq!(
+            project_json::<ContentBlock>(&link, Revision::V2025_06_18),
+            link
+        );
         let bare = json!({"type": "resource_link", "uri": "file:///a", "name": "a"});
         assert_eq!(
-            told::<ContentBlock>(&bare, Revision::V2024_11_05)["text"],
+            project_json::<ContentBlock>(&bare, Revision::V2024_11_05)["text"],
             "a: file:///a"
         );
     }
@@ -129,11 +132,17 @@ mod tests {
             "annotations": {"lastModified": "2025-01-01", "audience": ["user"]}});
         let older = json!({"type": "text", "text": "t", "x": 2,
             "annotations": {"audience": ["user"]}});
-        assert_eq!(told::<ContentBlock>(&text, Revision::V2025_06_18), text);
-        assert_eq!(told::<ContentBlock>(&text, Revision::V2025_03_26), older);
+        assert_eq!(
+            project_json::<ContentBlock>(&text, Revision::V2025_06_18),
+            text
+        );
+        assert_eq!(
+            project_json::<ContentBlock>(&text, Revision::V2025_03_26),
+            older
+        );
         let unknown = json!({"type": "com.example/video", "data": "AA=="});
         assert_eq!(
-            told::<ContentBlock>(&unknown, Revision::V2024_11_05),
+            project_json::<ContentBlock>(&unknown, Revision::V2024_11_05),
             unknown
         );
     }
@@ -143,7 +152,13 @@ mod tests {
         let link = json!({"type": "resource_link", "uri": "file:///a", "name": "a",
             "icons": [{"src": "https://example.com/i.png"}]});
         let older = json!({"type": "resource_link", "uri": "file:///a", "name": "a"});
-        assert_eq!(told::<ContentBlock>(&link, Revision::V2025_11_25), link);
-        assert_eq!(told::<ContentBlock>(&link, Revision::V2025_06_18), older);
+        assert_eq!(
+            project_json::<ContentBlock>(&link, Revision::V2025_11_25),
+            link
+        );
+        assert_eq!(
+            project_json::<ContentBlock>(&link, Revision::V2025_06_18),
+            older
+        );
     }
 }

@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
     use crate::era::Project;
-    use crate::era::project::tests::{decoded, told};
+    use crate::era::project::tests::{decode, project_json};
     use crate::revision::Revision;
 
     fn form(field: Value) -> Value {
@@ -137,7 +137,8 @@ mod tests {
     }
 
     fn field(field: Value, revision: Revision) -> Value {
-        told::<ElicitRequestParams>(&form(field), revision)["requestedSchema"]["properties"]["f"]
+        project_json::<ElicitRequestParams>(&form(field), revision)["requestedSchema"]["properties"]
+            ["f"]
             .take()
     }
 
@@ -188,20 +189,20 @@ mod tests {
         let named = json!({"message": "m", "mode": "form",
             "requestedSchema": {"type": "object", "properties": {}}});
         assert_eq!(
-            told::<ElicitRequestParams>(&named, Revision::V2025_11_25),
+            project_json::<ElicitRequestParams>(&named, Revision::V2025_11_25),
             named
         );
         assert_eq!(
-            told::<ElicitRequestParams>(&named, Revision::V2025_06_18).get("mode"),
+            project_json::<ElicitRequestParams>(&named, Revision::V2025_06_18).get("mode"),
             None
         );
         let url = json!({"mode": "url", "message": "m", "url": "https://a", "elicitationId": "e"});
         assert_eq!(
-            told::<ElicitRequestParams>(&url, Revision::V2025_11_25),
+            project_json::<ElicitRequestParams>(&url, Revision::V2025_11_25),
             url
         );
         assert_eq!(
-            told::<ElicitRequestParams>(&url, Revision::NEWEST).get("elicitationId"),
+            project_json::<ElicitRequestParams>(&url, Revision::NEWEST).get("elicitationId"),
             None
         );
     }
@@ -209,7 +210,7 @@ mod tests {
     #[test]
     fn what_cannot_be_asked_whole_is_a_missing_capability() {
         let missing = |params: &Value, revision: Revision| {
-            let error = decoded::<ElicitRequestParams>(params)
+            let error = decode::<ElicitRequestParams>(params)
                 .check_expressible(revision.features())
                 .err()?;
             match error.kind() {
@@ -236,7 +237,7 @@ mod tests {
         ] {
             assert_eq!(missing(params, revision), expected, "{revision}: {params}");
         }
-        let ask = InputRequiredResult::new().ask("a", decoded::<ElicitRequestParams>(&several));
+        let ask = InputRequiredResult::new().ask("a", decode::<ElicitRequestParams>(&several));
         assert!(
             ask.input_requests
                 .check_expressible(Revision::V2025_06_18.features())

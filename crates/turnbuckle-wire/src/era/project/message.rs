@@ -53,7 +53,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::era::project::tests::told;
+    use crate::era::project::tests::project_json;
     use crate::revision::Revision;
 
     #[test]
@@ -61,11 +61,11 @@ mod tests {
         let progress = json!({"progressToken": 1, "progress": 2, "total": 3, "message": "m"});
         let numbers = json!({"progressToken": 1, "progress": 2, "total": 3});
         assert_eq!(
-            told::<ProgressNotificationParams>(&progress, Revision::V2025_03_26),
+            project_json::<ProgressNotificationParams>(&progress, Revision::V2025_03_26),
             progress
         );
         assert_eq!(
-            told::<ProgressNotificationParams>(&progress, Revision::V2024_11_05),
+            project_json::<ProgressNotificationParams>(&progress, Revision::V2024_11_05),
             numbers
         );
 
@@ -74,11 +74,11 @@ mod tests {
         let asked = json!({"ref": {"type": "ref/prompt", "name": "p"},
             "argument": {"name": "a", "value": "v"}});
         assert_eq!(
-            told::<CompleteRequestParams>(&known, Revision::V2025_06_18),
+            project_json::<CompleteRequestParams>(&known, Revision::V2025_06_18),
             known
         );
         assert_eq!(
-            told::<CompleteRequestParams>(&known, Revision::V2025_03_26),
+            project_json::<CompleteRequestParams>(&known, Revision::V2025_03_26),
             asked
         );
     }

@@ -73,7 +73,7 @@ pub trait Project {
     /// Returns whether the value can be sent as it is to a peer with `features`.
     fn fits(&self, features: &Features) -> bool;
 
-    /// Changes the value to one that such a peer knows: later members are removed, and later content
+    /// Converts the value to one that such a peer knows: later members are removed, and later content
     /// is replaced by older content that says the same.
     fn project(&mut self, features: &Features);
 
@@ -261,25 +261,25 @@ mod tests {
     use crate::era::{Reply, write_reply};
     use crate::revision::Revision;
 
-    pub(super) fn decoded<T: serde::de::DeserializeOwned>(value: &Value) -> T {
+    pub(super) fn decode<T: serde::de::DeserializeOwned>(value: &Value) -> T {
         serde_json::from_str(&value.to_string()).unwrap()
     }
 
-    /// Returns a value as a revision gets it.
-    pub(super) fn told<T>(value: &Value, revision: Revision) -> Value
+    /// Returns the JSON of a value after its projection for a revision.
+    pub(super) fn project_json<T>(value: &Value, revision: Revision) -> Value
     where
         T: serde::de::DeserializeOwned + Serialize + Project,
     {
-        let mut typed: T = decoded(value);
+        let mut typed: T = decode(value);
         let fits = typed.fits(revision.features());
         typed.project(revision.features());
-        let told = serde_json::to_value(&typed).unwrap();
-        assert_eq!(fits, told == *value, "{revision}: {value}");
-        assert!(typed.fits(revision.features()), "{revision}: {told}");
-        told
+        let json = serde_json::to_value(&typed).unwrap();
+        assert_eq!(fits, json == *value, "{revision}: {value}");
+        assert!(typed.fits(revision.features()), "{revision}: {json}");
+        json
     }
 
-    fn replied(reply: &Reply, revision: Revision) -> Value {
+    fn reply_json(reply: &Reply, revision: Revision) -> Value {
         let mut out = Vec::new();
         write_reply(&mut out, &1.into(), reply, revision.features(), None);
         serde_json::from_slice::<Value>(&out).unwrap()["result"].take()
@@ -287,25 +287,28 @@ mod tests {
 
     #[test]
     fn what_may_be_kept_says_for_how_long_where_that_can_be_said() {
-        let silent = Reply::complete(ListToolsResult::new(vec![]));
-        let said = Reply::complete(ReadResourceResult::new(vec![]).ttl_ms(9u64));
+        let without_ttl = Reply::complete(ListToolsResult::new(vec![]));
+        let with_ttl = Reply::complete(ReadResourceResult::new(vec![]).ttl_ms(9u64));
         let empty = Reply::complete(EmptyResult::new());
         let modern = Revision::NEWEST;
         assert_eq!(
-            replied(&silent, modern),
+            reply_json(&without_ttl, modern),
             json!({"tools": [], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
         );
         assert_eq!(
-            replied(&said, modern),
+            reply_json(&with_ttl, modern),
             json!({"contents": [], "resultType": "complete", "ttlMs": 9, "cacheScope": "private"})
         );
-        assert_eq!(replied(&empty, modern), json!({"resultType": "complete"}));
         assert_eq!(
-            replied(&silent, Revision::NEWEST_LEGACY),
+            reply_json(&empty, modern),
+            json!({"resultType": "complete"})
+        );
+        assert_eq!(
+            reply_json(&without_ttl, Revision::NEWEST_LEGACY),
             json!({"tools": []})
         );
         assert_eq!(
-            replied(&said, Revision::NEWEST_LEGACY),
+            reply_json(&with_ttl, Revision::NEWEST_LEGACY),
             json!({"contents": []})
         );
     }
@@ -313,10 +316,13 @@ mod tests {
     #[test]
     fn the_type_of_a_result_is_not_told_where_there_are_none() {
         let arrived = json!({"tools": [], "resultType": "complete", "x": 1});
-        assert_eq!(told::<ListToolsResult>(&arrived, Revision::NEWEST), arrived);
+        assert_eq!(
+            project_json::<ListToolsResult>(&arrived, Revision::NEWEST),
+            arrived
+        );
         let older = json!({"tools": [], "x": 1});
         assert_eq!(
-            told::<ListToolsResult>(&arrived, Revision::NEWEST_LEGACY),
+            project_json::<ListToolsResult>(&arrived, Revision::NEWEST_LEGACY),
             older
         );
     }
@@ -329,12 +335,15 @@ mod tests {
             "io.modelcontextprotocol/serverInfo": {"name": "s", "version": "1"},
             "io.modelcontextprotocol/related-task": {"taskId": "t"}
         }});
-        assert_eq!(told::<EmptyResult>(&meta, Revision::NEWEST), meta);
+        assert_eq!(project_json::<EmptyResult>(&meta, Revision::NEWEST), meta);
         let mut kept = meta.clone();
         kept["_meta"]
             .as_object_mut()
             .unwrap()
             .remove("io.modelcontextprotocol/serverInfo");
-        assert_eq!(told::<EmptyResult>(&meta, Revision::NEWEST_LEGACY), kept);
+        assert_eq!(
+            project_json::<EmptyResult>(&meta, Revision::NEWEST_LEGACY),
+            kept
+        );
     }
 }

@@ -5,7 +5,7 @@
 //! it stays, if it allows none it is wrapped likewise, and if it allows both it is left out, for no
 //! one schema would say which of the two a value is.
 
-use serde_json::{Map as Object, Value};
+use serde_json::Value;
 use turnbuckle_types::{Json, Map, Schema};
 
 use super::rules::Fate;
@@ -22,28 +22,28 @@ pub(super) fn object_output_schema(schema: &Schema) -> Fate<Option<Schema>> {
         return Fate::Keep;
     }
     let changed = match TypeReader::new(&root).kinds(&root, 0) {
-        Kinds::OBJECT => typed(schema),
-        kinds if !kinds.has_object() => wrapped(schema),
+        Kinds::OBJECT => with_object_type(schema),
+        kinds if !kinds.has_object() => wrap_in_object(schema),
         _ => None,
     };
     Fate::Replace(changed)
 }
 
 /// Returns the schema with the type that it leaves to its parts.
-fn typed(schema: &Schema) -> Option<Schema> {
+fn with_object_type(schema: &Schema) -> Option<Schema> {
     let mut members: Map<Json> = serde_json::from_str(schema.as_str()).ok()?;
     members.insert("type", Json::encode("object").ok()?);
     Schema::encode(&members).ok()
 }
 
 /// Returns the schema as the property of an object. References to its own root follow it there.
-fn wrapped(schema: &Schema) -> Option<Schema> {
+fn wrap_in_object(schema: &Schema) -> Option<Schema> {
     let mut members: Map<Json> = serde_json::from_str(schema.as_str()).ok()?;
     let mut outer = Map::<Json>::new();
     if let Some(dialect) = members.remove("$schema") {
         outer.insert("$schema", dialect);
     }
-    let inner = rebased(&Json::encode(&members).ok()?, Place::Schema, 0)?;
+    let inner = rebase_references(&Json::encode(&members).ok()?, SchemaPosition::Schema, 0)?;
     outer.insert("type", Json::encode("object").ok()?);
     outer.insert(
         "properties",
@@ -55,7 +55,7 @@ fn wrapped(schema: &Schema) -> Option<Schema> {
 
 /// The meaning of a JSON value inside a schema.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum SchemaPosition {
     /// A schema, or a list of schemas.
     Schema,
     /// An object whose members are schemas under names that mean nothing here.
@@ -67,7 +67,7 @@ const DEEPEST: usize = 100;
 
 /// Returns the value with every reference to the root, or down from it, pointed to the place where
 /// the root now is; the rest keeps its text. `None` when it is nested too deep.
-fn rebased(json: &Json, place: Place, depth: usize) -> Option<Json> {
+fn rebase_references(json: &Json, position: SchemaPosition, depth: usize) -> Option<Json> {
     if depth > DEEPEST {
         return None;
     }
@@ -77,21 +77,25 @@ fn rebased(json: &Json, place: Place, depth: usize) -> Option<Json> {
     match json.as_str().as_bytes().first() {
         Some(b'{') => {
             let mut members: Map<Json> = json.decode().ok()?;
-            if place == Place::Schema && members.contains_key("$id") {
+            if position == SchemaPosition::Schema && members.contains_key("$id") {
                 // It is a root of its own, and references in it are relative to it.
                 return Some(json.clone());
             }
             for (name, member) in std::mem::take(&mut members) {
-                let member = match (place, &*name) {
-                    (Place::Names, _) => rebased(&member, Place::Schema, depth + 1)?,
-                    (Place::Schema, "$ref" | "$dynamicRef") => reference(&member)?,
-                    (Place::Schema, "const" | "enum" | "default" | "examples") => member,
+                let member = match (position, &*name) {
+                    (SchemaPosition::Names, _) => {
+                        rebase_references(&member, SchemaPosition::Schema, depth + 1)?
+                    }
+                    (SchemaPosition::Schema, "$ref" | "$dynamicRef") => reference(&member)?,
+                    (SchemaPosition::Schema, "const" | "enum" | "default" | "examples") => member,
                     (
-                        Place::Schema,
+                        SchemaPosition::Schema,
                         "properties" | "patternProperties" | "dependentSchemas" | "$defs"
                         | "definitions",
-                    ) => rebased(&member, Place::Names, depth + 1)?,
-                    (Place::Schema, _) => rebased(&member, Place::Schema, depth + 1)?,
+                    ) => rebase_references(&member, SchemaPosition::Names, depth + 1)?,
+                    (SchemaPosition::Schema, _) => {
+                        rebase_references(&member, SchemaPosition::Schema, depth + 1)?
+                    }
                 };
                 members.insert(name, member);
             }
@@ -101,7 +105,7 @@ fn rebased(json: &Json, place: Place, depth: usize) -> Option<Json> {
             let elements: Vec<Json> = json.decode().ok()?;
             let elements: Option<Vec<_>> = elements
                 .iter()
-                .map(|element| rebased(element, place, depth + 1))
+                .map(|element| rebase_references(element, position, depth + 1))
                 .collect();
             Json::encode(&elements?).ok()
         }
@@ -149,7 +153,7 @@ impl Kinds {
     }
 
     /// Returns the types that `type`, `const` and `enum` allow.
-    fn said(schema: &Object<String, Value>) -> Self {
+    fn from_keywords(schema: &serde_json::Map<String, Value>) -> Self {
         let named = |name: &Value| match name.as_str() {
             Some("object") => Self::OBJECT,
             Some("array") => Self::ARRAY,
@@ -208,7 +212,7 @@ impl<'s> TypeReader<'s> {
         if depth > FAR || self.steps == 0 {
             return Kinds::ALL;
         }
-        let mut kinds = Kinds::said(schema);
+        let mut kinds = Kinds::from_keywords(schema);
         if let Some(Value::Array(parts)) = schema.get("allOf") {
             for part in parts {
                 kinds = kinds.and(self.kinds(part, depth + 1));
@@ -238,7 +242,7 @@ mod tests {
 
     use super::*;
 
-    fn projected(schema: &Value) -> Option<Value> {
+    fn project(schema: &Value) -> Option<Value> {
         let schema = Schema::encode(schema).unwrap();
         match object_output_schema(&schema) {
             Fate::Keep => Some(serde_json::from_str(schema.as_str()).unwrap()),
@@ -255,14 +259,14 @@ mod tests {
     fn what_allows_objects_only_stays_and_says_so() {
         let same = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}},
             "$defs": {"a": {}}});
-        assert_eq!(projected(&same), Some(same));
+        assert_eq!(project(&same), Some(same));
         for mut schema in [
             json!({"anyOf": [{"type": "object"}, {"const": {}}]}),
             json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "object"}}}),
             json!({"allOf": [true, {"type": ["object", "null"]}, {"type": ["object", "string"]}]}),
             json!({"enum": [{}, {"a": 1}]}),
         ] {
-            let older = projected(&schema);
+            let older = project(&schema);
             schema["type"] = "object".into();
             assert_eq!(older, Some(schema));
         }
@@ -277,7 +281,7 @@ mod tests {
             json!({"const": 7}),
             json!({"enum": ["a", null]}),
         ] {
-            assert_eq!(projected(&schema), wrapping(schema));
+            assert_eq!(project(&schema), wrapping(schema));
         }
     }
 
@@ -291,7 +295,7 @@ mod tests {
             json!({"$ref": "https://example.com/schema"}),
             json!({"properties": {"a": {}}}),
         ] {
-            assert_eq!(projected(&schema), None, "{schema}");
+            assert_eq!(project(&schema), None, "{schema}");
         }
     }
 
@@ -322,7 +326,7 @@ mod tests {
         });
         let mut expected = wrapping(inner).unwrap();
         expected["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
-        assert_eq!(projected(&schema), Some(expected));
+        assert_eq!(project(&schema), Some(expected));
     }
 
     #[test]
@@ -342,7 +346,7 @@ mod tests {
     fn circles_and_depth_come_to_an_end() {
         let branches = vec![json!({"$ref": "#"}); 50];
         assert_eq!(
-            projected(&json!({"anyOf": branches, "allOf": branches})),
+            project(&json!({"anyOf": branches, "allOf": branches})),
             None
         );
         let deep = format!(

@@ -26,7 +26,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::era::project::tests::told;
+    use crate::era::project::tests::project_json;
     use crate::revision::Revision;
 
     #[test]
@@ -34,14 +34,26 @@ mod tests {
         let prompt = json!({"name": "p", "title": "P", "icons": [{"src": "https://example.com/i"}],
             "arguments": [{"name": "a", "title": "A", "required": true}], "_meta": {"a": 1}});
         let older = json!({"name": "p", "arguments": [{"name": "a", "required": true}]});
-        assert_eq!(told::<Prompt>(&prompt, Revision::V2025_11_25), prompt);
-        assert_eq!(told::<Prompt>(&prompt, Revision::V2025_03_26), older);
+        assert_eq!(
+            project_json::<Prompt>(&prompt, Revision::V2025_11_25),
+            prompt
+        );
+        assert_eq!(
+            project_json::<Prompt>(&prompt, Revision::V2025_03_26),
+            older
+        );
 
-        let said = json!({"messages": [{"role": "user", "content":
+        let result = json!({"messages": [{"role": "user", "content":
             {"type": "resource_link", "uri": "file:///a", "name": "a"}}]});
         let older = json!({"messages": [{"role": "user", "content":
             {"type": "text", "text": "a: file:///a"}}]});
-        assert_eq!(told::<GetPromptResult>(&said, Revision::V2025_06_18), said);
-        assert_eq!(told::<GetPromptResult>(&said, Revision::V2025_03_26), older);
+        assert_eq!(
+            project_json::<GetPromptResult>(&result, Revision::V2025_06_18),
+            result
+        );
+        assert_eq!(
+            project_json::<GetPromptResult>(&result, Revision::V2025_03_26),
+            older
+        );
     }
 }

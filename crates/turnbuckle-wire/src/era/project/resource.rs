@@ -42,7 +42,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::era::project::tests::told;
+    use crate::era::project::tests::project_json;
     use crate::revision::Revision;
 
     #[test]
@@ -51,12 +51,18 @@ mod tests {
             "icons": [{"src": "https://example.com/i"}], "_meta": {"a": 1},
             "annotations": {"priority": 0.50, "lastModified": "2025-01-01"}});
         let mut older = full.clone();
-        assert_eq!(told::<Resource>(&full, Revision::V2025_11_25), full);
+        assert_eq!(project_json::<Resource>(&full, Revision::V2025_11_25), full);
         older.as_object_mut().unwrap().remove("icons");
-        assert_eq!(told::<Resource>(&full, Revision::V2025_06_18), older);
+        assert_eq!(
+            project_json::<Resource>(&full, Revision::V2025_06_18),
+            older
+        );
         let oldest = json!({"uri": "file:///a", "name": "a", "size": 7,
             "annotations": {"priority": 0.50}});
-        assert_eq!(told::<Resource>(&full, Revision::V2024_11_05), oldest);
+        assert_eq!(
+            project_json::<Resource>(&full, Revision::V2024_11_05),
+            oldest
+        );
     }
 
     #[test]
@@ -72,11 +78,11 @@ mod tests {
             {"uri": "file:///c", "stream": "later"}
         ]});
         assert_eq!(
-            told::<ReadResourceResult>(&read, Revision::V2025_06_18),
+            project_json::<ReadResourceResult>(&read, Revision::V2025_06_18),
             read
         );
         assert_eq!(
-            told::<ReadResourceResult>(&read, Revision::V2025_03_26),
+            project_json::<ReadResourceResult>(&read, Revision::V2025_03_26),
             older
         );
     }

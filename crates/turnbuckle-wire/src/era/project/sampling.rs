@@ -86,7 +86,7 @@ impl Project for OneOrMany<SamplingMessageContentBlock> {
         if !features.sampling_tools
             && let Self::Many(blocks) = self
         {
-            *self = Self::One(joined(std::mem::take(blocks)));
+            *self = Self::One(join_blocks(std::mem::take(blocks)));
         }
         match self {
             Self::One(block) => block.project(features),
@@ -96,7 +96,7 @@ impl Project for OneOrMany<SamplingMessageContentBlock> {
 }
 
 /// Returns the only block, or one text of all.
-fn joined(mut blocks: Vec<SamplingMessageContentBlock>) -> SamplingMessageContentBlock {
+fn join_blocks(mut blocks: Vec<SamplingMessageContentBlock>) -> SamplingMessageContentBlock {
     if let [_] = blocks[..]
         && let Some(only) = blocks.pop()
     {
@@ -160,12 +160,12 @@ mod tests {
     use turnbuckle_types::ErrorKind;
 
     use super::*;
-    use crate::era::project::tests::{decoded, told};
+    use crate::era::project::tests::{decode, project_json};
     use crate::revision::Revision;
 
     fn block(block: Value, revision: Revision) -> Value {
         let answer = json!({"role": "assistant", "content": block, "model": "m"});
-        told::<CreateMessageResult>(&answer, revision)["content"].take()
+        project_json::<CreateMessageResult>(&answer, revision)["content"].take()
     }
 
     #[test]
@@ -226,17 +226,17 @@ mod tests {
                 .as_object_mut()
                 .unwrap()
                 .extend(with.as_object().unwrap().clone());
-            decoded::<CreateMessageRequestParams>(&params)
+            decode::<CreateMessageRequestParams>(&params)
         };
         let text = json!({"type": "text", "text": "t"});
-        let said =
+        let with_content =
             |content: Value| ask(json!({"messages": [{"role": "user", "content": content}]}));
         let tools = ask(json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}));
         let (old, new) = (
             Revision::V2025_06_18.features(),
             Revision::V2025_11_25.features(),
         );
-        for params in [tools, said(json!([text, text]))] {
+        for params in [tools, with_content(json!([text, text]))] {
             let error = params.check_expressible(old).unwrap_err();
             assert!(matches!(
                 error.kind(),
@@ -244,7 +244,11 @@ mod tests {
             ));
             assert!(params.check_expressible(new).is_ok());
         }
-        for params in [said(json!([text])), said(text), ask(json!({"tools": []}))] {
+        for params in [
+            with_content(json!([text])),
+            with_content(text),
+            ask(json!({"tools": []})),
+        ] {
             assert!(params.check_expressible(old).is_ok());
         }
     }

@@ -76,7 +76,7 @@ fn object_property_schemas(schema: &Schema, features: &Features) -> Fate<Schema>
     as_objects(schema).map_or(Fate::Keep, Fate::Replace)
 }
 
-/// Changes or removes an output schema that the revision does not know.
+/// Removes an output schema that the revision does not know, or replaces it with one that it knows.
 fn older_output_schema(schema: &Option<Schema>, features: &Features) -> Fate<Option<Schema>> {
     let Some(schema) = schema else {
         return Fate::Keep;
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
     use crate::era::Project;
-    use crate::era::project::tests::{decoded, told};
+    use crate::era::project::tests::{decode, project_json};
     use crate::revision::Revision;
 
     fn tool(mut with: Value) -> Value {
@@ -151,31 +151,34 @@ mod tests {
     #[test]
     fn a_title_moves_to_the_annotations_where_only_they_have_one() {
         let titled = tool(json!({"title": "T", "_meta": {"a": 1}}));
-        assert_eq!(told::<Tool>(&titled, Revision::V2025_06_18), titled);
+        assert_eq!(project_json::<Tool>(&titled, Revision::V2025_06_18), titled);
         let annotated = tool(json!({"annotations": {"title": "T"}}));
-        assert_eq!(told::<Tool>(&titled, Revision::V2025_03_26), annotated);
         assert_eq!(
-            told::<Tool>(&titled, Revision::V2024_11_05),
+            project_json::<Tool>(&titled, Revision::V2025_03_26),
+            annotated
+        );
+        assert_eq!(
+            project_json::<Tool>(&titled, Revision::V2024_11_05),
             tool(json!({}))
         );
 
         let both = tool(json!({"title": "T", "annotations": {"title": "H", "readOnlyHint": true}}));
         let hints = tool(json!({"annotations": {"title": "H", "readOnlyHint": true}}));
-        assert_eq!(told::<Tool>(&both, Revision::V2025_03_26), hints);
+        assert_eq!(project_json::<Tool>(&both, Revision::V2025_03_26), hints);
     }
 
     #[test]
     fn an_output_schema_is_only_sent_where_output_is_structured() {
         let object = tool(json!({"outputSchema": {"type": "object"}}));
-        assert_eq!(told::<Tool>(&object, Revision::V2025_06_18), object);
+        assert_eq!(project_json::<Tool>(&object, Revision::V2025_06_18), object);
         assert_eq!(
-            told::<Tool>(&object, Revision::V2025_03_26),
+            project_json::<Tool>(&object, Revision::V2025_03_26),
             tool(json!({}))
         );
         let list = tool(json!({"outputSchema": {"type": "array"}}));
-        assert_eq!(told::<Tool>(&list, Revision::NEWEST), list);
+        assert_eq!(project_json::<Tool>(&list, Revision::NEWEST), list);
         assert_eq!(
-            told::<Tool>(&list, Revision::V2025_11_25)["outputSchema"],
+            project_json::<Tool>(&list, Revision::V2025_11_25)["outputSchema"],
             json!({"type": "object", "properties": {"result": {"type": "array"}},
                 "required": ["result"]})
         );
@@ -188,19 +191,22 @@ mod tests {
         let spelled = json!({"type": "object", "additionalProperties": false,
             "properties": {"any": {}, "no": {"not": {}}, "n": {"properties": {"deep": true}}}});
         let parts = json!({"anyOf": [{"type": "object"}], "properties": {"any": true}});
-        let told_parts = json!({"anyOf": [{"type": "object"}], "properties": {"any": {}},
+        let expected_parts = json!({"anyOf": [{"type": "object"}], "properties": {"any": {}},
             "type": "object"});
-        for (output, told_output) in [(&schema, &spelled), (&parts, &told_parts)] {
+        for (output, expected_output) in [(&schema, &spelled), (&parts, &expected_parts)] {
             let mut tool = tool(json!({"outputSchema": output}));
             tool["inputSchema"] = schema.clone();
-            assert_eq!(told::<Tool>(&tool, Revision::NEWEST), tool);
+            assert_eq!(project_json::<Tool>(&tool, Revision::NEWEST), tool);
             for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
-                let told = told::<Tool>(&tool, revision);
-                assert_eq!(told["inputSchema"], spelled, "{revision}");
-                assert_eq!(told["outputSchema"], *told_output, "{revision}");
+                let projected = project_json::<Tool>(&tool, revision);
+                assert_eq!(projected["inputSchema"], spelled, "{revision}");
+                assert_eq!(projected["outputSchema"], *expected_output, "{revision}");
             }
             for revision in [Revision::V2024_11_05, Revision::V2025_03_26] {
-                assert_eq!(told::<Tool>(&tool, revision)["inputSchema"], spelled);
+                assert_eq!(
+                    project_json::<Tool>(&tool, revision)["inputSchema"],
+                    spelled
+                );
             }
         }
     }
@@ -219,25 +225,25 @@ mod tests {
             Revision::V2025_11_25,
             Revision::NEWEST,
         ] {
-            assert_eq!(told::<CallToolResult>(&object, revision), object);
+            assert_eq!(project_json::<CallToolResult>(&object, revision), object);
         }
         assert_eq!(
-            told::<CallToolResult>(&object, Revision::V2025_03_26),
+            project_json::<CallToolResult>(&object, Revision::V2025_03_26),
             text(r#"{"a":1}"#)
         );
         for value in [json!([1]), json!("s"), json!(1), json!(null)] {
             let any = result(value.clone());
-            assert_eq!(told::<CallToolResult>(&any, Revision::NEWEST), any);
+            assert_eq!(project_json::<CallToolResult>(&any, Revision::NEWEST), any);
             assert_eq!(
-                told::<CallToolResult>(&any, Revision::V2025_11_25),
+                project_json::<CallToolResult>(&any, Revision::V2025_11_25),
                 wrapped(value.clone())
             );
-            let told = told::<CallToolResult>(&any, Revision::V2024_11_05);
-            assert_eq!(told, text(&value.to_string()));
+            let projected = project_json::<CallToolResult>(&any, Revision::V2024_11_05);
+            assert_eq!(projected, text(&value.to_string()));
         }
         let both = json!({"content": [{"type": "text", "text": "t"}], "structuredContent": [1]});
         assert_eq!(
-            told::<CallToolResult>(&both, Revision::V2024_11_05),
+            project_json::<CallToolResult>(&both, Revision::V2024_11_05),
             text("t")
         );
     }
@@ -246,9 +252,9 @@ mod tests {
     fn only_what_is_marked_is_restored() {
         let any = json!({"content": [], "structuredContent": [1], "_meta": {"a": 1}});
         let mut result: CallToolResult =
-            decoded(&told::<CallToolResult>(&any, Revision::V2025_11_25));
+            decode(&project_json::<CallToolResult>(&any, Revision::V2025_11_25));
         result.undo_projection();
-        assert_eq!(result, decoded(&any));
+        assert_eq!(result, decode(&any));
 
         for own in [
             json!({"content": [], "structuredContent": {"result": 1}}),
@@ -256,9 +262,9 @@ mod tests {
                 "_meta": {WRAPPED_META_KEY: true}}),
             json!({"content": [], "_meta": {WRAPPED_META_KEY: true}}),
         ] {
-            let mut result: CallToolResult = decoded(&own);
+            let mut result: CallToolResult = decode(&own);
             result.undo_projection();
-            assert_eq!(result, decoded(&own));
+            assert_eq!(result, decode(&own));
         }
     }
 }

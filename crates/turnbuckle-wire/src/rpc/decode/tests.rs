@@ -208,7 +208,7 @@ fn a_batch_is_split_and_bounded() {
 }
 
 /// Generates the members of a plain message, some of them spelled in unusual ways.
-fn spelled() -> impl Strategy<Value = String> {
+fn member_text() -> impl Strategy<Value = String> {
     let value = prop::sample::select(vec![
         "1",
         "-7",
@@ -266,7 +266,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_096))]
 
     #[test]
-    fn what_is_read_quickly_is_what_is_read_carefully(text in spelled()) {
+    fn what_is_read_quickly_is_what_is_read_carefully(text in member_text()) {
         if let Some(message) = fast::decode_fast::<Params<'_>>(&text) {
             let careful = decode_strict::<Params<'_>>(&text);
             prop_assert_eq!(format!("{message:?}"), format!("{:?}", careful.expect("a message")));

@@ -15,7 +15,7 @@ fn the_schema_of_arguments_is_told() {
         let properties = &schema["properties"];
         assert_eq!(
             properties["name"],
-            json!({"type": "string", "description": "Who comes.", "minLength": 2,
+            json!({"type": "string", "description": "The name of the guest.", "minLength": 2,
                    "pattern": "^[A-Z]"})
         );
         let people = &properties["people"];
@@ -31,10 +31,10 @@ fn the_schema_of_arguments_is_told() {
 fn what_does_not_fit_is_refused_with_all_its_faults() {
     each(|at| async move {
         let wrong = json!({"name": "a", "people": 12, "room": "hal", "wishes": [1]});
-        let told = call_error_text(&at, "book", wrong).await;
+        let text = call_error_text(&at, "book", wrong).await;
         for place in ["name", "people", "room", "wishes[0]"] {
             let line = format!("arguments.{place}: ");
-            assert!(told.contains(&line), "{told}");
+            assert!(text.contains(&line), "{text}");
         }
         let typo = call_error_text(&at, "book", json!({"nam": "Ada", "people": 2})).await;
         assert!(typo.contains("arguments.name: "), "{typo}");
@@ -46,8 +46,8 @@ fn what_does_not_fit_is_refused_with_all_its_faults() {
 fn what_is_meant_is_understood() {
     each(|at| async move {
         let meant = json!({"name": "Ada", "people": "2", "wishes": "[\"tea\"]"});
-        let told = call_text(&at, "book", meant).await;
-        assert_eq!(told, "Ada, 2, Garden, Some([\"tea\"])");
+        let text = call_text(&at, "book", meant).await;
+        assert_eq!(text, "Ada, 2, Garden, Some([\"tea\"])");
         let null = json!({"name": "Ada", "people": 2, "wishes": null});
         assert_eq!(call_text(&at, "book", null).await, "Ada, 2, Garden, None");
     });
@@ -65,10 +65,10 @@ fn optional_arguments_and_defaults_may_be_left_out() {
 fn an_argument_may_be_one_of_an_enum() {
     each(|at| async move {
         let booking = |room| json!({"name": "Ada", "people": 1, "room": room});
-        let told = call_text(&at, "book", booking("hall")).await;
-        assert_eq!(told, "Ada, 1, Hall, None");
-        let told = call_error_text(&at, "book", booking("hal")).await;
-        assert!(told.contains("arguments.room: "), "{told}");
-        assert!(told.contains("did you mean \"hall\"?"), "{told}");
+        let text = call_text(&at, "book", booking("hall")).await;
+        assert_eq!(text, "Ada, 1, Hall, None");
+        let text = call_error_text(&at, "book", booking("hal")).await;
+        assert!(text.contains("arguments.room: "), "{text}");
+        assert!(text.contains("did you mean \"hall\"?"), "{text}");
     });
 }

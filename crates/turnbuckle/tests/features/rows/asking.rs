@@ -22,8 +22,8 @@ fn a_form_is_filled_in_declined_or_closed() {
             ("decline", "declined"),
             ("cancel", "cancelled"),
         ] {
-            let told = call_text(&at, "form", json!({ "message": message })).await;
-            assert_eq!(told, if_asked(at.reader.forms, outcome));
+            let text = call_text(&at, "form", json!({ "message": message })).await;
+            assert_eq!(text, if_asked(at.reader.forms, outcome));
         }
     });
 }
@@ -42,8 +42,8 @@ fn what_must_not_happen_twice_happens_once() {
     each(|at| async move {
         let answer = |word| if_asked(at.reader.forms, word);
         let asked = ["REALLY", "PRINTED"].map(answer).join(" ");
-        let told = call_text(&at, "charge", json!({})).await;
-        assert_eq!(told, format!("{asked}: receipt 1 of 1"));
+        let text = call_text(&at, "charge", json!({})).await;
+        assert_eq!(text, format!("{asked}: receipt 1 of 1"));
     });
 }
 
@@ -69,8 +69,8 @@ fn a_user_is_sent_to_a_url() {
             ("https://example.com/in", "visited"),
             ("https://example.org/in", "declined"),
         ] {
-            let told = call_text(&at, "url", json!({ "page": page })).await;
-            assert_eq!(told, if_asked(at.reader.urls, outcome));
+            let text = call_text(&at, "url", json!({ "page": page })).await;
+            assert_eq!(text, if_asked(at.reader.urls, outcome));
         }
     });
 }
@@ -79,8 +79,8 @@ fn a_user_is_sent_to_a_url() {
 fn a_model_is_asked() {
     each(|at| async move {
         let question = json!({"question": "What is the capital of Sweden?"});
-        let told = call_text(&at, "sample", question).await;
-        assert!(told.contains("\"Stockholm\""), "{told}");
+        let text = call_text(&at, "sample", question).await;
+        assert!(text.contains("\"Stockholm\""), "{text}");
     });
 }
 
@@ -97,17 +97,17 @@ fn a_client_that_cannot_be_asked_is_told_what_is_missing() {
         let mute = at.mute().await;
         match at.reader.unable {
             Unable::Told => {
-                let told = call_error_text(&mute, "must_ask", json!({})).await;
-                assert!(told.contains("sampling"), "{told}");
+                let text = call_error_text(&mute, "must_ask", json!({})).await;
+                assert!(text.contains("sampling"), "{text}");
             }
             Unable::Refused(code) => {
                 let answer = mute.call_tool("must_ask", &()).await;
-                let told = format!("{answer:?}");
-                assert!(told.contains("sampling"), "{told}");
+                let text = format!("{answer:?}");
+                assert!(text.contains("sampling"), "{text}");
                 assert_eq!(error_code(answer), code);
             }
         }
-        let told = call_text(&mute, "form", json!({"message": "hello"})).await;
-        assert_eq!(told, "unsupported");
+        let text = call_text(&mute, "form", json!({"message": "hello"})).await;
+        assert_eq!(text, "unsupported");
     });
 }

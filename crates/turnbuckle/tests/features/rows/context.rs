@@ -19,40 +19,40 @@ fn a_handler_has_the_servers_state() {
 #[test]
 fn a_handler_reports_progress() {
     each(|at| async move {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let hears = heard.clone();
-        let call = at.call_tool("progress", &()).on_progress(move |told| {
-            let total = told.total.map(|total| total.as_f64());
-            let told = (told.progress.as_f64(), total, told.message);
-            hears.lock().unwrap().push(told);
+        let notifications = Arc::new(Mutex::new(Vec::new()));
+        let log = notifications.clone();
+        let call = at.call_tool("progress", &()).on_progress(move |report| {
+            let total = report.total.map(|total| total.as_f64());
+            let report = (report.progress.as_f64(), total, report.message);
+            log.lock().unwrap().push(report);
         });
         call.await.unwrap();
         let words = at.reader.progress_words.then(|| "all of it".to_owned());
-        let told = [(1.0, Some(2.0), None), (2.0, Some(2.0), words)];
-        assert_eq!(*heard.lock().unwrap(), told);
+        let expected = [(1.0, Some(2.0), None), (2.0, Some(2.0), words)];
+        assert_eq!(*notifications.lock().unwrap(), expected);
     });
 }
 
 #[test]
 fn a_handler_logs_what_the_client_wants_to_hear() {
     each(|at| async move {
-        at.cell.heard.take();
+        at.cell.notifications.take();
         call_text(&at, "log", json!({})).await;
         let level = LoggingLevel::Warning;
         let call = at.call_tool("log", &());
         let call = match at.reader.log_level {
             Level::OfRequest => {
-                assert!(at.cell.heard.take().is_empty());
+                assert!(at.cell.notifications.take().is_empty());
                 call.log_level(level)
             }
             Level::OfSession => {
-                at.cell.heard.take();
+                at.cell.notifications.take();
                 at.set_log_level(level).await.unwrap();
                 call
             }
         };
         call.await.unwrap();
-        assert_eq!(at.cell.heard.take(), ["Warning \"look out\""]);
+        assert_eq!(at.cell.notifications.take(), ["Warning \"look out\""]);
     });
 }
 
@@ -114,16 +114,16 @@ fn a_header_repeats_an_argument() {
     each(|at| async move {
         let mirrors = at.reader.mirrors && at.cell.transport == Transport::Http;
         let repeated = if mirrors { "eu" } else { "none" };
-        let told = call_text(&at, "region", json!({"region": "eu"})).await;
-        assert_eq!(told, format!("eu, {repeated}"));
+        let text = call_text(&at, "region", json!({"region": "eu"})).await;
+        assert_eq!(text, format!("eu, {repeated}"));
     });
 }
 
 #[test]
 fn a_handler_takes_what_a_user_defined() {
     each(|at| async move {
-        let told = call_text(&at, "caller", json!({"greeting": "Hello"})).await;
-        assert_eq!(told, "Hello, test");
+        let text = call_text(&at, "caller", json!({"greeting": "Hello"})).await;
+        assert_eq!(text, "Hello, test");
     });
 }
 

@@ -24,11 +24,11 @@ fn an_extension_has_methods_where_there_are_extensions() {
 #[test]
 fn a_tool_has_a_page_where_clients_show_such() {
     each(|at| async move {
-        let told = match at.reader.extensions {
+        let expected = match at.reader.extensions {
             true => "rain, as shown",
             false => "It rains.",
         };
-        assert_eq!(call_text(&at, "weather", json!({})).await, told);
+        assert_eq!(call_text(&at, "weather", json!({})).await, expected);
         let mute = at.mute().await;
         assert_eq!(call_text(&mute, "weather", json!({})).await, "It rains.");
         let tool = find_tool(&at, "weather").await.unwrap();

@@ -8,8 +8,8 @@ use crate::cells::each;
 #[test]
 fn a_handler_has_a_deadline() {
     each(|at| async move {
-        let told = call_error_text(&at, "endless", json!({})).await;
-        assert_eq!(told, "the call took longer than 50ms (Group::timeout)");
+        let error = call_error_text(&at, "endless", json!({})).await;
+        assert_eq!(error, "the call took longer than 50ms (Group::timeout)");
     });
 }
 

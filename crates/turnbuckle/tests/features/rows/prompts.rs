@@ -24,7 +24,7 @@ fn a_function_is_a_prompt() {
         let arguments = review["arguments"].as_array().unwrap();
         let language = { arguments.iter() }.find(|argument| argument["name"] == "language");
         let language = language.unwrap();
-        assert_eq!(language["description"], "What it is written in.");
+        assert_eq!(language["description"], "The programming language.");
         assert_eq!(language["required"], true);
         let missing = at.get_prompt("review", [("code", "x")]).await;
         assert_eq!(error_code(missing), -32602);

@@ -23,7 +23,7 @@ fn a_function_is_a_resource() {
         let kept = at.read_resource(uri).bypass_cache().await.unwrap().ttl_ms;
         assert_eq!(kept, at.reader.cache_hints.then_some(5));
         let listed = at.list_resources().fetch_all().await.unwrap();
-        assert_eq!(listed[0].description.as_deref(), Some("How to begin."));
+        assert_eq!(listed[0].description.as_deref(), Some("The first steps."));
         let title = at.reader.titles.then_some("Read me");
         assert_eq!(listed[0].title.as_deref(), title);
         assert_eq!(

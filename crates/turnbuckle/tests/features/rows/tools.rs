@@ -20,8 +20,8 @@ fn a_function_is_a_tool() {
             .then_some(json!("https://example.com/sum.png"));
         assert_eq!(tool.pointer("/icons/0/src"), icon.as_ref());
         let annotations = at.reader.annotations.then_some(json!(true));
-        let told = tool.pointer("/annotations/readOnlyHint");
-        assert_eq!(told, annotations.as_ref());
+        let hint = tool.pointer("/annotations/readOnlyHint");
+        assert_eq!(hint, annotations.as_ref());
     });
 }
 
@@ -59,9 +59,9 @@ fn data_are_structured_output() {
         }
         let schema = find_tool(&at, "place").await.unwrap();
         let people = schema.pointer("/outputSchema/properties/people/description");
-        let people = people.and_then(|told| told.as_str());
-        let told = at.reader.structured.then_some("The number of inhabitants.");
-        assert_eq!(people, told);
+        let people = people.and_then(|text| text.as_str());
+        let expected = at.reader.structured.then_some("The number of inhabitants.");
+        assert_eq!(people, expected);
     });
 }
 
@@ -69,16 +69,16 @@ fn data_are_structured_output() {
 fn an_error_is_told_to_the_model() {
     each(|at| async move {
         assert_eq!(call_text(&at, "parse", json!({"text": "7"})).await, "7");
-        let told = call_error_text(&at, "parse", json!({"text": "seven"})).await;
-        assert_eq!(told, "invalid digit found in string");
+        let text = call_error_text(&at, "parse", json!({"text": "seven"})).await;
+        assert_eq!(text, "invalid digit found in string");
     });
 }
 
 #[test]
 fn a_panic_is_told_without_its_secret() {
     each(|at| async move {
-        let told = call_error_text(&at, "breaks", json!({"secret": "xyzzy"})).await;
-        assert_eq!(told, "the handler failed unexpectedly");
+        let text = call_error_text(&at, "breaks", json!({"secret": "xyzzy"})).await;
+        assert_eq!(text, "the handler failed unexpectedly");
         assert_eq!(call_text(&at, "add", json!({"a": 1, "b": 1})).await, "2");
     });
 }

@@ -32,15 +32,15 @@ fn apart(text: String) -> String {
 }
 
 #[data]
-struct Place {
+struct Town {
     name: String,
     /// The number of inhabitants.
     people: u32,
 }
 
 #[tool]
-fn place(name: String) -> Place {
-    Place { name, people: 9 }
+fn place(name: String) -> Town {
+    Town { name, people: 9 }
 }
 
 #[data(rename_all = "lowercase")]
@@ -53,7 +53,7 @@ enum Room {
 /// Books a table.
 #[tool]
 fn book(
-    /// Who comes.
+    /// The name of the guest.
     #[schema(min_len = 2, pattern = "^[A-Z]")]
     name: String,
     #[schema(min = 1, max = 9)] people: u8,

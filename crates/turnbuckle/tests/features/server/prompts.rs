@@ -15,7 +15,7 @@ pub(super) fn group() -> Group {
 /// Reviews code.
 #[prompt(title = "Review")]
 fn review(
-    /// What it is written in.
+    /// The programming language.
     #[schema(complete = languages)]
     language: String,
     code: Option<String>,

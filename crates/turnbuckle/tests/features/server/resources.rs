@@ -7,7 +7,7 @@ pub(super) fn group() -> Group {
     Group::new().resource(readme).resource(note).tool(touch)
 }
 
-/// How to begin.
+/// The first steps.
 #[resource(
     "notes://readme",
     mime = "text/plain",

@@ -245,19 +245,19 @@ async fn a_branch_that_is_slower_this_time_is_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn state_belongs_to_its_request() {
     #[derive(Deserialize, JsonSchema)]
-    struct Of {
-        of: u32,
+    struct Order {
+        number: u32,
     }
-    async fn it(Args(it): Args<Of>, ask: Ask) -> Result<String, Failure> {
-        let said: Answer = ask.form("who?").await?;
-        Ok(format!("{} {}", it.of, said.said))
+    async fn place(Args(order): Args<Order>, ask: Ask) -> Result<String, Failure> {
+        let answer: Answer = ask.form("who?").await?;
+        Ok(format!("{} {}", order.number, answer.said))
     }
     let server = Server::new("bound", "1.0.0")
-        .tool(Tool::builder("it").handler(it))
-        .tool(Tool::builder("other").handler(it))
+        .tool(Tool::builder("order").handler(place))
+        .tool(Tool::builder("other").handler(place))
         .build()
         .unwrap();
-    let params = json!({"name": "it", "arguments": {"of": 1}});
+    let params = json!({"name": "order", "arguments": {"number": 1}});
     let case = both()[0];
     let capabilities = able(case.revision);
     let options = |name: &str| {
@@ -273,7 +273,7 @@ async fn state_belongs_to_its_request() {
     let mut moved = again.clone();
     moved["name"] = "other".into();
     let mut changed = again.clone();
-    changed["arguments"]["of"] = 2.into();
+    changed["arguments"]["number"] = 2.into();
     let mut bare = again.clone();
     bare.as_object_mut().unwrap().remove("requestState");
     assert_eq!(

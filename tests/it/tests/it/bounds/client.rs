@@ -115,10 +115,10 @@ async fn so_many_questions_come_at_once() {
             let called = ask(&client, "form,sample").await;
             assert_eq!(is_answered(&called), passes, "{case}: {called:?}");
             if let Err(error) = called {
-                let told = error.to_string();
+                let text = error.to_string();
                 assert!(
-                    told.contains("(ClientLimits::max_input_requests)"),
-                    "{case}: {told}"
+                    text.contains("(ClientLimits::max_input_requests)"),
+                    "{case}: {text}"
                 );
             }
         }
@@ -147,10 +147,10 @@ async fn a_list_has_so_many_pages_and_items() {
             let listed = client.list_tools().fetch_all().await;
             assert_eq!(listed.is_ok(), passes, "{case}: {listed:?}");
             if let Err(error) = listed {
-                let told = error.to_string();
+                let text = error.to_string();
                 assert!(
-                    told.contains("ClientLimits::max_list_pages"),
-                    "{case}: {told}"
+                    text.contains("ClientLimits::max_list_pages"),
+                    "{case}: {text}"
                 );
             }
         }

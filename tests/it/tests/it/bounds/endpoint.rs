@@ -14,7 +14,7 @@ use crate::servers::echo;
 /// A setting, at its line and over it.
 struct Row {
     setting: &'static str,
-    config: HttpServerOptions,
+    options: HttpServerOptions,
     at: fn(&Web) -> Ask,
     over: fn(&Web) -> Ask,
     status: u16,
@@ -44,14 +44,14 @@ fn rows() -> Vec<Row> {
     vec![
         Row {
             setting: "(HttpServerOptions::max_headers)",
-            config: HttpServerOptions::new().max_headers(20),
+            options: HttpServerOptions::new().max_headers(20),
             at: |web| headers(web, 20),
             over: |web| headers(web, 21),
             status: 431,
         },
         Row {
             setting: "(HttpServerOptions::max_message_bytes)",
-            config: HttpServerOptions::new()
+            options: HttpServerOptions::new()
                 .max_message_bytes(1000)
                 .stateless(true),
             at: |web| padded_ping(web, 1000),
@@ -64,7 +64,7 @@ fn rows() -> Vec<Row> {
 #[tokio::test(start_paused = true)]
 async fn what_is_at_a_bound_passes_and_more_is_refused_by_name() {
     for row in rows() {
-        let web = Web::with(&echo(), row.config);
+        let web = Web::with(&echo(), row.options);
         assert_eq!((row.at)(&web).send().await.status, 200, "{}", row.setting);
         let refused = (row.over)(&web).send().await;
         assert_eq!(refused.status, row.status, "{}", row.setting);
@@ -104,8 +104,8 @@ async fn so_many_sessions_are_open() {
 #[tokio::test(start_paused = true)]
 async fn what_all_streams_keep_for_replay_is_bounded() {
     for (total, kept) in [(256 << 20, true), (0, false)] {
-        let config = HttpServerOptions::new().max_total_replay_bytes(total);
-        let web = Web::with(&busy(), config);
+        let options = HttpServerOptions::new().max_total_replay_bytes(total);
+        let web = Web::with(&busy(), options);
         let session = web.open(Revision::NEWEST_LEGACY).await;
         let mut events = session
             .call_tool(1, "count", &json!({"to": 3, "seconds": 0}))

@@ -47,9 +47,9 @@ async fn what_comes_too_fast_is_left_out_and_counted() {
             client.request("tools/call", params).await["result"]["content"][0]["text"],
             "said"
         );
-        let said = log_texts(&client.messages().await);
+        let logged = log_texts(&client.messages().await);
         assert_eq!(
-            said,
+            logged,
             [json!(1), json!(2), json!(unsaid), json!("last")],
             "{case}"
         );
@@ -64,9 +64,9 @@ async fn all_are_sent_that_come_slowly_enough() {
         let mut client = Client::connect_with(case, &talkative(), options).await;
         let params = json!({"name": "talk", "arguments": {}});
         client.request("tools/call", params).await;
-        let said = log_texts(&client.messages().await);
+        let logged = log_texts(&client.messages().await);
         assert_eq!(
-            said,
+            logged,
             [
                 1.into(),
                 2.into(),

@@ -193,10 +193,10 @@ async fn each_session_has_a_rate_of_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn without_sessions_nobody_gets_a_new_rate_with_every_message() {
-    let config = HttpServerOptions::new()
+    let options = HttpServerOptions::new()
         .stateless(true)
         .limits(Limits::new().call_rate(three()));
-    let web = Web::with(&echo(), config);
+    let web = Web::with(&echo(), options);
     let call = |id: u32| {
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": echoing()});
         web.post(call.to_string()).json()

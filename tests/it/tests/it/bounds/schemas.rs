@@ -62,8 +62,8 @@ async fn the_work_of_arguments_is_bounded_by_a_setting() {
         match passes {
             true => assert_ne!(result(&answer)["isError"], true),
             false => {
-                let told = error_text(&answer);
-                assert!(told.contains("(SchemaLimits::max_work)"), "{told}");
+                let text = error_text(&answer);
+                assert!(text.contains("(SchemaLimits::max_work)"), "{text}");
             }
         }
     }

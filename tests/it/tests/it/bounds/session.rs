@@ -58,8 +58,8 @@ async fn a_batch_holds_so_many_messages() {
 
 #[tokio::test(start_paused = true)]
 async fn so_many_notifications_are_heard_at_a_time() {
-    let heard = Arc::new(AtomicUsize::new(0));
-    let counting = heard.clone();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counting = count.clone();
     let server = Server::new("roots", "1.0.0")
         .on_roots_changed(move |_: Peer| {
             counting.fetch_add(1, Ordering::SeqCst);
@@ -79,7 +79,7 @@ async fn so_many_notifications_are_heard_at_a_time() {
                     .await;
             }
             result(&client.request("ping", json!({})).await);
-            assert_eq!(heard.swap(0, Ordering::SeqCst), most, "{case}");
+            assert_eq!(count.swap(0, Ordering::SeqCst), most, "{case}");
         }
     }
 }
@@ -122,10 +122,10 @@ async fn a_handshake_that_is_too_long_is_kept_without_its_decoration() {
 #[tokio::test(start_paused = true)]
 async fn so_many_messages_wait_for_the_reader_of_an_exchange() {
     for most in [1, 5, 10] {
-        let told = Arc::new(AtomicUsize::new(0));
-        let counter = told.clone();
+        let steps = Arc::new(AtomicUsize::new(0));
+        let counter = steps.clone();
         let flood = move |(): (), context: HandlerContext| {
-            let told = counter.clone();
+            let steps = counter.clone();
             async move {
                 for step in 1..=100_u32 {
                     context.progress(step, None).await;
@@ -133,7 +133,7 @@ async fn so_many_messages_wait_for_the_reader_of_an_exchange() {
                         // That begins the response.
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }
-                    told.store(step as usize, Ordering::SeqCst);
+                    steps.store(step as usize, Ordering::SeqCst);
                 }
             }
         };
@@ -149,7 +149,7 @@ async fn so_many_messages_wait_for_the_reader_of_an_exchange() {
         let mut events = web.modern("tools/call", params).events().await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         // The first message began the response; those that wait come after it.
-        assert_eq!(told.load(Ordering::SeqCst), most + 1);
+        assert_eq!(steps.load(Ordering::SeqCst), most + 1);
         let mut count = 0;
         while events.next_message().await.is_some() {
             count += 1;

@@ -13,8 +13,8 @@ use crate::servers::echo;
 /// Long enough for anything that happens at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-async fn start(config: HttpServerOptions) -> (String, Signal) {
-    let server = HttpServer::bind(echo(), "127.0.0.1:0", config);
+async fn start(options: HttpServerOptions) -> (String, Signal) {
+    let server = HttpServer::bind(echo(), "127.0.0.1:0", options);
     let server = server.await.expect("a free port");
     let (address, shutdown) = (server.local_addr(), server.shutdown());
     tokio::spawn(server.serve());
@@ -75,7 +75,7 @@ async fn the_head_of_a_request_has_so_many_bytes() {
 #[tokio::test]
 async fn what_is_set_to_the_most_is_no_bound() {
     let long = Duration::MAX;
-    let config = HttpServerOptions::new()
+    let options = HttpServerOptions::new()
         .max_connections(usize::MAX)
         .max_headers(usize::MAX)
         .max_header_bytes(usize::MAX)
@@ -89,7 +89,7 @@ async fn what_is_set_to_the_most_is_no_bound() {
         .handshake_timeout(long)
         .replay_ttl(long)
         .shutdown_timeout(long);
-    let (address, shutdown) = start(config).await;
+    let (address, shutdown) = start(options).await;
     assert_eq!(ask(&address, &request(1, 20_000)).await.1, 400);
     // More do not fit a map of headers.
     assert_eq!(ask(&address, &request(1, 30_000)).await.1, 431);
@@ -135,8 +135,8 @@ async fn so_many_connections_are_open_and_further_ones_wait() {
 
 #[tokio::test]
 async fn a_head_that_does_not_come_is_not_waited_for() {
-    let config = HttpServerOptions::new().header_timeout(Duration::from_millis(50));
-    let (address, shutdown) = start(config).await;
+    let options = HttpServerOptions::new().header_timeout(Duration::from_millis(50));
+    let (address, shutdown) = start(options).await;
     let mut stream = TcpStream::connect(&address).await.expect("a connection");
     stream.write_all(b"POST /mcp HT").await.expect("room");
     let mut rest = Vec::new();

@@ -46,13 +46,13 @@ async fn rounds_of_input_without_end_are_left() {
                 error.to_string(),
                 "the server asked for input more than 16 times (ClientBuilder::max_input_rounds)"
             );
-            let told = peer.messages_of("tools/call");
+            let calls = peer.messages_of("tools/call");
             assert_eq!(
-                told.len(),
+                calls.len(),
                 18,
                 "one, sixteen again, and the one that went well"
             );
-            assert!(told.windows(2).all(|pair| pair[0].id() != pair[1].id()));
+            assert!(calls.windows(2).all(|pair| pair[0].id() != pair[1].id()));
             assert!(took < Duration::from_secs(120), "{took:?}");
         }
     }

@@ -50,11 +50,11 @@ fn standing(token: &Arc<()>) -> usize {
 }
 
 fn answers(peer: &Peer) -> Vec<Heard> {
-    let mut told = peer.messages();
-    told.retain(|heard| {
+    let mut messages = peer.messages();
+    messages.retain(|heard| {
         heard.method().is_empty() && !heard.message.is_null() && !heard.id().is_null()
     });
-    told
+    messages
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,11 +112,11 @@ async fn a_question_that_is_withdrawn_is_dropped_and_not_answered() {
             ((0, 0), 0),
             "{way:?}"
         );
-        let told: Vec<Value> = answers(&peer)
+        let answered: Vec<Value> = answers(&peer)
             .into_iter()
             .map(|heard| heard.message)
             .collect();
-        assert_eq!(told, Vec::<Value>::new());
+        assert_eq!(answered, Vec::<Value>::new());
     }
 }
 

@@ -41,8 +41,8 @@ async fn a_session_that_is_gone_is_opened_anew_once_for_what_is_safe() {
     let peer = forgetful(1);
     let client = PeerTransport::Web.connect(&peer).await;
     client.read_resource("a:b").await.unwrap();
-    let told = peer.messages_of("resources/read");
-    let sessions: Vec<_> = told.iter().map(|heard| heard.connection).collect();
+    let calls = peer.messages_of("resources/read");
+    let sessions: Vec<_> = calls.iter().map(|heard| heard.connection).collect();
     assert_eq!((sessions, peer.connection_count()), (vec![1, 2], 2));
     assert_eq!(client.in_flight(), (0, 0));
 }
@@ -52,8 +52,8 @@ async fn a_call_refused_for_an_unknown_session_is_sent_again_once_in_a_new_one()
     let peer = forgetful(1);
     let client = PeerTransport::Web.connect(&peer).await;
     assert_eq!(text_of(&client, "write").await.unwrap(), "sound");
-    let told = peer.messages_of("tools/call");
-    let sessions: Vec<_> = told.iter().map(|heard| heard.connection).collect();
+    let calls = peer.messages_of("tools/call");
+    let sessions: Vec<_> = calls.iter().map(|heard| heard.connection).collect();
     assert_eq!((sessions, peer.connection_count()), (vec![1, 2], 2));
 
     let peer = forgetful(2);
@@ -208,7 +208,7 @@ async fn a_legacy_stream_whose_session_dies_while_it_is_taken_up_again_is_told()
         matches!(error, Error::ConnectionLost { sent: true, .. }),
         "{error:?}"
     );
-    let said = error.to_string();
-    assert!(said.contains("no longer knows the session"), "{said}");
+    let text = error.to_string();
+    assert!(text.contains("no longer knows the session"), "{text}");
     assert_eq!(peer.connection_count(), 2);
 }

@@ -13,13 +13,13 @@ fn tool(name: &str) -> Tool {
 
 /// Returns a server builder with one item of each kind, all of which return its state.
 fn notes() -> ServerBuilder {
-    let told = |State(whose): State<String>| whose.to_string();
+    let show_state = |State(whose): State<String>| whose.to_string();
     Server::new("notes", "1.0.0")
         .state("notes".to_owned())
-        .tool(Tool::builder("find").handler(told))
-        .prompt(Prompt::builder("sum_up").handler(told))
-        .resource(Resource::builder("notes://all", "all").handler(told))
-        .resource(Resource::builder("notes://{id}", "one").handler(told))
+        .tool(Tool::builder("find").handler(show_state))
+        .prompt(Prompt::builder("sum_up").handler(show_state))
+        .resource(Resource::builder("notes://all", "all").handler(show_state))
+        .resource(Resource::builder("notes://{id}", "one").handler(show_state))
 }
 
 #[tokio::test(start_paused = true)]
@@ -125,22 +125,22 @@ fn what_collides_or_cannot_be_named_is_refused_with_its_origins() {
             .build()
             .is_ok()
     );
-    let told = build_error(server().mount("abcd", Group::new().tool(tool(&long))));
+    let error = build_error(server().mount("abcd", Group::new().tool(tool(&long))));
     assert!(
-        told.contains(&format!("abcd_{long}")) && told.contains("65 characters"),
-        "{told}"
+        error.contains(&format!("abcd_{long}")) && error.contains("65 characters"),
+        "{error}"
     );
     for prefix in ["", "a b", "a/b"] {
-        let told = build_error(server().mount(prefix, notes()));
-        assert!(told.contains("cannot be a mount prefix"), "{told}");
+        let error = build_error(server().mount(prefix, notes()));
+        assert!(error.contains("cannot be a mount prefix"), "{error}");
     }
 }
 
 #[test]
 fn a_state_is_there_once_in_a_group_and_must_be_there() {
     let twice = Group::new().state(1_u8).state(2_u8);
-    let told = build_error(Server::new("s", "1").group(twice));
-    assert!(told.contains("two states of the type u8"), "{told}");
+    let error = build_error(Server::new("s", "1").group(twice));
+    assert!(error.contains("two states of the type u8"), "{error}");
     let needs = || Tool::builder("t").handler(|_: State<u8>| ());
     let beside = Server::new("s", "1")
         .group(Group::new().state(1_u8))

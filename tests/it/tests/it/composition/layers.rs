@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context as Task, Poll};
+use std::task::{self, Poll};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -51,7 +51,7 @@ impl Service<CallRequest> for Noting {
     type Error = Infallible;
     type Future = Answering<Infallible>;
 
-    fn poll_ready(&mut self, cx: &mut Task<'_>) -> Poll<Result<(), Infallible>> {
+    fn poll_ready(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Infallible>> {
         self.1.poll_ready(cx)
     }
 
@@ -157,7 +157,7 @@ impl Service<CallRequest> for Gate {
     type Error = Failure;
     type Future = Answering<Failure>;
 
-    fn poll_ready(&mut self, _: &mut Task<'_>) -> Poll<Result<(), Failure>> {
+    fn poll_ready(&mut self, _: &mut task::Context<'_>) -> Poll<Result<(), Failure>> {
         Poll::Ready(Ok(()))
     }
 
@@ -317,7 +317,7 @@ where
     type Error = Failure;
     type Future = Fut;
 
-    fn poll_ready(&mut self, _: &mut Task<'_>) -> Poll<Result<(), Failure>> {
+    fn poll_ready(&mut self, _: &mut task::Context<'_>) -> Poll<Result<(), Failure>> {
         Poll::Ready(Ok(()))
     }
 
@@ -431,9 +431,9 @@ async fn a_layer_that_needs_urls_is_answered_for_like_a_handler() {
         }
         for (method, params) in acts.clone() {
             let answer = client.request(method, params).await;
-            let said = answer.to_string();
-            assert!(said.contains("https://example.com/1"), "{case}: {answer}");
-            assert!(said.contains("Not yet"), "{case}: {answer}");
+            let text = answer.to_string();
+            assert!(text.contains("https://example.com/1"), "{case}: {answer}");
+            assert!(text.contains("Not yet"), "{case}: {answer}");
             if case.revision.features().url_required_error {
                 assert_eq!(code(&answer), -32042, "{case}");
                 let url = &answer["error"]["data"]["elicitations"][0];

@@ -28,7 +28,7 @@ impl Busy {
     }
 
     /// Counts what the others count too.
-    fn among(mut self, others: &Self) -> Self {
+    fn and_counting(mut self, others: &Self) -> Self {
         self.0.extend(others.0.iter().cloned());
         self
     }
@@ -147,8 +147,8 @@ async fn the_sessions_deadline_still_holds_where_it_is_shorter() {
 async fn limits_of_items_groups_and_servers_all_hold() {
     for case in Case::all() {
         let all = Busy::new();
-        let some = Busy::new().among(&all);
-        let one = Busy::new().among(&some);
+        let some = Busy::new().and_counting(&all);
+        let one = Busy::new().and_counting(&some);
         let group = Group::new()
             .max_concurrent(2)
             .tool(some.tool("some"))

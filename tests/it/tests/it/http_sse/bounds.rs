@@ -13,7 +13,7 @@ use turnbuckle_it::web::Web;
 use turnbuckle_server::{HandlerContext, Tool};
 use turnbuckle_session::{Limits, Rate};
 
-use super::Line;
+use super::SseConnection;
 use crate::servers::{echo, echo_builder};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
@@ -36,15 +36,15 @@ async fn so_many_connections_and_no_more() {
 
 #[tokio::test(start_paused = true)]
 async fn so_many_bytes_of_a_message() {
-    let line = Line::open_able(
+    let connection = SseConnection::open_with(
         &echo(),
         HttpServerOptions::new().max_message_bytes(1000),
         json!({}),
     )
     .await;
     let padded = |size: usize| format!("{PING:size$}");
-    assert_eq!(line.post(padded(1000)).send().await.status, 202);
-    let (status, error) = line.post(padded(1001)).json().await;
+    assert_eq!(connection.post(padded(1000)).send().await.status, 202);
+    let (status, error) = connection.post(padded(1001)).json().await;
     assert_eq!(status, 413);
     let error = error["error"]["message"].to_string();
     assert!(
@@ -55,43 +55,49 @@ async fn so_many_bytes_of_a_message() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_says_nothing_is_let_go() {
-    let config = HttpServerOptions::new().handshake_timeout(Duration::from_secs(5));
+    let options = HttpServerOptions::new().handshake_timeout(Duration::from_secs(5));
     let begin = Instant::now();
-    let line = Line::of(Web::sse(&echo(), config)).await;
-    assert!(line.stream.messages().await.is_empty());
+    let connection = SseConnection::connect(Web::sse(&echo(), options)).await;
+    assert!(connection.stream.messages().await.is_empty());
     assert_eq!(begin.elapsed(), Duration::from_secs(5));
     assert_eq!(
-        line.web.post(PING).to(&line.messages).send().await.status,
+        connection
+            .web
+            .post(PING)
+            .to(&connection.messages)
+            .send()
+            .await
+            .status,
         404
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_quiet_stream_says_that_it_is_there() {
-    let config = HttpServerOptions::new().keep_alive_interval(Duration::from_secs(5));
-    let mut line = Line::open_able(&echo(), config, json!({})).await;
-    line.call(1, "sleep", json!({"seconds": 13})).await;
+    let options = HttpServerOptions::new().keep_alive_interval(Duration::from_secs(5));
+    let mut connection = SseConnection::open_with(&echo(), options, json!({})).await;
+    connection.call(1, "sleep", json!({"seconds": 13})).await;
     let begin = Instant::now();
     for seconds in [5, 10] {
-        let event = line.stream.next().await.unwrap();
+        let event = connection.stream.next().await.unwrap();
         assert_eq!((event.kind, event.data), (None, None));
         assert_eq!(begin.elapsed(), Duration::from_secs(seconds));
     }
-    assert_eq!(line.stream.message().await["id"], 1);
+    assert_eq!(connection.stream.message().await["id"], 1);
 }
 
 /// Checks that a client that does not read blocks those that write to it, and that its messages are
 /// not read.
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_is_waited_for() {
-    let told = Arc::new(AtomicUsize::new(0));
-    let counter = told.clone();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = count.clone();
     let flood = move |(): (), context: HandlerContext| {
-        let told = counter.clone();
+        let count = counter.clone();
         async move {
             for step in 1..=1000 {
                 context.progress(step, None).await;
-                told.fetch_add(1, Ordering::Relaxed);
+                count.fetch_add(1, Ordering::Relaxed);
             }
             "done"
         }
@@ -104,21 +110,21 @@ async fn a_slow_reader_is_waited_for() {
         .max_queue_bytes(4096)
         .progress_rate(Rate::UNLIMITED);
     let body_timeout = Duration::from_secs(10);
-    let config = HttpServerOptions::new()
+    let options = HttpServerOptions::new()
         .limits(limits)
         .body_timeout(body_timeout);
-    let mut line = Line::open_able(&server, config, json!({})).await;
-    line.call(1, "flood", json!({})).await;
+    let mut connection = SseConnection::open_with(&server, options, json!({})).await;
+    connection.call(1, "flood", json!({})).await;
     // It reads once, and then no more.
-    line.stream.next().await.unwrap();
+    connection.stream.next().await.unwrap();
     sleep(Duration::from_secs(60)).await;
-    let so_far = told.load(Ordering::Relaxed);
+    let so_far = count.load(Ordering::Relaxed);
     assert!((1..200).contains(&so_far), "{so_far}");
     // There is room for a few messages; then a POST waits, and not for ever.
     let mut accepted = 0;
     let begin = loop {
         let begin = Instant::now();
-        let got = line.post(PING).send().await;
+        let got = connection.post(PING).send().await;
         if got.status != 202 {
             assert_eq!(got.status, 503);
             break begin;
@@ -131,7 +137,7 @@ async fn a_slow_reader_is_waited_for() {
     let mut steps = 1;
     let mut pings = 0;
     loop {
-        let message = line.stream.message().await;
+        let message = connection.stream.message().await;
         match message["id"].as_u64() {
             Some(9) => pings += 1,
             Some(_) => break,
@@ -140,7 +146,7 @@ async fn a_slow_reader_is_waited_for() {
     }
     assert_eq!(steps, 1000);
     while pings < 4 {
-        assert_eq!(line.stream.message().await["id"], 9);
+        assert_eq!(connection.stream.message().await["id"], 9);
         pings += 1;
     }
 }
@@ -156,16 +162,16 @@ impl AsRef<[u8]> for Shared {
 
 #[tokio::test(start_paused = true)]
 async fn what_waits_holds_nothing_of_its_body_but_the_message() {
-    let mut line = Line::of(Web::sse(&echo(), HttpServerOptions::new())).await;
+    let mut connection = SseConnection::connect(Web::sse(&echo(), HttpServerOptions::new())).await;
     // Nobody polls the stream: they wait.
     for text in [PING.to_owned(), format!("{PING:60000}")] {
         let text = Arc::new(text);
         let body = Bytes::from_owner(Shared(text.clone()));
-        assert_eq!(line.post(body).send().await.status, 202);
+        assert_eq!(connection.post(body).send().await.status, 202);
         assert_eq!(Arc::strong_count(&text), 1);
     }
     for _ in 0..2 {
-        assert_eq!(line.stream.message().await["id"], 9);
+        assert_eq!(connection.stream.message().await["id"], 9);
     }
 }
 
@@ -173,13 +179,14 @@ async fn what_waits_holds_nothing_of_its_body_but_the_message() {
 async fn a_post_that_waits_goes_on_when_there_is_room() {
     let mut limits = Limits::default();
     limits.max_queue_bytes = 1024;
-    let mut line = Line::of(Web::sse(&echo(), HttpServerOptions::new().limits(limits))).await;
+    let mut connection =
+        SseConnection::connect(Web::sse(&echo(), HttpServerOptions::new().limits(limits))).await;
     // Nobody polls the stream: the first fills the inbox, the second waits.
-    assert_eq!(line.post(PING).send().await.status, 202);
-    let waiting = line.post(PING.replace('9', "10")).send();
+    assert_eq!(connection.post(PING).send().await.status, 202);
+    let waiting = connection.post(PING.replace('9', "10")).send();
     let mut waiting = std::pin::pin!(waiting);
     assert!(timeout(Duration::from_secs(1), &mut waiting).await.is_err());
-    assert_eq!(line.stream.message().await["id"], 9);
+    assert_eq!(connection.stream.message().await["id"], 9);
     assert_eq!(waiting.await.status, 202);
-    assert_eq!(line.stream.message().await["id"], 10);
+    assert_eq!(connection.stream.message().await["id"], 10);
 }

@@ -13,7 +13,7 @@ use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::Signal;
 use turnbuckle_wire::revision::Revision;
 
-use super::Line;
+use super::SseConnection;
 use crate::servers::{echo, echo_builder};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
@@ -44,18 +44,18 @@ async fn who_leaves_the_stream_gives_everything_up() {
     let (server, changed, alive) = holding();
     let web = Web::sse(&server, HttpServerOptions::new().max_sse_connections(1));
     for _ in 0..100 {
-        let mut line = Line::of(web.clone()).await;
-        line.shake_hands(Revision::ALL[0], json!({})).await;
-        line.call(1, "hold", json!({})).await;
+        let mut connection = SseConnection::connect(web.clone()).await;
+        connection.initialize(Revision::ALL[0], json!({})).await;
+        connection.call(1, "hold", json!({})).await;
         assert!(
-            timeout(Duration::from_secs(1), line.stream.next())
+            timeout(Duration::from_secs(1), connection.stream.next())
                 .await
                 .is_err()
         );
         changed.notified().await;
         let idle = Arc::strong_count(&alive) - 1;
-        let (web, messages) = (line.web.clone(), line.messages.clone());
-        drop(line);
+        let (web, messages) = (connection.web.clone(), connection.messages.clone());
+        drop(connection);
         // The id is nobody's any more, and the place is free.
         assert_eq!(web.post(PING).to(&messages).send().await.status, 404);
         changed.notified().await;
@@ -68,12 +68,13 @@ async fn who_leaves_the_stream_gives_everything_up() {
 async fn a_post_that_waits_hears_of_the_end() {
     let mut limits = turnbuckle_session::Limits::default();
     limits.max_queue_bytes = 1024;
-    let line = Line::of(Web::sse(&echo(), HttpServerOptions::new().limits(limits))).await;
-    assert_eq!(line.post(PING).send().await.status, 202);
-    let waiting = line.post(PING).send();
+    let connection =
+        SseConnection::connect(Web::sse(&echo(), HttpServerOptions::new().limits(limits))).await;
+    assert_eq!(connection.post(PING).send().await.status, 202);
+    let waiting = connection.post(PING).send();
     let leaving = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        drop(line.stream);
+        drop(connection.stream);
     };
     assert_eq!(tokio::join!(waiting, leaving).0.status, 404);
 }
@@ -81,16 +82,16 @@ async fn a_post_that_waits_hears_of_the_end() {
 #[tokio::test(start_paused = true)]
 async fn shutdown_answers_what_is_under_way() {
     let shutdown = Signal::new();
-    let config = HttpServerOptions::new().shutdown_timeout(Duration::from_secs(8));
-    let web = Web::sse_until(&echo(), config, shutdown.clone());
-    let mut line = Line::of(web.clone()).await;
-    line.shake_hands(Revision::ALL[0], json!({})).await;
-    let mut idle = Line::of(web.clone()).await;
-    idle.shake_hands(Revision::ALL[0], json!({})).await;
-    line.call(1, "sleep", json!({"seconds": 5})).await;
-    line.call(2, "sleep", json!({"seconds": 500})).await;
+    let options = HttpServerOptions::new().shutdown_timeout(Duration::from_secs(8));
+    let web = Web::sse_until(&echo(), options, shutdown.clone());
+    let mut connection = SseConnection::connect(web.clone()).await;
+    connection.initialize(Revision::ALL[0], json!({})).await;
+    let mut idle = SseConnection::connect(web.clone()).await;
+    idle.initialize(Revision::ALL[0], json!({})).await;
+    connection.call(1, "sleep", json!({"seconds": 5})).await;
+    connection.call(2, "sleep", json!({"seconds": 500})).await;
     assert!(
-        timeout(Duration::from_secs(1), line.stream.next())
+        timeout(Duration::from_secs(1), connection.stream.next())
             .await
             .is_err()
     );
@@ -100,8 +101,8 @@ async fn shutdown_answers_what_is_under_way() {
     assert_eq!(begin.elapsed(), Duration::ZERO);
     let refused = web.ask(Verb::GET).to("/sse").send().await;
     assert_eq!(refused.status, 503);
-    let messages = line.messages.clone();
-    let answers = line.stream.messages().await;
+    let messages = connection.messages.clone();
+    let answers = connection.stream.messages().await;
     assert_eq!(answers.len(), 1, "{answers:?}");
     assert_eq!(answers[0]["id"], 1);
     assert_eq!(begin.elapsed(), Duration::from_secs(8));
@@ -113,18 +114,18 @@ async fn a_stop_ends_it_at_once() {
     let shutdown = Signal::new();
     let (server, changed, _alive) = holding();
     let web = Web::sse_until(&server, HttpServerOptions::new(), shutdown.clone());
-    let mut line = Line::of(web).await;
-    line.shake_hands(Revision::ALL[0], json!({})).await;
-    line.call(1, "hold", json!({})).await;
+    let mut connection = SseConnection::connect(web).await;
+    connection.initialize(Revision::ALL[0], json!({})).await;
+    connection.call(1, "hold", json!({})).await;
     assert!(
-        timeout(Duration::from_secs(1), line.stream.next())
+        timeout(Duration::from_secs(1), connection.stream.next())
             .await
             .is_err()
     );
     changed.notified().await;
     shutdown.cancel();
     let begin = Instant::now();
-    assert!(line.stream.messages().await.is_empty());
+    assert!(connection.stream.messages().await.is_empty());
     assert_eq!(begin.elapsed(), Duration::ZERO);
     changed.notified().await;
 }

@@ -6,7 +6,7 @@ use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::Web;
 use turnbuckle_types::Principal;
 
-use super::{Line, legacy};
+use super::{SseConnection, legacy};
 use crate::servers::echo;
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
@@ -14,7 +14,7 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
 // requirement: 5e08caeda516
 #[tokio::test(start_paused = true)]
 async fn every_kind_of_message_is_accepted_and_answered_on_the_stream() {
-    let mut line = Line::open(&echo()).await;
+    let mut connection = SseConnection::open(&echo()).await;
     for body in [
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}"#,
         r#"{"jsonrpc":"2.0","id":"nobody asked","result":{}}"#,
@@ -23,17 +23,17 @@ async fn every_kind_of_message_is_accepted_and_answered_on_the_stream() {
         PING,
         "\n { \"jsonrpc\": \"2.0\",\r\n \"id\": 10, \"method\": \"ping\" } \n",
     ] {
-        let got = line.post(body).send().await;
+        let got = connection.post(body).send().await;
         assert_eq!(got.status, 202, "{body}");
         assert!(got.bytes().await.is_empty());
     }
-    assert_eq!(line.stream.message().await["id"], 9);
-    assert_eq!(line.stream.message().await["id"], 10);
+    assert_eq!(connection.stream.message().await["id"], 9);
+    assert_eq!(connection.stream.message().await["id"], 10);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_no_message_is_400_and_the_rest_goes_on() {
-    let mut line = Line::open(&echo()).await;
+    let mut connection = SseConnection::open(&echo()).await;
     for (body, code) in [
         (&b""[..], -32700),
         (b"{", -32700),
@@ -43,21 +43,22 @@ async fn what_is_no_message_is_400_and_the_rest_goes_on() {
         (b"5", -32600),
         (br#"{"jsonrpc":"2.0"}"#, -32600),
     ] {
-        let (status, error) = line.post(body).json().await;
+        let (status, error) = connection.post(body).json().await;
         assert_eq!(status, 400, "{body:?}");
         assert_eq!(error["error"]["code"], code, "{body:?}");
     }
     // What names its id is answered where its sender looks for it.
-    line.post(r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#)
+    connection
+        .post(r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#)
         .send()
         .await;
-    let answer = line.stream.message().await;
+    let answer = connection.stream.message().await;
     assert_eq!(
         (&answer["id"], &answer["error"]["code"]),
         (&json!(7), &json!(-32602))
     );
-    line.post(PING).send().await;
-    assert_eq!(line.stream.message().await["result"], json!({}));
+    connection.post(PING).send().await;
+    assert_eq!(connection.stream.message().await["result"], json!({}));
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,10 +66,11 @@ async fn a_batch_is_for_the_revision_that_has_them() {
     let batch = format!("\n[{PING}]");
     for revision in legacy() {
         let features = revision.features();
-        let mut line = Line::of(Web::sse(&echo(), HttpServerOptions::new())).await;
-        line.shake_hands(revision, json!({})).await;
-        assert_eq!(line.post(batch.clone()).send().await.status, 202);
-        let answer = line.stream.message().await;
+        let mut connection =
+            SseConnection::connect(Web::sse(&echo(), HttpServerOptions::new())).await;
+        connection.initialize(revision, json!({})).await;
+        assert_eq!(connection.post(batch.clone()).send().await.status, 202);
+        let answer = connection.stream.message().await;
         assert_eq!(answer.is_array(), features.batching, "{revision} {answer}");
         assert_eq!(answer.get("error").is_some(), !features.batching);
     }
@@ -76,41 +78,52 @@ async fn a_batch_is_for_the_revision_that_has_them() {
 
 #[tokio::test(start_paused = true)]
 async fn an_id_that_nobody_has_is_404() {
-    let line = Line::open(&echo()).await;
-    let (path, id) = line.messages.split_once('=').unwrap();
+    let connection = SseConnection::open(&echo()).await;
+    let (path, id) = connection.messages.split_once('=').unwrap();
     for target in [
         format!("{path}="),
         format!("{path}={}", "0".repeat(32)),
         format!("{path}={}", id.to_ascii_uppercase() + "0"),
         format!("{path}={id}%20"),
     ] {
-        let got = line.web.post(PING).to(&target).send().await;
+        let got = connection.web.post(PING).to(&target).send().await;
         assert_eq!(got.status, 404, "{target}");
     }
     // Whatever else is in the query.
     let target = format!("{path}={id}&more=1").replace('?', "?less=1&");
-    assert_eq!(line.web.post(PING).to(&target).send().await.status, 202);
+    assert_eq!(
+        connection.web.post(PING).to(&target).send().await.status,
+        202
+    );
     // The connection of another endpoint.
-    let other = Line::open(&echo()).await;
-    let got = line.web.post(PING).to(&other.messages).send().await;
+    let other = SseConnection::open(&echo()).await;
+    let got = connection.web.post(PING).to(&other.messages).send().await;
     assert_eq!(got.status, 404);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_body_is_json() {
-    let line = Line::open(&echo()).await;
+    let connection = SseConnection::open(&echo()).await;
     for (kind, status) in [
         ("application/json", 202),
         ("application/json; charset=utf-8", 202),
         ("text/plain", 415),
     ] {
-        let got = line.post(PING).header("content-type", kind).send().await;
+        let got = connection
+            .post(PING)
+            .header("content-type", kind)
+            .send()
+            .await;
         assert_eq!(got.status, status, "{kind}");
     }
-    let without = line.post(PING).without("content-type").send().await;
+    let without = connection.post(PING).without("content-type").send().await;
     assert_eq!(without.status, 415);
     // Nothing comes back that would have to be acceptable.
-    let odd = line.post(PING).header("accept", "text/html").send().await;
+    let odd = connection
+        .post(PING)
+        .header("accept", "text/html")
+        .send()
+        .await;
     assert_eq!(odd.status, 202);
 }
 
@@ -119,11 +132,14 @@ async fn only_who_opened_a_connection_posts_to_it() {
     let of = |name: &str| Principal::new("https://issuer.example", name);
     let web = Web::sse(&echo(), HttpServerOptions::new());
     let opened = web.ask(Verb::GET).principal(of("ann")).events().await;
-    let mut line = Line::on(web, opened).await;
-    for stranger in [line.post(PING), line.post(PING).principal(of("bob"))] {
+    let mut connection = SseConnection::from_stream(web, opened).await;
+    for stranger in [
+        connection.post(PING),
+        connection.post(PING).principal(of("bob")),
+    ] {
         assert_eq!(stranger.send().await.status, 404);
     }
-    let own = line.post(PING).principal(of("ann").scopes(["more"]));
+    let own = connection.post(PING).principal(of("ann").scopes(["more"]));
     assert_eq!(own.send().await.status, 202);
-    assert_eq!(line.stream.message().await["id"], 9);
+    assert_eq!(connection.stream.message().await["id"], 9);
 }

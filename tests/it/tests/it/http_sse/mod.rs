@@ -23,31 +23,31 @@ fn legacy() -> impl Iterator<Item = Revision> {
 }
 
 /// An open connection: its stream, and where its messages go.
-struct Line {
+struct SseConnection {
     web: Web,
     stream: Events,
     messages: String,
 }
 
-impl Line {
+impl SseConnection {
     /// Connects to a server with default settings and does the handshake of the first revision.
     async fn open(server: &Server) -> Self {
-        Self::open_able(server, HttpServerOptions::new(), json!({})).await
+        Self::open_with(server, HttpServerOptions::new(), json!({})).await
     }
 
-    async fn open_able(server: &Server, config: HttpServerOptions, capabilities: Value) -> Self {
-        let mut line = Self::of(Web::sse(server, config)).await;
-        line.shake_hands(Revision::ALL[0], capabilities).await;
-        line
+    async fn open_with(server: &Server, options: HttpServerOptions, capabilities: Value) -> Self {
+        let mut connection = Self::connect(Web::sse(server, options)).await;
+        connection.initialize(Revision::ALL[0], capabilities).await;
+        connection
     }
 
     /// Connects without a handshake.
-    async fn of(web: Web) -> Self {
+    async fn connect(web: Web) -> Self {
         let stream = web.ask(Verb::GET).to("/sse").events().await;
-        Self::on(web, stream).await
+        Self::from_stream(web, stream).await
     }
 
-    async fn on(web: Web, mut stream: Events) -> Self {
+    async fn from_stream(web: Web, mut stream: Events) -> Self {
         let first = stream.next().await.unwrap();
         assert_eq!(first.kind.as_deref(), Some("endpoint"), "{first:?}");
         let messages = first.data.unwrap();
@@ -58,7 +58,7 @@ impl Line {
         }
     }
 
-    async fn shake_hands(&mut self, revision: Revision, capabilities: Value) {
+    async fn initialize(&mut self, revision: Revision, capabilities: Value) {
         let params = json!({
             "protocolVersion": revision.as_str(),
             "capabilities": capabilities,
@@ -68,7 +68,7 @@ impl Line {
         let answer = self.stream.message().await;
         assert_eq!(answer["result"]["protocolVersion"], revision.as_str());
         let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        self.say(&note).await;
+        self.post_message(&note).await;
     }
 
     /// Returns a POST that is not sent yet.
@@ -77,7 +77,7 @@ impl Line {
     }
 
     /// Posts a message, which is accepted.
-    async fn say(&self, message: &Value) {
+    async fn post_message(&self, message: &Value) {
         let got = self.post(message.to_string()).send().await;
         assert_eq!(got.status, 202, "{message}");
         assert!(got.bytes().await.is_empty());
@@ -85,7 +85,7 @@ impl Line {
 
     async fn request(&self, id: u32, method: &str, params: Value) {
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        self.say(&request).await;
+        self.post_message(&request).await;
     }
 
     /// Calls a tool. The progress token is the id.

@@ -5,7 +5,7 @@ use serde_json::json;
 use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::Web;
 
-use super::Line;
+use super::SseConnection;
 use crate::servers::echo;
 use crate::support::assert_random;
 
@@ -32,9 +32,9 @@ async fn the_first_event_says_where_to_post() {
 
 #[tokio::test(start_paused = true)]
 async fn then_come_messages() {
-    let mut line = Line::open(&echo()).await;
-    line.request(1, "ping", json!({})).await;
-    let (event, message) = line.stream.next_message().await.unwrap();
+    let mut connection = SseConnection::open(&echo()).await;
+    connection.request(1, "ping", json!({})).await;
+    let (event, message) = connection.stream.next_message().await.unwrap();
     assert_eq!(event.kind.as_deref(), Some("message"));
     assert_eq!(event.id, None, "there is nothing to come back to");
     assert_eq!(message, json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
@@ -56,14 +56,14 @@ async fn a_stream_has_to_be_acceptable() {
 // What a client sends first that does not know which transport it is: it goes on with a GET.
 #[tokio::test(start_paused = true)]
 async fn other_methods_are_405() {
-    let line = Line::of(web()).await;
+    let connection = SseConnection::connect(web()).await;
     for (target, wrong, allow) in [
         ("/sse", Verb::POST, "GET, OPTIONS"),
         ("/sse", Verb::DELETE, "GET, OPTIONS"),
-        (&*line.messages, Verb::GET, "POST, OPTIONS"),
-        (&line.messages, Verb::PUT, "POST, OPTIONS"),
+        (&*connection.messages, Verb::GET, "POST, OPTIONS"),
+        (&connection.messages, Verb::PUT, "POST, OPTIONS"),
     ] {
-        let got = line.web.ask(wrong.clone()).to(target).send().await;
+        let got = connection.web.ask(wrong.clone()).to(target).send().await;
         assert_eq!(got.status, 405, "{wrong} {target}");
         assert_eq!(got.header("allow"), Some(allow));
     }
@@ -72,14 +72,14 @@ async fn other_methods_are_405() {
 // requirement: 81e3ba44c553
 #[tokio::test(start_paused = true)]
 async fn strangers_are_403() {
-    let line = Line::of(web()).await;
+    let connection = SseConnection::connect(web()).await;
     for (verb, target) in [
         (Verb::GET, "/sse"),
-        (Verb::POST, &*line.messages),
+        (Verb::POST, &*connection.messages),
         (Verb::OPTIONS, "/sse"),
         (Verb::PUT, "/sse"),
     ] {
-        let ask = || line.web.ask(verb.clone()).to(target);
+        let ask = || connection.web.ask(verb.clone()).to(target);
         for asked in [
             ask().header("origin", "http://evil.example"),
             ask().header("origin", "null"),
@@ -103,12 +103,15 @@ async fn a_page_of_an_allowed_origin_may_use_it() {
     let got = web.ask(Verb::GET).to("/sse").header("origin", origin);
     let got = got.send().await;
     assert_eq!(got.header("access-control-allow-origin"), Some(origin));
-    let line = Line::on(web.clone(), got.events()).await;
+    let connection = SseConnection::from_stream(web.clone(), got.events()).await;
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
-    let got = line.post(ping).header("origin", origin).send().await;
+    let got = connection.post(ping).header("origin", origin).send().await;
     assert_eq!(got.status, 202);
     assert_eq!(got.header("access-control-allow-origin"), Some(origin));
-    for (target, methods) in [("/sse", "GET, OPTIONS"), (&line.messages, "POST, OPTIONS")] {
+    for (target, methods) in [
+        ("/sse", "GET, OPTIONS"),
+        (&connection.messages, "POST, OPTIONS"),
+    ] {
         let ask = web.ask(Verb::OPTIONS).to(target).header("origin", origin);
         let ask = ask.header("access-control-request-headers", "content-type");
         let got = ask.send().await;

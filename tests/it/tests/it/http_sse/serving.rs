@@ -19,8 +19,8 @@ use crate::servers::{echo, echo_builder};
 /// Long enough for anything that happens at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-async fn bind(config: HttpServerOptions) -> HttpServer {
-    HttpServer::bind(echo(), "127.0.0.1:0", config)
+async fn bind(options: HttpServerOptions) -> HttpServer {
+    HttpServer::bind(echo(), "127.0.0.1:0", options)
         .await
         .unwrap()
 }
@@ -134,10 +134,10 @@ async fn who_hangs_up_gives_everything_up() {
         .tool(Tool::builder("hold").handler(hold))
         .build()
         .unwrap();
-    let config = HttpServerOptions::new()
+    let options = HttpServerOptions::new()
         .http_sse(true)
         .max_sse_connections(1);
-    let server = HttpServer::bind(server, "127.0.0.1:0", config).await;
+    let server = HttpServer::bind(server, "127.0.0.1:0", options).await;
     let server = server.unwrap();
     let (address, shutdown) = (server.local_addr(), server.shutdown());
     let serving = tokio::spawn(server.serve());

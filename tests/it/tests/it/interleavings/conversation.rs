@@ -252,8 +252,8 @@ async fn follow(limit: usize, script: &[(Event, Pause)]) {
         if let Some((number, what)) = sure.filter(|_| rests) {
             path.surely.entry(number).or_insert(what);
             // Nothing is owed to the server but that it is told, once.
-            let told = usize::from(what == "dropped" && alive);
-            assert_eq!(path.cancelled(number), told, "{script:?}");
+            let expected = usize::from(what == "dropped" && alive);
+            assert_eq!(path.cancelled(number), expected, "{script:?}");
         }
         let waiting = path
             .asked

@@ -54,7 +54,7 @@ enum End {
 /// Set of the states that a session may be in.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct State {
-    heard: VecDeque<ClientMessage>,
+    inbox: VecDeque<ClientMessage>,
     running: BTreeMap<Id, (Kind, bool)>,
     released: BTreeSet<Id>,
     /// Answers of handlers that are not written yet.
@@ -74,7 +74,7 @@ pub(super) struct Model {
 impl Model {
     pub(super) fn new(limit: usize) -> Self {
         let fresh = State {
-            heard: VecDeque::new(),
+            inbox: VecDeque::new(),
             running: BTreeMap::new(),
             released: BTreeSet::new(),
             unwritten: Vec::new(),
@@ -91,7 +91,7 @@ impl Model {
         let states = std::mem::take(&mut self.states);
         for mut state in states {
             match event {
-                Event::Say(said) => state.heard.push_back(said),
+                Event::Say(message) => state.inbox.push_back(message),
                 Event::Release(id) => {
                     state.released.insert(id);
                 }
@@ -154,8 +154,8 @@ impl State {
         if self.end == End::Stopped {
             then(&|next| next.end());
         }
-        if !self.heard.is_empty() {
-            then(&|next| next.hear(limit));
+        if !self.inbox.is_empty() {
+            then(&|next| next.receive(limit));
         }
         for id in self.running.keys() {
             if self.may_end(*id) {
@@ -169,7 +169,7 @@ impl State {
             });
         }
         let wanted = self.running.values().any(|(_, wanted)| *wanted);
-        let idle = self.heard.is_empty() && self.unwritten.is_empty() && !wanted;
+        let idle = self.inbox.is_empty() && self.unwritten.is_empty() && !wanted;
         if self.end == End::Closed && idle {
             then(&|next| next.end());
         }
@@ -186,7 +186,7 @@ impl State {
                 all.push(next);
             }
         }
-        if self.end == End::Closed && self.heard.is_empty() {
+        if self.end == End::Closed && self.inbox.is_empty() {
             let mut next = self.clone();
             next.end();
             all.push(next);
@@ -199,8 +199,8 @@ impl State {
         given_up || self.released.contains(&id)
     }
 
-    fn hear(&mut self, limit: usize) {
-        match self.heard.pop_front() {
+    fn receive(&mut self, limit: usize) {
+        match self.inbox.pop_front() {
             Some(ClientMessage::Call(id, kind)) => {
                 let full = self.running.len() >= limit;
                 if full || self.running.contains_key(&id) || kind == Kind::Panics {
@@ -236,7 +236,7 @@ impl State {
 
     fn end(&mut self) {
         self.end = End::Over;
-        self.heard.clear();
+        self.inbox.clear();
         self.running.clear();
         self.unwritten.clear();
         self.released.clear();

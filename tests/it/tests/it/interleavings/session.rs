@@ -345,8 +345,8 @@ fn limits_are_exact_in_every_order() {
 /// Handlers panic here as they are told: that is no news.
 fn silence() {
     std::panic::set_hook(Box::new(|panic| {
-        let told = panic.payload().downcast_ref::<&str>();
-        if told.is_none_or(|told| *told != "as it was told") {
+        let text = panic.payload().downcast_ref::<&str>();
+        if text.is_none_or(|text| *text != "as it was told") {
             eprintln!("{panic}");
         }
     }));

@@ -42,14 +42,14 @@ async fn a_batch_is_answered_as_one() {
         client.send(&batch).await;
         let answers = answers(&mut client, 6).await;
         assert_eq!(start.elapsed(), Duration::from_secs(10), "they run at once");
-        let mut said: Vec<(Value, Value)> = answers
+        let mut results: Vec<(Value, Value)> = answers
             .iter()
             .map(|answer| (answer["id"].clone(), answer["error"]["code"].clone()))
             .collect();
-        said.sort_by_key(|(id, _)| id.as_i64());
+        results.sort_by_key(|(id, _)| id.as_i64());
         let none = Value::Null;
         assert_eq!(
-            said,
+            results,
             [
                 (none.clone(), json!(-32600)),
                 (none.clone(), json!(-32600)),

@@ -163,7 +163,7 @@ async fn own_notifications_have_no_id() {
             client.start("subscriptions/listen", listen).await;
         }
         client.request("tools/call", json!({"name": "talk"})).await;
-        let said = client.messages().await;
+        let messages = client.messages().await;
         for method in [
             "notifications/progress",
             "notifications/message",
@@ -173,7 +173,7 @@ async fn own_notifications_have_no_id() {
             "notifications/resources/updated",
         ] {
             let of_method = |message: &&Value| message["method"] == method;
-            let notification = said.iter().find(of_method);
+            let notification = messages.iter().find(of_method);
             let notification = notification.unwrap_or_else(|| panic!("{case}: no {method}"));
             assert_eq!(notification.get("id"), None, "{case}: {notification}");
         }

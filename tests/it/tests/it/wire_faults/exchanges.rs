@@ -94,7 +94,7 @@ pub(super) fn converse(place: Scenario, script: &Script) -> Result<Run, String> 
         let ran = tokio::spawn(run(place, script.clone()));
         ran.await
             .map_err(|error| match error.into_panic().downcast() {
-                Ok(told) => *told,
+                Ok(outcome) => *outcome,
                 Err(other) => other.downcast_ref::<&str>().map_or("?", |it| it).to_owned(),
             })
     });
@@ -110,15 +110,15 @@ enum Served {
 
 impl Served {
     fn new(server: Server, binding: Bind) -> Self {
-        let config = || {
+        let options = || {
             HttpServerOptions::new()
                 .max_sessions(SESSIONS)
                 .max_sse_connections(SESSIONS)
         };
         match binding {
             Bind::Pipe | Bind::Stream => Self::Duplex(server, binding),
-            Bind::Http => Self::Http(StreamableHttp::new(server, config())),
-            Bind::Sse => Self::Sse(HttpSse::new(server, config())),
+            Bind::Http => Self::Http(StreamableHttp::new(server, options())),
+            Bind::Sse => Self::Sse(HttpSse::new(server, options())),
         }
     }
 
@@ -131,8 +131,8 @@ impl Served {
                 Arc::new(at("http://localhost/mcp").http_client(wires.web(service.clone())))
             }
             Self::Sse(service) => {
-                let way = at("http://localhost/sse").http_client(wires.web(service.clone()));
-                Arc::new(SseConnector::new(way))
+                let connector = at("http://localhost/sse").http_client(wires.web(service.clone()));
+                Arc::new(SseConnector::new(connector))
             }
         }
     }
@@ -286,24 +286,24 @@ async fn talk(exchange: Exchange, client: &Client) -> Vec<Result<String, String>
         Exchange::Call => vec![call(client, "plain").await],
         Exchange::Asking => vec![call(client, "ask").await],
         Exchange::Progress => {
-            let heard = Arc::new(Mutex::new(0.0));
-            let hears = heard.clone();
-            let call = client.call_tool("steps", &()).on_progress(move |told| {
-                let mut last = hears.lock().expect("no panic");
-                assert!(told.progress.as_f64() >= *last, "it goes backwards");
-                *last = told.progress.as_f64();
+            let last_progress = Arc::new(Mutex::new(0.0));
+            let log = last_progress.clone();
+            let call = client.call_tool("steps", &()).on_progress(move |progress| {
+                let mut last = log.lock().expect("no panic");
+                assert!(progress.progress.as_f64() >= *last, "it goes backwards");
+                *last = progress.progress.as_f64();
             });
             vec![to_outcome(in_time(call.send()).await)]
         }
         Exchange::Listening => {
             let interest = ChangeFilter::new().tools();
-            let mut heard = match in_time(client.subscribe(interest)).await {
-                Ok(heard) => heard,
+            let mut subscription = match in_time(client.subscribe(interest)).await {
+                Ok(subscription) => subscription,
                 Err(error) => return vec![Err(error.to_string())],
             };
             let touched = call(client, "touch").await;
             // A lost notice is not told again; whoever listens goes on to wait.
-            let change = match timeout(Duration::from_secs(600), heard.next()).await {
+            let change = match timeout(Duration::from_secs(600), subscription.next()).await {
                 Ok(change) => Ok(json!(format!("{change:?}")).to_string()),
                 Err(_) => Err("nothing was heard".to_owned()),
             };

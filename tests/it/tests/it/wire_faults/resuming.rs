@@ -27,7 +27,7 @@ type CallOutcome = (Result<String, String>, Vec<u64>);
 
 /// Record of one conversation.
 struct Run {
-    told: Vec<CallOutcome>,
+    outcomes: Vec<CallOutcome>,
     wires: Vec<[Passed; 2]>,
 }
 
@@ -47,26 +47,26 @@ fn server() -> Server {
 }
 
 async fn count(client: Client) -> CallOutcome {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let hears = heard.clone();
-    let call = client.call_tool("count", &()).on_progress(move |told| {
-        hears.lock().unwrap().push(told.progress.as_f64() as u64);
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let log = steps.clone();
+    let call = client.call_tool("count", &()).on_progress(move |progress| {
+        log.lock().unwrap().push(progress.progress.as_f64() as u64);
     });
     let ended = match timeout(PATIENCE, call.send()).await.expect("it hangs") {
         Ok(result) => Ok(result.content[0].as_text().unwrap_or_default().to_owned()),
         Err(error) => Err(error.to_string()),
     };
-    let heard = heard.lock().unwrap().clone();
-    (ended, heard)
+    let steps = steps.lock().unwrap().clone();
+    (ended, steps)
 }
 
 /// Has all the calls at a time, and short ones beside them.
 async fn load(revision: Revision, wires: &Wires) -> Vec<CallOutcome> {
     let service = StreamableHttp::new(server(), HttpServerOptions::new());
-    let way = HttpConnector::new("http://localhost/mcp").unwrap();
+    let connector = HttpConnector::new("http://localhost/mcp").unwrap();
     let client = Client::builder("c", "1")
         .era(EraPreference::Only(revision))
-        .connect(way.http_client(wires.web(service)))
+        .connect(connector.http_client(wires.web(service)))
         .await
         .unwrap();
     let mut calls = JoinSet::new();
@@ -78,11 +78,11 @@ async fn load(revision: Revision, wires: &Wires) -> Vec<CallOutcome> {
         client.call_tool("plain", &()).send().await.unwrap();
         sleep(Duration::from_millis(40)).await;
     }
-    let mut told = calls.join_all().await;
-    told.sort_by_key(|(number, _)| *number);
+    let mut outcomes = calls.join_all().await;
+    outcomes.sort_by_key(|(number, _)| *number);
     assert_eq!(client.in_flight(), (0, 0));
     client.close().await;
-    told.into_iter().map(|(_, told)| told).collect()
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
 fn run(revision: Revision, script: Script) -> Run {
@@ -91,9 +91,9 @@ fn run(revision: Revision, script: Script) -> Run {
         .start_paused(true)
         .build();
     let wires = Wires::new(script);
-    let told = clock.unwrap().block_on(load(revision, &wires));
+    let outcomes = clock.unwrap().block_on(load(revision, &wires));
     let wires = wires.trace().wires();
-    Run { told, wires }
+    Run { outcomes, wires }
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -133,10 +133,10 @@ fn streams(run: &Run) -> Vec<usize> {
 }
 
 /// Asserts that every step was received exactly once.
-fn each_once(place: &str, told: &CallOutcome) {
-    let (ended, heard) = told;
+fn each_once(place: &str, outcome: &CallOutcome) {
+    let (ended, steps) = outcome;
     assert_eq!(ended.as_deref(), Ok("done"), "{place}");
-    assert_eq!(*heard, Vec::from_iter(1..=STEPS), "{place}");
+    assert_eq!(*steps, Vec::from_iter(1..=STEPS), "{place}");
 }
 
 /// Cuts that connection at every place, with these harms done already. How many calls went on.
@@ -153,12 +153,18 @@ fn cut(revision: Revision, harms: &Script, before: &Run, wire: usize) -> usize {
         // A connection that brought nothing leaves it at what was known before.
         let last = last_id(&arrived).or_else(|| Some(taken_up?.1.clone()));
         let came = comebacks(&run);
-        let broke = run.told.iter().filter(|(ended, _)| ended.is_err()).count();
+        let broke = run
+            .outcomes
+            .iter()
+            .filter(|(ended, _)| ended.is_err())
+            .count();
         match last {
             // The end of a whole stream is no reason to come back.
             Some(_) if at == passed.bytes.len() => assert_eq!(broke, 0, "{place}"),
             Some(last) => {
-                run.told.iter().for_each(|told| each_once(&place, told));
+                run.outcomes
+                    .iter()
+                    .for_each(|outcome| each_once(&place, outcome));
                 let next = came.iter().find(|(number, _)| *number > wire);
                 if let Some((next, id)) = next {
                     assert_eq!(*id, last, "{place}");
@@ -181,7 +187,10 @@ fn cut(revision: Revision, harms: &Script, before: &Run, wire: usize) -> usize {
 fn a_stream_that_breaks_under_load_goes_on_where_it_broke() {
     for revision in sessions() {
         let whole = run(revision, Script::plain());
-        whole.told.iter().for_each(|told| each_once("whole", told));
+        whole
+            .outcomes
+            .iter()
+            .for_each(|outcome| each_once("whole", outcome));
         assert!(comebacks(&whole).is_empty());
         let streams = streams(&whole);
         assert_eq!(streams.len(), CALLS, "{revision}");

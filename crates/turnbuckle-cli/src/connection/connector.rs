@@ -8,11 +8,11 @@ use turnbuckle::http::{HttpConnector, SseConnector};
 use turnbuckle::session::Connector;
 use turnbuckle::stdio::{Command, StderrMode};
 
+use super::target::{Target, is_local};
 use crate::args::{ProtocolArgs, ServerArgs};
 use crate::config::parse_env_file;
 use crate::error::CliError;
 use crate::output::{Console, Style, shell_quote};
-use crate::target::{Target, is_local};
 
 /// A connector that has not been opened yet, and the secret values that it sends.
 pub(crate) struct PreparedConnector {

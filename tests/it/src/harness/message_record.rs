@@ -1,4 +1,4 @@
-//! Everything that was said, judged by the official schemas as it is said.
+//! A record of the messages of one client, each of which is validated by the official schemas.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -41,7 +41,7 @@ impl MessageRecord {
         }
     }
 
-    pub(super) fn sent(&mut self, frame: &[u8]) {
+    pub(super) fn record_sent(&mut self, frame: &[u8]) {
         self.lines
             .push(format!("→ {}", String::from_utf8_lossy(frame)));
         match serde_json::from_slice(frame) {

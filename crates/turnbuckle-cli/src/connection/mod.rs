@@ -1,5 +1,8 @@
 //! A connection to one server, from connecting to closing.
 
+mod connector;
+mod target;
+
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +14,14 @@ use turnbuckle::types::{LoggingLevel, Request};
 
 use crate::args::CommonArgs;
 use crate::ask;
-use crate::connector::prepare;
 use crate::error::CliError;
 use crate::exit_status::ExitStatus;
 use crate::observe::{ObservedConnector, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line};
 use crate::signals::ShutdownSignals;
-use crate::target::Target;
+use connector::prepare;
+
+pub(crate) use target::{PositionalArgs, Target};
 
 /// The time limit of closing the connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(6);

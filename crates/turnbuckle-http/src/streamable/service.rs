@@ -13,9 +13,9 @@ use http_body::Body;
 use tower_service::Service;
 use turnbuckle_session::{Dispatch, RateAccount, ServerEndpoint, Signal};
 
+use super::StreamableEndpoint;
 use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
-use crate::streamable::StreamableEndpoint;
 
 /// An endpoint of Streamable HTTP in every revision: a `tower::Service` for any hyper or axum
 /// server. Cheap to clone; clones share their sessions.
@@ -37,20 +37,20 @@ pub struct StreamableHttp {
 impl StreamableHttp {
     /// Creates an endpoint for the server that `dispatch` calls.
     #[must_use]
-    pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, config: HttpServerOptions) -> Self {
-        Self::with_shutdown(dispatch, config, None)
+    pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, options: HttpServerOptions) -> Self {
+        Self::with_shutdown(dispatch, options, None)
     }
 
     /// Creates an endpoint that ends its open streams when `shutdown` is closed.
     #[must_use]
     pub fn with_shutdown(
         dispatch: impl Into<Arc<dyn Dispatch>>,
-        config: HttpServerOptions,
+        options: HttpServerOptions,
         shutdown: Option<Signal>,
     ) -> Self {
-        let exchange = ServerEndpoint::new(dispatch.into(), config.limits.clone());
+        let exchange = ServerEndpoint::new(dispatch.into(), options.limits.clone());
         Self {
-            endpoint: Arc::new(StreamableEndpoint::new(exchange, config, shutdown)),
+            endpoint: Arc::new(StreamableEndpoint::new(exchange, options, shutdown)),
         }
     }
 

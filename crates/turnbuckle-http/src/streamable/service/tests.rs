@@ -217,7 +217,7 @@ async fn a_response_after_json_wait_is_a_stream() {
 }
 
 /// Returns a service whose tool is ready at its second poll, and the number of polls.
-fn counting(config: HttpServerOptions) -> (StreamableHttp, Arc<AtomicUsize>) {
+fn counting(options: HttpServerOptions) -> (StreamableHttp, Arc<AtomicUsize>) {
     let polls = Arc::new(AtomicUsize::new(0));
     let counted = polls.clone();
     let tool = Tool::builder("waits").handler(move || {
@@ -228,7 +228,7 @@ fn counting(config: HttpServerOptions) -> (StreamableHttp, Arc<AtomicUsize>) {
         })
     });
     let server = Server::new("s", "1").tool(tool).build().unwrap();
-    (StreamableHttp::new(server, config), polls)
+    (StreamableHttp::new(server, options), polls)
 }
 
 #[tokio::test(start_paused = true)]
@@ -256,9 +256,9 @@ async fn a_pending_handler_is_polled_again_in_a_task() {
 }
 
 /// A body that arrives after a delay.
-struct Late(Pin<Box<tokio::time::Sleep>>, Option<Bytes>);
+struct DelayedBody(Pin<Box<tokio::time::Sleep>>, Option<Bytes>);
 
-impl Body for Late {
+impl Body for DelayedBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -278,7 +278,7 @@ async fn a_body_has_to_arrive_in_time() {
     let brief = Duration::from_millis(1);
     for (wait, status) in [(limit - brief, 200), (limit + brief, 408)] {
         let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-        let body = Late(Box::pin(tokio::time::sleep(wait)), Some(message.into()));
+        let body = DelayedBody(Box::pin(tokio::time::sleep(wait)), Some(message.into()));
         let request = Request::post("http://localhost/mcp")
             .header("Host", "localhost")
             .header("Content-Type", "application/json")
