@@ -37,13 +37,6 @@ pub(super) const ALIASES: Rule = Rule {
     check: aliases,
 };
 
-pub(super) const SETTINGS: Rule = Rule {
-    name: "settings",
-    reason: "a setting says its kind: a duration that gives up ends in _timeout, a repeated one in \
-             _interval, an age in _ttl; a number of bytes ends in _bytes, a cap begins with max_",
-    check: |project| per_source(project, settings),
-};
-
 /// The words of `words.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -77,6 +70,8 @@ struct Definition<'a> {
     /// A test, whose name is a sentence, or a tool, a prompt or a resource, whose comment is for the
     /// model.
     is_free: bool,
+    /// True if the comment begins with an empty line: below the summary that a macro inserts.
+    is_continued: bool,
 }
 
 /// The words that begin the definition of a function, a type, or a macro.
@@ -110,9 +105,12 @@ fn definitions(tokens: &[Token]) -> Vec<Definition<'_>> {
                     found.push(std::mem::take(&mut next));
                 }
                 last_doc = token.line;
-                if next.summary.is_none() && !text.trim().is_empty() {
-                    next.summary = Some((token.line, text.trim()));
+                // Of a block comment, the stars in front of its lines.
+                let text = text.trim().trim_start_matches('*').trim_start();
+                if next.summary.is_none() && !text.is_empty() {
+                    next.summary = Some((token.line, text));
                 }
+                next.is_continued |= next.summary.is_none();
             }
             TokenKind::Punct('#') => {
                 at += usize::from(tokens.get(at).is_some_and(|token| token.is('!')));
@@ -194,6 +192,9 @@ fn verbs(source: &Source) -> Vec<Violation> {
         let Some((line, summary)) = function.summary else {
             continue;
         };
+        if function.name.is_empty() && function.is_continued {
+            continue;
+        }
         let word = summary
             .split(|c: char| !c.is_alphanumeric())
             .next()
@@ -302,67 +303,6 @@ fn aliases(project: &Project) -> Vec<Violation> {
     found
 }
 
-/// Ends of the names of structs that hold settings.
-const SETTINGS_STRUCTS: &[&str] = &[
-    "Limits", "Options", "Config", "Settings", "Timeouts", "Policy",
-];
-
-fn settings(source: &Source) -> Vec<Violation> {
-    if !source.is_production() {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    for item in &source.items {
-        let syn::Item::Struct(item) = item else {
-            continue;
-        };
-        let holds_settings = SETTINGS_STRUCTS
-            .iter()
-            .any(|end| item.ident.to_string().ends_with(end));
-        for field in &item.fields {
-            let (syn::Visibility::Public(_), Some(name)) = (&field.vis, &field.ident) else {
-                continue;
-            };
-            if let Some(what) = naming_fault(&name.to_string(), field, holds_settings) {
-                let line = name.span().start().line;
-                let what = format!("`{}::{name}` {what}", item.ident);
-                found.push(Violation::new(&source.path, line, what));
-            }
-        }
-    }
-    found
-}
-
-/// Returns the fault in the name of a public field.
-fn naming_fault(name: &str, field: &syn::Field, holds_settings: bool) -> Option<&'static str> {
-    let mut tokens = Vec::new();
-    crate::source::flatten(quote::ToTokens::to_token_stream(field), &mut tokens);
-    let is_of = |types: &[&str]| {
-        tokens
-            .iter()
-            .filter_map(Token::ident)
-            .any(|word| types.contains(&word))
-    };
-    let counts_bytes = tokens.iter().any(|token| match &token.kind {
-        TokenKind::Doc(text) => text
-            .split(|c: char| !c.is_alphanumeric())
-            .any(|word| word == "bytes"),
-        _ => false,
-    });
-    if is_of(&["Duration"]) {
-        const ENDS: &[&str] = &["timeout", "interval", "ttl", "delay", "backoff", "window"];
-        let ends = ENDS.iter().any(|end| name.ends_with(end));
-        return (!ends).then_some("is a duration: it ends in _timeout, _interval, _ttl or _delay");
-    }
-    if !holds_settings || !is_of(&["u16", "u32", "u64", "usize"]) {
-        return None;
-    }
-    if !name.starts_with("max_") {
-        return Some("is a cap: it begins with max_");
-    }
-    (counts_bytes && !name.ends_with("_bytes")).then_some("counts bytes: it ends in _bytes")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -410,6 +350,8 @@ mod tests {
             "/// The name.\nstruct A;",
             "/// The rule holds.\n#[test]\nfn a() {}",
             "fn a() {}",
+            "/**\n * Returns the name.\n */\nfn a() {}",
+            "macro_rules! b { () => { $(#[$doc])*\n///\n/// `None` if absent.\npub fn $get() {} } }",
         ] {
             assert_eq!(found(&VERBS, text), [""; 0], "{text}");
         }
@@ -456,27 +398,6 @@ mod tests {
                 [""; 0],
                 "{text}"
             );
-        }
-    }
-
-    #[test]
-    fn a_setting_that_does_not_say_its_kind_is_found() {
-        let field = |field: &str| found(&SETTINGS, &format!("pub struct Limits {{ {field} }}"));
-        for text in [
-            "pub drain: Duration",
-            "pub ping: Option<Duration>",
-            "pub batch: usize",
-            "/// Bytes: so many bytes.\npub max_line: usize",
-        ] {
-            assert_eq!(field(text).len(), 1, "{text}");
-        }
-        for text in [
-            "pub drain_timeout: Duration",
-            "drain: Duration",
-            "pub max_batch: usize",
-            "/// In bytes.\npub max_line_bytes: usize",
-        ] {
-            assert_eq!(field(text), [""; 0], "{text}");
         }
     }
 }
