@@ -149,6 +149,7 @@ async fn an_unauthorized_client_gets_the_challenge() {
         let LinkError::Unauthorized {
             status: said,
             challenge,
+            ..
         } = error
         else {
             panic!("{error}");
