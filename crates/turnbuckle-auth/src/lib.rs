@@ -43,3 +43,8 @@ pub use metadata::{AuthorizationServerMetadata, ProtectedResourceMetadata};
 pub use secret::Secret;
 #[cfg(feature = "server")]
 pub use server::ResourceServer;
+
+/// The example of the README, as a doc test.
+#[cfg(all(doctest, feature = "client", feature = "server"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

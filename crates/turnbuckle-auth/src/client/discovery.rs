@@ -150,7 +150,7 @@ async fn discover_legacy(
                 step,
                 "find metadata",
                 "the server has none",
-                "use the default endpoints of 2025-03-26: /authorize, /token, /register",
+                "use the default endpoints: /authorize, /token, /register",
             );
             metadata
         }

@@ -4,24 +4,26 @@
 //!
 //! Specification: basic/authorization, "Authorization Flow Steps" (2026-07-28).
 
+mod clients;
+mod tokens;
+
+use self::clients::is_usable;
 use super::authorization_code::{AuthorizationAttempt, AuthorizationRequest, RedirectError};
-use super::credentials::{Credentials, TokenType};
+use super::credentials::Credentials;
 use super::discovery::{self, Discovery};
 use super::error::{AuthError, AuthErrorKind};
 use super::grant::GrantContext;
 use super::interaction::LoginUiErrorKind;
-use super::registration::{self, ClientRegistration, RegistrationRequest, RegistrationSource};
+use super::registration::ClientRegistration;
 use super::scope_selection::{ScopeSources, select_scopes};
-use super::session::{ActiveToken, AuthSession, store_error};
+use super::session::{ActiveToken, AuthSession};
 use super::settings::Settings;
-use super::token_endpoint::{
-    ClientAuthentication, TokenEndpoint, TokenError, TokenResponse, describe_form,
-};
+use super::token_endpoint::{ClientAuthentication, TokenEndpoint};
 use super::transcript::{Recorder, StepKind};
 use crate::challenge::Challenge;
 use crate::dpop::{DpopKey, DpopSession};
 use crate::metadata::AuthorizationServerMetadata;
-use crate::outbound::{Outbound, OutboundError};
+use crate::outbound::Outbound;
 use crate::secret::Secret;
 
 /// One attempt to obtain credentials.
@@ -380,199 +382,6 @@ impl<'a> Login<'a> {
         Ok(self.credentials(asked, response, dpop_key))
     }
 
-    /// Returns the client of the settings for an issuer.
-    ///
-    /// # Errors
-    /// Fails if the settings have clients, but none for this issuer.
-    async fn registered_client(
-        &self,
-        issuer: &str,
-    ) -> Result<Option<ClientRegistration>, AuthError> {
-        let clients = &self.settings.registered;
-        if clients.is_empty() {
-            return Ok(None);
-        }
-        let mut others = Vec::new();
-        for client in clients {
-            let bound = match &client.issuer {
-                Some(bound) => bound.clone(),
-                None => self.bind_issuer(&client.client_id, issuer).await?,
-            };
-            if bound != issuer {
-                others.push(bound);
-                continue;
-            }
-            self.recorder.record(
-                StepKind::Registration,
-                "look for a client id in the settings",
-                format!("client_id={}", client.client_id),
-                "use it",
-            );
-            return Ok(Some(ClientRegistration {
-                issuer: issuer.to_owned(),
-                client_id: client.client_id.clone(),
-                client_secret: client.client_secret.clone(),
-                secret_expires_at: None,
-                auth_method: None,
-                redirect_uri: None,
-                source: RegistrationSource::PreRegistered,
-            }));
-        }
-        let others = others.join(", ");
-        let advice = "register a client at the new issuer, and set its client id";
-        self.recorder.fail(
-            StepKind::Registration,
-            "look for a client id in the settings",
-            format!("there are client ids for {others}, none for {issuer}"),
-            "stop: an id is never shown to another issuer",
-            advice,
-        );
-        Err(self.error(
-            AuthErrorKind::Registration,
-            format!("the client id belongs to {others}, but the server names {issuer}: {advice}"),
-        ))
-    }
-
-    /// Binds a client without an issuer to the first one that the server names, and returns the
-    /// issuer that it is bound to.
-    async fn bind_issuer(&self, client_id: &str, issuer: &str) -> Result<String, AuthError> {
-        let key = self.settings.binding_key(client_id);
-        let store = &self.settings.store;
-        let bound = store.load(&key).await;
-        if let Some(bound) = bound.map_err(|error| store_error(&error, self.recorder))? {
-            return Ok(bound.expose().to_owned());
-        }
-        let saved = store.save(&key, &Secret::new(issuer)).await;
-        saved.map_err(|error| store_error(&error, self.recorder))?;
-        Ok(issuer.to_owned())
-    }
-
-    /// Returns the client that was registered with an issuer before, if it can still be used.
-    async fn stored_registration(
-        &self,
-        issuer: &str,
-    ) -> Result<Option<ClientRegistration>, AuthError> {
-        let key = self.settings.registration_key(issuer);
-        let stored = self.settings.store.load(&key).await;
-        let stored = stored.map_err(|error| store_error(&error, self.recorder))?;
-        let client =
-            stored.and_then(|text| serde_json::from_str::<ClientRegistration>(text.expose()).ok());
-        let now = self.session.clock.now();
-        Ok(client.filter(|client| client.is_for(issuer) && !client.is_expired(now)))
-    }
-
-    async fn register(
-        &self,
-        discovery: &Discovery,
-        redirect_uri: &str,
-        scopes: &[String],
-    ) -> Result<ClientRegistration, AuthError> {
-        let scope = scopes.join(" ");
-        let is_native = !redirect_uri.starts_with("https:");
-        let request = RegistrationRequest {
-            client_name: &self.settings.client_name,
-            redirect_uri,
-            application_type: if is_native { "native" } else { "web" },
-            scope: (!scope.is_empty()).then_some(scope.as_str()),
-            grant_types: &["authorization_code", "refresh_token"],
-            metadata_document: self.settings.client_metadata_url.as_deref(),
-            ..RegistrationRequest::default()
-        };
-        registration::register(self.outbound, discovery, &request, self.recorder).await
-    }
-
-    async fn store_registration(&self, client: &ClientRegistration) {
-        if client.source != RegistrationSource::Dynamic {
-            return;
-        }
-        let key = self.settings.registration_key(&client.issuer);
-        let Ok(text) = serde_json::to_string(client) else {
-            return;
-        };
-        if let Err(error) = self.settings.store.save(&key, &Secret::new(text)).await {
-            tracing::warn!(%error, "the client's registration could not be stored");
-        }
-    }
-
-    async fn forget_registration(&self, client: Option<&ClientRegistration>) {
-        let Some(client) = client.filter(|client| client.source == RegistrationSource::Dynamic)
-        else {
-            return;
-        };
-        let key = self.settings.registration_key(&client.issuer);
-        if let Err(error) = self.settings.store.remove(&key).await {
-            tracing::warn!(%error, "the client's registration could not be removed");
-        }
-    }
-
-    /// Sends a request to the token endpoint, and records it.
-    async fn request_token(
-        &self,
-        step: StepKind,
-        asked: &Asked<'_>,
-        authentication: &ClientAuthentication,
-        form: &[(&str, &str)],
-    ) -> Result<TokenResponse, AuthError> {
-        let endpoint = TokenEndpoint {
-            outbound: self.outbound,
-            server: asked.server,
-            client: authentication,
-            dpop: asked.dpop,
-            clock: &self.session.clock,
-        };
-        let request = format!("POST {} {}", endpoint.url(), describe_form(form));
-        match endpoint.request(form).await {
-            Ok(response) => {
-                let life = match response.expires_in {
-                    Some(life) => format!("a token for {life} s"),
-                    None => "a token".to_owned(),
-                };
-                self.recorder.record(step, request, life, "store it");
-                Ok(response)
-            }
-            Err(error) => {
-                // A registration that the server has forgotten must not be tried for ever.
-                if matches!(error.code(), Some("invalid_client" | "unauthorized_client")) {
-                    self.forget_registration(asked.client.as_ref()).await;
-                }
-                let (kind, decision, advice) = token_advice(step, &error);
-                self.recorder
-                    .fail(step, request, error.to_string(), decision, advice);
-                Err(self.error(kind, format!("no access token: {error}")))
-            }
-        }
-    }
-
-    /// Builds the credentials that a token response grants.
-    fn credentials(
-        &self,
-        asked: Asked<'_>,
-        response: TokenResponse,
-        dpop_key: Option<Secret>,
-    ) -> Credentials {
-        let now = self.session.clock.now();
-        let granted = response.scope.as_deref();
-        let granted = granted.map(|scope| scope.split_whitespace().map(str::to_owned).collect());
-        Credentials {
-            format: Credentials::format(),
-            issuer: asked.issuer.to_owned(),
-            resource: asked.resource,
-            server: asked.server.clone(),
-            client: asked.client,
-            access_token: response.access_token,
-            token_type: match asked.dpop {
-                Some(_) => TokenType::Dpop,
-                None => TokenType::Bearer,
-            },
-            obtained_at: now,
-            expires_at: response.expires_in.map(|life| now.saturating_add(life)),
-            refresh_token: response.refresh_token,
-            requested_scopes: asked.scopes,
-            granted_scopes: granted,
-            dpop_key,
-        }
-    }
-
     fn ui_error(&self, error: &super::interaction::LoginUiError) -> AuthError {
         let (kind, advice) = match error.kind() {
             LoginUiErrorKind::LoginRequired => {
@@ -621,45 +430,5 @@ impl<'a> Login<'a> {
 
     fn error(&self, kind: AuthErrorKind, message: impl ToString) -> AuthError {
         AuthError::new(kind, message.to_string(), self.recorder)
-    }
-}
-
-/// Returns whether a registration fits the redirect URI of this login. Ids from the settings and
-/// from metadata documents belong to clients that list their redirect URIs themselves.
-fn is_usable(client: &ClientRegistration, redirect_uri: &str) -> bool {
-    client.source != RegistrationSource::Dynamic
-        || client.redirect_uri.as_deref() == Some(redirect_uri)
-}
-
-/// Returns the kind of a failed token request, what follows, and what to do about it.
-fn token_advice(step: StepKind, error: &TokenError) -> (AuthErrorKind, &'static str, &'static str) {
-    let is_refresh = step == StepKind::Refresh;
-    match error {
-        _ if error.is_transient() => (
-            AuthErrorKind::Network,
-            "stop; a refresh token is kept",
-            "try again when the authorization server can be reached",
-        ),
-        TokenError::Outbound(OutboundError::Refused { .. }) => (
-            AuthErrorKind::UrlRefused,
-            "stop",
-            "the authorization server has to name a public https URL",
-        ),
-        TokenError::Refused { error, .. } if is_refresh && error == "invalid_grant" => (
-            AuthErrorKind::Token,
-            "log in again",
-            "the refresh token has ended, was revoked, or was used by a process that ended before \
-             it could store the next one",
-        ),
-        _ if is_refresh => (
-            AuthErrorKind::Token,
-            "log in again",
-            "the authorization server's log may say more",
-        ),
-        _ => (
-            AuthErrorKind::Token,
-            "stop",
-            "look at the client id, its secret and the redirect URI at the authorization server",
-        ),
     }
 }

@@ -33,6 +33,8 @@ const REDIRECT: &str = "http://127.0.0.1:7777/callback";
 struct User {
     /// The authorization URLs that were opened.
     opened: Arc<Mutex<Vec<Url>>>,
+    /// The redirect URI, instead of [`REDIRECT`].
+    redirect_uri: Option<&'static str>,
     /// The value of `state` in redirects, instead of the right one.
     state: Option<&'static str>,
     /// The value of `iss` in redirects, instead of the right one.
@@ -64,7 +66,7 @@ impl LoginUi for User {
 
 impl PendingLogin for User {
     fn redirect_uri(&self) -> &str {
-        REDIRECT
+        self.redirect_uri.unwrap_or(REDIRECT)
     }
 
     fn open<'a>(
@@ -74,7 +76,7 @@ impl PendingLogin for User {
         let url = Url::parse(authorization_url).unwrap();
         let state = parameter(&url, "state").unwrap();
         let issuer = url.origin().ascii_serialization();
-        let mut redirect = Url::parse(REDIRECT).unwrap();
+        let mut redirect = Url::parse(self.redirect_uri()).unwrap();
         redirect
             .query_pairs_mut()
             .append_pair("code", "the-code")
@@ -153,9 +155,7 @@ struct McpEndpoint {
 }
 
 impl McpEndpoint {
-    fn new(
-        answer: impl Fn(Option<&str>) -> (u16, Option<String>) + Send + Sync + 'static,
-    ) -> Self {
+    fn new(answer: impl Fn(Option<&str>) -> (u16, Option<String>) + Send + Sync + 'static) -> Self {
         Self {
             answer: Arc::new(answer),
             seen: Arc::default(),
@@ -262,6 +262,24 @@ async fn a_401_leads_to_a_login_and_the_token_goes_with_every_request() {
         endpoint.seen(),
         expected.map(|authorization| (url.clone(), authorization))
     );
+}
+
+#[tokio::test]
+async fn a_client_with_an_https_redirect_registers_as_web() {
+    let auth = authorization_server(None).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (redirect_uri, url) = ("https://app.example.com/callback", mcp.url("/mcp"));
+    let user = User {
+        redirect_uri: Some(redirect_uri),
+        ..User::default()
+    };
+    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+    let oauth = oauth.login_ui(user);
+    let endpoint = McpEndpoint::accepting("token-1");
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    let registered = at(&auth.requests(), "/register")[0].json();
+    assert_eq!(registered["application_type"], "web");
+    assert_eq!(registered["redirect_uris"], json!([redirect_uri]));
 }
 
 #[tokio::test]
@@ -404,12 +422,20 @@ async fn a_configured_client_is_used_at_its_issuer_only() {
         let response = post(&client, &endpoint, &url).await;
         assert_eq!(response.status(), 401);
         let text = failure(&response);
-        assert!(text.contains(&auth.origin()) && text.contains(&other.origin()), "{text}");
+        assert!(
+            text.contains(&auth.origin()) && text.contains(&other.origin()),
+            "{text}"
+        );
         let error = client.log_in().await.unwrap_err();
         assert_eq!(error.kind(), AuthErrorKind::Registration);
     }
     assert_eq!(user.opened().len(), 2);
-    assert!(other.requests().iter().all(|request| request.method == "GET"));
+    assert!(
+        other
+            .requests()
+            .iter()
+            .all(|request| request.method == "GET")
+    );
 }
 
 #[tokio::test]
@@ -457,7 +483,10 @@ async fn a_dangerous_authorization_url_is_recorded_and_not_opened() {
     let failed = transcript.steps.iter().find(|step| !step.succeeded);
     let failed = failed.unwrap();
     assert_eq!(failed.step, StepKind::AuthorizationServerMetadata);
-    assert!(failed.response.contains("https://"), "{failed:?}");
+    assert!(
+        failed.response.contains("javascript:alert(1) is refused"),
+        "{failed:?}"
+    );
 }
 
 #[tokio::test]
@@ -477,5 +506,8 @@ async fn a_server_of_2025_03_26_gets_its_url_without_a_trailing_slash() {
     let opened = user.opened();
     assert_eq!(parameter(&opened[0], "resource"), Some(mcp.origin()));
     let requests = mcp.requests();
-    assert_eq!(at(&requests, "/token")[0].form("resource"), Some(mcp.origin()));
+    assert_eq!(
+        at(&requests, "/token")[0].form("resource"),
+        Some(mcp.origin())
+    );
 }

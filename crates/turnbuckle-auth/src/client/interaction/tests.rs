@@ -239,3 +239,53 @@ async fn without_a_user_a_login_is_required() {
     };
     assert_eq!(error.kind(), LoginUiErrorKind::LoginRequired);
 }
+
+/// The URL that [`opening_process`] opens.
+#[cfg(target_os = "linux")]
+const OPENED_URL: &str = "TURNBUCKLE_AUTH_TEST_OPENED_URL";
+
+/// The other process of the test below. As a test of its own it does nothing.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn opening_process() {
+    let Ok(url) = std::env::var(OPENED_URL) else {
+        return;
+    };
+    let ui = Browser::new().login_timeout(Duration::from_secs(2));
+    let pending = ui.prepare(None).await.unwrap();
+    let error = pending.open(&url).await.unwrap_err();
+    assert_eq!(error.kind(), LoginUiErrorKind::TimedOut);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_system_is_given_the_url_without_a_shell() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let name = format!("turnbuckle-auth-browser-{}", std::process::id());
+    let directory = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&directory).unwrap();
+    // A browser that writes its arguments, one a line.
+    let browser = directory.join("browser");
+    std::fs::write(
+        &browser,
+        "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.opened\"\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&browser, PermissionsExt::from_mode(0o700)).unwrap();
+    let (_, module) = module_path!().split_once("::").unwrap();
+    let url = "https://as.example/?state=s&a=$(touch${IFS}x);b=`touch${IFS}y`|c>z&&d=%PATH%";
+    let url = Url::parse(url).unwrap();
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([&format!("{module}::opening_process"), "--exact"])
+        .env(OPENED_URL, url.as_str())
+        .env("BROWSER", &browser)
+        .current_dir(&directory)
+        .status();
+    assert!(status.unwrap().success());
+    let opened = std::fs::read_to_string(directory.join("browser.opened")).unwrap();
+    assert_eq!(opened, format!("{url}\n"));
+    // Nothing in the URL was run.
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2);
+    std::fs::remove_dir_all(&directory).unwrap();
+}

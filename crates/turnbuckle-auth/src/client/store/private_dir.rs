@@ -347,12 +347,12 @@ mod tests {
     #[cfg(all(unix, not(target_os = "macos")))]
     #[test]
     fn the_data_directory_follows_xdg() {
-        let home = || Some(PathBuf::from("/home/ada"));
+        let home = || Some(PathBuf::from("/people/ada"));
         let data = |value: &'static str| {
             move |name: &str| (name == "XDG_DATA_HOME").then(|| PathBuf::from(value))
         };
         let path = |text: &str| Some(PathBuf::from(text));
-        let default = path("/home/ada/.local/share/turnbuckle");
+        let default = path("/people/ada/.local/share/turnbuckle");
         assert_eq!(user_data_dir_from(|_| None, home()), default);
         assert_eq!(user_data_dir_from(data("relative"), home()), default);
         assert_eq!(
