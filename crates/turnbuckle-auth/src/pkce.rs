@@ -27,6 +27,7 @@ pub(crate) fn s256_challenge(verifier: &str) -> String {
 mod tests {
     use super::*;
 
+    // requirement: 378b35bc3977
     #[test]
     fn the_challenge_is_that_of_the_rfc() {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";

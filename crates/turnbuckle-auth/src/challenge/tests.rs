@@ -8,6 +8,7 @@ fn params(challenge: &Challenge) -> Vec<(&str, &str)> {
     challenge.params().collect()
 }
 
+// requirement: 78cc07722237
 #[test]
 fn a_challenge_of_the_specification_is_parsed() {
     let all = parse(
@@ -33,6 +34,7 @@ fn a_challenge_of_the_specification_is_parsed() {
     );
 }
 
+// requirement: 78cc07722237
 #[test]
 fn several_challenges_in_one_header_are_told_apart() {
     let all = parse(

@@ -61,6 +61,8 @@ mod tests {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
+    // requirement: 7765f3f87a2a 790e6c19ec2c 8a1d74080686 b11f9c890cfa c9edef340d23 d28691237157
+    // requirement: ff0cd6f072de
     #[test]
     fn the_challenge_precedes_the_metadata() {
         let (challenge, resource) = (list("a"), list("b c"));
@@ -78,6 +80,7 @@ mod tests {
         assert!(select_scopes(ScopeSources::default()).is_empty());
     }
 
+    // requirement: c15d4ad326ba caf8b2f31edd
     #[test]
     fn a_step_up_keeps_what_was_asked_for_before() {
         let (challenge, previous) = (list("write read"), list("basic read"));

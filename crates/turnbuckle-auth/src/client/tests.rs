@@ -216,6 +216,12 @@ fn at<'a>(requests: &'a [RecordedRequest], path: &str) -> Vec<&'a RecordedReques
     found.collect()
 }
 
+// requirement: 00c4e276eb4f 1c67e8f30abd 1c70e7d84209 256b5231af6c 45decc3ef68f 4874013d90db
+// requirement: 4d66f7be6f6a 5452aaca7d95 54fc8909e860 5545d04935b0 55e7ce2cfa26 57923699172c
+// requirement: 599b20164796 671d1d24494a 7042b83154ca 729f4016ec41 72a504056094 74ffc37d3e6a
+// requirement: 7765f3f87a2a 78cc07722237 8303f9da39c7 8ed3afdf3680 93a52234bbcb a93ce58267b6
+// requirement: ba16b4303415 bfe169d59932 c39b0c152282 c9c46982aad7 ca7a3ec2b334 d35bce523461
+// requirement: d89a33745faf e00a57be3d69 e48d5e551f7b e66bade0ebe4 f1b06ae6f99b ff0cd6f072de
 #[tokio::test]
 async fn a_401_leads_to_a_login_and_the_token_goes_with_every_request() {
     let auth = authorization_server(None).await;
@@ -264,6 +270,7 @@ async fn a_401_leads_to_a_login_and_the_token_goes_with_every_request() {
     );
 }
 
+// requirement: 4667890f6eca
 #[tokio::test]
 async fn a_client_with_an_https_redirect_registers_as_web() {
     let auth = authorization_server(None).await;
@@ -282,6 +289,7 @@ async fn a_client_with_an_https_redirect_registers_as_web() {
     assert_eq!(registered["redirect_uris"], json!([redirect_uri]));
 }
 
+// requirement: f243c98b3627
 #[tokio::test]
 async fn a_token_is_sent_to_its_own_server_only() {
     let auth = authorization_server(None).await;
@@ -306,6 +314,8 @@ async fn a_token_is_sent_to_its_own_server_only() {
     }
 }
 
+// requirement: 471dbea3725b 790e6c19ec2c 8a1d74080686 a0a2e8f8f7bb b11f9c890cfa c15d4ad326ba
+// requirement: c9edef340d23 caf8b2f31edd d28691237157 de4a80d33b8d
 #[tokio::test]
 async fn a_step_up_asks_for_all_scopes_together_and_has_a_limit() {
     let auth = authorization_server(None).await;
@@ -336,6 +346,7 @@ async fn a_step_up_asks_for_all_scopes_together_and_has_a_limit() {
     assert_eq!(user.opened().len(), 2);
 }
 
+// requirement: 20b979b46d03
 #[tokio::test]
 async fn a_login_without_a_refresh_token_is_repeated() {
     let auth = authorization_server(None).await;
@@ -353,6 +364,8 @@ async fn a_login_without_a_refresh_token_is_repeated() {
     }
 }
 
+// requirement: 4c23ed895e37 5f2fb62faae3 6746d7f83be7 8c66547c0824 9a20eba2434e bec089237ade
+// requirement: cf669948fc13 e7ba6f1ca9ac f243c98b3627
 #[tokio::test]
 async fn a_new_issuer_gets_neither_the_client_nor_the_tokens_of_the_former() {
     let former = authorization_server(Some("refresh-of-the-former")).await;
@@ -392,6 +405,8 @@ async fn a_new_issuer_gets_neither_the_client_nor_the_tokens_of_the_former() {
     assert_eq!(at(&former.requests(), "/register").len(), 1);
 }
 
+// requirement: 041579c1d693 25fcdec93f0f 776f2cabcb36 ca7a3ec2b334 cf669948fc13 ddabcfd81fb6
+// requirement: e73da8245886
 #[tokio::test]
 async fn a_configured_client_is_used_at_its_issuer_only() {
     let auth = authorization_server(None).await;
@@ -438,6 +453,8 @@ async fn a_configured_client_is_used_at_its_issuer_only() {
     );
 }
 
+// requirement: 0870de85907e 2a9fab7eac31 3e4360dd43c4 4c23ed895e37 5f2fb62faae3 6746d7f83be7
+// requirement: 8c66547c0824 9a20eba2434e
 #[tokio::test]
 async fn no_code_is_sent_after_a_redirect_of_another_login_or_issuer() {
     let auth = authorization_server(None).await;
@@ -464,6 +481,7 @@ async fn no_code_is_sent_after_a_redirect_of_another_login_or_issuer() {
     assert!(at(&auth.requests(), "/token").is_empty());
 }
 
+// requirement: 9262cafb096c
 #[tokio::test]
 async fn a_dangerous_authorization_url_is_recorded_and_not_opened() {
     let auth = ScriptedServer::start(|request| {
@@ -489,6 +507,7 @@ async fn a_dangerous_authorization_url_is_recorded_and_not_opened() {
     );
 }
 
+// requirement: 5a6104914500 6b9926ad36ef 97c80688c927
 #[tokio::test]
 async fn a_server_of_2025_03_26_gets_its_url_without_a_trailing_slash() {
     let mcp = ScriptedServer::start(|request| match request.path.as_str() {

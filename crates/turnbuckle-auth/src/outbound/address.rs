@@ -81,6 +81,7 @@ mod tests {
         classify(address.parse().unwrap())
     }
 
+    // requirement: 31211e65db5c 428746a79db9 a6409c59a473
     #[test]
     fn ipv4_ranges_have_their_classes() {
         for address in ["127.0.0.1", "127.255.255.254"] {
@@ -127,6 +128,7 @@ mod tests {
         }
     }
 
+    // requirement: 141cb5be32f0 428746a79db9
     #[test]
     fn ipv6_ranges_have_their_classes() {
         assert_eq!(class("::1"), Some(AddressClass::Loopback));

@@ -54,6 +54,7 @@ const PUBLIC: &[(&str, &[&str])] = &[
     ("linklocal.example.com", &["fe80::1"]),
 ];
 
+// requirement: 141cb5be32f0 31211e65db5c 428746a79db9 a6409c59a473 fc27530183f4
 #[tokio::test]
 async fn ssrf_by_literal_address_is_refused() {
     let outbound = outbound("https://mcp.example.com/mcp", Some(fixed_lookup(PUBLIC)));
@@ -100,6 +101,7 @@ async fn ssrf_by_ipv4_mapped_ipv6_is_refused() {
     }
 }
 
+// requirement: 141cb5be32f0 31211e65db5c 428746a79db9 a6409c59a473 fc27530183f4
 #[tokio::test]
 async fn ssrf_by_dns_answer_is_refused() {
     let outbound = outbound("https://mcp.example.com/mcp", Some(fixed_lookup(PUBLIC)));
@@ -135,6 +137,7 @@ async fn a_dns_answer_that_changes_after_the_check_is_refused() {
     }
 }
 
+// requirement: 00be74a7db05 9d0b5361c8aa e7567512b10e ea365753b9e0 fc27530183f4
 #[tokio::test]
 async fn ssrf_by_redirect_is_refused() {
     for target in [
@@ -156,6 +159,7 @@ async fn ssrf_by_redirect_is_refused() {
     }
 }
 
+// requirement: 00be74a7db05 9d0b5361c8aa
 #[tokio::test]
 async fn ssrf_by_redirect_of_a_public_server_is_refused() {
     // The server's name has this machine's address beside a public one, so that a test can reach
@@ -190,6 +194,7 @@ async fn ssrf_by_redirect_of_a_public_server_is_refused() {
     }
 }
 
+// requirement: ea365753b9e0
 #[tokio::test]
 async fn three_redirects_are_followed_and_a_fourth_is_not() {
     let server = ScriptedServer::start(|request| match request.path.as_str() {
@@ -228,6 +233,9 @@ async fn a_post_follows_no_redirect() {
     );
 }
 
+// requirement: 2fb10c85b4aa 416eda68887e 4c23ed895e37 565b3abb9385 5f2fb62faae3 6746d7f83be7
+// requirement: 8c66547c0824 9a20eba2434e b2719fd95e8f b4ed9af096d1 cde76d7ac36b dd8ffdfbcd40
+// requirement: e1068c440d34 e7567512b10e ff46d9735c02
 #[tokio::test]
 async fn plain_http_is_only_for_this_machine() {
     let public = outbound("https://mcp.example.com/mcp", Some(fixed_lookup(PUBLIC)));
@@ -255,6 +263,7 @@ async fn plain_http_is_only_for_this_machine() {
     assert!(local.check_url("https://user@as.example.com/").is_err());
 }
 
+// requirement: 13fca990877d
 #[tokio::test]
 async fn plain_http_origins_are_allowed_by_name() {
     let settings = OutboundSettings {

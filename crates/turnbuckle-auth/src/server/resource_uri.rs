@@ -104,6 +104,7 @@ mod tests {
         ResourceUri::parse(text).map(|uri| uri.as_str().to_owned())
     }
 
+    // requirement: 5a6104914500
     #[test]
     fn the_canonical_uri_has_no_trailing_slash_and_a_lower_case_host() {
         for (text, expected) in [
@@ -146,6 +147,7 @@ mod tests {
         }
     }
 
+    // requirement: d4a3005447e4
     #[test]
     fn an_audience_is_compared_in_canonical_form() {
         let uri = ResourceUri::parse("https://mcp.example.com/mcp").unwrap();

@@ -50,6 +50,7 @@ pub(super) fn is_scope(text: &str) -> bool {
 mod tests {
     use super::*;
 
+    // requirement: f15f195aed7c
     #[test]
     fn a_broad_scope_implies_narrower_ones_through_others() {
         let mut hierarchy = ScopeHierarchy::default();

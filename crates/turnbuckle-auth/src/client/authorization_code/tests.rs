@@ -38,6 +38,8 @@ fn redirect(attempt: &AuthorizationAttempt, parameters: &str) -> Result<Secret, 
     attempt.read_redirect(&format!("http://x/callback?state={state}&{parameters}"))
 }
 
+// requirement: 00c4e276eb4f 1c70e7d84209 256b5231af6c 378b35bc3977 45decc3ef68f 49ea5114d240
+// requirement: 671d1d24494a e48d5e551f7b
 #[test]
 fn the_request_has_all_parameters_and_keeps_those_of_the_endpoint() {
     let attempt = attempt(|_| {}).unwrap();
@@ -55,6 +57,7 @@ fn the_request_has_all_parameters_and_keeps_those_of_the_endpoint() {
     assert_eq!(get("prompt"), None);
 }
 
+// requirement: 2a9fab7eac31
 #[test]
 fn attempts_differ_in_state_and_verifier() {
     let (one, two) = (attempt(|_| {}).unwrap(), attempt(|_| {}).unwrap());
@@ -62,6 +65,8 @@ fn attempts_differ_in_state_and_verifier() {
     assert_ne!(one.verifier.expose(), two.verifier.expose());
 }
 
+// requirement: 378b35bc3977 49ea5114d240 4c23ed895e37 5f2fb62faae3 6746d7f83be7 83a513aaf0da
+// requirement: 8c66547c0824 98361036fb4f 9a20eba2434e cd58ea0d15ae fff65cbd5786
 #[test]
 fn pkce_that_is_not_advertised_is_refused() {
     let none = attempt(|discovery| discovery.server.code_challenge_methods_supported = None);
@@ -77,6 +82,8 @@ fn pkce_that_is_not_advertised_is_refused() {
     assert!(legacy.is_ok());
 }
 
+// requirement: 416eda68887e 565b3abb9385 9bdfa1558048 b2719fd95e8f b4ed9af096d1 cde76d7ac36b
+// requirement: d7ddb3258974 dde4cbbc51b3
 #[test]
 fn a_browser_opens_only_https_or_this_machine() {
     for (endpoint, opened) in [
@@ -96,6 +103,7 @@ fn a_browser_opens_only_https_or_this_machine() {
     }
 }
 
+// requirement: 2a9fab7eac31
 #[test]
 fn a_redirect_with_another_state_is_refused() {
     let attempt = attempt(|_| {}).unwrap();
@@ -105,6 +113,7 @@ fn a_redirect_with_another_state_is_refused() {
     }
 }
 
+// requirement: 0870de85907e 3e4360dd43c4 6adbd9ac8244
 #[test]
 fn the_issuer_is_compared_byte_for_byte_whether_or_not_it_was_promised() {
     let encoded = "https%3A%2F%2Fas.example%2Ftenant";
@@ -132,6 +141,7 @@ fn the_issuer_is_compared_byte_for_byte_whether_or_not_it_was_promised() {
     }
 }
 
+// requirement: 539ce341176a
 #[test]
 fn an_error_of_another_issuer_is_not_shown() {
     let attempt = attempt(|_| {}).unwrap();

@@ -239,6 +239,7 @@ async fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
+// requirement: d89a33745faf
 #[tokio::test]
 async fn the_preferred_redirect_is_used_if_its_port_is_free() {
     let preferred = format!("http://127.0.0.1:{}/callback", free_port().await);
@@ -267,6 +268,7 @@ async fn the_preferred_redirect_is_used_if_its_port_is_free() {
     }
 }
 
+// requirement: 5452aaca7d95 7042b83154ca
 #[tokio::test]
 async fn a_fixed_redirect_uri_is_used_or_refused() {
     let fixed = format!("http://localhost:{}/oauth/callback", free_port().await);

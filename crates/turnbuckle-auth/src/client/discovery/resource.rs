@@ -195,6 +195,7 @@ pub(super) fn covers(resource: &str, server: &Url) -> bool {
 mod tests {
     use super::*;
 
+    // requirement: d4a3005447e4
     #[test]
     fn a_resource_is_the_server_or_a_parent_of_it() {
         let server = Url::parse("https://mcp.example.com/a/mcp").unwrap();
@@ -238,6 +239,7 @@ mod tests {
         }
     }
 
+    // requirement: 397e8ba9452e fadf8689de39
     #[test]
     fn candidates_are_announced_then_path_then_root() {
         let urls = |server: &str, announced| -> Vec<String> {

@@ -129,6 +129,8 @@ fn candidate_urls(issuer: &Url) -> Vec<String> {
 mod tests {
     use super::*;
 
+    // requirement: 0e707a3c1973 3d733691eafe 4a793592e88c 7a2391561cdd babd98adaf58 ec139670cbab
+    // requirement: f9ef1ab210f6 fadf8689de39
     #[test]
     fn candidates_are_those_of_the_specification() {
         let urls = |issuer: &str| candidate_urls(&Url::parse(issuer).unwrap());

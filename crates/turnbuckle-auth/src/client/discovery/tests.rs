@@ -72,6 +72,7 @@ fn complete(request: &RecordedRequest) -> Reply {
     }
 }
 
+// requirement: 329fd9342b90 4d66f7be6f6a 54fc8909e860 729f4016ec41 c35fdc39cdf5 d35bce523461
 #[tokio::test]
 async fn discovery_asks_the_path_and_stops_at_the_first_document() {
     let mcp = ScriptedServer::start(complete).await;
@@ -91,6 +92,7 @@ async fn discovery_asks_the_path_and_stops_at_the_first_document() {
     );
 }
 
+// requirement: 1c67e8f30abd
 #[tokio::test]
 async fn the_resource_is_kept_byte_for_byte() {
     let mcp = ScriptedServer::start(|request| {
@@ -131,6 +133,7 @@ async fn announced_metadata_on_another_origin_is_allowed_and_still_checked() {
     assert_eq!(mcp.requests().len(), 0);
 }
 
+// requirement: 4d66f7be6f6a 599b20164796
 #[tokio::test]
 async fn resource_mismatch_is_refused() {
     let mcp = ScriptedServer::start(|request| match request.path.as_str() {
@@ -157,6 +160,7 @@ async fn resource_mismatch_is_refused() {
     );
 }
 
+// requirement: 0e707a3c1973 397e8ba9452e 7a2391561cdd
 #[tokio::test]
 async fn one_bad_document_does_not_end_discovery() {
     let mcp = ScriptedServer::start(|request| {
@@ -237,6 +241,7 @@ async fn failed_discovery_says_which_step_failed_and_how_each_candidate_answered
     );
 }
 
+// requirement: 8575aa56683b 87796f91f40f c35fdc39cdf5 db820ec4902b fadf8689de39
 #[tokio::test]
 async fn issuer_mismatch_is_refused() {
     let mcp = ScriptedServer::start(|request| match request.path.as_str() {
@@ -253,6 +258,7 @@ async fn issuer_mismatch_is_refused() {
     );
 }
 
+// requirement: 8575aa56683b 87796f91f40f
 #[tokio::test]
 async fn issuer_path_confusion_is_refused() {
     for (listed, named) in [
@@ -285,6 +291,7 @@ async fn issuer_path_confusion_is_refused() {
     }
 }
 
+// requirement: 8575aa56683b
 #[tokio::test]
 async fn an_issuer_with_a_trailing_slash_is_kept_byte_for_byte() {
     let mcp = ScriptedServer::start(|request| {
@@ -306,6 +313,7 @@ async fn an_issuer_with_a_trailing_slash_is_kept_byte_for_byte() {
     assert_eq!(mcp.paths()[2..], candidates);
 }
 
+// requirement: b2719fd95e8f b4ed9af096d1 e1068c440d34 fc27530183f4
 #[tokio::test]
 async fn ssrf_by_metadata_is_refused() {
     for (announced, listed, endpoint) in [
@@ -390,6 +398,7 @@ async fn a_preferred_issuer_is_tried_first_and_kept_while_it_is_down() {
     assert_eq!(discovery.unwrap().issuer, first.origin());
 }
 
+// requirement: 329fd9342b90 9bfa24152171 9ea76bd8262e b9b3423a0f56 c35fdc39cdf5 eb76f37fea4e
 #[tokio::test]
 async fn a_server_of_2025_03_26_has_its_metadata_at_the_root() {
     let mcp = ScriptedServer::start(|request| match request.path.as_str() {
@@ -411,6 +420,7 @@ async fn a_server_of_2025_03_26_has_its_metadata_at_the_root() {
     assert!(version.is_some());
 }
 
+// requirement: 6b9926ad36ef 9ea76bd8262e
 #[tokio::test]
 async fn a_server_of_2025_03_26_without_metadata_has_default_endpoints() {
     for status in [404, 401, 405] {

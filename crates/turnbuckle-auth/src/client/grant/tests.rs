@@ -93,6 +93,7 @@ fn client() -> ClientCredentials {
     ClientCredentials::secret("the-client", "the-secret")
 }
 
+// requirement: 45decc3ef68f 5916c11c7b47 a7813792e57f dd8ffdfbcd40
 #[tokio::test]
 async fn client_credentials_name_scope_and_resource() {
     let fixture = Fixture::new(|_| token()).await;
@@ -117,6 +118,7 @@ async fn client_credentials_name_scope_and_resource() {
     assert!(!shown.contains("the-secret"));
 }
 
+// requirement: a7813792e57f c093c85b9306
 #[tokio::test]
 async fn client_credentials_with_a_key_or_with_post() {
     let fixture = Fixture::new(|_| token()).await;
@@ -159,6 +161,7 @@ async fn absent_scope_and_resource_are_left_out() {
     }
 }
 
+// requirement: dd8ffdfbcd40
 #[tokio::test]
 async fn the_secret_is_not_sent_to_another_issuer() {
     let fixture = Fixture::new(|_| token()).await;
@@ -234,6 +237,7 @@ async fn the_authorization_code_grant_needs_the_user() {
     assert_eq!(error.kind(), AuthErrorKind::LoginRequired);
 }
 
+// requirement: c054f64bf4c7 ff46d9735c02
 #[test]
 fn debug_output_holds_no_secrets() {
     let idp = EnterpriseIdp::id_token("https://idp.example.com/token", |_| async {

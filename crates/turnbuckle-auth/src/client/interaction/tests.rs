@@ -104,6 +104,7 @@ async fn a_login_that_takes_too_long_ends_and_frees_the_port() {
     assert_eq!(again.redirect_uri(), redirect_uri);
 }
 
+// requirement: 9bdfa1558048 cde76d7ac36b d7ddb3258974 dde4cbbc51b3 ed46be3a2568
 #[tokio::test]
 async fn only_web_addresses_are_opened() {
     let too_long = format!("https://as.example/{}", "x".repeat(16 * 1024));
@@ -257,10 +258,11 @@ async fn opening_process() {
     assert_eq!(error.kind(), LoginUiErrorKind::TimedOut);
 }
 
+// requirement: 042afdd1bb52 4782c7008f39
 #[cfg(target_os = "linux")]
 #[test]
 fn the_system_is_given_the_url_without_a_shell() {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt;
 
     let name = format!("turnbuckle-auth-browser-{}", std::process::id());
     let directory = std::env::temp_dir().join(name);
@@ -272,7 +274,8 @@ fn the_system_is_given_the_url_without_a_shell() {
         "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.opened\"\n",
     )
     .unwrap();
-    std::fs::set_permissions(&browser, PermissionsExt::from_mode(0o700)).unwrap();
+    let executable = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(&browser, executable).unwrap();
     let (_, module) = module_path!().split_once("::").unwrap();
     let url = "https://as.example/?state=s&a=$(touch${IFS}x);b=`touch${IFS}y`|c>z&&d=%PATH%";
     let url = Url::parse(url).unwrap();

@@ -57,6 +57,8 @@ fn pre_registered(issuer: &str) -> ClientRegistration {
     }
 }
 
+// requirement: 4874013d90db 72a504056094 74ffc37d3e6a bfe169d59932 c9c46982aad7 e00a57be3d69
+// requirement: f1b06ae6f99b
 #[tokio::test]
 async fn dynamic_registration_sends_the_clients_metadata() {
     let server = ScriptedServer::start(|_| {
@@ -93,6 +95,8 @@ async fn dynamic_registration_sends_the_clients_metadata() {
     );
 }
 
+// requirement: 103d8152db75 153ad3c8684d 25fcdec93f0f 47f5d44c5028 9ccd72e9a1eb b6692ec06902
+// requirement: c0308c3300ed c05540734524 ddabcfd81fb6 e2964f2f90b3 e66bade0ebe4 f96a310f75d8
 #[tokio::test]
 async fn the_order_is_pre_registered_then_metadata_document_then_dynamic() {
     let server =
@@ -125,6 +129,7 @@ async fn the_order_is_pre_registered_then_metadata_document_then_dynamic() {
     assert_eq!(client.client_id, "dynamic");
 }
 
+// requirement: bec089237ade e7ba6f1ca9ac
 #[tokio::test]
 async fn configured_credentials_of_another_issuer_are_never_shown() {
     let server =
@@ -174,6 +179,7 @@ async fn configured_credentials_of_another_issuer_are_never_shown() {
     assert!(!format!("{error:?}").contains("hidden"));
 }
 
+// requirement: 83ff62c73552
 #[tokio::test]
 async fn a_refused_redirect_uri_is_tried_once_with_the_other_application_type() {
     let server =
@@ -196,6 +202,7 @@ async fn a_refused_redirect_uri_is_tried_once_with_the_other_application_type() 
     assert_eq!(server.requests().len(), 2);
 }
 
+// requirement: 823ee2d91e14 83ff62c73552
 #[tokio::test]
 async fn a_redirect_uri_that_stays_refused_shows_the_servers_error() {
     let server = ScriptedServer::start(|request| {
@@ -233,6 +240,7 @@ async fn a_redirect_uri_that_stays_refused_shows_the_servers_error() {
     assert_eq!(error.transcript().steps.len(), 2);
 }
 
+// requirement: 823ee2d91e14
 #[tokio::test]
 async fn other_refusals_are_not_tried_again() {
     for (status, kind, word) in [
@@ -375,6 +383,7 @@ async fn a_server_without_a_usable_authentication_is_named() {
     assert_eq!(server.requests().len(), 0);
 }
 
+// requirement: 6350786bcd58 c0308c3300ed
 #[test]
 fn urls_of_metadata_documents_are_checked() {
     assert_eq!(

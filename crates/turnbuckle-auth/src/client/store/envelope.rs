@@ -153,6 +153,7 @@ mod tests {
         assert!(bytes.iter().position(|byte| *byte == b'\n').unwrap() < MAX_HEADER_BYTES);
     }
 
+    // requirement: 3ed2aec9b98f
     #[test]
     fn damage_of_any_byte_is_found() {
         let bytes = encode("key", &Secret::new("a secret value")).unwrap();

@@ -109,6 +109,7 @@ fn refusal(result: Result<TokenResponse, TokenError>) -> (u16, String, Option<St
     }
 }
 
+// requirement: ca7a3ec2b334
 #[tokio::test]
 async fn a_client_without_a_secret_sends_its_identifier() {
     let fixture = Fixture::new(|_| token("bearer")).await;
@@ -130,6 +131,7 @@ async fn a_client_without_a_secret_sends_its_identifier() {
     }
 }
 
+// requirement: 5916c11c7b47 ca7a3ec2b334
 #[tokio::test]
 async fn basic_has_identifier_and_secret_form_encoded() {
     let fixture = Fixture::new(|_| token("Bearer"))
@@ -192,6 +194,7 @@ async fn methods_that_need_more_than_a_secret_are_refused_before_the_request() {
     }
 }
 
+// requirement: bec089237ade cf669948fc13
 #[tokio::test]
 async fn credentials_of_another_issuer_are_not_sent() {
     let mut fixture = Fixture::new(|_| token("Bearer"))
@@ -220,6 +223,7 @@ async fn an_anonymous_client_sends_nothing_of_itself() {
     assert_eq!(request.form("client_id"), None);
 }
 
+// requirement: c093c85b9306
 #[tokio::test]
 async fn a_private_key_signs_an_assertion_for_the_issuer() {
     let mut fixture = Fixture::new(|_| token("Bearer")).await;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::support::{Fixture, NOW, RSA_PUBLIC_PEM, TestIssuer, TestKey, jwks, request, sign};
 
+// requirement: 5c8fbef1db1c b5ded2b781b3 ddbb4809f13d
 #[tokio::test]
 async fn a_good_token_is_admitted() {
     let issuer = TestIssuer::start().await;
@@ -40,6 +41,8 @@ async fn every_asymmetric_algorithm_is_verified() {
     }
 }
 
+// requirement: 191fec6b8487 2b577b0c8903 3a0c49d30514 4c23ed895e37 5f2fb62faae3 6250088fb1a9
+// requirement: 6746d7f83be7 6cd185751b6f 772a89216815 8c66547c0824 9a20eba2434e ffdbb4924039
 #[tokio::test]
 async fn wrong_audience() {
     let issuer = TestIssuer::start().await;
@@ -76,6 +79,7 @@ async fn an_extra_audience_is_accepted_if_configured() {
         .await;
 }
 
+// requirement: 3a0c49d30514 5c8fbef1db1c 6cd185751b6f b5ded2b781b3 ddbb4809f13d
 #[tokio::test]
 async fn wrong_issuer() {
     let issuer = TestIssuer::start().await;
@@ -205,6 +209,7 @@ async fn a_key_inside_the_token() {
         .await;
 }
 
+// requirement: 4558ad02d0ea 5c8fbef1db1c 8737805f5d74 b5ded2b781b3 ddbb4809f13d
 #[tokio::test]
 async fn expired() {
     let issuer = TestIssuer::start().await;
@@ -231,6 +236,7 @@ async fn expired() {
     );
 }
 
+// requirement: 8737805f5d74
 #[tokio::test]
 async fn a_token_expires_in_the_cache() {
     let issuer = TestIssuer::start().await;
@@ -301,6 +307,7 @@ async fn a_jwt_of_another_kind() {
         .await;
 }
 
+// requirement: 4558ad02d0ea 5c8fbef1db1c b5ded2b781b3 ddbb4809f13d
 #[tokio::test]
 async fn an_altered_token() {
     let issuer = TestIssuer::start().await;
@@ -342,6 +349,7 @@ async fn a_claim_that_stands_twice() {
         .await;
 }
 
+// requirement: 4c23ed895e37 5545d04935b0 6746d7f83be7 8ed3afdf3680 9a20eba2434e ba16b4303415
 #[tokio::test]
 async fn token_in_the_query() {
     let issuer = TestIssuer::start().await;

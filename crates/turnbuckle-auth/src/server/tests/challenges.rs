@@ -6,6 +6,8 @@ use super::support::{Fixture, RESOURCE, TestIssuer, request, status};
 
 const METADATA_URL: &str = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
 
+// requirement: 28f26ebdccb9 3d688b1cae23 55e7ce2cfa26 60c9fa53da47 6250088fb1a9 8f44fa585c91
+// requirement: b31c9281a31f c39b0c152282 cb2bd668084c f19141707e1e
 #[tokio::test]
 async fn a_request_without_a_token_gets_401_that_names_the_metadata() {
     let issuer = TestIssuer::start().await;
@@ -39,6 +41,7 @@ async fn an_unknown_scheme_is_no_credential() {
     assert_eq!((answer.status, answer.error()), (401, None));
 }
 
+// requirement: 8ed3afdf3680 b31c9281a31f ba16b4303415 cb2bd668084c f19141707e1e
 #[tokio::test]
 async fn a_malformed_header_gets_400() {
     let issuer = TestIssuer::start().await;
@@ -75,6 +78,7 @@ async fn the_reason_is_not_told_to_the_client() {
     );
 }
 
+// requirement: 3ae52de09483 4edb6a87e900 93a52234bbcb a93ce58267b6
 #[tokio::test]
 async fn a_session_never_authenticates() {
     let issuer = TestIssuer::start().await;
@@ -146,6 +150,7 @@ async fn a_401_or_403_of_the_application_stays_as_it_is() {
     }
 }
 
+// requirement: d4a3005447e4 ffdbb4924039
 #[tokio::test]
 async fn the_canonical_uri_is_the_audience() {
     let issuer = TestIssuer::start().await;

@@ -9,6 +9,7 @@ use crate::server::{DpopMode, ResourceServer};
 
 const ROOT: &str = "/.well-known/oauth-protected-resource";
 
+// requirement: 07b3648000a8 119755921074 15cf12af3afd 3cb045f671b0 75cf14dd64d1 fadf8689de39
 #[tokio::test]
 async fn the_metadata_names_at_least_one_authorization_server() {
     let issuer = TestIssuer::start().await;
@@ -44,6 +45,7 @@ async fn the_metadata_names_at_least_one_authorization_server() {
     );
 }
 
+// requirement: 15cf12af3afd
 #[tokio::test]
 async fn the_metadata_is_public_and_read_only() {
     let issuer = TestIssuer::start().await;
@@ -78,6 +80,7 @@ async fn only_the_exact_paths_are_public() {
     }
 }
 
+// requirement: 07b3648000a8 119755921074 3cb045f671b0
 #[tokio::test]
 async fn a_router_can_mount_the_metadata() {
     let issuer = TestIssuer::start().await;

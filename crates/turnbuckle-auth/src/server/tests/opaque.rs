@@ -76,6 +76,7 @@ async fn an_inactive_token_is_not_asked_about_again_at_once() {
     fixture.assert_admitted("dead").await;
 }
 
+// requirement: 191fec6b8487 2b577b0c8903 772a89216815 ffdbb4924039
 #[tokio::test]
 async fn an_introspected_token_must_be_for_this_resource_and_in_time() {
     let issuer = TestIssuer::start().await;
@@ -193,6 +194,7 @@ async fn a_verifier_of_the_application_is_asked() {
     }
 }
 
+// requirement: fcbcd51c2ef8
 #[tokio::test]
 async fn static_tokens_and_api_keys() {
     let fixture = Fixture::new(|it| {

@@ -11,6 +11,7 @@ use crate::server::{ResourceServer, VerifiedToken};
 
 const STATIC: &str = "a-long-random-token-0123456789";
 
+// requirement: 2a5363ac6c04 5f2fb62faae3 6cd185751b6f 8c66547c0824
 #[tokio::test]
 async fn tokens_never_reach_the_inner_service() {
     let issuer = TestIssuer::start().await;
@@ -75,6 +76,7 @@ async fn a_principal_of_others_is_replaced() {
     }
 }
 
+// requirement: 3ed2aec9b98f
 #[tokio::test]
 async fn secrets_are_not_in_debug() {
     let issuer = TestIssuer::start().await;

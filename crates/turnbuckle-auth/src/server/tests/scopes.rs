@@ -6,6 +6,8 @@ use turnbuckle_types::RequiredScopes;
 
 use super::support::{Fixture, TestIssuer, status};
 
+// requirement: 1adc64b84896 3d688b1cae23 542ce86814c6 60c9fa53da47 89e59a5e873d a93772b38962
+// requirement: b31c9281a31f cb2bd668084c f19141707e1e
 #[tokio::test]
 async fn a_stripped_scope() {
     let issuer = TestIssuer::start().await;
@@ -37,6 +39,8 @@ async fn a_stripped_scope() {
         .await;
 }
 
+// requirement: 119755921074 1adc64b84896 3770af94b120 542ce86814c6 89e59a5e873d a93772b38962
+// requirement: b5cdbcb25aca c4be26a04fcc e30af2b41bbd f9d06f468e02
 #[tokio::test]
 async fn an_operation_that_needs_more_gets_403_with_all_scopes() {
     let issuer = TestIssuer::start().await;
@@ -66,6 +70,7 @@ async fn an_operation_that_needs_more_gets_403_with_all_scopes() {
             ["read", "orders:write", "users"]
         );
         assert!(challenges[0].resource_metadata().is_some());
+        assert!(challenges[0].error_description().is_some());
         assert_eq!(
             answer.header("access-control-expose-headers"),
             Some("WWW-Authenticate")
@@ -73,6 +78,7 @@ async fn an_operation_that_needs_more_gets_403_with_all_scopes() {
     }
 }
 
+// requirement: f15f195aed7c
 #[tokio::test]
 async fn a_broad_scope_implies_narrower_ones() {
     let issuer = TestIssuer::start().await;

@@ -13,6 +13,8 @@ fn enterprise_script(request: &RecordedRequest) -> Reply {
     }
 }
 
+// requirement: 24f6202d4a83 48ef18fe00cf 85f3bab4c40d 8de50bb8157c 9a0dcf59c4a1 b0fc12a7fdd7
+// requirement: be5d9699fcd0 ceb6da7133dc e36815ddae98 f5c5922eb383 fcaabfb37535
 #[tokio::test]
 async fn an_enterprise_login_becomes_an_access_token() {
     let fixture = Fixture::new(enterprise_script).await;
@@ -59,6 +61,7 @@ async fn an_enterprise_login_becomes_an_access_token() {
     }
 }
 
+// requirement: 48ef18fe00cf 8de50bb8157c
 #[tokio::test]
 async fn an_id_jag_without_resource_and_a_saml_subject_are_fine() {
     let mut fixture = Fixture::new(enterprise_script).await;
@@ -104,6 +107,7 @@ async fn the_client_at_the_identity_provider_has_its_own_credentials() {
     );
 }
 
+// requirement: 764e900f2bad
 #[tokio::test]
 async fn another_type_than_an_id_jag_is_refused() {
     for issued in [

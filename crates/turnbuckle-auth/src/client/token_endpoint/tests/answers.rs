@@ -103,6 +103,7 @@ async fn errors_are_read_whatever_their_status_and_content_type() {
     assert!(answer(Reply::json(harmless)).await.is_ok());
 }
 
+// requirement: ff46d9735c02
 #[tokio::test]
 async fn errors_never_hold_secrets_of_the_request() {
     let echo = |request: &RecordedRequest| {
@@ -167,6 +168,7 @@ async fn pages_of_html_are_cut() {
     ));
 }
 
+// requirement: be5d9699fcd0
 #[tokio::test]
 async fn answers_without_a_usable_token_are_refused() {
     for body in [

@@ -19,6 +19,7 @@ fn insecure(error: StoreError, parts: &[&str]) {
     }
 }
 
+// requirement: 3ed2aec9b98f c054f64bf4c7 ff46d9735c02
 #[tokio::test]
 async fn only_the_user_can_read_what_is_created() {
     let dir = TestDir::new();
@@ -33,6 +34,7 @@ async fn only_the_user_can_read_what_is_created() {
     }
 }
 
+// requirement: c054f64bf4c7
 #[tokio::test]
 async fn a_directory_that_others_can_access_is_refused() {
     let dir = TestDir::new();
@@ -57,6 +59,7 @@ async fn a_directory_that_others_can_access_is_refused() {
     insecure(store.lock("key").await.unwrap_err(), &["chmod 700"]);
 }
 
+// requirement: 3ed2aec9b98f c054f64bf4c7
 #[tokio::test]
 async fn a_file_that_others_can_access_is_refused() {
     let dir = TestDir::new();
