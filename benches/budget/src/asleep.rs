@@ -1,7 +1,7 @@
 //! Waiting for a process to sleep, as /proc tells it. What comes before it sleeps it would sometimes
 //! find without going to sleep, and what it costs would depend on who is faster.
 //!
-//! The other end of these processes (`xtask/src/budget/client.rs`) has this file too.
+//! The other end of these processes (`benches/report/src/budget/client.rs`) has this file too.
 
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};

@@ -1,6 +1,6 @@
 //! The servers that `cargo xtask budget` runs under valgrind: ours, and the floors that they are
 //! compared with. Which of them a row of the budget is, and what is asked of it, stands in
-//! `xtask/src/budget/modes.rs`.
+//! `benches/report/src/budget/modes.rs`.
 //!
 //! One on HTTP prints the port that it listens on as its first line, and ends with its
 //! input; one on stdio talks on stdin and stdout. Everything runs on the process's first thread,

@@ -176,7 +176,7 @@ impl Client {
     ) -> Result<Json, Error> {
         let deadline =
             RequestDeadline::start(timeout.map_or(self.inner.timeouts, Timeouts::uniform));
-        let connection = self.inner.connection(deadline).await?;
+        let connection = self.inner.connection(&deadline).await?;
         let params = params.map(RawParams);
         let mut request =
             OutboundRequest::new(method, params.as_ref(), &connection.negotiated_revision);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use turnbuckle_session::{LinkError, RequestError, TimeoutKind};
-use turnbuckle_types::{CallToolResult, ContentBlock, ErrorObject, Json};
+use turnbuckle_types::{AuthorizationFailure, CallToolResult, ContentBlock, ErrorObject, Json};
 use turnbuckle_wire::era::code;
 use turnbuckle_wire::revision::Revision;
 
@@ -28,6 +28,8 @@ pub enum Error {
         status: u16,
         /// The `WWW-Authenticate` header of the response.
         challenge: Option<String>,
+        /// The reason why the client could not obtain authorization, if it tried.
+        failure: Option<AuthorizationFailure>,
     },
     /// Client and server have no revision in common.
     Incompatible {
@@ -185,9 +187,15 @@ impl Error {
 
     pub(crate) fn from_link_error(error: LinkError, sent: bool, server: &str) -> Self {
         match error {
-            LinkError::Unauthorized { status, challenge } => {
-                Self::Unauthorized { status, challenge }
-            }
+            LinkError::Unauthorized {
+                status,
+                challenge,
+                failure,
+            } => Self::Unauthorized {
+                status,
+                challenge,
+                failure,
+            },
             LinkError::Closed if !sent => Self::Closed,
             reason @ LinkError::Unreachable { .. } => Self::Unreachable {
                 server: server.to_owned(),
@@ -206,8 +214,14 @@ impl fmt::Display for Error {
             }
             Self::Unreachable { server, reason } => write!(f, "{server}: {reason}"),
             Self::Unauthorized {
+                status,
+                failure: Some(failure),
+                ..
+            } => write!(f, "{failure} (HTTP {status})"),
+            Self::Unauthorized {
                 status: 401,
                 challenge,
+                ..
             } => {
                 f.write_str("the server asks for authorization (HTTP 401)")?;
                 match challenge {
@@ -331,4 +345,14 @@ fn join_versions(words: &[String]) -> String {
     shown
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unauthorized {
+                failure: Some(failure),
+                ..
+            } => failure.source(),
+            _ => None,
+        }
+    }
+}

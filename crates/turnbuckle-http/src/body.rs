@@ -1,6 +1,5 @@
 //! Bodies: reading a request's body within its bounds, and the type of all response bodies.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -9,6 +8,7 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt as _;
 
 use crate::sse;
 use crate::streamable::EventStream;
@@ -88,7 +88,11 @@ enum BodyKind {
     /// An SSE stream of Streamable HTTP.
     Events(Pin<Box<EventStream>>),
     Connection(Box<sse::SseStream>),
+    /// The body of a layer around the server.
+    Layered(Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>),
 }
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 impl ResponseBody {
     pub(crate) fn empty() -> Self {
@@ -108,6 +112,15 @@ impl ResponseBody {
         Self(BodyKind::Events(Box::pin(events)))
     }
 
+    /// Wraps the body of a layer around the server.
+    pub(crate) fn from_body<B>(body: B) -> Self
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        Self(BodyKind::Layered(Box::pin(body.map_err(Into::into))))
+    }
+
     pub(crate) fn sse_connection(stream: sse::SseStream) -> Self {
         Self(BodyKind::Connection(Box::new(stream)))
     }
@@ -121,18 +134,19 @@ impl fmt::Debug for ResponseBody {
                 write!(f, "ResponseBody({} bytes)", head.len() + tail.len())
             }
             BodyKind::Events(_) | BodyKind::Connection(_) => f.write_str("ResponseBody(events)"),
+            BodyKind::Layered(_) => f.write_str("ResponseBody(layered)"),
         }
     }
 }
 
 impl Body for ResponseBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut self.0 {
             BodyKind::Full(parts) => {
                 let next = parts.iter_mut().find(|part| !part.is_empty());
@@ -145,17 +159,23 @@ impl Body for ResponseBody {
             BodyKind::Connection(stream) => stream
                 .poll_next(cx)
                 .map(|events| events.map(|events| Ok(Frame::data(events)))),
+            BodyKind::Layered(body) => body.as_mut().poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, BodyKind::Full(parts) if parts.iter().all(Bytes::is_empty))
+        match &self.0 {
+            BodyKind::Full(parts) => parts.iter().all(Bytes::is_empty),
+            BodyKind::Events(_) | BodyKind::Connection(_) => false,
+            BodyKind::Layered(body) => body.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             BodyKind::Full([head, tail]) => SizeHint::with_exact((head.len() + tail.len()) as u64),
             BodyKind::Events(_) | BodyKind::Connection(_) => SizeHint::default(),
+            BodyKind::Layered(body) => body.size_hint(),
         }
     }
 }

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use http::request::Parts;
-use http::{Request, Response, StatusCode};
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -18,11 +19,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
+use tower_layer::Layer;
+use tower_service::Service;
 use turnbuckle_session::{Dispatch, RateAccount, Signal};
 
-use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
 use crate::origin::loopback_names_and;
+use crate::routes::{HttpRoutes, RequestBody, RouteLayers, Routes, SseRoutes};
 use crate::sse::HttpSse;
 use crate::streamable::StreamableHttp;
 
@@ -47,24 +50,9 @@ pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     routes: Routes,
+    layers: RouteLayers,
     options: Arc<HttpServerOptions>,
     shutdown: Signal,
-}
-
-/// The routes of the server: the MCP endpoint, the two paths of HTTP+SSE, and 404 for the rest.
-#[derive(Debug, Clone)]
-struct Routes {
-    path: Arc<str>,
-    streamable: StreamableHttp,
-    /// HTTP+SSE, if it is served.
-    sse: Option<SseRoutes>,
-}
-
-#[derive(Debug, Clone)]
-struct SseRoutes {
-    path: Arc<str>,
-    messages: Arc<str>,
-    service: HttpSse,
 }
 
 impl HttpServer {
@@ -112,6 +100,7 @@ impl HttpServer {
             listener,
             address,
             routes,
+            layers: RouteLayers::default(),
             options: Arc::new(options),
             shutdown,
         })
@@ -141,6 +130,31 @@ impl HttpServer {
             }
         });
         self
+    }
+
+    /// Wraps all routes of the server in a layer, which may also answer other paths. The layer that
+    /// was added last sees a request first.
+    #[must_use]
+    pub fn layer<L, B>(mut self, layer: L) -> Self
+    where
+        L: Layer<HttpRoutes> + Send + Sync + 'static,
+        L::Service: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        <L::Service as Service<Request<RequestBody>>>::Future: Send,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        self.layers.add(layer);
+        self
+    }
+
+    /// Returns the scopes that the items of the server require, in order and without repetition.
+    #[must_use]
+    pub fn scopes(&self) -> Vec<String> {
+        self.routes.streamable.scopes()
     }
 
     /// Returns the address that was bound.
@@ -206,6 +220,7 @@ impl HttpServer {
                 stream,
                 permit,
                 self.routes.clone(),
+                self.layers.clone(),
                 self.options.clone(),
                 self.shutdown.clone(),
             ));
@@ -248,36 +263,6 @@ impl HttpServer {
     }
 }
 
-impl Routes {
-    /// Answers a request of the connection whose rates `account` counts.
-    async fn answer(
-        &self,
-        parts: &mut Parts,
-        body: &mut Incoming,
-        account: &Arc<RateAccount>,
-    ) -> Response<ResponseBody> {
-        let path = parts.uri.path();
-        if path == &*self.path {
-            let body = Pin::new(body);
-            return self
-                .streamable
-                .answer_on_connection(account, parts, body)
-                .await;
-        }
-        if let Some(sse) = &self.sse
-            && (path == &*sse.path || path == &*sse.messages)
-        {
-            let parts = std::mem::replace(parts, Request::new(()).into_parts().0);
-            let request = Request::from_parts(parts, body);
-            // Boxed, so that the futures of all other requests stay small.
-            return Box::pin(sse.service.answer(request)).await;
-        }
-        let mut reply = Response::new(ResponseBody::full("there is nothing at this path\n"));
-        *reply.status_mut() = StatusCode::NOT_FOUND;
-        reply
-    }
-}
-
 /// Returns a path with one slash before it.
 fn with_leading_slash(path: &str) -> Arc<str> {
     format!("/{}", path.trim_start_matches('/')).into()
@@ -303,19 +288,27 @@ async fn serve_connection(
     stream: TcpStream,
     permit: OwnedSemaphorePermit,
     routes: Routes,
+    layers: RouteLayers,
     options: Arc<HttpServerOptions>,
     shutdown: Signal,
 ) {
     // A response is sent in one write, so that there is nothing to wait for and to add to it.
     let _ = stream.set_nodelay(true);
-    let routes = Arc::new((routes, RateAccount::new(&options.limits)));
+    let account = RateAccount::new(&options.limits);
+    let layered = layers.wrap(&routes, &account);
+    let shared = Arc::new((routes, account, layered));
     let answer = service_fn(move |request: Request<Incoming>| {
-        let routes = routes.clone();
-        // The parts are borrowed by what answers, which keeps its future small.
-        let (mut parts, mut body) = request.into_parts();
+        let shared = shared.clone();
         async move {
-            let (routes, account) = &*routes;
-            Ok::<_, Infallible>(routes.answer(&mut parts, &mut body, account).await)
+            let (routes, account, layered) = &*shared;
+            if let Some(layered) = layered {
+                return Ok::<_, Infallible>(layered.answer(request).await);
+            }
+            // The parts are borrowed by what answers, which keeps its future small.
+            let (mut parts, mut body) = request.into_parts();
+            Ok(routes
+                .answer(&mut parts, Pin::new(&mut body), account)
+                .await)
         }
     });
     let mut builder = http1::Builder::new();

@@ -63,9 +63,9 @@ use parse::item::ItemKind;
 ///
 /// # Parameters
 ///
-/// `Args<T>`, `State<T>`, `Progress`, `Log`, `Cancellation`, `ClientInfo`, `Meta`, `Ask`,
-/// `HttpRequest`, `HandlerContext`, `ReadRequest`, `CompletionRequest`, `RawArguments`, `()` and
-/// parameters marked `#[extract]` are extractors: up to seven, in any position. Every other parameter
+/// `Args<T>`, `State<T>`, `Progress`, `Log`, `Cancellation`, `ClientInfo`, `Principal`,
+/// `Claims<T>`, `Meta`, `Ask`, `HttpRequest`, `HandlerContext`, `ReadRequest`, `CompletionRequest`,
+/// `RawArguments`, `()` and parameters marked `#[extract]` are extractors: up to seven, in any position. Every other parameter
 /// is an argument: an owned type that implements `serde::Deserialize` and `schemars::JsonSchema`, in an
 /// `Option` if it is optional. Its doc comment becomes its description. `#[schema(…)]` on an argument
 /// has these keys:

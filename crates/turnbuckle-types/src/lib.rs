@@ -28,6 +28,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod annotations;
+mod authorization_failure;
 mod cache;
 mod cancellation;
 mod capability;
@@ -66,6 +67,7 @@ pub mod meta;
 pub mod method;
 
 pub use annotations::Annotations;
+pub use authorization_failure::AuthorizationFailure;
 pub use cache::CacheScope;
 pub use cancellation::CancelledNotificationParams;
 pub use capability::{

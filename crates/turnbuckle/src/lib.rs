@@ -40,6 +40,8 @@
 //! | `apps` | | MCP Apps, tools with a user interface: `apps` |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "auth")]
+mod authorize;
 #[cfg(doctest)]
 mod guide;
 pub mod prelude;
@@ -48,10 +50,16 @@ mod run;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+#[cfg(feature = "auth")]
+#[cfg_attr(docsrs, doc(cfg(feature = "auth")))]
+pub use authorize::Authorize;
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub use run::Run;
 #[cfg(feature = "apps")]
 pub use turnbuckle_apps as apps;
+#[cfg(feature = "auth")]
+#[cfg_attr(docsrs, doc(cfg(feature = "auth")))]
+pub use turnbuckle_auth as auth;
 #[cfg(feature = "client")]
 pub use turnbuckle_client as client;
 #[cfg(feature = "client")]
@@ -71,7 +79,7 @@ pub use turnbuckle_wire::revision::{EraKind, Features, Revision};
 
 pub use turnbuckle_server::service;
 pub use turnbuckle_server::{
-    AnswerFuture, Args, Ask, AskError, Audio, BuildError, Cancellation, Completer,
+    AnswerFuture, Args, Ask, AskError, Audio, BuildError, Cancellation, Claims, Completer,
     CompletionRequest, ElicitationNotifier, Extension, ExtensionResult, Extract, Failure, Group,
     Handler, HandlerContext, HandlerRequirements, HttpRequest, Image, IntoItem,
     IntoSamplingRequest, Invocation, Log, NeedsInput, Objection, OutputValidator, Profile,

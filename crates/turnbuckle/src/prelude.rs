@@ -4,18 +4,18 @@
 //! - The attributes `#[tool]`, `#[prompt]` and `#[resource("…")]` for functions, `#[server]` for
 //!   the methods of an `impl` block, and `#[data]` for types that are sent and received.
 //! - The extractors of handlers: [`Args`], [`RawArguments`], [`State`], [`Progress`], [`Log`],
-//!   [`Cancellation`], [`ClientInfo`], [`Meta`], [`Ask`], [`HttpRequest`] and [`HandlerContext`];
-//!   for resources [`ReadRequest`], for completers [`CompletionRequest`].
+//!   [`Cancellation`], [`ClientInfo`], [`Principal`], [`Claims`], [`Meta`], [`Ask`],
+//!   [`HttpRequest`] and [`HandlerContext`]; for resources [`ReadRequest`], for completers [`CompletionRequest`].
 //! - The return types [`Structured`], [`Result`] and [`Failure`].
 
 #[cfg(feature = "macros")]
 pub use turnbuckle_macros::{data, prompt, resource, server, tool};
 pub use turnbuckle_server::{
-    Args, Ask, AskError, Audio, Cancellation, ClientInfo, CompletionRequest, Failure, Group,
-    HandlerContext, HttpRequest, Image, Log, Progress, Prompt, RawArguments, ReadRequest, Resource,
-    Result, Server, State, Structured, Tool,
+    Args, Ask, AskError, Audio, Cancellation, Claims, ClientInfo, CompletionRequest, Failure,
+    Group, HandlerContext, HttpRequest, Image, Log, Progress, Prompt, RawArguments, ReadRequest,
+    Resource, Result, Server, State, Structured, Tool,
 };
-pub use turnbuckle_types::Meta;
+pub use turnbuckle_types::{Meta, Principal};
 
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub use crate::Run;

@@ -94,9 +94,10 @@ async fn wait(message: String) -> Echoed {
     Echoed { message }
 }
 
-/// Waits until it is woken, which it is at once: only the way back to a handler is counted, and not
-/// what somebody does to wake one. `yield_now` has the runtime look at its sockets first, which is no
-/// part of that way.
+/// Is pending once, and wakes itself at once: what somebody does to wake a handler is not counted.
+/// The session polls a handler in place first, and again in a task; there it is ready. So the way
+/// into a task and back is counted, and not a wait in the task. `yield_now` has the runtime look at
+/// its sockets first, which is no part of that way.
 async fn woken_once() {
     let mut woken = false;
     poll_fn(|cx| {

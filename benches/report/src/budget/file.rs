@@ -18,7 +18,7 @@ const HEAD: &str = "\
 # again and fails where it became more; `cargo xtask budget --accept` writes what it counts.
 #
 # `at_most` is a goal: a number, or `times` and `plus` what another row has. A row that misses one
-# says why in `over`. CostByModule with less than a hundredth of a row are left out.
+# says why in `over`. Rooms with less than a hundredth of a row are left out.
 ";
 
 /// All of it.

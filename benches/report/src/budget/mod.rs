@@ -114,7 +114,7 @@ fn count_again(
     Ok(())
 }
 
-/// Returns both programs are built apart, so that the servers have nothing of what a client needs.
+/// Builds both programs, each by itself, so that the servers have nothing of what a client needs.
 fn build() -> Result<Programs, String> {
     let built = |package: &str| {
         let build = [

@@ -84,15 +84,16 @@ impl Mode {
         self
     }
 
-    /// Returns two threads share the work, and which is first does not repeat: many requests hide that.
+    /// Counts many requests: two threads share the work, and the order in which they run does not
+    /// repeat. Many requests hide that.
     fn with_many_requests(mut self) -> Self {
         self.requests = MOST;
         self
     }
 
-    /// Returns what is opened before would take too long to be counted under the heavier tool as well. It
-    /// does not repeat exactly either, least of all how much of it still ends in order when the
-    /// server does: many requests hide that.
+    /// Opens streams and requests before the ones that are counted. Allocations are not counted
+    /// then, because the tool for them takes too long. What was opened does not end in the same order
+    /// in every run: many requests hide that.
     fn with_load_before(mut self, before: Before) -> Self {
         self.heap = false;
         self.requests = MOST;

@@ -1,9 +1,9 @@
 //! The place where a run's instructions were, by room, from what callgrind wrote.
 //!
-//! A room is a module of ours (`wire/rpc`), a crate of others (`hyper`), `malloc`, `libc`, `std`, or
-//! the measured `process` itself. Each instruction belongs to the file that its line comes from, so
-//! that what was inlined stays in its own room. Lines of the standard library belong to the
-//! function that they were inlined into.
+//! A room is a module of ours (`wire/rpc`, `session/server/peer`), a crate of others (`hyper`),
+//! `malloc`, `libc`, `std`, or the measured `process` itself. Each instruction belongs to the file
+//! that its line comes from, so that what was inlined stays in its own room. Lines of the standard
+//! library belong to the function that they were inlined into.
 
 use std::collections::BTreeMap;
 
@@ -89,15 +89,30 @@ fn of_libc(file: &str, function: &str) -> &'static str {
     }
 }
 
-/// Returns the room of `-wire/src/rpc/decode.rs`: its crate and the first module.
+/// Returns the room of `-wire/src/rpc/decode.rs`.
 fn of_ours(path: &str) -> String {
     let (package, path) = path.split_once("/src/").unwrap_or((path, ""));
     let package = package.strip_prefix('-').unwrap_or("turnbuckle");
-    let module = path.split('/').next().unwrap_or_default();
-    match module.strip_suffix(".rs").unwrap_or(module) {
-        "lib" | "" => package.to_owned(),
-        module => format!("{package}/{module}"),
+    let path = path.strip_suffix(".rs").unwrap_or(path);
+    let modules = path
+        .split('/')
+        .filter(|name| !["lib", "mod"].contains(name));
+    room_of_module(package, modules)
+}
+
+/// Returns the room of a module of ours: its crate and its first module, or the first two where
+/// the first is a side.
+fn room_of_module<'a>(package: &str, modules: impl Iterator<Item = &'a str>) -> String {
+    /// The modules that hold what belongs to one side of a connection, or to both.
+    const SIDES: &[&str] = &["client", "server", "shared"];
+    let mut room = package.to_owned();
+    for module in modules {
+        room = format!("{room}/{module}");
+        if !SIDES.contains(&module) {
+            break;
+        }
     }
+    room
 }
 
 /// Returns the room of the first path in a symbol that is not the standard library's.
@@ -105,7 +120,12 @@ fn of_symbol(function: &str) -> String {
     const STANDARD: &[&str] = &["core", "alloc", "std", "hashbrown", ""];
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let paths = function.split(|c: char| !(is_word(c) || c == ':'));
-    for path in paths.filter(|path| path.contains("::")) {
+    let paths = paths.map(|path| path.trim_end_matches("::"));
+    for path in paths {
+        // The last segment is the function or the type.
+        let Some((path, _)) = path.rsplit_once("::") else {
+            continue;
+        };
         let mut segments = path.split("::");
         let package = segments.next().unwrap_or_default();
         if STANDARD.contains(&package) || !package.starts_with(|c: char| c.is_ascii_lowercase()) {
@@ -119,11 +139,8 @@ fn of_symbol(function: &str) -> String {
             Some(package) => package,
             None => "turnbuckle",
         };
-        let module = segments.next().unwrap_or_default();
-        return match module.starts_with(|c: char| c.is_ascii_lowercase()) {
-            true => format!("{package}/{module}"),
-            false => package.to_owned(),
-        };
+        let is_module = |name: &&str| name.starts_with(|first: char| first.is_ascii_lowercase());
+        return room_of_module(package, segments.take_while(is_module));
     }
     "std".to_owned()
 }
@@ -185,7 +202,7 @@ totals: 112
     }
 
     #[test]
-    fn a_room_is_a_crate_and_its_first_module() {
+    fn a_room_is_a_crate_and_its_first_module_that_is_not_a_side() {
         let ours = |path: &str| room_of("/x/server", path, "");
         assert_eq!(
             ours("/x/crates/turnbuckle-http/src/streamable/legacy.rs"),
@@ -196,9 +213,27 @@ totals: 112
             ours("/x/crates/turnbuckle/src/run/mod.rs"),
             "turnbuckle/run"
         );
+        let session = "/x/crates/turnbuckle-session/src/server";
+        assert_eq!(
+            ours(&format!("{session}/session/state.rs")),
+            "session/server/session"
+        );
+        assert_eq!(ours(&format!("{session}/mod.rs")), "session/server");
+        assert_eq!(
+            ours("/x/crates/turnbuckle-http/src/server.rs"),
+            "http/server"
+        );
         assert_eq!(ours("/x/benches/budget/src/ours/offers.rs"), "process");
         assert_eq!(of_symbol("<T as turnbuckle_types::Number>::x"), "types");
         assert_eq!(of_symbol("turnbuckle_http::head::Head::read"), "http/head");
+        assert_eq!(
+            of_symbol("turnbuckle_session::shared::signal::Signal::fire"),
+            "session/shared/signal"
+        );
+        assert_eq!(
+            of_symbol("turnbuckle_http::server::serve::{{closure}}"),
+            "http/server"
+        );
         assert_eq!(
             of_symbol("<alloc::vec::Vec<T> as core::clone::Clone>::clone"),
             "std"

@@ -237,7 +237,7 @@ pub(super) fn ensure_installed() -> Result<String, String> {
             .err()
             .unwrap_or_else(|| "it does not start".to_owned());
         format!(
-            "valgrind is missing and could not be ensure_installed ({why}); install the package valgrind"
+            "valgrind is missing and could not be installed ({why}); install the package valgrind"
         )
     })
 }

@@ -6,7 +6,6 @@ use turnbuckle_session::{TimeoutKind, Timeouts};
 use crate::error::Error;
 
 /// The start of a request and its timeouts.
-#[derive(Clone, Copy)]
 pub(crate) struct RequestDeadline {
     pub(crate) started: Instant,
     pub(crate) timeouts: Timeouts,
@@ -22,7 +21,7 @@ impl RequestDeadline {
     }
 
     /// Runs `work` within the rest of the total timeout.
-    pub(crate) async fn run<T>(self, work: impl Future<Output = T>) -> Result<T, Error> {
+    pub(crate) async fn run<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
         let Some(total) = self.timeouts.total_timeout else {
             return Ok(work.await);
         };

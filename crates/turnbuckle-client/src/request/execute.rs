@@ -48,14 +48,14 @@ impl ClientInner {
         options: &RequestOptions,
     ) -> Result<M::Result, Error> {
         let deadline = RequestDeadline::start(options.timeouts.unwrap_or(self.timeouts));
-        self.request_with_retries::<M>(params, options, deadline)
+        self.request_with_retries::<M>(params, options, &deadline)
             .await
     }
 
     /// Returns an open connection, or opens one within the idle timeout.
     pub(crate) async fn connection(
         &self,
-        deadline: RequestDeadline,
+        deadline: &RequestDeadline,
     ) -> Result<Arc<Connection>, Error> {
         if let Some(connection) = self.reconnector.open_connection() {
             return Ok(connection);
@@ -82,7 +82,7 @@ impl ClientInner {
         self: &Arc<Self>,
         params: &M::Params,
         options: &RequestOptions,
-        deadline: RequestDeadline,
+        deadline: &RequestDeadline,
     ) -> Result<M::Result, Error> {
         let mut slot = self.cache.slot::<M>(params);
         if !options.bypass_cache
@@ -100,8 +100,17 @@ impl ClientInner {
                 .await;
             let error = match outcome {
                 Ok((mut result, size)) => {
-                    self.process_result::<M>(&connection, params, &mut result, options, deadline)
+                    if let Err(error) = self.inspect::<M>(&connection, params, &mut result) {
+                        self.inspect_again::<M>(
+                            &connection,
+                            params,
+                            &mut result,
+                            options,
+                            deadline,
+                            error,
+                        )
                         .await?;
+                    }
                     if let (Some(slot), Some(size)) = (slot.take(), size) {
                         self.cache.insert::<M>(&connection, slot, &result, size);
                     }
@@ -163,27 +172,21 @@ impl ClientInner {
         }
     }
 
-    /// Records or checks a result as its method needs it. If a tool's structured content does not
-    /// fit and its definition may have changed, the tools are listed anew before the result is
-    /// refused.
-    async fn process_result<M: ServerMethod>(
+    /// Inspects a result for the second time, with the tools listed anew, if the definition of the
+    /// called tool may have changed since the first. Otherwise returns the `error` of the first.
+    async fn inspect_again<M: ServerMethod>(
         self: &Arc<Self>,
         connection: &Connection,
         params: &M::Params,
         result: &mut M::Result,
         options: &RequestOptions,
-        deadline: RequestDeadline,
+        deadline: &RequestDeadline,
+        error: Error,
     ) -> Result<(), Error> {
-        let error = match self.inspect::<M>(connection, params, result) {
-            Err(error)
-                if self
-                    .tools
-                    .is_outdated(connection, M::mirrored_fields(params).name) =>
-            {
-                error
-            }
-            outcome => return outcome,
-        };
+        let tool = M::mirrored_fields(params).name;
+        if !self.tools.is_outdated(connection, tool) {
+            return Err(error);
+        }
         match deadline.run(self.refresh_tools(options)).await? {
             Ok(()) => self.inspect::<M>(connection, params, result),
             Err(_) => Err(error),
@@ -220,7 +223,7 @@ impl ClientInner {
         connection: &Arc<Connection>,
         params: &M::Params,
         options: &RequestOptions,
-        deadline: RequestDeadline,
+        deadline: &RequestDeadline,
     ) -> Result<(M::Result, Option<usize>), Error> {
         let unsupported = |reason| Error::Unsupported {
             method: M::METHOD.to_owned(),
@@ -329,7 +332,7 @@ impl ClientInner {
         connection: &Arc<Connection>,
         params: &M::Params,
         options: &RequestOptions,
-        deadline: RequestDeadline,
+        deadline: &RequestDeadline,
     ) -> Result<RawResult, Error> {
         let mirrored = match M::FACTS.mirrors_arguments() {
             true => M::mirrored_fields(params)

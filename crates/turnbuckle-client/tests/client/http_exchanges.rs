@@ -223,6 +223,7 @@ async fn an_unsent_request_is_not_cancelled_on_the_wire() {
         Err(LinkError::Unauthorized {
             status: 401,
             challenge: None,
+            failure: None,
         })
     });
     let client = builder()

@@ -7,6 +7,7 @@ use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
 use http_body::Body as _;
 use turnbuckle_session::LinkError;
+use turnbuckle_types::AuthorizationFailure;
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::rpc::{self, Message};
 
@@ -100,7 +101,12 @@ pub(crate) async fn read_error_response(
     match head.status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
             let challenge = authentication_challenge(&head.headers);
-            return ErrorResponse::Link(LinkError::Unauthorized { status, challenge });
+            let failure = head.extensions.get::<AuthorizationFailure>().cloned();
+            return ErrorResponse::Link(LinkError::Unauthorized {
+                status,
+                challenge,
+                failure,
+            });
         }
         StatusCode::NOT_FOUND if has_session => {
             return ErrorResponse::Link(LinkError::SessionNotFound);

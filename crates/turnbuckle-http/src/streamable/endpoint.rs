@@ -62,6 +62,11 @@ impl StreamableEndpoint {
         }
     }
 
+    /// Returns the scopes that the items of the server require.
+    pub(crate) fn scopes(&self) -> Vec<String> {
+        self.server.scopes()
+    }
+
     /// Answers a request. `account` is the account of its connection, if the connection is known.
     pub(crate) async fn answer<B>(
         &self,

@@ -54,6 +54,12 @@ impl StreamableHttp {
         }
     }
 
+    /// Returns the scopes that the items of the server require, in order and without repetition.
+    #[must_use]
+    pub fn scopes(&self) -> Vec<String> {
+        self.endpoint.scopes()
+    }
+
     /// Returns the sizes of its tables.
     pub(crate) fn table_sizes(&self) -> [(&'static str, usize); 4] {
         self.endpoint.sessions.sizes()

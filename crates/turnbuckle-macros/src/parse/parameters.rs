@@ -17,6 +17,8 @@ const EXTRACTORS: &[(&str, bool)] = &[
     ("Log", false),
     ("Cancellation", false),
     ("ClientInfo", false),
+    ("Principal", false),
+    ("Claims", true),
     ("Meta", false),
     ("Ask", false),
     ("HttpRequest", false),

@@ -370,7 +370,7 @@ impl<T: CatalogItem> Catalog<T> {
             let rules = items.enabled_items().map(|item| item.access());
             rules
                 .filter(|access| access.is_restricted())
-                .map(|a| a.is_visible_to(principal))
+                .map(|access| access.is_listed_for(principal))
                 .collect()
         } else {
             Box::default()
@@ -384,7 +384,7 @@ impl<T: CatalogItem> Catalog<T> {
             return Ok(bytes.clone());
         }
         let page = page(self.kind, &items.enabled_in_order, cursor, size, |item| {
-            item.access().is_visible_to(principal)
+            item.access().is_listed_for(principal)
         })?;
         let listed = ListedPage {
             items: page.items.into_iter().cloned().collect(),

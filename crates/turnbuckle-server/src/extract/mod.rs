@@ -5,6 +5,7 @@
 
 mod args;
 mod parts;
+mod principal;
 mod requirements;
 mod state;
 mod states;
@@ -19,6 +20,7 @@ use crate::schema::ArgumentReader;
 
 pub use args::{Args, RawArguments};
 pub use parts::{Cancellation, ClientInfo, HttpRequest, Log, Progress};
+pub use principal::Claims;
 pub(crate) use requirements::AddRequirements;
 pub use requirements::HandlerRequirements;
 pub use state::State;

@@ -17,6 +17,8 @@ struct Rules {
     /// The visibility rules, all of which must agree.
     visible: Vec<Arc<VisibilityRule>>,
     scopes: Vec<String>,
+    /// True if principals without the scopes see the item in lists.
+    listed_without_scopes: bool,
 }
 
 impl AccessRules {
@@ -34,12 +36,23 @@ impl AccessRules {
         self.0.get_or_insert_default().scopes.push(scope);
     }
 
+    /// Shows the item in the lists of principals that lack its scopes.
+    pub(crate) fn list_without_scopes(&mut self) {
+        self.0.get_or_insert_default().listed_without_scopes = true;
+    }
+
+    /// Returns the scopes that using the item requires.
+    pub(crate) fn scopes(&self) -> &[String] {
+        self.0.as_ref().map_or(&[], |rules| &rules.scopes)
+    }
+
     /// Adds the rules of the enclosing group or server.
     pub(crate) fn merge_outer(mut self, outer: &Self) -> Self {
         if let Some(outer) = &outer.0 {
             let rules = self.0.get_or_insert_default();
             rules.visible.extend_from_slice(&outer.visible);
             rules.scopes.extend_from_slice(&outer.scopes);
+            rules.listed_without_scopes |= outer.listed_without_scopes;
         }
         self
     }
@@ -55,12 +68,24 @@ impl AccessRules {
         rules.all(|visible| visible(principal))
     }
 
+    /// Returns whether lists of this principal hold the item. An authenticated principal without the
+    /// scopes could not use it. Where nobody is authenticated, scopes hide nothing.
+    pub(crate) fn is_listed_for(&self, principal: Option<&Principal>) -> bool {
+        let Some(rules) = &self.0 else {
+            return true;
+        };
+        let has_scopes = rules.listed_without_scopes
+            || principal.is_none()
+            || self.check_scopes(principal).is_ok();
+        has_scopes && self.is_visible_to(principal)
+    }
+
     /// Returns an error if the principal lacks a required scope. Called before a handler starts.
     pub(crate) fn check_scopes(&self, principal: Option<&Principal>) -> Result<(), Error> {
-        let scopes = self.0.as_ref().map(|rules| &rules.scopes);
-        let Some(scopes) = scopes.filter(|scopes| !scopes.is_empty()) else {
+        let scopes = self.scopes();
+        if scopes.is_empty() {
             return Ok(());
-        };
+        }
         let needed = RequiredScopes::new(scopes.iter().map(String::as_str));
         if needed.is_met_by(principal) {
             Ok(())

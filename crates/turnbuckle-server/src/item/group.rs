@@ -116,10 +116,18 @@ impl Group {
         self
     }
 
-    /// Requires this OAuth scope for using the group's items, beside the scopes of each item. Items
-    /// are listed for everybody.
+    /// Requires this OAuth scope for using the group's items, beside the scopes of each item. A
+    /// principal without the scopes does not see the items in lists, unless
+    /// [`list_without_scopes`](Self::list_without_scopes) is set.
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.settings.access.require_scope(scope.into());
+        self
+    }
+
+    /// Lists the group's items also for principals that lack their scopes, so that their clients can
+    /// ask for more.
+    pub fn list_without_scopes(mut self) -> Self {
+        self.settings.access.list_without_scopes();
         self
     }
 

@@ -138,9 +138,20 @@ macro_rules! item_setters {
             self
         }
 
-        /// Requires this OAuth scope for using the item. The item is listed for everybody.
+        /// Requires this OAuth scope for using the item. Call this again for another one.
+        ///
+        /// A principal without the scope does not see the item in lists, unless
+        /// `list_without_scopes` is set; a request for the item is refused with all scopes that it
+        /// needs. Without a principal, as on stdio, the item is listed.
         pub fn scope(mut self, scope: impl Into<String>) -> Self {
             self.draft.access.require_scope(scope.into());
+            self
+        }
+
+        /// Lists the item also for principals that lack its scopes, so that their clients can ask
+        /// for more.
+        pub fn list_without_scopes(mut self) -> Self {
+            self.draft.access.list_without_scopes();
             self
         }
 

@@ -73,6 +73,39 @@ impl Dispatch for Server {
         self.0.registration.reads_http.load(Ordering::Relaxed)
     }
 
+    fn scopes(&self) -> Vec<String> {
+        let registry = &self.0;
+        let mut scopes: Vec<String> = Vec::new();
+        let mut add = |required: &[String]| {
+            for scope in required {
+                if !scopes.contains(scope) {
+                    scopes.push(scope.clone());
+                }
+            }
+        };
+        registry
+            .tools
+            .all()
+            .iter()
+            .for_each(|item| add(item.access().scopes()));
+        registry
+            .prompts
+            .all()
+            .iter()
+            .for_each(|item| add(item.access().scopes()));
+        registry
+            .resources
+            .all()
+            .iter()
+            .for_each(|item| add(item.access().scopes()));
+        registry
+            .templates
+            .all()
+            .iter()
+            .for_each(|item| add(item.access().scopes()));
+        scopes
+    }
+
     fn param_headers(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]> {
         self.0
             .tools

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use turnbuckle_types::AuthorizationFailure;
+
 /// The reason why a link could not deliver a message, or died.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -37,6 +39,8 @@ pub enum LinkError {
         status: u16,
         /// The value of `WWW-Authenticate`, if there was one.
         challenge: Option<String>,
+        /// The reason why the client could not obtain authorization, if it tried.
+        failure: Option<AuthorizationFailure>,
     },
     /// The server does not know the session of the message (HTTP 404). It did not take the message,
     /// so a new session may be opened and the message sent again.
@@ -92,6 +96,11 @@ impl fmt::Display for LinkError {
             Self::HttpStatus { status, body } => {
                 write!(f, "the server answered with HTTP {status}: {body}")
             }
+            Self::Unauthorized {
+                status,
+                failure: Some(failure),
+                ..
+            } => write!(f, "{failure} (HTTP {status})"),
             Self::Unauthorized { status: 401, .. } => {
                 f.write_str("the server asks for authorization (HTTP 401)")
             }

@@ -85,6 +85,11 @@ pub trait Dispatch: Send + Sync + 'static {
         false
     }
 
+    /// Returns the scopes that the items of the server require, in order and without repetition.
+    fn scopes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns the arguments of a tool that HTTP headers mirror: none if `principal` may not see
     /// the tool.
     fn param_headers(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]>;

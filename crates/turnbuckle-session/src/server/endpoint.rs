@@ -129,6 +129,12 @@ impl ServerEndpoint {
         self.dispatch.dispatch.needs_http_head()
     }
 
+    /// Returns the scopes that the items of the server require.
+    #[must_use]
+    pub fn scopes(&self) -> Vec<String> {
+        self.dispatch.dispatch.scopes()
+    }
+
     /// Returns the arguments of a tool that HTTP headers mirror: none if `principal` may not see
     /// the tool.
     ///

@@ -13,6 +13,7 @@
 
 mod answers;
 mod arguments;
+mod login;
 mod tour;
 
 use std::env;
@@ -40,7 +41,8 @@ async fn main() -> ExitCode {
 }
 
 async fn run(url: &str) -> Result<(), Box<dyn Error>> {
-    let client = builder().connect(HttpConnector::new(url)?).await?;
+    let connector = HttpConnector::new(url)?.layer(login::authorization(url)?);
+    let client = builder().connect(connector).await?;
     let calls = match env::var("MCP_CONFORMANCE_CONTEXT") {
         Ok(context) => serde_json::from_str::<arguments::Context>(&context)?.tool_calls,
         Err(_) => Vec::new(),

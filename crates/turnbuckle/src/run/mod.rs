@@ -97,14 +97,42 @@ pub trait Run: Sealed {
     where
         Self: Sized,
     {
-        async move {
-            let server = self.into_server()?;
-            let server = crate::http::HttpServer::bind(server, address, options)
-                .await
-                .map_err(|error| format!("cannot serve HTTP on {address}: {error}"))?;
-            shutdown::serve_until_signal(server).await
-        }
+        serve_until_signal(self, address, options, |server| server)
     }
+
+    /// Serves Streamable HTTP like [`serve_http_with`](Self::serve_http_with), for requests with a
+    /// token that `auth` accepts. See [`Authorize`](crate::Authorize).
+    ///
+    /// # Errors
+    /// Those of [`serve_http`](Self::serve_http).
+    #[cfg(feature = "auth")]
+    fn serve_http_with_auth(
+        self,
+        address: &str,
+        options: crate::http::HttpServerOptions,
+        auth: crate::auth::ResourceServer,
+    ) -> impl Future<Output = Result> + Send
+    where
+        Self: Sized,
+    {
+        use crate::Authorize as _;
+        serve_until_signal(self, address, options, |server| server.auth(auth))
+    }
+}
+
+/// Serves HTTP until a signal arrives.
+#[cfg(feature = "http")]
+async fn serve_until_signal(
+    server: impl Run,
+    address: &str,
+    options: crate::http::HttpServerOptions,
+    prepare: impl FnOnce(crate::http::HttpServer) -> crate::http::HttpServer,
+) -> Result {
+    let server = server.into_server()?;
+    let server = crate::http::HttpServer::bind(server, address, options)
+        .await
+        .map_err(|error| format!("cannot serve HTTP on {address}: {error}"))?;
+    shutdown::serve_until_signal(prepare(server)).await
 }
 
 impl Run for Server {}

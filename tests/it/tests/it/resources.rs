@@ -250,12 +250,12 @@ async fn the_list_is_what_the_client_may_see() {
             ),
             (
                 connect_as(case, &server, "bob").await,
-                &["note:all", "note:scoped"],
+                &["note:all"],
                 &[],
             ),
             (
                 connect_as(case, &server, "ada").await,
-                &["note:all", "note:ada", "note:scoped"],
+                &["note:all", "note:ada"],
                 &["ada:{id}"],
             ),
         ];

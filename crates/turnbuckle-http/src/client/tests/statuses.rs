@@ -153,6 +153,7 @@ async fn an_unauthorized_client_gets_the_challenge() {
         let LinkError::Unauthorized {
             status: received,
             challenge,
+            ..
         } = error
         else {
             panic!("{error}");

@@ -1,0 +1,255 @@
+//! One attempt to obtain an authorization code: its URL, and the check of the redirect that answers.
+//!
+//! Specification: basic/authorization, "Authorization Response Validation" (2026-07-28); RFC 9207.
+
+use std::fmt;
+
+use url::{Host, Url, form_urlencoded};
+
+use super::discovery::Discovery;
+use crate::pkce;
+use crate::secret::Secret;
+
+/// The longest redirect that is read, in bytes.
+const MAX_REDIRECT_BYTES: usize = 16 << 10;
+
+/// The longest text of the authorization server that an error shows, in characters.
+const MAX_DESCRIPTION_CHARS: usize = 300;
+
+/// The values of an authorization request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AuthorizationRequest<'a> {
+    pub(crate) client_id: &'a str,
+    pub(crate) redirect_uri: &'a str,
+    pub(crate) scopes: &'a [String],
+    pub(crate) resource: &'a str,
+    /// The thumbprint of the key that the token will be bound to.
+    pub(crate) dpop_thumbprint: Option<&'a str>,
+}
+
+/// An authorization request and what its answer must match. Each attempt has its own `state` and
+/// verifier, and the issuer that it was made for.
+pub(crate) struct AuthorizationAttempt {
+    url: Url,
+    state: Secret,
+    verifier: Secret,
+    issuer: String,
+    /// True if the server said that its answers name their issuer.
+    names_issuer: bool,
+}
+
+/// The reason why no authorization request can be made.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum AttemptError {
+    /// The server's metadata has no authorization endpoint.
+    NoEndpoint,
+    /// The endpoint is no URL that a browser may open.
+    UnusableEndpoint,
+    /// The server does not support PKCE with S256.
+    NoPkce,
+    /// The operating system has no randomness.
+    NoRandomness,
+}
+
+/// The reason why the answer to an authorization request is refused.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum RedirectError {
+    /// The answer cannot be read, or has a parameter twice.
+    Malformed,
+    /// The answer belongs to another attempt.
+    WrongState,
+    /// The answer does not name its issuer, though the server said that it would.
+    MissingIssuer,
+    /// The answer comes from another issuer.
+    WrongIssuer,
+    /// The server or the user refused.
+    Refused {
+        error: String,
+        description: Option<String>,
+    },
+    /// The answer has neither a code nor an error.
+    NoCode,
+}
+
+impl AuthorizationAttempt {
+    /// Creates an attempt with a new `state` and verifier.
+    pub(crate) fn new(
+        discovery: &Discovery,
+        request: AuthorizationRequest<'_>,
+    ) -> Result<Self, AttemptError> {
+        let server = &discovery.server;
+        let methods = server.code_challenge_methods_supported.as_deref();
+        let has_pkce = match methods {
+            Some(methods) => methods.iter().any(|method| method == "S256"),
+            // The first revision with authorization demanded PKCE without a way to advertise it.
+            None => discovery.is_legacy,
+        };
+        if !has_pkce {
+            return Err(AttemptError::NoPkce);
+        }
+        let endpoint = server.authorization_endpoint.as_deref();
+        let mut url = Url::parse(endpoint.ok_or(AttemptError::NoEndpoint)?)
+            .map_err(|_| AttemptError::UnusableEndpoint)?;
+        if !can_be_opened(&url) {
+            return Err(AttemptError::UnusableEndpoint);
+        }
+        let random = || pkce::random_token().map_err(|_| AttemptError::NoRandomness);
+        let (state, verifier) = (random()?, random()?);
+        url.set_fragment(None);
+        {
+            let mut query = url.query_pairs_mut();
+            query
+                .append_pair("response_type", "code")
+                .append_pair("client_id", request.client_id)
+                .append_pair("redirect_uri", request.redirect_uri)
+                .append_pair("code_challenge", &pkce::s256_challenge(verifier.expose()))
+                .append_pair("code_challenge_method", "S256")
+                .append_pair("state", state.expose())
+                .append_pair("resource", request.resource);
+            if !request.scopes.is_empty() {
+                query.append_pair("scope", &request.scopes.join(" "));
+            }
+            // OpenID providers grant offline access only after an explicit consent.
+            if request.scopes.iter().any(|scope| scope == "offline_access") {
+                query.append_pair("prompt", "consent");
+            }
+            if let Some(thumbprint) = request.dpop_thumbprint {
+                query.append_pair("dpop_jkt", thumbprint);
+            }
+        }
+        Ok(Self {
+            url,
+            state,
+            verifier,
+            issuer: discovery.issuer.clone(),
+            names_issuer: server.authorization_response_iss_parameter_supported,
+        })
+    }
+
+    /// Returns the URL that the user's browser opens.
+    pub(crate) fn url(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// Returns the verifier for the token request.
+    pub(crate) fn verifier(&self) -> &Secret {
+        &self.verifier
+    }
+
+    /// Checks the redirect that answers the attempt, given as a URL or as its query, and returns the
+    /// code. The issuer is checked before anything else of the answer is used.
+    pub(crate) fn read_redirect(&self, redirect: &str) -> Result<Secret, RedirectError> {
+        let answer = RedirectParameters::parse(redirect)?;
+        if answer.state.as_deref() != Some(self.state.expose()) {
+            return Err(RedirectError::WrongState);
+        }
+        match answer.iss {
+            Some(iss) if iss != self.issuer => return Err(RedirectError::WrongIssuer),
+            None if self.names_issuer => return Err(RedirectError::MissingIssuer),
+            _ => {}
+        }
+        if let Some(error) = answer.error {
+            let shorten = |text: String| {
+                let plain = text.chars().filter(|char| !char.is_control());
+                plain.take(MAX_DESCRIPTION_CHARS).collect::<String>()
+            };
+            return Err(RedirectError::Refused {
+                error: shorten(error),
+                description: answer.error_description.map(shorten),
+            });
+        }
+        let code = answer.code.filter(|code| !code.is_empty());
+        code.map(Secret::new).ok_or(RedirectError::NoCode)
+    }
+}
+
+/// The parameters of a redirect.
+#[derive(Default)]
+struct RedirectParameters {
+    code: Option<String>,
+    state: Option<String>,
+    iss: Option<String>,
+    error: Option<String>,
+    error_description: Option<String>,
+}
+
+impl RedirectParameters {
+    fn parse(redirect: &str) -> Result<Self, RedirectError> {
+        if redirect.len() > MAX_REDIRECT_BYTES {
+            return Err(RedirectError::Malformed);
+        }
+        let query = match redirect.split_once('?') {
+            Some((_, query)) => query,
+            None => redirect,
+        };
+        let query = query.split('#').next().unwrap_or_default();
+        let mut parameters = Self::default();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let place = match &*name {
+                "code" => &mut parameters.code,
+                "state" => &mut parameters.state,
+                "iss" => &mut parameters.iss,
+                "error" => &mut parameters.error,
+                "error_description" => &mut parameters.error_description,
+                _ => continue,
+            };
+            // A second value could be the one that another party checks.
+            if place.replace(value.into_owned()).is_some() {
+                return Err(RedirectError::Malformed);
+            }
+        }
+        Ok(parameters)
+    }
+}
+
+/// Returns whether a browser may be sent to this URL: HTTPS, or HTTP on this machine.
+fn can_be_opened(url: &Url) -> bool {
+    let is_loopback = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => return false,
+    };
+    let has_userinfo = !url.username().is_empty() || url.password().is_some();
+    !has_userinfo && (url.scheme() == "https" || (url.scheme() == "http" && is_loopback))
+}
+
+impl fmt::Display for AttemptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoEndpoint => "the authorization server names no authorization_endpoint",
+            Self::UnusableEndpoint => {
+                "the authorization_endpoint is no https URL, so no browser is sent there"
+            }
+            Self::NoPkce => {
+                "the authorization server does not advertise PKCE with S256 \
+                 (code_challenge_methods_supported), so a code could be stolen"
+            }
+            Self::NoRandomness => "the operating system has no randomness",
+        })
+    }
+}
+
+impl fmt::Display for RedirectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed => f.write_str("the redirect cannot be read"),
+            Self::WrongState => f.write_str("the redirect belongs to another login (state)"),
+            Self::MissingIssuer => {
+                f.write_str("the redirect does not name its issuer, as the server promised (iss)")
+            }
+            Self::WrongIssuer => f.write_str("the redirect comes from another issuer (iss)"),
+            Self::Refused { error, description } => {
+                write!(f, "the authorization server refused: {error}")?;
+                match description {
+                    Some(description) => write!(f, " ({description})"),
+                    None => Ok(()),
+                }
+            }
+            Self::NoCode => f.write_str("the redirect has neither a code nor an error"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! The tower layer: adds the token to each request, and answers the server's challenges.
+//!
+//! Specification: basic/authorization, "Access Token Usage" and "Scope Challenge Handling"
+//! (2026-07-28).
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
+use tower_layer::Layer;
+use tower_service::Service;
+use turnbuckle_types::AuthorizationFailure;
+use url::Url;
+
+use super::OAuth;
+use super::session::{ActiveToken, AuthSession, Demand};
+use crate::challenge::Challenge;
+use crate::dpop::DpopSession;
+
+/// The new tokens that one request may wait for: after 401 twice, after 403 twice.
+const MAX_REPLACEMENTS: u32 = 2;
+
+/// The header of a DPoP proof.
+const DPOP: HeaderName = HeaderName::from_static("dpop");
+
+/// An HTTP client whose requests to the server carry a token.
+///
+/// When the server answers 401 or 403 with a challenge, the service obtains what is needed and sends
+/// the request again: each challenge at most twice. If that fails, the server's response is returned
+/// with an [`AuthorizationFailure`] in its extensions.
+///
+/// A request to another origin passes unchanged, and so does one that has an `Authorization` header
+/// already.
+#[derive(Clone)]
+pub struct OAuthService<S> {
+    inner: S,
+    session: Arc<AuthSession>,
+}
+
+impl<S> Layer<S> for OAuth {
+    type Service = OAuthService<S>;
+
+    fn layer(&self, inner: S) -> OAuthService<S> {
+        OAuthService {
+            inner,
+            session: self.session(),
+        }
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for OAuthService<S>
+where
+    S: Service<Request<B>, Response = Response<R>> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Error: Send,
+    B: Clone + Send + 'static,
+    R: Send + 'static,
+{
+    type Response = Response<R>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<R>, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let session = self.session.clone();
+        let unready = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, unready);
+        let is_ours = session.is_own_origin(request.uri());
+        if !is_ours || request.headers().contains_key(AUTHORIZATION) {
+            return Box::pin(inner.call(request));
+        }
+        Box::pin(async move { authorize_and_send(&session, &mut inner, request).await })
+    }
+}
+
+/// Sends a request with the current token, and again after a challenge that could be met.
+async fn authorize_and_send<S, B, R>(
+    session: &Arc<AuthSession>,
+    inner: &mut S,
+    request: Request<B>,
+) -> Result<Response<R>, S::Error>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    B: Clone,
+{
+    let url = Url::parse(&request.uri().to_string()).unwrap_or(session.settings.server.clone());
+    let mut token = session.token().await;
+    let (mut unauthorized, mut forbidden, mut has_sent_nonce) = (0, 0, false);
+    loop {
+        let mut attempt = request.clone();
+        if let Some(token) = &token {
+            add_token(session, token, &url, &mut attempt);
+        }
+        let mut response = inner.call(attempt).await?;
+        let has_nonce = token
+            .as_ref()
+            .is_some_and(|token| token.store_nonce(&url, response.headers()));
+        let status = response.status();
+        let demand = match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                demand(status, response.headers(), unauthorized == 0)
+            }
+            _ => return Ok(response),
+        };
+        let needs_nonce = DpopSession::is_nonce_challenge(status.as_u16(), response.headers());
+        if needs_nonce && has_nonce && !has_sent_nonce {
+            has_sent_nonce = true;
+            poll_fn(|cx| inner.poll_ready(cx)).await?;
+            continue;
+        }
+        let Some(demand) = demand else {
+            return Ok(response);
+        };
+        let count = match &demand {
+            Demand::Unauthorized { .. } => &mut unauthorized,
+            Demand::InsufficientScope(_) => &mut forbidden,
+        };
+        *count += 1;
+        if *count > MAX_REPLACEMENTS {
+            return Ok(response);
+        }
+        match session.replace(token.clone(), demand).await {
+            Ok(replacement) => token = Some(replacement),
+            Err(error) => {
+                let failure = AuthorizationFailure::new(error);
+                response.extensions_mut().insert(failure);
+                return Ok(response);
+            }
+        }
+        has_sent_nonce = false;
+        poll_fn(|cx| inner.poll_ready(cx)).await?;
+    }
+}
+
+/// Adds a token, and its proof, to a request.
+fn add_token<B>(session: &AuthSession, token: &ActiveToken, url: &Url, request: &mut Request<B>) {
+    let method = request.method().clone();
+    let headers = request.headers_mut();
+    headers.insert(AUTHORIZATION, token.header.clone());
+    let Some(dpop) = &token.dpop else {
+        return;
+    };
+    let access_token = token.credentials.access_token.expose();
+    let now = session.clock.now();
+    match dpop.proof(method.as_str(), url, Some(access_token), now) {
+        Ok(proof) => {
+            headers.insert(DPOP, proof);
+        }
+        Err(error) => tracing::warn!(%error, "the request has no DPoP proof"),
+    }
+}
+
+/// Reads what a response demands. A 403 that does not ask for scopes demands nothing that a token
+/// could give.
+fn demand(status: StatusCode, headers: &HeaderMap, may_refresh: bool) -> Option<Demand> {
+    let values = headers.get_all(WWW_AUTHENTICATE).iter();
+    let challenges = Challenge::parse_all(values.filter_map(|value| value.to_str().ok()));
+    let mut challenges = challenges
+        .into_iter()
+        .filter(|challenge| challenge.is_scheme("Bearer") || challenge.is_scheme("DPoP"));
+    if status == StatusCode::UNAUTHORIZED {
+        return Some(Demand::Unauthorized {
+            challenge: challenges.next(),
+            may_refresh,
+        });
+    }
+    challenges
+        .find(|challenge| {
+            challenge.error() == Some("insufficient_scope") && challenge.scope().is_some()
+        })
+        .map(Demand::InsufficientScope)
+}
+
+impl<S> fmt::Debug for OAuthService<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuthService").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,434 @@
+//! One attempt to obtain credentials: discovery, then a refresh, a login in the browser or a grant.
+//!
+//! The caller holds the lock of the store. New credentials are stored before they are returned.
+//!
+//! Specification: basic/authorization, "Authorization Flow Steps" (2026-07-28).
+
+mod clients;
+mod tokens;
+
+use self::clients::is_usable;
+use super::authorization_code::{AuthorizationAttempt, AuthorizationRequest, RedirectError};
+use super::credentials::Credentials;
+use super::discovery::{self, Discovery};
+use super::error::{AuthError, AuthErrorKind};
+use super::grant::GrantContext;
+use super::interaction::LoginUiErrorKind;
+use super::registration::ClientRegistration;
+use super::scope_selection::{ScopeSources, select_scopes};
+use super::session::{ActiveToken, AuthSession};
+use super::settings::Settings;
+use super::token_endpoint::{ClientAuthentication, TokenEndpoint};
+use super::transcript::{Recorder, StepKind};
+use crate::challenge::Challenge;
+use crate::dpop::{DpopKey, DpopSession};
+use crate::metadata::AuthorizationServerMetadata;
+use crate::outbound::Outbound;
+use crate::secret::Secret;
+
+/// One attempt to obtain credentials.
+pub(crate) struct Login<'a> {
+    session: &'a AuthSession,
+    settings: &'a Settings,
+    outbound: &'a Outbound,
+    recorder: &'a Recorder,
+}
+
+/// The client at an authorization server, and what it asks for.
+struct Asked<'a> {
+    server: &'a AuthorizationServerMetadata,
+    issuer: &'a str,
+    resource: String,
+    scopes: Vec<String>,
+    client: Option<ClientRegistration>,
+    dpop: Option<&'a DpopSession>,
+}
+
+impl<'a> Login<'a> {
+    pub(crate) fn new(session: &'a AuthSession, recorder: &'a Recorder) -> Result<Self, AuthError> {
+        Ok(Self {
+            session,
+            settings: &session.settings,
+            outbound: session.outbound(recorder)?,
+            recorder,
+        })
+    }
+
+    /// Replaces a token before its end: by the stored one if that is newer, else by a refresh.
+    pub(crate) async fn refresh_or_adopt(
+        &self,
+        token: &ActiveToken,
+        stored: Option<&ActiveToken>,
+    ) -> Result<Credentials, AuthError> {
+        let newest = stored.unwrap_or(token);
+        let is_other = newest.credentials.access_token != token.credentials.access_token;
+        if is_other && !newest.credentials.should_refresh(self.session.clock.now()) {
+            return Ok(newest.credentials.clone());
+        }
+        self.refresh(newest, &newest.credentials.server).await
+    }
+
+    /// Obtains credentials after a 401. A refresh token is used first, unless it may not, or the
+    /// server has moved to another issuer.
+    pub(crate) async fn reauthorize(
+        &self,
+        previous: Option<&ActiveToken>,
+        challenge: Option<&Challenge>,
+        may_refresh: bool,
+    ) -> Result<Credentials, AuthError> {
+        let refreshable =
+            previous.filter(|previous| may_refresh && previous.credentials.refresh_token.is_some());
+        let discovery = match self.discover(previous, challenge).await {
+            Ok(discovery) => discovery,
+            Err(error) => {
+                // The issuer of the credentials was checked when they were made.
+                let Some(previous) = refreshable else {
+                    return Err(error);
+                };
+                let server = &previous.credentials.server;
+                return self.refresh(previous, server).await.map_err(|_| error);
+            }
+        };
+        if let Some(previous) = refreshable
+            && previous.credentials.issuer == discovery.issuer
+        {
+            match self.refresh(previous, &discovery.server).await {
+                Ok(credentials) => return Ok(credentials),
+                Err(error) if error.kind() == AuthErrorKind::Network => return Err(error),
+                Err(_) => {}
+            }
+        }
+        self.authorize(&discovery, previous, challenge).await
+    }
+
+    /// Obtains credentials with more scopes.
+    pub(crate) async fn step_up(
+        &self,
+        previous: Option<&ActiveToken>,
+        challenge: &Challenge,
+    ) -> Result<Credentials, AuthError> {
+        let discovery = self.discover(previous, Some(challenge)).await?;
+        self.authorize(&discovery, previous, Some(challenge)).await
+    }
+
+    async fn discover(
+        &self,
+        previous: Option<&ActiveToken>,
+        challenge: Option<&Challenge>,
+    ) -> Result<Discovery, AuthError> {
+        let preferred = previous.map(|previous| previous.credentials.issuer.as_str());
+        let bound = || {
+            let client = self.settings.registered.first();
+            client.and_then(|client| client.issuer.as_deref())
+        };
+        discovery::discover(
+            self.outbound,
+            &self.settings.server,
+            &self.settings.server_text,
+            challenge,
+            preferred.or_else(bound),
+            self.recorder,
+        )
+        .await
+    }
+
+    /// Refreshes a token at its authorization server.
+    async fn refresh(
+        &self,
+        token: &ActiveToken,
+        server: &AuthorizationServerMetadata,
+    ) -> Result<Credentials, AuthError> {
+        let old = &token.credentials;
+        let Some(refresh_token) = &old.refresh_token else {
+            let message = "there is no refresh token: log in again";
+            return Err(self.error(AuthErrorKind::LoginRequired, message));
+        };
+        let asked = Asked {
+            server,
+            issuer: &old.issuer,
+            resource: old.resource.clone(),
+            scopes: old.requested_scopes.clone(),
+            client: old.client.clone(),
+            dpop: token.dpop.as_deref(),
+        };
+        let authentication = match &asked.client {
+            Some(client) => ClientAuthentication::Registered(client.clone()),
+            None => ClientAuthentication::Anonymous,
+        };
+        // No scope: the server grants what it granted before.
+        let form = [
+            ("grant_type", "refresh_token"),
+            ("refresh_token", refresh_token.expose()),
+            ("resource", &asked.resource),
+        ];
+        let response = self
+            .request_token(StepKind::Refresh, &asked, &authentication, &form)
+            .await?;
+        let mut credentials = self.credentials(asked, response, old.dpop_key.clone());
+        if credentials.refresh_token.is_none() {
+            credentials.refresh_token = old.refresh_token.clone();
+        }
+        if credentials.granted_scopes.is_none() {
+            credentials.granted_scopes = old.granted_scopes.clone();
+        }
+        self.session.save(&credentials, self.recorder).await;
+        Ok(credentials)
+    }
+
+    /// Tells the authorization server that a login has ended, if it wants to know. A failure is
+    /// reported only: the credentials are removed all the same.
+    pub(crate) async fn revoke(&self, token: &ActiveToken) {
+        let credentials = &token.credentials;
+        let Some(refresh_token) = &credentials.refresh_token else {
+            return;
+        };
+        let authentication = match &credentials.client {
+            Some(client) => ClientAuthentication::Registered(client.clone()),
+            None => ClientAuthentication::Anonymous,
+        };
+        let endpoint = TokenEndpoint {
+            outbound: self.outbound,
+            server: &credentials.server,
+            client: &authentication,
+            dpop: None,
+            clock: &self.session.clock,
+        };
+        if let Err(error) = endpoint.revoke(refresh_token).await {
+            tracing::warn!(%error, "the refresh token could not be revoked");
+        }
+    }
+
+    /// Obtains credentials by the grant of the settings.
+    async fn authorize(
+        &self,
+        discovery: &Discovery,
+        previous: Option<&ActiveToken>,
+        challenge: Option<&Challenge>,
+    ) -> Result<Credentials, AuthError> {
+        let previous = previous.filter(|token| token.credentials.issuer == discovery.issuer);
+        let challenged = challenge.and_then(Challenge::scope);
+        let is_interactive = self.settings.grant.is_interactive();
+        let scopes = select_scopes(ScopeSources {
+            challenge: challenged.as_deref(),
+            resource: discovery.resource_scopes.as_deref(),
+            configured: &self.settings.scopes,
+            previous: previous.map_or(&[], |token| &token.credentials.requested_scopes),
+            authorization_server: discovery.server.scopes_supported.as_deref(),
+            wants_refresh_token: is_interactive,
+        });
+        let resource = discovery.resource.clone();
+        let resource = resource.unwrap_or_else(|| self.settings.server_text.clone());
+        // One key for each login: a server cannot connect two of them by the key.
+        let (dpop_key, dpop) = self.dpop_key(previous)?;
+        let dpop = dpop.as_ref();
+        let asked = Asked {
+            server: &discovery.server,
+            issuer: &discovery.issuer,
+            resource,
+            scopes,
+            client: None,
+            dpop,
+        };
+        let credentials = if is_interactive {
+            self.log_in(discovery, asked, dpop_key).await?
+        } else {
+            self.request_grant(discovery, asked, dpop_key).await?
+        };
+        self.session.save(&credentials, self.recorder).await;
+        Ok(credentials)
+    }
+
+    /// Returns the key of the previous token, or a new one if tokens shall be bound to a key.
+    fn dpop_key(
+        &self,
+        previous: Option<&ActiveToken>,
+    ) -> Result<(Option<Secret>, Option<DpopSession>), AuthError> {
+        if !self.settings.uses_dpop {
+            return Ok((None, None));
+        }
+        let known = previous.and_then(|token| token.credentials.dpop_key.clone());
+        let failed = |error: &dyn std::fmt::Display| self.error(AuthErrorKind::Token, error);
+        let key = match &known {
+            Some(pem) => DpopKey::from_pem(pem).map_err(|error| failed(&error))?,
+            None => DpopKey::generate().map_err(|error| failed(&error))?,
+        };
+        let pem = key.to_pem().map_err(|error| failed(&error))?;
+        Ok((Some(pem), Some(DpopSession::new(key))))
+    }
+
+    /// Logs the user in: registration, authorization page, code, token.
+    async fn log_in(
+        &self,
+        discovery: &Discovery,
+        mut asked: Asked<'_>,
+        dpop_key: Option<Secret>,
+    ) -> Result<Credentials, AuthError> {
+        let registered = self.registered_client(&discovery.issuer).await?;
+        let known = match registered {
+            Some(client) => Some(client),
+            None => self.stored_registration(&discovery.issuer).await?,
+        };
+        let preferred = known
+            .as_ref()
+            .and_then(|client| client.redirect_uri.as_deref());
+        let pending = self.settings.ui.prepare(preferred).await;
+        let pending = pending.map_err(|error| self.ui_error(&error))?;
+        let redirect_uri = pending.redirect_uri().to_owned();
+        let client = match known {
+            Some(client) if is_usable(&client, &redirect_uri) => client,
+            _ => {
+                let client = self
+                    .register(discovery, &redirect_uri, &asked.scopes)
+                    .await?;
+                self.store_registration(&client).await;
+                client
+            }
+        };
+        let request = AuthorizationRequest {
+            client_id: &client.client_id,
+            redirect_uri: &redirect_uri,
+            scopes: &asked.scopes,
+            resource: &asked.resource,
+            dpop_thumbprint: asked.dpop.map(|dpop| dpop.key().thumbprint()),
+        };
+        let attempt = AuthorizationAttempt::new(discovery, request);
+        let attempt = attempt.map_err(|error| {
+            let endpoint = discovery.server.authorization_endpoint.as_deref();
+            self.recorder.fail(
+                StepKind::Authorization,
+                format!("open {}", endpoint.unwrap_or("the authorization endpoint")),
+                error.to_string(),
+                "stop",
+                "the authorization server has to be mended",
+            );
+            self.error(AuthErrorKind::Discovery, error)
+        })?;
+        let redirect = pending.open(attempt.url()).await;
+        let redirect = match redirect {
+            Ok(redirect) => redirect,
+            Err(error) => {
+                // A server that does not know the client shows an error and sends no redirect.
+                self.forget_registration(Some(&client)).await;
+                return Err(self.ui_error(&error));
+            }
+        };
+        let code = attempt.read_redirect(&redirect);
+        let code = code.map_err(|error| self.redirect_error(&error))?;
+        self.recorder.record(
+            StepKind::Authorization,
+            format!("log in with client_id={}", client.client_id),
+            "a code, with the right state and issuer",
+            "exchange it for a token",
+        );
+        let authentication = ClientAuthentication::Registered(client.clone());
+        asked.client = Some(client);
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", code.expose()),
+            ("redirect_uri", &redirect_uri),
+            ("code_verifier", attempt.verifier().expose()),
+            ("resource", &asked.resource),
+        ];
+        let response = self
+            .request_token(StepKind::Token, &asked, &authentication, &form)
+            .await?;
+        Ok(self.credentials(asked, response, dpop_key))
+    }
+
+    /// Obtains credentials by a grant without the user.
+    async fn request_grant(
+        &self,
+        discovery: &Discovery,
+        asked: Asked<'_>,
+        dpop_key: Option<Secret>,
+    ) -> Result<Credentials, AuthError> {
+        let grant = &self.settings.grant;
+        // The credentials of a grant are shown to one issuer only, the first.
+        let bound = self.bind_issuer("grant", &discovery.issuer).await?;
+        if bound != discovery.issuer {
+            let advice = "log out, if the server has really moved";
+            self.recorder.fail(
+                StepKind::Registration,
+                "look for the issuer that knows the credentials",
+                format!(
+                    "they were used at {bound}, the server names {}",
+                    discovery.issuer
+                ),
+                "stop: credentials are never shown to another issuer",
+                advice,
+            );
+            let message = format!("the credentials belong to {bound}: {advice}");
+            return Err(self.error(AuthErrorKind::Registration, message));
+        }
+        let registration = match grant.needs_registration() {
+            true => self.registered_client(&discovery.issuer).await?,
+            false => None,
+        };
+        let scope = asked.scopes.join(" ");
+        let context = GrantContext {
+            outbound: self.outbound,
+            outbound_settings: &self.settings.outbound,
+            discovery,
+            resource: Some(&asked.resource),
+            scope: (!scope.is_empty()).then_some(scope.as_str()),
+            registration: registration.as_ref(),
+            dpop: asked.dpop,
+            clock: &self.session.clock,
+            recorder: self.recorder,
+        };
+        let mut response = grant.request_token(&context).await?;
+        // The grant itself is repeated instead: it needs nobody, and knows its client.
+        response.refresh_token = None;
+        Ok(self.credentials(asked, response, dpop_key))
+    }
+
+    fn ui_error(&self, error: &super::interaction::LoginUiError) -> AuthError {
+        let (kind, advice) = match error.kind() {
+            LoginUiErrorKind::LoginRequired => {
+                (AuthErrorKind::LoginRequired, "log in, then try again")
+            }
+            LoginUiErrorKind::UrlRefused => (
+                AuthErrorKind::UrlRefused,
+                "the authorization server has to be mended",
+            ),
+            LoginUiErrorKind::Unavailable => (
+                AuthErrorKind::LoginRequired,
+                "free the port of the redirect, or set another",
+            ),
+            LoginUiErrorKind::Cancelled | LoginUiErrorKind::TimedOut => (
+                AuthErrorKind::Denied,
+                "try again, and finish the login in the browser",
+            ),
+        };
+        let message = error.to_string();
+        self.recorder
+            .fail(StepKind::Authorization, "log in", &*message, "stop", advice);
+        self.error(kind, message)
+    }
+
+    fn redirect_error(&self, error: &RedirectError) -> AuthError {
+        let (kind, advice) = match error {
+            RedirectError::Refused { .. } => (
+                AuthErrorKind::Denied,
+                "try again, and allow what the page asks",
+            ),
+            _ => (
+                AuthErrorKind::Protocol,
+                "try again; if it stays, another server may have meddled with the login",
+            ),
+        };
+        let message = error.to_string();
+        self.recorder.fail(
+            StepKind::Authorization,
+            "read the redirect",
+            &*message,
+            "stop: no code is sent to the token endpoint",
+            advice,
+        );
+        self.error(kind, message)
+    }
+
+    fn error(&self, kind: AuthErrorKind, message: impl ToString) -> AuthError {
+        AuthError::new(kind, message.to_string(), self.recorder)
+    }
+}

@@ -1,0 +1,271 @@
+//! Dynamic client registration.
+//!
+//! Specification: basic/authorization/client-registration, "Dynamic Client Registration"
+//! (2026-07-28); RFC 7591; OpenID Connect Dynamic Client Registration 1.0.
+
+use http::HeaderMap;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{
+    ClientRegistration, RegistrationRequest, RegistrationSource, registration_unsupported,
+};
+use crate::client::discovery::Discovery;
+use crate::client::error::{AuthError, AuthErrorKind};
+use crate::client::transcript::{Recorder, StepKind, clean};
+use crate::outbound::{Outbound, OutboundResponse, display_url_text};
+use crate::secret::Secret;
+
+/// The answer of a registration endpoint.
+#[derive(Deserialize)]
+struct RegistrationResponse {
+    client_id: String,
+    client_secret: Option<Secret>,
+    client_secret_expires_at: Option<Value>,
+    token_endpoint_auth_method: Option<String>,
+}
+
+/// The error of a registration endpoint.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RegistrationRefusal {
+    error: Option<String>,
+    error_description: Option<String>,
+}
+
+/// Registers the client at `endpoint`. A refusal of the redirect URI is tried once more with the
+/// other `application_type`.
+///
+/// # Errors
+/// Fails with the answers of the endpoint and with what to configure.
+pub(super) async fn register(
+    outbound: &Outbound,
+    endpoint: &str,
+    discovery: &Discovery,
+    request: &RegistrationRequest<'_>,
+    recorder: &Recorder,
+) -> Result<ClientRegistration, AuthError> {
+    let step = StepKind::Registration;
+    let shown = format!("POST {}", display_url_text(endpoint));
+    let supported = discovery
+        .server
+        .token_endpoint_auth_methods_supported
+        .as_deref();
+    let Some(auth_method) = auth_method(supported) else {
+        let listed = supported.unwrap_or_default().join(", ");
+        let advice = "register a client by hand and configure its credentials";
+        let answer = format!("the token endpoint supports only {listed}");
+        recorder.fail(step, shown, &answer, "stop", advice);
+        let message = format!("a client cannot be registered: {answer}; {advice}");
+        return Err(AuthError::new(
+            AuthErrorKind::Registration,
+            message,
+            recorder,
+        ));
+    };
+    let first_type = request.application_type;
+    let other_type = if first_type == "web" { "native" } else { "web" };
+    let mut first_answer = None;
+    for application_type in [first_type, other_type] {
+        let body = registration_body(request, application_type, auth_method);
+        let request_text = format!("{shown} with application_type {application_type}");
+        let response = match outbound.post_json(endpoint, &body, HeaderMap::new()).await {
+            Ok(response) => response,
+            Err(error) => {
+                recorder.fail(step, request_text, error.to_string(), "stop", "");
+                return Err(AuthError::from_outbound(&error, recorder));
+            }
+        };
+        if matches!(response.status, 200 | 201) {
+            return read_registration(
+                &response,
+                request_text,
+                discovery,
+                request,
+                auth_method,
+                recorder,
+            );
+        }
+        let (answer, is_about_redirect) = describe_refusal(&response);
+        if is_about_redirect && first_answer.is_none() {
+            let decision = format!("try again with application_type {other_type}");
+            recorder.fail(step, request_text, &answer, decision, "");
+            first_answer = Some(answer);
+            continue;
+        }
+        let advice = advice(response.status, is_about_redirect);
+        recorder.fail(step, request_text, &answer, "stop", advice);
+        let first = first_answer.map_or(String::new(), |first| {
+            format!("{first} with application_type {first_type}; then ")
+        });
+        let message = format!(
+            "the registration of a client at {} failed: {first}{answer} with application_type \
+             {application_type}, redirect URI {}; {advice}",
+            display_url_text(endpoint),
+            display_url_text(request.redirect_uri),
+        );
+        let kind = match response.status {
+            429 | 500.. => AuthErrorKind::Network,
+            _ => AuthErrorKind::Registration,
+        };
+        return Err(AuthError::new(kind, message, recorder));
+    }
+    // The loop always returns in its second round.
+    Err(registration_unsupported(
+        &discovery.issuer,
+        request,
+        recorder,
+    ))
+}
+
+fn advice(status: u16, is_about_redirect: bool) -> &'static str {
+    match status {
+        _ if is_about_redirect => {
+            "configure a redirect URI that the server accepts, or register a client by hand and \
+             configure its client id"
+        }
+        401 | 403 => {
+            "the server registers only clients it knows: register one by hand and configure its client id"
+        }
+        429 | 500.. => "try again later",
+        _ => "register a client by hand and configure its client id",
+    }
+}
+
+/// Returns the error of a refused registration, and true if it is about redirect URIs.
+fn describe_refusal(response: &OutboundResponse) -> (String, bool) {
+    let refusal: RegistrationRefusal = serde_json::from_slice(&response.body).unwrap_or_default();
+    let mut answer = response.status.to_string();
+    let code = refusal.error.unwrap_or_default();
+    let description = refusal.error_description.unwrap_or_default();
+    for text in [&code, &description] {
+        if !text.is_empty() {
+            answer = answer + " " + &clean(text).chars().take(200).collect::<String>();
+        }
+    }
+    let description = description.to_ascii_lowercase();
+    let is_described = ["redirect", "application_type", "application type"]
+        .iter()
+        .any(|word| description.contains(word));
+    let is_about_redirect = code == "invalid_redirect_uri"
+        || (matches!(code.as_str(), "invalid_client_metadata" | "invalid_request") && is_described);
+    (answer, is_about_redirect && response.status < 500)
+}
+
+fn read_registration(
+    response: &OutboundResponse,
+    request_text: String,
+    discovery: &Discovery,
+    request: &RegistrationRequest<'_>,
+    auth_method: &str,
+    recorder: &Recorder,
+) -> Result<ClientRegistration, AuthError> {
+    let step = StepKind::Registration;
+    let answer = format!("{}, {} bytes", response.status, response.body.len());
+    let read: Option<RegistrationResponse> = serde_json::from_slice(&response.body).ok();
+    let Some(read) = read.filter(|read| !read.client_id.is_empty()) else {
+        recorder.fail(
+            step,
+            request_text,
+            &answer,
+            "stop",
+            "the answer must be JSON with a client_id",
+        );
+        let message = "the registration endpoint answered without a client_id";
+        return Err(AuthError::new(AuthErrorKind::Protocol, message, recorder));
+    };
+    let client_secret = read
+        .client_secret
+        .filter(|secret| !secret.expose().is_empty());
+    let secret_kind = if client_secret.is_some() {
+        "with"
+    } else {
+        "without"
+    };
+    let decision = format!(
+        "use the client id {}, {secret_kind} a secret",
+        read.client_id
+    );
+    recorder.record(step, request_text, answer, decision);
+    let supported = discovery
+        .server
+        .token_endpoint_auth_methods_supported
+        .as_deref();
+    let auth_method = match (read.token_endpoint_auth_method, &client_secret) {
+        (Some(method), _) if !method.is_empty() => method,
+        (_, None) => "none".to_owned(),
+        // The server issued a secret that was not asked for.
+        (_, Some(_)) if auth_method == "none" => secret_method(supported).to_owned(),
+        (_, Some(_)) => auth_method.to_owned(),
+    };
+    Ok(ClientRegistration {
+        issuer: discovery.issuer.clone(),
+        client_id: read.client_id,
+        secret_expires_at: read
+            .client_secret_expires_at
+            .as_ref()
+            .and_then(parse_seconds),
+        client_secret,
+        auth_method: Some(auth_method),
+        redirect_uri: Some(request.redirect_uri.to_owned()),
+        source: RegistrationSource::Dynamic,
+    })
+}
+
+/// Reads a time that is a number or a text of a number. Zero means no end.
+fn parse_seconds(value: &Value) -> Option<u64> {
+    let seconds = match value {
+        Value::String(text) => text.parse().ok(),
+        value => value.as_u64(),
+    };
+    seconds.filter(|seconds| *seconds != 0)
+}
+
+fn registration_body(
+    request: &RegistrationRequest<'_>,
+    application_type: &str,
+    auth_method: &str,
+) -> Value {
+    let mut body = Map::new();
+    body.insert("client_name".to_owned(), json!(request.client_name));
+    body.insert("application_type".to_owned(), json!(application_type));
+    body.insert("grant_types".to_owned(), json!(request.grant_types));
+    body.insert("token_endpoint_auth_method".to_owned(), json!(auth_method));
+    if !request.redirect_uri.is_empty() {
+        body.insert("redirect_uris".to_owned(), json!([request.redirect_uri]));
+    }
+    if request.grant_types.contains(&"authorization_code") {
+        body.insert("response_types".to_owned(), json!(["code"]));
+    }
+    let optional = [
+        ("scope", request.scope),
+        ("software_id", request.software_id),
+        ("software_version", request.software_version),
+    ];
+    for (name, value) in optional {
+        if let Some(value) = value {
+            body.insert(name.to_owned(), json!(value));
+        }
+    }
+    Value::Object(body)
+}
+
+/// Returns the first way of authentication that this client has and the server supports.
+fn auth_method(supported: Option<&[String]>) -> Option<&'static str> {
+    // RFC 8414: without a list, the server supports `client_secret_basic`.
+    let Some(supported) = supported.filter(|supported| !supported.is_empty()) else {
+        return Some("client_secret_basic");
+    };
+    let methods = ["none", "client_secret_basic", "client_secret_post"];
+    methods
+        .into_iter()
+        .find(|method| supported.iter().any(|known| known == method))
+}
+
+fn secret_method(supported: Option<&[String]>) -> &'static str {
+    let has = |method| supported.is_some_and(|known| known.iter().any(|known| known == method));
+    match has("client_secret_post") && !has("client_secret_basic") {
+        true => "client_secret_post",
+        false => "client_secret_basic",
+    }
+}

@@ -1,0 +1,468 @@
+//! The authorization of one client at one server: the current token, and how to get the next one.
+//!
+//! Requests take the current token without waiting. Whoever finds that it has to be replaced takes
+//! the one place in `flight`; others wait there and use its outcome. A lock of the store does the
+//! same between processes. Getting a token runs in a task of its own: a refresh token that the
+//! server has replaced must be stored, even if the request that needed it is dropped.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use http::HeaderValue;
+use url::Url;
+
+use super::credentials::{Credentials, TokenType};
+use super::error::{AuthError, AuthErrorKind};
+use super::login::Login;
+use super::settings::Settings;
+use super::store::StoreLock;
+use super::transcript::{Recorder, StepKind, Transcript};
+use crate::challenge::Challenge;
+use crate::clock::Clock;
+use crate::dpop::{DpopKey, DpopSession};
+use crate::outbound::Outbound;
+
+/// The time until an early refresh is tried again after a failure, in seconds.
+const REFRESH_RETRY_DELAY: u64 = 10;
+
+/// The sets of scopes that are remembered as authorized because of a challenge.
+const MAX_STEP_UPS: usize = 64;
+
+/// A token that can be sent.
+pub(crate) struct ActiveToken {
+    pub(crate) credentials: Credentials,
+    /// The value of `Authorization`.
+    pub(crate) header: HeaderValue,
+    /// The key that the token is bound to.
+    pub(crate) dpop: Option<Arc<DpopSession>>,
+}
+
+/// The current token.
+#[derive(Default)]
+struct Current {
+    /// True once the store was asked.
+    is_loaded: bool,
+    token: Option<Arc<ActiveToken>>,
+    /// The time before which no early refresh is tried, in seconds since 1970.
+    next_refresh: u64,
+}
+
+/// The state of whoever gets a new token.
+#[derive(Default)]
+struct Flight {
+    /// The error of the last attempt, for those who waited for it.
+    last_error: Option<AuthError>,
+    /// The sets of scopes that were authorized because of a challenge.
+    step_ups: Vec<Vec<String>>,
+}
+
+/// The authorization of one client at one server.
+pub(crate) struct AuthSession {
+    pub(crate) settings: Settings,
+    pub(crate) clock: Clock,
+    outbound: OnceLock<Outbound>,
+    current: Mutex<Current>,
+    /// Held across requests to the authorization server, on purpose: one at a time.
+    flight: tokio::sync::Mutex<Flight>,
+    /// The number of attempts to get a token that have ended.
+    finished_attempts: AtomicU64,
+    transcript: Mutex<Transcript>,
+}
+
+/// The reason why a new token is needed.
+pub(crate) enum Demand {
+    /// The server answered 401, or the user asked to log in.
+    Unauthorized {
+        challenge: Option<Challenge>,
+        /// False if the token that was refused had just been refreshed.
+        may_refresh: bool,
+    },
+    /// The server answered 403: more scopes are needed.
+    InsufficientScope(Challenge),
+}
+
+impl AuthSession {
+    pub(crate) fn new(settings: Settings, clock: Clock) -> Self {
+        Self {
+            settings,
+            clock,
+            outbound: OnceLock::new(),
+            current: Mutex::default(),
+            flight: tokio::sync::Mutex::default(),
+            finished_attempts: AtomicU64::new(0),
+            transcript: Mutex::default(),
+        }
+    }
+
+    /// Returns whether a URL belongs to the server, so that it may see the token.
+    pub(crate) fn is_own_origin(&self, uri: &http::Uri) -> bool {
+        let server = &self.settings.server;
+        let default_port = match uri.scheme_str() {
+            Some("https") => Some(443),
+            Some("http") => Some(80),
+            _ => return false,
+        };
+        uri.scheme_str() == Some(server.scheme())
+            && uri.host().is_some_and(|host| {
+                server
+                    .host_str()
+                    .is_some_and(|own| own.eq_ignore_ascii_case(host))
+            })
+            && uri.port_u16().or(default_port) == server.port_or_known_default()
+    }
+
+    /// Returns the steps of the last attempt to get a token.
+    pub(crate) fn transcript(&self) -> Transcript {
+        let transcript = self.transcript.lock();
+        transcript.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the token for a request, if there is one. An old token is refreshed before its end; if
+    /// that fails, it is used as long as it is valid.
+    pub(crate) async fn token(self: &Arc<Self>) -> Option<Arc<ActiveToken>> {
+        let now = self.clock.now();
+        {
+            let current = self.current();
+            if current.is_loaded {
+                let token = current.token.clone()?;
+                let is_early = token.credentials.should_refresh(now);
+                let has_refresh = token.credentials.refresh_token.is_some();
+                if !is_early || now < current.next_refresh || !has_refresh {
+                    return token.credentials.is_valid(now).then_some(token);
+                }
+            }
+        }
+        let session = self.clone();
+        let loading = tokio::spawn(async move { session.load_or_refresh().await });
+        loading.await.ok().flatten()
+    }
+
+    /// Returns the token even if it has ended, after a refresh that is due.
+    pub(crate) async fn token_or_ended(self: &Arc<Self>) -> Option<Arc<ActiveToken>> {
+        match self.token().await {
+            Some(token) => Some(token),
+            None => self.current().token.clone(),
+        }
+    }
+
+    /// Loads the credentials from the store the first time, and refreshes an old token.
+    async fn load_or_refresh(&self) -> Option<Arc<ActiveToken>> {
+        let mut flight = self.flight.lock().await;
+        let now = self.clock.now();
+        let recorder = Recorder::new();
+        if !self.current().is_loaded {
+            match self.load(&recorder).await {
+                Ok(loaded) => self.set_current(loaded),
+                Err(error) => tracing::warn!(%error, "the stored credentials cannot be read"),
+            }
+        }
+        let token = self.current().token.clone()?;
+        let waits = now < self.current().next_refresh;
+        let is_fresh = !token.credentials.should_refresh(now);
+        if is_fresh || waits || token.credentials.refresh_token.is_none() {
+            return token.credentials.is_valid(now).then_some(token);
+        }
+        let refreshed = async {
+            let lock = self.lock_store(&recorder).await?;
+            let login = Login::new(self, &recorder)?;
+            let stored = self.load(&recorder).await?;
+            let refreshed = login.refresh_or_adopt(&token, stored.as_deref()).await;
+            drop(lock);
+            refreshed
+        };
+        let refreshed = refreshed.await;
+        self.keep_transcript(&recorder);
+        match refreshed {
+            Ok(credentials) => {
+                flight.last_error = None;
+                self.activate(credentials, Some(&token), &recorder).ok()
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the access token could not be refreshed");
+                self.current().next_refresh = now + REFRESH_RETRY_DELAY;
+                token.credentials.is_valid(now).then_some(token)
+            }
+        }
+    }
+
+    /// Gets another token because the server refused `used`, the token of a request or none.
+    ///
+    /// Requests that were refused at the same time share one attempt and its outcome. The attempt goes
+    /// on if the returned future is dropped.
+    pub(crate) async fn replace(
+        self: &Arc<Self>,
+        used: Option<Arc<ActiveToken>>,
+        demand: Demand,
+    ) -> Result<Arc<ActiveToken>, AuthError> {
+        let session = self.clone();
+        let seen = self.finished_attempts.load(Ordering::Acquire);
+        let attempt = tokio::spawn(async move { session.join_attempt(used, demand, seen).await });
+        attempt.await.unwrap_or_else(|_| {
+            let recorder = Recorder::new();
+            let message = "the authorization was ended with its runtime";
+            Err(AuthError::new(AuthErrorKind::Network, message, &recorder))
+        })
+    }
+
+    async fn join_attempt(
+        &self,
+        used: Option<Arc<ActiveToken>>,
+        demand: Demand,
+        seen: u64,
+    ) -> Result<Arc<ActiveToken>, AuthError> {
+        let mut flight = self.flight.lock().await;
+        if let Some(token) = self.newer_than(used.as_deref()) {
+            return Ok(token);
+        }
+        let has_waited = self.finished_attempts.load(Ordering::Acquire) != seen;
+        if has_waited && let Some(error) = &flight.last_error {
+            return Err(error.clone());
+        }
+        let recorder = Recorder::new();
+        let outcome = self
+            .attempt(&mut flight, used.as_deref(), &demand, &recorder)
+            .await;
+        self.keep_transcript(&recorder);
+        flight.last_error = outcome.as_ref().err().cloned();
+        self.finished_attempts.fetch_add(1, Ordering::Release);
+        outcome
+    }
+
+    async fn attempt(
+        &self,
+        flight: &mut Flight,
+        used: Option<&ActiveToken>,
+        demand: &Demand,
+        recorder: &Recorder,
+    ) -> Result<Arc<ActiveToken>, AuthError> {
+        record_demand(demand, recorder);
+        let _lock = self.lock_store(recorder).await?;
+        let stored = self.load(recorder).await?;
+        // Another process may have been faster.
+        let is_other = |stored: &ActiveToken| {
+            used.is_none_or(|used| used.credentials.access_token != stored.credentials.access_token)
+        };
+        if let Some(stored) = &stored
+            && is_other(stored)
+            && stored.credentials.is_valid(self.clock.now())
+        {
+            recorder.record(
+                StepKind::Store,
+                "load the credentials",
+                "another token",
+                "use the token that another process obtained",
+            );
+            self.set_current(Some(stored.clone()));
+            return Ok(stored.clone());
+        }
+        let previous = stored.as_deref().or(used);
+        let login = Login::new(self, recorder)?;
+        let credentials = match demand {
+            Demand::Unauthorized {
+                challenge,
+                may_refresh,
+            } => {
+                flight.step_ups.clear();
+                login
+                    .reauthorize(previous, challenge.as_ref(), *may_refresh)
+                    .await?
+            }
+            Demand::InsufficientScope(challenge) => {
+                let scopes = challenge.scope().unwrap_or_default();
+                if flight.step_ups.contains(&scopes) {
+                    let scopes = scopes.join(" ");
+                    return Err(AuthError::new(
+                        AuthErrorKind::StepUpLimit,
+                        format!("the server asks again for scopes that it was given: {scopes}"),
+                        recorder,
+                    ));
+                }
+                flight.step_ups.truncate(MAX_STEP_UPS - 1);
+                flight.step_ups.insert(0, scopes);
+                login.step_up(previous, challenge).await?
+            }
+        };
+        self.activate(credentials, previous, recorder)
+    }
+
+    /// Forgets the token, and returns it.
+    pub(crate) async fn forget(&self) -> Result<Option<Arc<ActiveToken>>, AuthError> {
+        let recorder = Recorder::new();
+        let mut flight = self.flight.lock().await;
+        let lock = self.lock_store(&recorder).await?;
+        let stored = self.load(&recorder).await?;
+        if let Some(token) = &stored {
+            Login::new(self, &recorder)?.revoke(token).await;
+        }
+        let key = self.settings.credentials_key();
+        let removed = self.settings.store.remove(&key).await;
+        removed.map_err(|error| store_error(&error, &recorder))?;
+        self.set_current(None);
+        *flight = Flight::default();
+        drop(lock);
+        Ok(stored)
+    }
+
+    /// Returns the client for requests to URLs that the server named.
+    pub(crate) fn outbound(&self, recorder: &Recorder) -> Result<&Outbound, AuthError> {
+        if let Some(outbound) = self.outbound.get() {
+            return Ok(outbound);
+        }
+        let settings = self.settings.outbound.clone();
+        let outbound = Outbound::new(&self.settings.server, settings)
+            .map_err(|error| AuthError::from_outbound(&error, recorder))?;
+        Ok(self.outbound.get_or_init(|| outbound))
+    }
+
+    /// Writes credentials into the store. A failure is reported, and they are used all the same.
+    pub(crate) async fn save(&self, credentials: &Credentials, recorder: &Recorder) {
+        let Some(text) = credentials.to_stored() else {
+            return;
+        };
+        let key = self.settings.credentials_key();
+        if let Err(error) = self.settings.store.save(&key, &text).await {
+            tracing::warn!(%error, "the credentials could not be stored");
+            recorder.fail(
+                StepKind::Store,
+                "save the credentials",
+                error.to_string(),
+                "go on without",
+                "mend the store, or the next start has to log in again",
+            );
+        }
+    }
+
+    fn current(&self) -> std::sync::MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_current(&self, token: Option<Arc<ActiveToken>>) {
+        *self.current() = Current {
+            is_loaded: true,
+            token,
+            next_refresh: 0,
+        };
+    }
+
+    /// Returns the current token if it is another than `used`, and valid.
+    fn newer_than(&self, used: Option<&ActiveToken>) -> Option<Arc<ActiveToken>> {
+        let current = self.current().token.clone()?;
+        let is_other = used
+            .is_none_or(|used| used.credentials.access_token != current.credentials.access_token);
+        (is_other && current.credentials.is_valid(self.clock.now())).then_some(current)
+    }
+
+    async fn lock_store(&self, recorder: &Recorder) -> Result<StoreLock, AuthError> {
+        let key = self.settings.credentials_key();
+        let lock = self.settings.store.lock(&key).await;
+        lock.map_err(|error| store_error(&error, recorder))
+    }
+
+    /// Returns the credentials of the store, ready for use.
+    async fn load(&self, recorder: &Recorder) -> Result<Option<Arc<ActiveToken>>, AuthError> {
+        let key = self.settings.credentials_key();
+        let stored = self.settings.store.load(&key).await;
+        let stored = stored.map_err(|error| store_error(&error, recorder))?;
+        let credentials = stored.as_ref().and_then(Credentials::from_stored);
+        let Some(credentials) = credentials else {
+            return Ok(None);
+        };
+        let known = self.current().token.clone();
+        let token = ActiveToken::new(credentials, known.as_deref());
+        Ok(token.ok().map(Arc::new))
+    }
+
+    /// Makes credentials the current ones. The key and the nonces of `previous` are kept if they
+    /// belong to the same key.
+    fn activate(
+        &self,
+        credentials: Credentials,
+        previous: Option<&ActiveToken>,
+        recorder: &Recorder,
+    ) -> Result<Arc<ActiveToken>, AuthError> {
+        let token = ActiveToken::new(credentials, previous);
+        let token =
+            token.map_err(|reason| AuthError::new(AuthErrorKind::Token, reason, recorder))?;
+        let token = Arc::new(token);
+        self.set_current(Some(token.clone()));
+        Ok(token)
+    }
+
+    fn keep_transcript(&self, recorder: &Recorder) {
+        let mut transcript = self.transcript.lock();
+        let transcript = transcript.as_deref_mut();
+        if let Ok(transcript) = transcript {
+            *transcript = recorder.transcript();
+        }
+    }
+}
+
+impl ActiveToken {
+    /// Prepares credentials for use.
+    ///
+    /// # Errors
+    /// Fails with a text for people when the token cannot be sent, or its key cannot be read.
+    fn new(credentials: Credentials, previous: Option<&Self>) -> Result<Self, String> {
+        let scheme = match credentials.token_type {
+            TokenType::Bearer => "Bearer",
+            TokenType::Dpop => "DPoP",
+        };
+        let text = format!("{scheme} {}", credentials.access_token.expose());
+        let mut header = HeaderValue::try_from(text)
+            .map_err(|_| "the access token has characters that cannot be sent".to_owned())?;
+        header.set_sensitive(true);
+        let same_key = previous.filter(|previous| {
+            previous.credentials.dpop_key.is_some()
+                && previous.credentials.dpop_key == credentials.dpop_key
+        });
+        let dpop = match (&credentials.dpop_key, same_key) {
+            (_, Some(previous)) => previous.dpop.clone(),
+            (Some(key), None) => {
+                let key = DpopKey::from_pem(key).map_err(|error| error.to_string())?;
+                Some(Arc::new(DpopSession::new(key)))
+            }
+            (None, None) => None,
+        };
+        Ok(Self {
+            credentials,
+            header,
+            dpop,
+        })
+    }
+
+    /// Remembers the DPoP nonce of a response. Returns whether there was one.
+    pub(crate) fn store_nonce(&self, url: &Url, headers: &http::HeaderMap) -> bool {
+        let dpop = self.dpop.as_ref();
+        dpop.is_some_and(|dpop| dpop.store_nonce(url, headers))
+    }
+}
+
+fn record_demand(demand: &Demand, recorder: &Recorder) {
+    let (answer, decision) = match demand {
+        Demand::Unauthorized {
+            challenge: Some(challenge),
+            ..
+        } => (format!("401 {challenge}"), "authorize"),
+        Demand::Unauthorized {
+            challenge: None, ..
+        } => ("no challenge".to_owned(), "authorize"),
+        Demand::InsufficientScope(challenge) => {
+            (format!("403 {challenge}"), "authorize with more scopes")
+        }
+    };
+    recorder.record(
+        StepKind::Challenge,
+        "a request to the server",
+        answer,
+        decision,
+    );
+}
+
+/// Converts an error of the store.
+pub(crate) fn store_error(error: &super::store::StoreError, recorder: &Recorder) -> AuthError {
+    AuthError::new(
+        AuthErrorKind::Store,
+        format!("the credential store failed: {error}"),
+        recorder,
+    )
+}

@@ -1,0 +1,71 @@
+//! The settings of a client's authorization.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use super::grant::Grant;
+use super::interaction::LoginUi;
+use super::store::CredentialStore;
+use crate::outbound::OutboundSettings;
+use crate::secret::Secret;
+
+/// A client that was registered with an authorization server by hand.
+#[derive(Clone)]
+pub(crate) struct RegisteredClient {
+    pub(crate) client_id: String,
+    pub(crate) client_secret: Option<Secret>,
+    /// The issuer that knows the client. Without it, the first issuer that the server names.
+    pub(crate) issuer: Option<String>,
+}
+
+/// All settings of an [`OAuth`](super::OAuth).
+#[derive(Clone)]
+pub(crate) struct Settings {
+    /// The URL of the MCP server as it was given, without its fragment.
+    pub(crate) server_text: String,
+    pub(crate) server: Url,
+    pub(crate) store: Arc<dyn CredentialStore>,
+    pub(crate) ui: Arc<dyn LoginUi>,
+    pub(crate) client_name: String,
+    pub(crate) client_metadata_url: Option<String>,
+    pub(crate) registered: Vec<RegisteredClient>,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) grant: Grant,
+    pub(crate) uses_dpop: bool,
+    pub(crate) outbound: OutboundSettings,
+}
+
+impl Settings {
+    /// Returns the key of the credentials in the store. Clients with ids of their own do not share
+    /// credentials.
+    pub(crate) fn credentials_key(&self) -> String {
+        let server = shortened(&self.server_text);
+        match self.registered.first() {
+            Some(client) => format!("credentials:{server}#{}", shortened(&client.client_id)),
+            None => format!("credentials:{server}"),
+        }
+    }
+
+    /// Returns the key of the client that was registered with an issuer.
+    pub(crate) fn registration_key(&self, issuer: &str) -> String {
+        let name = shortened(&self.client_name);
+        format!("client:{}#{name}", shortened(issuer))
+    }
+
+    /// Returns the key of the issuer that a client without one is bound to.
+    pub(crate) fn binding_key(&self, client_id: &str) -> String {
+        let server = shortened(&self.server_text);
+        format!("issuer:{server}#{}", shortened(client_id))
+    }
+}
+
+/// Returns a text that fits into a key of a store: a long one is replaced by its hash.
+fn shortened(text: &str) -> String {
+    const MAX_PART_BYTES: usize = 200;
+    if text.len() <= MAX_PART_BYTES {
+        text.to_owned()
+    } else {
+        crate::pkce::s256_challenge(text)
+    }
+}

@@ -1,0 +1,290 @@
+//! A credential store in a directory of files.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zeroize::Zeroizing;
+
+use super::envelope::{self, MAX_ENVELOPE_BYTES, MAX_HEADER_BYTES};
+use super::file_lock::{FileLocks, run_blocking};
+use super::private_dir::{PrivateDir, TEMPORARY_SUFFIX, io_error, quote, user_data_dir};
+use super::{
+    BoxFuture, CredentialStore, MAX_VALUES, StoreError, StoreErrorKind, StoreLock, check_key,
+    check_value, too_many_values,
+};
+use crate::secret::Secret;
+
+/// The ending of the files that hold a value.
+const VALUE_SUFFIX: &str = ".credential";
+
+/// The name of the lock that each write holds.
+const WRITE_LOCK: &str = "write";
+
+/// A credential store in a directory of files, for all programs of one user.
+///
+/// Each value is a file that only the user can read (mode 0600 in a directory of mode 0700 on Unix).
+/// The store refuses a directory or file that belongs to another user or that others can access. A
+/// write goes to a temporary file that then replaces the old one, so that a crash leaves the old or
+/// the new value. Locks are locks of the operating system on separate files and end with their
+/// process. The values are not encrypted.
+///
+/// At most [`MAX_VALUES`] values. Clones share the directory; so do several stores of one directory.
+/// The asynchronous functions need a tokio runtime with time enabled.
+#[derive(Debug, Clone)]
+pub struct FileStore(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    dir: PrivateDir,
+    locks: FileLocks,
+    /// Held by each write of this process. The file lock `WRITE_LOCK` excludes other processes.
+    writing: Mutex<()>,
+}
+
+impl FileStore {
+    /// Opens the store in a directory, and creates the directory if there is none.
+    ///
+    /// The function blocks while it reads the directory.
+    ///
+    /// # Errors
+    /// Fails when the directory cannot be created or written, belongs to another user, or can be
+    /// accessed by others. The error names the command that mends it.
+    pub fn open(dir: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let dir = PrivateDir::open(dir.into())?;
+        let locks = FileLocks::new(dir.subdirectory("locks")?);
+        let inner = Inner {
+            dir,
+            locks,
+            writing: Mutex::default(),
+        };
+        inner.write(|| inner.dir.remove_leftovers())?;
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Opens the store of the user who runs the program.
+    ///
+    /// Its directory is `turnbuckle/credentials` in `$XDG_DATA_HOME` or `~/.local/share` (Linux and
+    /// other Unix), `~/Library/Application Support` (macOS) or `%LOCALAPPDATA%` (Windows).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and when the user has no home directory.
+    pub fn user() -> Result<Self, StoreError> {
+        Self::open(Self::user_dir()?)
+    }
+
+    /// Returns the directory of [`user`](Self::user), which need not exist.
+    ///
+    /// # Errors
+    /// Fails when the user has no home directory.
+    pub fn user_dir() -> Result<PathBuf, StoreError> {
+        Ok(user_data_dir()?.join("credentials"))
+    }
+
+    /// Returns the directory of the store.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        self.0.dir.path()
+    }
+
+    /// Runs a write of a key on a thread for blocking work.
+    async fn write_key(
+        &self,
+        key: &str,
+        write: impl FnOnce(&Inner, &str) -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let name = envelope::name_of_key(key);
+        let held = self.0.locks.held(&name);
+        let inner = Arc::clone(&self.0);
+        run_blocking(move || {
+            let result = inner.write(|| write(&inner, &name));
+            drop(held);
+            result
+        })
+        .await
+    }
+}
+
+impl Inner {
+    /// Runs a write while no other task or process writes.
+    fn write(&self, write: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _lock = self.locks.lock_blocking(WRITE_LOCK, "all keys")?;
+        self.dir.check()?;
+        write()
+    }
+
+    fn load(&self, key: &str) -> Result<Option<Secret>, StoreError> {
+        self.dir.check()?;
+        let name = format!("{}{VALUE_SUFFIX}", envelope::name_of_key(key));
+        let Some(file) = self.dir.open_file(&name)? else {
+            return Ok(None);
+        };
+        let bytes = self.read(&name, &file, MAX_ENVELOPE_BYTES)?;
+        match envelope::decode_value(key, &bytes) {
+            Ok(value) => Ok(Some(value)),
+            Err(reason) => Err(self.corrupt(&name, &reason)),
+        }
+    }
+
+    /// Replaces the value of a key. The caller holds the write lock.
+    fn save(&self, name: &str, key: &str, value: &Secret) -> Result<(), StoreError> {
+        let value_name = format!("{name}{VALUE_SUFFIX}");
+        let temporary_name = format!(".{name}{TEMPORARY_SUFFIX}");
+        let bytes = envelope::encode(key, value).map_err(|error| {
+            let message = "the key cannot be written as JSON";
+            StoreError::new(StoreErrorKind::InvalidKey, message).with_source(error)
+        })?;
+        let exists = self.dir.file_path(&value_name).exists();
+        if !exists && self.value_names()?.len() >= MAX_VALUES {
+            return Err(self.too_many_values());
+        }
+        self.dir.remove_file(&temporary_name)?;
+        let written = self.write_file(&temporary_name, &bytes);
+        let renamed = written.and_then(|()| self.dir.rename(&temporary_name, &value_name));
+        if let Err(error) = renamed {
+            // The first error counts; what stays is removed when the store is opened.
+            let _ = self.dir.remove_file(&temporary_name);
+            return Err(error);
+        }
+        self.dir.sync()
+    }
+
+    /// Removes the value of a key. The caller holds the write lock.
+    fn remove(&self, name: &str) -> Result<(), StoreError> {
+        self.dir.remove_file(&format!("{name}{VALUE_SUFFIX}"))?;
+        self.dir.sync()
+    }
+
+    fn keys(&self) -> Result<Vec<String>, StoreError> {
+        self.dir.check()?;
+        let mut keys = Vec::new();
+        for name in self.value_names()? {
+            // Removed since the directory was listed.
+            let Some(file) = self.dir.open_file(&name)? else {
+                continue;
+            };
+            let file_bytes = self.check_length(&name, &file, MAX_ENVELOPE_BYTES)?;
+            let bytes = self.read_start(&name, &file, MAX_HEADER_BYTES.min(file_bytes))?;
+            match envelope::decode_key(&bytes) {
+                Ok(key) => keys.push(key),
+                Err(reason) => return Err(self.corrupt(&name, &reason)),
+            }
+        }
+        Ok(keys)
+    }
+
+    fn value_names(&self) -> Result<Vec<String>, StoreError> {
+        let names = self.dir.file_names(VALUE_SUFFIX, MAX_VALUES)?;
+        names.ok_or_else(|| self.too_many_values())
+    }
+
+    fn write_file(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut file = self.dir.create_file(name)?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        written.map_err(|error| io_error("write", &self.dir.file_path(name), error))
+    }
+
+    /// Reads a whole file of at most `max_bytes`.
+    fn read(
+        &self,
+        name: &str,
+        file: &File,
+        max_bytes: usize,
+    ) -> Result<Zeroizing<Vec<u8>>, StoreError> {
+        let length = self.check_length(name, file, max_bytes)?;
+        self.read_start(name, file, length)
+    }
+
+    /// Reads the first `length` bytes of a file.
+    fn read_start(
+        &self,
+        name: &str,
+        mut file: &File,
+        length: usize,
+    ) -> Result<Zeroizing<Vec<u8>>, StoreError> {
+        // In full from the start: growth would leave copies of the secret in freed memory.
+        let mut bytes = Zeroizing::new(vec![0; length]);
+        let result = file.read_exact(&mut bytes);
+        result.map_err(|error| io_error("read", &self.dir.file_path(name), error))?;
+        Ok(bytes)
+    }
+
+    /// Returns the length of a file of at most `max_bytes`.
+    fn check_length(&self, name: &str, file: &File, max_bytes: usize) -> Result<usize, StoreError> {
+        let path = self.dir.file_path(name);
+        let metadata = file.metadata().map_err(|e| io_error("read", &path, e))?;
+        match usize::try_from(metadata.len()) {
+            Ok(length) if length <= max_bytes => Ok(length),
+            _ => {
+                let reason = format!(
+                    "it has {} bytes, at most {max_bytes} are valid",
+                    metadata.len()
+                );
+                Err(self.corrupt(name, &reason))
+            }
+        }
+    }
+
+    fn corrupt(&self, name: &str, reason: &str) -> StoreError {
+        let path = quote(&self.dir.file_path(name));
+        let message = format!("{path} is damaged: {reason}; run: rm {path} and log in again");
+        StoreError::new(StoreErrorKind::Corrupt, message)
+    }
+
+    fn too_many_values(&self) -> StoreError {
+        too_many_values(&quote(self.dir.path()))
+    }
+}
+
+impl CredentialStore for FileStore {
+    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, StoreError>> {
+        Box::pin(async move {
+            check_key(key)?;
+            let inner = Arc::clone(&self.0);
+            let key = key.to_owned();
+            run_blocking(move || inner.load(&key)).await
+        })
+    }
+
+    fn save<'a>(
+        &'a self,
+        key: &'a str,
+        value: &'a Secret,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            check_key(key)?;
+            check_value(key, value)?;
+            let value = value.clone();
+            let owned_key = key.to_owned();
+            self.write_key(key, move |inner, name| inner.save(name, &owned_key, &value))
+                .await
+        })
+    }
+
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            check_key(key)?;
+            self.write_key(key, Inner::remove).await
+        })
+    }
+
+    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
+        Box::pin(async move {
+            let inner = Arc::clone(&self.0);
+            run_blocking(move || inner.keys()).await
+        })
+    }
+
+    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
+        Box::pin(async move {
+            check_key(key)?;
+            let name = envelope::name_of_key(key);
+            Ok(StoreLock::new(self.0.locks.lock(&name, key).await?))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

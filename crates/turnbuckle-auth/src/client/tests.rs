@@ -1,0 +1,532 @@
+//! Tests of whole logins: the layer, an MCP server and its authorization server, and a user.
+//!
+//! The inner service of the layer stands for the MCP server's endpoint. Its metadata come from a
+//! [`ScriptedServer`], and a second one is the authorization server.
+
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderValue, Request, Response};
+use serde_json::{Value, json};
+use tower_layer::Layer as _;
+use tower_service::Service;
+use turnbuckle_types::AuthorizationFailure;
+use url::Url;
+
+use super::interaction::{LoginUi, LoginUiError, PendingLogin};
+use super::store::{BoxFuture, MemoryStore};
+use super::{AuthErrorKind, OAuth, StepKind};
+use crate::pkce;
+use crate::secret::Secret;
+use crate::test_http::{RecordedRequest, Reply, ScriptedServer};
+
+const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource/mcp";
+const SERVER_METADATA: &str = "/.well-known/oauth-authorization-server";
+const REDIRECT: &str = "http://127.0.0.1:7777/callback";
+
+/// A user who agrees to every login at once.
+#[derive(Clone, Default)]
+struct User {
+    /// The authorization URLs that were opened.
+    opened: Arc<Mutex<Vec<Url>>>,
+    /// The redirect URI, instead of [`REDIRECT`].
+    redirect_uri: Option<&'static str>,
+    /// The value of `state` in redirects, instead of the right one.
+    state: Option<&'static str>,
+    /// The value of `iss` in redirects, instead of the right one.
+    issuer: Option<&'static str>,
+}
+
+impl User {
+    fn opened(&self) -> Vec<Url> {
+        self.opened.lock().unwrap().clone()
+    }
+
+    /// Returns the scopes that each login asked for.
+    fn scopes(&self) -> Vec<String> {
+        let opened = self.opened();
+        let scopes = opened.iter().map(|url| parameter(url, "scope"));
+        scopes.map(Option::unwrap_or_default).collect()
+    }
+}
+
+impl LoginUi for User {
+    fn prepare<'a>(
+        &'a self,
+        _preferred_redirect: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+        let pending: Box<dyn PendingLogin> = Box::new(self.clone());
+        Box::pin(ready(Ok(pending)))
+    }
+}
+
+impl PendingLogin for User {
+    fn redirect_uri(&self) -> &str {
+        self.redirect_uri.unwrap_or(REDIRECT)
+    }
+
+    fn open<'a>(
+        self: Box<Self>,
+        authorization_url: &'a str,
+    ) -> BoxFuture<'a, Result<String, LoginUiError>> {
+        let url = Url::parse(authorization_url).unwrap();
+        let state = parameter(&url, "state").unwrap();
+        let issuer = url.origin().ascii_serialization();
+        let mut redirect = Url::parse(self.redirect_uri()).unwrap();
+        redirect
+            .query_pairs_mut()
+            .append_pair("code", "the-code")
+            .append_pair("state", self.state.unwrap_or(&state))
+            .append_pair("iss", self.issuer.unwrap_or(&issuer));
+        self.opened.lock().unwrap().push(url);
+        Box::pin(ready(Ok(redirect.into())))
+    }
+}
+
+fn parameter(url: &Url, name: &str) -> Option<String> {
+    let mut pairs = url.query_pairs();
+    Some(pairs.find(|(key, _)| key == name)?.1.into_owned())
+}
+
+/// Starts an authorization server. Its clients and tokens are numbered; `refresh` is the refresh
+/// token in its answers.
+async fn authorization_server(refresh: Option<&'static str>) -> ScriptedServer {
+    let numbers = (AtomicUsize::new(0), AtomicUsize::new(0));
+    ScriptedServer::start(move |request| match request.path.as_str() {
+        SERVER_METADATA => Reply::json(server_metadata(&request.origin())),
+        "/register" => {
+            let number = numbers.0.fetch_add(1, Ordering::Relaxed) + 1;
+            Reply::status(201).with_json(json!({"client_id": format!("client-{number}")}))
+        }
+        "/token" => {
+            let number = numbers.1.fetch_add(1, Ordering::Relaxed) + 1;
+            let mut answer = json!({
+                "access_token": format!("token-{number}"),
+                "token_type": "Bearer",
+                "expires_in": 3600,
+            });
+            if let Some(refresh) = refresh {
+                answer["refresh_token"] = refresh.into();
+            }
+            Reply::json(answer)
+        }
+        _ => Reply::status(404),
+    })
+    .await
+}
+
+fn server_metadata(origin: &str) -> Value {
+    json!({
+        "issuer": origin,
+        "authorization_endpoint": format!("{origin}/authorize"),
+        "token_endpoint": format!("{origin}/token"),
+        "registration_endpoint": format!("{origin}/register"),
+        "code_challenge_methods_supported": ["S256"],
+        "token_endpoint_auth_methods_supported": ["none"],
+        "authorization_response_iss_parameter_supported": true,
+    })
+}
+
+/// Starts the part of an MCP server that serves its metadata. The value names the issuer.
+async fn resource_metadata(issuer: &Arc<Mutex<String>>) -> ScriptedServer {
+    let issuer = Arc::clone(issuer);
+    ScriptedServer::start(move |request| match request.path.as_str() {
+        RESOURCE_METADATA => Reply::json(json!({
+            "resource": format!("{}/mcp", request.origin()),
+            "authorization_servers": [*issuer.lock().unwrap()],
+            "scopes_supported": ["known"],
+        })),
+        _ => Reply::status(404),
+    })
+    .await
+}
+
+type Answer = Arc<dyn Fn(Option<&str>) -> (u16, Option<String>) + Send + Sync>;
+
+/// The MCP endpoint: it answers by the token of a request with a status and a challenge.
+#[derive(Clone)]
+struct McpEndpoint {
+    answer: Answer,
+    seen: Arc<Mutex<Vec<(String, Option<String>)>>>,
+}
+
+impl McpEndpoint {
+    fn new(answer: impl Fn(Option<&str>) -> (u16, Option<String>) + Send + Sync + 'static) -> Self {
+        Self {
+            answer: Arc::new(answer),
+            seen: Arc::default(),
+        }
+    }
+
+    /// Creates an endpoint that accepts one token.
+    fn accepting(token: &'static str) -> Self {
+        Self::new(move |authorization| match authorization {
+            Some(value) if value == format!("Bearer {token}") => (200, None),
+            _ => (401, Some("Bearer".to_owned())),
+        })
+    }
+
+    /// Returns the URL and the `Authorization` of each request.
+    fn seen(&self) -> Vec<(String, Option<String>)> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+impl Service<Request<()>> for McpEndpoint {
+    type Response = Response<()>;
+    type Error = Infallible;
+    type Future = Ready<Result<Response<()>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<()>) -> Self::Future {
+        let authorization = request.headers().get(AUTHORIZATION);
+        let authorization = authorization.map(|value| value.to_str().unwrap().to_owned());
+        let (status, challenge) = (self.answer)(authorization.as_deref());
+        let uri = request.uri().to_string();
+        self.seen.lock().unwrap().push((uri, authorization));
+        let mut response = Response::builder().status(status);
+        if let Some(challenge) = challenge {
+            let challenge = HeaderValue::try_from(challenge).unwrap();
+            response = response.header(WWW_AUTHENTICATE, challenge);
+        }
+        ready(Ok(response.body(()).unwrap()))
+    }
+}
+
+async fn post(oauth: &OAuth, endpoint: &McpEndpoint, url: &str) -> Response<()> {
+    let request = Request::post(url).body(()).unwrap();
+    oauth.layer(endpoint.clone()).call(request).await.unwrap()
+}
+
+fn failure(response: &Response<()>) -> String {
+    let failure = response.extensions().get::<AuthorizationFailure>().unwrap();
+    failure.to_string()
+}
+
+/// Returns the requests to one path.
+fn at<'a>(requests: &'a [RecordedRequest], path: &str) -> Vec<&'a RecordedRequest> {
+    let found = requests.iter().filter(|request| request.path == path);
+    found.collect()
+}
+
+// requirement: 00c4e276eb4f 1c67e8f30abd 1c70e7d84209 256b5231af6c 45decc3ef68f 4874013d90db
+// requirement: 4d66f7be6f6a 5452aaca7d95 54fc8909e860 5545d04935b0 55e7ce2cfa26 57923699172c
+// requirement: 599b20164796 671d1d24494a 7042b83154ca 729f4016ec41 72a504056094 74ffc37d3e6a
+// requirement: 7765f3f87a2a 78cc07722237 8303f9da39c7 8ed3afdf3680 93a52234bbcb a93ce58267b6
+// requirement: ba16b4303415 bfe169d59932 c39b0c152282 c9c46982aad7 ca7a3ec2b334 d35bce523461
+// requirement: d89a33745faf e00a57be3d69 e48d5e551f7b e66bade0ebe4 f1b06ae6f99b ff0cd6f072de
+#[tokio::test]
+async fn a_401_leads_to_a_login_and_the_token_goes_with_every_request() {
+    let auth = authorization_server(None).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (user, endpoint) = (User::default(), McpEndpoint::accepting("token-1"));
+    let url = mcp.url("/mcp");
+    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+    let oauth = oauth.login_ui(user.clone());
+    for _ in 0..3 {
+        assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    }
+    let registered = at(&auth.requests(), "/register")[0].json();
+    assert_eq!(registered["redirect_uris"], json!([REDIRECT]));
+    assert_eq!(registered["application_type"], "native");
+    assert!(
+        registered["grant_types"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("refresh_token"))
+    );
+    let opened = user.opened();
+    assert_eq!(opened.len(), 1);
+    let get = |name: &str| parameter(&opened[0], name).unwrap();
+    assert_eq!(get("client_id"), "client-1");
+    assert_eq!(get("redirect_uri"), REDIRECT);
+    assert_eq!(get("resource"), url);
+    assert_eq!(get("scope"), "known");
+    assert_eq!(get("code_challenge_method"), "S256");
+    let requests = auth.requests();
+    let tokens = at(&requests, "/token");
+    assert_eq!(tokens.len(), 1);
+    let form = |name: &str| tokens[0].form(name).unwrap();
+    assert_eq!(form("grant_type"), "authorization_code");
+    assert_eq!(form("code"), "the-code");
+    assert_eq!(form("client_id"), "client-1");
+    assert_eq!(form("redirect_uri"), REDIRECT);
+    assert_eq!(form("resource"), url);
+    let challenge = pkce::s256_challenge(&form("code_verifier"));
+    assert_eq!(challenge, get("code_challenge"));
+    // One request without a token, then each with it, and never in the URL.
+    let bearer = Some("Bearer token-1".to_owned());
+    let expected = [None, bearer.clone(), bearer.clone(), bearer];
+    assert_eq!(
+        endpoint.seen(),
+        expected.map(|authorization| (url.clone(), authorization))
+    );
+}
+
+// requirement: 4667890f6eca
+#[tokio::test]
+async fn a_client_with_an_https_redirect_registers_as_web() {
+    let auth = authorization_server(None).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (redirect_uri, url) = ("https://app.example.com/callback", mcp.url("/mcp"));
+    let user = User {
+        redirect_uri: Some(redirect_uri),
+        ..User::default()
+    };
+    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+    let oauth = oauth.login_ui(user);
+    let endpoint = McpEndpoint::accepting("token-1");
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    let registered = at(&auth.requests(), "/register")[0].json();
+    assert_eq!(registered["application_type"], "web");
+    assert_eq!(registered["redirect_uris"], json!([redirect_uri]));
+}
+
+// requirement: f243c98b3627
+#[tokio::test]
+async fn a_token_is_sent_to_its_own_server_only() {
+    let auth = authorization_server(None).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let endpoint = McpEndpoint::new(|authorization| match authorization {
+        Some("Bearer token-1") => (200, None),
+        _ => (401, None),
+    });
+    let url = mcp.url("/mcp");
+    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+    let oauth = oauth.login_ui(User::default());
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    let port = mcp.address().port();
+    for other in [
+        format!("http://127.0.0.1:{}/mcp", port ^ 1),
+        format!("https://127.0.0.1:{port}/mcp"),
+        format!("http://localhost:{port}/mcp"),
+        auth.url("/mcp"),
+    ] {
+        assert_eq!(post(&oauth, &endpoint, &other).await.status(), 401);
+        assert_eq!(endpoint.seen().pop(), Some((other, None)));
+    }
+}
+
+// requirement: 471dbea3725b 790e6c19ec2c 8a1d74080686 a0a2e8f8f7bb b11f9c890cfa c15d4ad326ba
+// requirement: c9edef340d23 caf8b2f31edd d28691237157 de4a80d33b8d
+#[tokio::test]
+async fn a_step_up_asks_for_all_scopes_together_and_has_a_limit() {
+    let auth = authorization_server(None).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let is_met = Arc::new(AtomicBool::new(true));
+    let meets = Arc::clone(&is_met);
+    let endpoint = McpEndpoint::new(move |authorization| match authorization {
+        None => (401, Some("Bearer scope=\"read\"".to_owned())),
+        Some("Bearer token-2") if meets.load(Ordering::Relaxed) => (200, None),
+        _ => {
+            let challenge = "Bearer error=\"insufficient_scope\", scope=\"write\"";
+            (403, Some(challenge.to_owned()))
+        }
+    });
+    let (user, url) = (User::default(), mcp.url("/mcp"));
+    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+    let oauth = oauth.login_ui(user.clone());
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    // The challenge counts, not `scopes_supported`; and what was granted stays.
+    assert_eq!(user.scopes(), ["read", "read write"]);
+    // The server asks again for what it was given: no third login.
+    is_met.store(false, Ordering::Relaxed);
+    for _ in 0..3 {
+        let response = post(&oauth, &endpoint, &url).await;
+        assert_eq!(response.status(), 403);
+        assert!(failure(&response).contains("write"));
+    }
+    assert_eq!(user.opened().len(), 2);
+}
+
+// requirement: 20b979b46d03
+#[tokio::test]
+async fn a_login_without_a_refresh_token_is_repeated() {
+    let auth = authorization_server(None).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (user, url, store) = (User::default(), mcp.url("/mcp"), MemoryStore::new());
+    for token in ["token-1", "token-2"] {
+        let oauth = OAuth::new(&url, store.clone()).unwrap();
+        let oauth = oauth.login_ui(user.clone());
+        let endpoint = McpEndpoint::accepting(token);
+        assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    }
+    assert_eq!(user.opened().len(), 2);
+    for request in at(&auth.requests(), "/token") {
+        assert_eq!(request.form("grant_type").unwrap(), "authorization_code");
+    }
+}
+
+// requirement: 4c23ed895e37 5f2fb62faae3 6746d7f83be7 8c66547c0824 9a20eba2434e bec089237ade
+// requirement: cf669948fc13 e7ba6f1ca9ac f243c98b3627
+#[tokio::test]
+async fn a_new_issuer_gets_neither_the_client_nor_the_tokens_of_the_former() {
+    let former = authorization_server(Some("refresh-of-the-former")).await;
+    let new = authorization_server(None).await;
+    let issuer = Arc::new(Mutex::new(former.origin()));
+    let mcp = resource_metadata(&issuer).await;
+    let (user, url, store) = (User::default(), mcp.url("/mcp"), MemoryStore::new());
+    let oauth = OAuth::new(&url, store.clone()).unwrap();
+    let oauth = oauth.login_ui(user.clone());
+    let endpoint = McpEndpoint::accepting("token-1");
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    *issuer.lock().unwrap() = new.origin();
+    // The same client asks with a token that no longer counts.
+    let is_new = AtomicBool::new(false);
+    let endpoint = McpEndpoint::new(move |_| match is_new.swap(true, Ordering::Relaxed) {
+        true => (200, None),
+        false => (401, None),
+    });
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    assert_eq!(at(&new.requests(), "/register").len(), 1);
+    assert_eq!(at(&former.requests(), "/token").len(), 1);
+    for request in new.requests() {
+        let body = String::from_utf8(request.body).unwrap();
+        assert!(!body.contains("refresh-of-the-former"), "{body}");
+    }
+    let requests = new.requests();
+    let tokens = at(&requests, "/token");
+    assert_eq!(tokens.len(), 1);
+    assert_eq!(tokens[0].form("grant_type").unwrap(), "authorization_code");
+    let opened = user.opened();
+    assert_eq!(opened[1].origin().ascii_serialization(), new.origin());
+    // Back at the former issuer its own client is used again.
+    *issuer.lock().unwrap() = former.origin();
+    oauth.log_out().await.unwrap();
+    let endpoint = McpEndpoint::accepting("token-2");
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    assert_eq!(at(&former.requests(), "/register").len(), 1);
+}
+
+// requirement: 041579c1d693 25fcdec93f0f 776f2cabcb36 ca7a3ec2b334 cf669948fc13 ddabcfd81fb6
+// requirement: e73da8245886
+#[tokio::test]
+async fn a_configured_client_is_used_at_its_issuer_only() {
+    let auth = authorization_server(None).await;
+    let other = authorization_server(None).await;
+    let issuer = Arc::new(Mutex::new(auth.origin()));
+    let mcp = resource_metadata(&issuer).await;
+    let (user, url) = (User::default(), mcp.url("/mcp"));
+    let oauth = || {
+        let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+        oauth.login_ui(user.clone())
+    };
+    let secret = || Some(Secret::new("hidden"));
+    let endpoint = McpEndpoint::accepting("token-1");
+    let bound = oauth().registered_client(auth.origin(), "configured", secret());
+    assert_eq!(post(&bound, &endpoint, &url).await.status(), 200);
+    assert_eq!(
+        parameter(&user.opened()[0], "client_id").as_deref(),
+        Some("configured")
+    );
+    assert!(at(&auth.requests(), "/register").is_empty());
+    // The server moves: with and without a configured issuer this is an error.
+    let free = oauth().client_id("configured", secret());
+    let endpoint = McpEndpoint::accepting("token-2");
+    assert_eq!(post(&free, &endpoint, &url).await.status(), 200);
+    *issuer.lock().unwrap() = other.origin();
+    let endpoint = McpEndpoint::new(|_| (401, None));
+    for client in [bound, free] {
+        let response = post(&client, &endpoint, &url).await;
+        assert_eq!(response.status(), 401);
+        let text = failure(&response);
+        assert!(
+            text.contains(&auth.origin()) && text.contains(&other.origin()),
+            "{text}"
+        );
+        let error = client.log_in().await.unwrap_err();
+        assert_eq!(error.kind(), AuthErrorKind::Registration);
+    }
+    assert_eq!(user.opened().len(), 2);
+    assert!(
+        other
+            .requests()
+            .iter()
+            .all(|request| request.method == "GET")
+    );
+}
+
+// requirement: 0870de85907e 2a9fab7eac31 3e4360dd43c4 4c23ed895e37 5f2fb62faae3 6746d7f83be7
+// requirement: 8c66547c0824 9a20eba2434e
+#[tokio::test]
+async fn no_code_is_sent_after_a_redirect_of_another_login_or_issuer() {
+    let auth = authorization_server(None).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let url = mcp.url("/mcp");
+    let right = User::default();
+    for user in [
+        User {
+            state: Some("guess"),
+            ..right.clone()
+        },
+        User {
+            issuer: Some("https://evil.example"),
+            ..right.clone()
+        },
+    ] {
+        let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+        let oauth = oauth.login_ui(user);
+        let response = post(&oauth, &McpEndpoint::accepting("token-1"), &url).await;
+        assert_eq!(response.status(), 401);
+        assert!(failure(&response).contains("redirect"));
+    }
+    assert_eq!(right.opened().len(), 2);
+    assert!(at(&auth.requests(), "/token").is_empty());
+}
+
+// requirement: 9262cafb096c
+#[tokio::test]
+async fn a_dangerous_authorization_url_is_recorded_and_not_opened() {
+    let auth = ScriptedServer::start(|request| {
+        let mut metadata = server_metadata(&request.origin());
+        metadata["authorization_endpoint"] = "javascript:alert(1)".into();
+        Reply::json(metadata)
+    })
+    .await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (user, url) = (User::default(), mcp.url("/mcp"));
+    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+    let oauth = oauth.login_ui(user.clone());
+    let response = post(&oauth, &McpEndpoint::accepting("token-1"), &url).await;
+    assert_eq!(response.status(), 401);
+    assert!(user.opened().is_empty());
+    let transcript = oauth.transcript();
+    let failed = transcript.steps.iter().find(|step| !step.succeeded);
+    let failed = failed.unwrap();
+    assert_eq!(failed.step, StepKind::AuthorizationServerMetadata);
+    assert!(
+        failed.response.contains("javascript:alert(1) is refused"),
+        "{failed:?}"
+    );
+}
+
+// requirement: 5a6104914500 6b9926ad36ef 97c80688c927
+#[tokio::test]
+async fn a_server_of_2025_03_26_gets_its_url_without_a_trailing_slash() {
+    let mcp = ScriptedServer::start(|request| match request.path.as_str() {
+        "/register" => Reply::status(201).with_json(json!({"client_id": "client-1"})),
+        "/token" => Reply::json(json!({"access_token": "token-1", "token_type": "bearer"})),
+        _ => Reply::status(404),
+    })
+    .await;
+    let (user, url) = (User::default(), mcp.url("/"));
+    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+    let oauth = oauth.login_ui(user.clone());
+    let endpoint = McpEndpoint::accepting("token-1");
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    // The server does not know the parameter, and gets it all the same.
+    let opened = user.opened();
+    assert_eq!(parameter(&opened[0], "resource"), Some(mcp.origin()));
+    let requests = mcp.requests();
+    assert_eq!(
+        at(&requests, "/token")[0].form("resource"),
+        Some(mcp.origin())
+    );
+}

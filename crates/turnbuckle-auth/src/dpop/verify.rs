@@ -1,0 +1,329 @@
+//! The checks of a DPoP proof by a server.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER;
+use jsonwebtoken::{Algorithm, DecodingKey};
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::{PROOF_TYPE, sha256_base64url};
+
+/// The longest proof that is read. One with a 4096-bit RSA key has about 2 KiB.
+const MAX_PROOF_BYTES: usize = 8 * 1024;
+const MAX_JTI_BYTES: usize = 256;
+/// Members of a JSON Web Key that hold private or symmetric keys.
+const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+
+/// The request that a proof must be for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProofExpectation<'a> {
+    /// The method of the request.
+    pub method: &'a str,
+    /// The URL of the request as the client sees it. Query and fragment are ignored.
+    pub url: &'a str,
+    /// The token of the request. None at a token endpoint: `ath` is not checked there.
+    pub access_token: Option<&'a str>,
+    /// The nonces that are accepted. None: a nonce is not needed and not checked.
+    pub nonces: Option<&'a [&'a str]>,
+    /// The time in seconds since 1970.
+    pub now: u64,
+    /// The seconds that a proof may be older or newer than `now`. A `jti` must be remembered until
+    /// `iat + leeway`.
+    pub leeway: u64,
+}
+
+/// A proof that passed all checks except that its `jti` is new.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct VerifiedProof {
+    /// The identifier of the proof. It may be used once per key.
+    pub jti: String,
+    /// The SHA-256 thumbprint of the key, to be compared with the token's `cnf.jkt`.
+    pub thumbprint: String,
+    /// The time of the proof in seconds since 1970.
+    pub iat: u64,
+}
+
+/// The reason why a proof is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DpopError {
+    /// The proof is longer than any honest one.
+    TooLong,
+    /// The proof is not a JWT, or a claim is missing or has the wrong type.
+    Malformed,
+    /// The `typ` is not `dpop+jwt`.
+    WrongType,
+    /// The algorithm is none, symmetric or unknown.
+    Algorithm,
+    /// The `jwk` holds a private key.
+    PrivateKey,
+    /// The `jwk` is no key for the algorithm.
+    Key,
+    /// The signature is not of this key.
+    Signature,
+    /// The `htm` is another method.
+    Method,
+    /// The `htu` is another URL.
+    Url,
+    /// The `ath` is missing or of another token.
+    AccessToken,
+    /// The proof is too old or from the future.
+    IssuedAt,
+    /// The nonce is missing or not one that the server gave lately.
+    Nonce,
+}
+
+/// Checks a proof.
+///
+/// The caller checks that the `jti` was not used before and that the thumbprint is that of the token.
+///
+/// # Errors
+/// Returns the first rule that the proof breaks.
+pub(crate) fn verify_proof(
+    proof: &str,
+    expectation: &ProofExpectation<'_>,
+) -> Result<VerifiedProof, DpopError> {
+    if proof.len() > MAX_PROOF_BYTES {
+        return Err(DpopError::TooLong);
+    }
+    let (message, signature) = proof.rsplit_once('.').ok_or(DpopError::Malformed)?;
+    let (header, claims) = message.split_once('.').ok_or(DpopError::Malformed)?;
+    if claims.contains('.') {
+        return Err(DpopError::Malformed);
+    }
+    let header = decode_object(header)?;
+    let thumbprint = verify_signature(&header, message, signature)?;
+    let claims = decode_object(claims)?;
+
+    if text(&claims, "htm")? != expectation.method {
+        return Err(DpopError::Method);
+    }
+    let expected_url = normalize_url(expectation.url).ok_or(DpopError::Url)?;
+    if normalize_url(text(&claims, "htu")?).as_ref() != Some(&expected_url) {
+        return Err(DpopError::Url);
+    }
+    if let Some(access_token) = expectation.access_token {
+        let ath = claims.get("ath").and_then(Value::as_str);
+        if ath != Some(sha256_base64url(access_token).as_str()) {
+            return Err(DpopError::AccessToken);
+        }
+    }
+    let iat = issued_at(&claims)?;
+    if iat.abs_diff(expectation.now) > expectation.leeway {
+        return Err(DpopError::IssuedAt);
+    }
+    if let Some(nonces) = expectation.nonces {
+        let nonce = claims.get("nonce").and_then(Value::as_str);
+        if !nonce.is_some_and(|nonce| nonces.contains(&nonce)) {
+            return Err(DpopError::Nonce);
+        }
+    }
+    let jti = text(&claims, "jti")?;
+    if jti.is_empty() || jti.len() > MAX_JTI_BYTES {
+        return Err(DpopError::Malformed);
+    }
+    Ok(VerifiedProof {
+        jti: jti.to_owned(),
+        thumbprint,
+        iat,
+    })
+}
+
+/// Checks the header and the signature. Returns the thumbprint of the key.
+fn verify_signature(
+    header: &Map<String, Value>,
+    message: &str,
+    signature: &str,
+) -> Result<String, DpopError> {
+    if !text(header, "typ")?.eq_ignore_ascii_case(PROOF_TYPE) {
+        return Err(DpopError::WrongType);
+    }
+    if header.contains_key("crit") {
+        return Err(DpopError::Malformed);
+    }
+    let algorithm = match text(header, "alg")? {
+        "ES256" => Algorithm::ES256,
+        "ES384" => Algorithm::ES384,
+        "EdDSA" => Algorithm::EdDSA,
+        "RS256" => Algorithm::RS256,
+        "PS256" => Algorithm::PS256,
+        _ => return Err(DpopError::Algorithm),
+    };
+    let jwk = header.get("jwk").and_then(Value::as_object);
+    let jwk = jwk.ok_or(DpopError::Key)?;
+    if PRIVATE_MEMBERS
+        .iter()
+        .any(|member| jwk.contains_key(*member))
+    {
+        return Err(DpopError::PrivateKey);
+    }
+    let (key, thumbprint) = public_key(jwk, algorithm)?;
+    let signature = URL_SAFE_NO_PAD.decode(signature);
+    let signature = signature.map_err(|_| DpopError::Malformed)?;
+    // The process-wide default of jsonwebtoken panics if another crate enables a second provider.
+    let verifier =
+        (DEFAULT_PROVIDER.verifier_factory)(&algorithm, &key).map_err(|_| DpopError::Key)?;
+    verifier
+        .verify(message.as_bytes(), &signature)
+        .map_err(|_| DpopError::Signature)?;
+    Ok(thumbprint)
+}
+
+/// Returns the key of a `jwk` and its thumbprint. The lengths are checked here, because
+/// jsonwebtoken panics at an Ed25519 key that is too short.
+fn public_key(
+    jwk: &Map<String, Value>,
+    algorithm: Algorithm,
+) -> Result<(DecodingKey, String), DpopError> {
+    let kty = text(jwk, "kty").map_err(|_| DpopError::Key)?;
+    let crv = jwk.get("crv").and_then(Value::as_str);
+    let (key, canonical) = match (algorithm, kty, crv) {
+        (Algorithm::ES256, "EC", Some("P-256")) => elliptic_key(jwk, "P-256", 32)?,
+        (Algorithm::ES384, "EC", Some("P-384")) => elliptic_key(jwk, "P-384", 48)?,
+        (Algorithm::EdDSA, "OKP", Some("Ed25519")) => {
+            let (x, bytes) = member(jwk, "x")?;
+            if bytes.len() != 32 {
+                return Err(DpopError::Key);
+            }
+            let canonical = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#);
+            (DecodingKey::from_ed_der(&bytes), canonical)
+        }
+        (Algorithm::RS256 | Algorithm::PS256, "RSA", _) => {
+            let ((n, modulus), (e, exponent)) = (member(jwk, "n")?, member(jwk, "e")?);
+            // 2048 to 4096 bits.
+            let is_sound = (256..=512).contains(&modulus.len())
+                && (1..=4).contains(&exponent.len())
+                && modulus.first() != Some(&0)
+                && exponent.first() != Some(&0);
+            if !is_sound {
+                return Err(DpopError::Key);
+            }
+            let canonical = format!(r#"{{"e":"{e}","kty":"RSA","n":"{n}"}}"#);
+            let key = DecodingKey::from_rsa_raw_components(&modulus, &exponent);
+            (key, canonical)
+        }
+        _ => return Err(DpopError::Key),
+    };
+    Ok((key, sha256_base64url(&canonical)))
+}
+
+fn elliptic_key(
+    jwk: &Map<String, Value>,
+    curve: &str,
+    coordinate_bytes: usize,
+) -> Result<(DecodingKey, String), DpopError> {
+    let ((x, x_bytes), (y, y_bytes)) = (member(jwk, "x")?, member(jwk, "y")?);
+    if x_bytes.len() != coordinate_bytes || y_bytes.len() != coordinate_bytes {
+        return Err(DpopError::Key);
+    }
+    let canonical = format!(r#"{{"crv":"{curve}","kty":"EC","x":"{x}","y":"{y}"}}"#);
+    let point = [&[4], x_bytes.as_slice(), y_bytes.as_slice()].concat();
+    Ok((DecodingKey::from_ec_der(&point), canonical))
+}
+
+/// Returns a member in URL-safe Base64 and its bytes. The text is known to be harmless in JSON.
+fn member<'a>(jwk: &'a Map<String, Value>, name: &str) -> Result<(&'a str, Vec<u8>), DpopError> {
+    let encoded = text(jwk, name).map_err(|_| DpopError::Key)?;
+    let bytes = URL_SAFE_NO_PAD.decode(encoded);
+    Ok((encoded, bytes.map_err(|_| DpopError::Key)?))
+}
+
+fn text<'a>(object: &'a Map<String, Value>, name: &str) -> Result<&'a str, DpopError> {
+    let value = object.get(name).and_then(Value::as_str);
+    value.ok_or(DpopError::Malformed)
+}
+
+fn decode_object(part: &str) -> Result<Map<String, Value>, DpopError> {
+    let bytes = URL_SAFE_NO_PAD.decode(part);
+    let bytes = bytes.map_err(|_| DpopError::Malformed)?;
+    serde_json::from_slice(&bytes).map_err(|_| DpopError::Malformed)
+}
+
+/// Returns the `iat` in whole seconds. A NumericDate may have a fraction.
+fn issued_at(claims: &Map<String, Value>) -> Result<u64, DpopError> {
+    let iat = claims.get("iat").ok_or(DpopError::Malformed)?;
+    if let Some(iat) = iat.as_u64() {
+        return Ok(iat);
+    }
+    let iat = iat.as_f64().ok_or(DpopError::Malformed)?;
+    if !(0.0..1e15).contains(&iat) {
+        return Err(DpopError::IssuedAt);
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "in range"
+    )]
+    Ok(iat as u64)
+}
+
+/// Returns a URL without query and fragment in the normal form of RFC 3986 section 6.2.2 and 6.2.3.
+fn normalize_url(text: &str) -> Option<String> {
+    let mut url = Url::parse(text).ok()?;
+    let has_userinfo = !url.username().is_empty() || url.password().is_some();
+    if !matches!(url.scheme(), "http" | "https") || has_userinfo {
+        return None;
+    }
+    url.set_query(None);
+    url.set_fragment(None);
+    Some(normalize_percent_encoding(url.as_str()))
+}
+
+/// Writes escapes in upper case and unescapes the characters that need no escape.
+fn normalize_percent_encoding(url: &str) -> String {
+    let mut normal = String::with_capacity(url.len());
+    let mut rest = url;
+    while let Some((before, after)) = rest.split_once('%') {
+        normal.push_str(before);
+        let escape = after
+            .get(..2)
+            .filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let byte = escape.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let Some(byte) = byte else {
+            normal.push('%');
+            rest = after;
+            continue;
+        };
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            normal.push(char::from(byte));
+        } else {
+            normal.push_str(&format!("%{byte:02X}"));
+        }
+        rest = after.get(2..).unwrap_or_default();
+    }
+    normal.push_str(rest);
+    normal
+}
+
+impl DpopError {
+    /// Returns the error code for `WWW-Authenticate` or for the answer of a token endpoint.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::Nonce => "use_dpop_nonce",
+            _ => "invalid_dpop_proof",
+        }
+    }
+}
+
+impl fmt::Display for DpopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooLong => "the DPoP proof is too long",
+            Self::Malformed => "the DPoP proof is malformed",
+            Self::WrongType => "the typ of the DPoP proof is not dpop+jwt",
+            Self::Algorithm => "the algorithm of the DPoP proof is not accepted",
+            Self::PrivateKey => "the jwk of the DPoP proof holds a private key",
+            Self::Key => "the jwk of the DPoP proof does not fit its algorithm",
+            Self::Signature => "the signature of the DPoP proof is invalid",
+            Self::Method => "the htm of the DPoP proof is another method",
+            Self::Url => "the htu of the DPoP proof is another URL",
+            Self::AccessToken => "the ath of the DPoP proof is not of this access token",
+            Self::IssuedAt => "the iat of the DPoP proof is too old or in the future",
+            Self::Nonce => "the DPoP proof needs a nonce of this server",
+        })
+    }
+}
+
+impl std::error::Error for DpopError {}

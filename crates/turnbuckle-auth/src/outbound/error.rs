@@ -1,0 +1,113 @@
+//! The failures of requests to URLs from the wire.
+
+use std::fmt;
+use std::time::Duration;
+
+use url::Url;
+
+/// The failure of a request. It shows URLs without query, fragment and credentials.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OutboundError {
+    /// The URL, or the address of its host, is not allowed. Nothing was sent.
+    Refused { url: String, reason: String },
+    /// No connection, or the connection was lost.
+    Unreachable { url: String, reason: String },
+    /// The body is longer than the limit.
+    TooLarge { url: String, max_body_bytes: usize },
+    /// The whole answer did not arrive in time.
+    TimedOut { url: String, timeout: Duration },
+    /// The request could not be built.
+    InvalidRequest { url: String, reason: String },
+    /// The HTTP client could not be built, for instance because of its certificates.
+    Setup { reason: String },
+}
+
+impl OutboundError {
+    /// Returns true if a later attempt may succeed.
+    pub(crate) fn is_transient(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
+    }
+}
+
+impl fmt::Display for OutboundError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused { url, reason } => write!(f, "the URL {url} is refused: {reason}"),
+            Self::Unreachable { url, reason } => write!(f, "{url} cannot be reached: {reason}"),
+            Self::TooLarge {
+                url,
+                max_body_bytes,
+            } => {
+                write!(
+                    f,
+                    "the answer of {url} is longer than {max_body_bytes} bytes"
+                )
+            }
+            Self::TimedOut { url, timeout } => {
+                write!(f, "{url} did not answer within {} s", timeout.as_secs_f32())
+            }
+            Self::InvalidRequest { url, reason } => {
+                write!(f, "the request to {url} cannot be built: {reason}")
+            }
+            Self::Setup { reason } => write!(f, "the HTTP client cannot be built: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for OutboundError {}
+
+/// Returns a URL for people: without credentials, and with `?…` for its query.
+pub(crate) fn display_url(url: &Url) -> String {
+    let mut shown = url.clone();
+    // These fail for URLs without a host, which have no credentials.
+    let _ = shown.set_username("");
+    let _ = shown.set_password(None);
+    shown.set_fragment(None);
+    let query = if url.query().is_some() { "?…" } else { "" };
+    shown.set_query(None);
+    shorten(shown.as_str()) + query
+}
+
+/// Returns a text that is meant to be a URL for people, as [`display_url`] does.
+pub(crate) fn display_url_text(text: &str) -> String {
+    match Url::parse(text) {
+        Ok(url) => display_url(&url),
+        Err(_) => {
+            let end = text.find(['?', '#']).unwrap_or(text.len());
+            let shown = &text[..end];
+            // Credentials stand before the `@`.
+            shorten(shown.rsplit('@').next().unwrap_or(shown))
+        }
+    }
+}
+
+fn shorten(text: &str) -> String {
+    const MAX_CHARS: usize = 200;
+    let mut chars = text.chars();
+    let mut shown: String = chars.by_ref().take(MAX_CHARS).collect();
+    if chars.next().is_some() {
+        shown.push('…');
+    }
+    shown.retain(|char| !char.is_control());
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_and_queries_are_not_shown() {
+        for (text, shown) in [
+            (
+                "https://user:pass@a.example/b?token=c#d",
+                "https://a.example/b?…",
+            ),
+            ("https://a.example/b", "https://a.example/b"),
+            ("//user:pass@a.example/?token=c", "a.example/"),
+            ("https://user:pass@[bad/?token=c", "[bad/"),
+        ] {
+            assert_eq!(display_url_text(text), shown);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The rules for URLs from the wire: which schemes, hosts and addresses a server may name.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::sync::OnceCell;
+use url::{Host, Origin, Url};
+
+use super::address::{AddressClass, classify};
+
+/// The future of a [`Lookup`].
+pub(crate) type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+
+/// A function that looks up the addresses of a host name.
+pub(crate) type Lookup = Arc<dyn Fn(String) -> LookupFuture + Send + Sync>;
+
+/// The rules for the URLs that one MCP server may name.
+pub(super) struct UrlPolicy {
+    server_host: Option<Host<String>>,
+    /// True if the URL of the MCP server itself names this machine.
+    is_server_loopback: bool,
+    plain_http_origins: Vec<Origin>,
+    lookup: Lookup,
+    reach: OnceCell<ServerReach>,
+}
+
+/// The addresses of the MCP server, as they were when they were first looked up.
+struct ServerReach {
+    addresses: Vec<IpAddr>,
+    class: AddressClass,
+}
+
+/// The refusal of all addresses of a host.
+#[derive(Debug)]
+pub(super) struct AddressRefused(String);
+
+impl fmt::Display for AddressRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for AddressRefused {}
+
+impl UrlPolicy {
+    /// Creates the rules for the MCP server at `server`.
+    pub(super) fn new(server: &Url, plain_http_origins: &[Url], lookup: Option<Lookup>) -> Self {
+        Self {
+            server_host: server.host().map(normalize),
+            is_server_loopback: server
+                .host()
+                .is_some_and(|host| is_loopback(&normalize(host))),
+            plain_http_origins: plain_http_origins.iter().map(Url::origin).collect(),
+            lookup: lookup.unwrap_or_else(|| Arc::new(system_lookup)),
+            reach: OnceCell::new(),
+        }
+    }
+
+    /// Checks all of a URL but its address.
+    pub(super) fn check_url(&self, url: &Url) -> Result<Host<String>, String> {
+        let host = url.host().map(normalize).ok_or("it names no host")?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("it holds credentials".to_owned());
+        }
+        match url.scheme() {
+            "https" => Ok(host),
+            "http" if self.is_server_loopback && is_loopback(&host) => Ok(host),
+            "http" if self.plain_http_origins.contains(&url.origin()) => Ok(host),
+            "http" => Err(
+                "it must begin with https:// (http:// is allowed only between \
+                           programs on this machine)"
+                    .to_owned(),
+            ),
+            _ => Err("it must begin with https://".to_owned()),
+        }
+    }
+
+    /// Checks the address of a host whose address is known without a lookup. The addresses of other
+    /// hosts are checked when the connection is made.
+    pub(super) async fn check_literal(&self, host: &Host<String>) -> Result<(), AddressRefused> {
+        let address: IpAddr = match host {
+            Host::Ipv4(address) => (*address).into(),
+            Host::Ipv6(address) => (*address).into(),
+            Host::Domain(name) if is_localhost(name) => Ipv4Addr::LOCALHOST.into(),
+            Host::Domain(_) => return Ok(()),
+        };
+        self.filter(host, vec![address]).await.map(|_| ())
+    }
+
+    /// Looks up the addresses of a name and returns those that are allowed.
+    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, Box<dyn Error + Send + Sync>> {
+        let host = normalize(Host::Domain(name));
+        // The server's own lookup comes first: it is the closest to the user's own connection.
+        self.server_reach().await;
+        let addresses = self.addresses(&host).await?;
+        Ok(self.filter(&host, addresses).await?)
+    }
+
+    async fn addresses(&self, host: &Host<String>) -> io::Result<Vec<IpAddr>> {
+        match host {
+            Host::Ipv4(address) => Ok(vec![(*address).into()]),
+            Host::Ipv6(address) => Ok(vec![(*address).into()]),
+            Host::Domain(name) if is_localhost(name) => {
+                Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()])
+            }
+            Host::Domain(name) => (self.lookup)(name.clone()).await,
+        }
+    }
+
+    /// Returns the addresses that the MCP server may name. `host` is the host that has them.
+    async fn filter(
+        &self,
+        host: &Host<String>,
+        mut addresses: Vec<IpAddr>,
+    ) -> Result<Vec<IpAddr>, AddressRefused> {
+        let is_server = self.server_host.as_ref() == Some(host);
+        if is_server && !matches!(host, Host::Domain(_)) {
+            return Ok(addresses);
+        }
+        let refused = addresses.clone();
+        let reach = self.server_reach().await;
+        // A server without a known address is treated as a public one.
+        let limit = reach.map_or(AddressClass::Public, |reach| reach.class);
+        let own = reach.filter(|_| is_server);
+        addresses.retain(|address| match classify(*address) {
+            Some(class) => class >= limit || own.is_some_and(|own| own.addresses.contains(address)),
+            None => false,
+        });
+        match (addresses.is_empty(), refused.first()) {
+            (true, Some(address)) => Err(refusal(*address, limit)),
+            _ => Ok(addresses),
+        }
+    }
+
+    async fn server_reach(&self) -> Option<&ServerReach> {
+        let host = self.server_host.as_ref()?;
+        let reach = self.reach.get_or_try_init(|| async {
+            let addresses = self.addresses(host).await?;
+            // A name with addresses of several classes counts as the most public of them.
+            let class = addresses
+                .iter()
+                .filter_map(|address| classify(*address))
+                .max();
+            let class = class.unwrap_or(AddressClass::Public);
+            io::Result::Ok(ServerReach { addresses, class })
+        });
+        reach.await.ok()
+    }
+}
+
+fn refusal(address: IpAddr, limit: AddressClass) -> AddressRefused {
+    AddressRefused(match (classify(address), limit) {
+        (None, _) => format!("the address {address} is link-local, reserved or a metadata service"),
+        (Some(AddressClass::Loopback), _) => {
+            format!("the address {address} is this machine, and the MCP server is not")
+        }
+        (Some(_), _) => {
+            format!("the address {address} is in a private network, and the MCP server is not")
+        }
+    })
+}
+
+/// A resolver for connections. It returns only addresses that the policy allows, so the address
+/// that is connected to is the one that was checked.
+pub(super) struct CheckedResolver {
+    pub(super) policy: Arc<UrlPolicy>,
+    /// The names of proxies, which the user chose and not the wire.
+    pub(super) proxy_hosts: Arc<[String]>,
+}
+
+impl Resolve for CheckedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let policy = Arc::clone(&self.policy);
+        let name = name.as_str().to_ascii_lowercase();
+        let is_proxy = self.proxy_hosts.contains(&name);
+        Box::pin(async move {
+            let addresses = match is_proxy {
+                true => {
+                    policy
+                        .addresses(&normalize(Host::Domain(name.as_str())))
+                        .await?
+                }
+                false => policy.resolve(&name).await?,
+            };
+            // The connector replaces the port 0.
+            let addresses = addresses
+                .into_iter()
+                .map(|address| SocketAddr::new(address, 0));
+            Ok(Box::new(addresses) as Addrs)
+        })
+    }
+}
+
+/// Asks the operating system for the addresses of a name.
+fn system_lookup(name: String) -> LookupFuture {
+    Box::pin(async move {
+        let lookup = move || (name.as_str(), 0).to_socket_addrs();
+        let addresses = tokio::task::spawn_blocking(lookup).await;
+        let addresses = addresses.map_err(io::Error::other)??;
+        Ok(addresses.map(|address| address.ip()).collect())
+    })
+}
+
+/// Returns a host without the dot at the end of a full name, in lower case.
+pub(super) fn normalize(host: Host<&str>) -> Host<String> {
+    match host {
+        Host::Ipv4(address) => Host::Ipv4(address),
+        Host::Ipv6(address) => Host::Ipv6(address),
+        Host::Domain(name) => {
+            Host::Domain(name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase())
+        }
+    }
+}
+
+/// Returns true for the hosts that are always this machine.
+pub(super) fn is_loopback(host: &Host<String>) -> bool {
+    match host {
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+        Host::Domain(name) => is_localhost(name),
+    }
+}
+
+fn is_localhost(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
+}

@@ -1,0 +1,37 @@
+//! Proof Key for Code Exchange: a secret that ties a code to the client that asked for it.
+//!
+//! Specification: RFC 7636.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+use crate::secret::Secret;
+
+/// Returns a random text of 32 bytes in URL-safe Base64: a verifier, a `state` or a nonce.
+///
+/// # Errors
+/// Fails when the operating system has no randomness.
+pub(crate) fn random_token() -> Result<Secret, getrandom::Error> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)?;
+    Ok(Secret::new(URL_SAFE_NO_PAD.encode(bytes)))
+}
+
+/// Returns the `S256` challenge of a verifier.
+pub(crate) fn s256_challenge(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // requirement: 378b35bc3977
+    #[test]
+    fn the_challenge_is_that_of_the_rfc() {
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+        assert_eq!(s256_challenge(verifier), challenge);
+    }
+}

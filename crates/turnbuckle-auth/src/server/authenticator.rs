@@ -1,0 +1,233 @@
+//! The decision about a request: who makes it, and whether it is admitted.
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderName, Method, Request, Uri};
+use turnbuckle_types::{Principal, RequiredScopes};
+
+use super::authorization_header::{self, Credentials, DPOP, Scheme};
+use super::denial::Denial;
+use super::dpop::DpopChecker;
+use super::jwt::{JwtIssuer, unverified_issuer};
+use super::resource_uri::ResourceUri;
+use super::scopes::ScopeHierarchy;
+use super::token::{
+    Introspection, StaticTokens, TokenCache, TokenRejection, TokenVerifier, VerifiedToken,
+};
+use crate::clock::Clock;
+
+/// A caller whose token was verified for this resource.
+pub(super) struct Identity {
+    pub(super) principal: Arc<Principal>,
+    /// The key that the token is bound to.
+    key_thumbprint: Option<String>,
+    has_required_scopes: bool,
+}
+
+/// The verifier of tokens that no JWT issuer signed.
+pub(super) enum OpaqueVerifier {
+    Introspection(Box<Introspection>),
+    Custom(Box<dyn TokenVerifier>),
+}
+
+/// Everything that decides about requests.
+pub(super) struct Authenticator {
+    pub(super) resource: ResourceUri,
+    pub(super) extra_audiences: Vec<String>,
+    pub(super) required_scopes: RequiredScopes,
+    pub(super) hierarchy: ScopeHierarchy,
+    pub(super) api_key_header: Option<HeaderName>,
+    pub(super) static_tokens: StaticTokens,
+    pub(super) static_identities: Vec<Arc<Identity>>,
+    pub(super) jwt_issuers: Vec<JwtIssuer>,
+    pub(super) opaque: Option<OpaqueVerifier>,
+    pub(super) cache: TokenCache<Arc<Identity>>,
+    pub(super) dpop: DpopChecker,
+    pub(super) clock: Clock,
+    pub(super) leeway: u64,
+}
+
+impl Authenticator {
+    /// Reads the credentials of a request.
+    pub(super) fn credentials<'a>(
+        &self,
+        headers: &'a HeaderMap,
+        uri: &Uri,
+    ) -> Result<Credentials<'a>, Denial> {
+        authorization_header::read(headers, uri.query(), self.api_key_header.as_ref())
+    }
+
+    /// Returns the scheme of a request's credentials, for a challenge.
+    pub(super) fn scheme(&self, headers: &HeaderMap) -> Option<Scheme> {
+        let credentials = authorization_header::read(headers, None, self.api_key_header.as_ref());
+        Some(credentials.ok()?.scheme)
+    }
+
+    /// Returns the identity of a static token or of a token that was verified lately. None if the
+    /// token must be verified first.
+    pub(super) fn known_identity(
+        &self,
+        credentials: &Credentials<'_>,
+    ) -> Result<Option<Arc<Identity>>, Denial> {
+        let is_api_key = credentials.scheme == Scheme::ApiKey;
+        if !is_api_key {
+            let known = self.cache.get(credentials.token_bytes(), self.clock.now());
+            if known.is_some() {
+                return Ok(known);
+            }
+        }
+        let token = credentials.token()?;
+        let found = self.static_tokens.find(token);
+        if let Some(identity) = found.and_then(|index| self.static_identities.get(index)) {
+            return Ok(Some(Arc::clone(identity)));
+        }
+        if is_api_key || (self.jwt_issuers.is_empty() && self.opaque.is_none()) {
+            tracing::debug!("refused a token: it is not one of the static tokens");
+            return Err(Denial::InvalidToken);
+        }
+        Ok(None)
+    }
+
+    /// Verifies a token for this resource.
+    pub(super) async fn verify(&self, token: &str) -> Result<Arc<Identity>, Denial> {
+        let verified = self.verify_by_issuer(token).await;
+        let identity = verified.and_then(|verified| self.accept(token, verified));
+        identity.map_err(|rejection| {
+            match &rejection {
+                TokenRejection::Unavailable(_) => {
+                    tracing::warn!(%rejection, "cannot check a token")
+                }
+                _ => tracing::debug!(%rejection, "refused a token"),
+            }
+            match rejection {
+                TokenRejection::Expired => Denial::ExpiredToken,
+                TokenRejection::Invalid(_) => Denial::InvalidToken,
+                TokenRejection::Unavailable(_) => Denial::Unavailable,
+            }
+        })
+    }
+
+    async fn verify_by_issuer(&self, token: &str) -> Result<VerifiedToken, TokenRejection> {
+        let issuer = unverified_issuer(token);
+        if let Some(issuer) = &issuer
+            && let Some(known) = self
+                .jwt_issuers
+                .iter()
+                .find(|known| known.issuer() == issuer)
+        {
+            return known.verify(token).await;
+        }
+        match &self.opaque {
+            // A token of another issuer is no business of this one.
+            Some(OpaqueVerifier::Introspection(endpoint))
+                if issuer.is_none_or(|issuer| issuer == endpoint.issuer()) =>
+            {
+                endpoint.verify(token).await
+            }
+            Some(OpaqueVerifier::Custom(verifier)) => verifier.verify(token).await,
+            _ => Err(TokenRejection::Invalid(
+                "its issuer is not trusted".to_owned(),
+            )),
+        }
+    }
+
+    /// Checks audience and expiry of a genuine token, and keeps it.
+    fn accept(
+        &self,
+        token: &str,
+        verified: VerifiedToken,
+    ) -> Result<Arc<Identity>, TokenRejection> {
+        let is_for_us = verified.audience.iter().any(|audience| {
+            self.resource.is_named_by(audience) || self.extra_audiences.contains(audience)
+        });
+        if !is_for_us {
+            let reason = format!("its audience is not {}", self.resource.as_str());
+            return Err(TokenRejection::Invalid(reason));
+        }
+        let now = self.clock.now();
+        let usable_until = verified
+            .expires_at
+            .map_or(u64::MAX, |at| at.saturating_add(self.leeway));
+        if now >= usable_until {
+            return Err(TokenRejection::Expired);
+        }
+        let max_cache_seconds = verified.max_cache_seconds;
+        let identity = Arc::new(self.identity(verified.principal, verified.key_thumbprint));
+        if max_cache_seconds > 0 {
+            let until = now.saturating_add(max_cache_seconds).min(usable_until);
+            self.cache.insert(token, Arc::clone(&identity), until);
+        }
+        Ok(identity)
+    }
+
+    /// Creates the identity of a principal, whose scopes are expanded by the hierarchy.
+    pub(super) fn identity(
+        &self,
+        mut principal: Principal,
+        key_thumbprint: Option<String>,
+    ) -> Identity {
+        principal.scopes = self.hierarchy.expand(principal.scopes);
+        Identity {
+            has_required_scopes: self.required_scopes.is_met_by(Some(&principal)),
+            principal: Arc::new(principal),
+            key_thumbprint,
+        }
+    }
+
+    /// Decides whether a caller may make a request.
+    pub(super) fn admit(
+        &self,
+        identity: &Identity,
+        credentials: &Credentials<'_>,
+        method: &Method,
+        uri: &Uri,
+    ) -> Result<(), Denial> {
+        self.dpop.check(
+            credentials,
+            identity.key_thumbprint.as_deref(),
+            method.as_str(),
+            || self.resource.request_url(uri.path()),
+            &self.clock,
+        )?;
+        if identity.has_required_scopes {
+            Ok(())
+        } else {
+            tracing::debug!("refused a token: it lacks scopes that every request needs");
+            Err(Denial::InsufficientScope)
+        }
+    }
+
+    /// Removes everything that names or proves a caller, so that no token is passed on and no
+    /// principal of others counts.
+    pub(super) fn strip<B>(&self, request: &mut Request<B>) {
+        let headers = request.headers_mut();
+        headers.remove(http::header::AUTHORIZATION);
+        headers.remove(DPOP);
+        if let Some(name) = &self.api_key_header {
+            headers.remove(name);
+        }
+        let extensions = request.extensions_mut();
+        if !extensions.is_empty() {
+            extensions.remove::<Arc<Principal>>();
+            extensions.remove::<Principal>();
+        }
+    }
+
+    /// Returns the current nonce for DPoP proofs, if nonces are used.
+    pub(super) fn nonce_header(&self) -> Option<http::HeaderValue> {
+        self.dpop.nonce_header(&self.clock)
+    }
+}
+
+impl fmt::Debug for Authenticator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let issuers: Vec<_> = self.jwt_issuers.iter().map(JwtIssuer::issuer).collect();
+        f.debug_struct("Authenticator")
+            .field("resource", &self.resource.as_str())
+            .field("jwt_issuers", &issuers)
+            .field("static_tokens", &self.static_tokens)
+            .field("dpop", &self.dpop)
+            .finish_non_exhaustive()
+    }
+}

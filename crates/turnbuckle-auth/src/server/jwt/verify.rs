@@ -1,0 +1,163 @@
+//! The verification of a JWT: header, signature, issuer. The claims are checked by [`Claims`].
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use turnbuckle_types::RawObject;
+
+use super::algorithm::JwtAlgorithm;
+use super::issuer_keys::{FetchedKeys, IssuerKeys};
+use crate::clock::Clock;
+use crate::server::token::{Claims, TokenRejection, VerifiedToken};
+
+/// The time for which a verified token is not verified again. A key that its issuer withdraws counts
+/// for that long.
+const MAX_CACHE_SECONDS: u64 = 5 * 60;
+
+/// An issuer of JWTs that is trusted.
+pub(crate) struct JwtIssuer {
+    issuer: String,
+    keys: IssuerKeys,
+    algorithms: Vec<JwtAlgorithm>,
+    clock: Clock,
+    leeway: u64,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+    typ: Option<String>,
+    kid: Option<String>,
+    crit: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct UnverifiedClaims {
+    iss: Option<String>,
+}
+
+/// Returns the issuer that a JWT claims to be of, without any check: for the choice of the verifier.
+/// None for a token that is no JWT.
+pub(crate) fn unverified_issuer(token: &str) -> Option<String> {
+    let (header, claims, _) = split(token)?;
+    serde_json::from_slice::<Header>(&URL_SAFE_NO_PAD.decode(header).ok()?).ok()?;
+    let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;
+    serde_json::from_slice::<UnverifiedClaims>(&claims)
+        .ok()?
+        .iss
+}
+
+fn split(token: &str) -> Option<(&str, &str, &str)> {
+    let mut parts = token.split('.');
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(header), Some(claims), Some(signature), None) => Some((header, claims, signature)),
+        _ => None,
+    }
+}
+
+impl JwtIssuer {
+    pub(crate) fn new(
+        issuer: String,
+        keys: IssuerKeys,
+        algorithms: Vec<JwtAlgorithm>,
+        clock: Clock,
+        leeway: u64,
+    ) -> Self {
+        Self {
+            issuer,
+            keys,
+            algorithms,
+            clock,
+            leeway,
+        }
+    }
+
+    pub(crate) fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// Verifies a token.
+    pub(crate) async fn verify(&self, token: &str) -> Result<VerifiedToken, TokenRejection> {
+        let invalid = |reason: &str| TokenRejection::Invalid(reason.to_owned());
+        let (header_part, claims_part, signature) =
+            split(token).ok_or_else(|| invalid("it has not three parts"))?;
+        let decode = |part: &str| {
+            let decoded = URL_SAFE_NO_PAD.decode(part);
+            decoded.map_err(|_| invalid("a part is not Base64"))
+        };
+        let header: Header = serde_json::from_slice(&decode(header_part)?)
+            .map_err(|_| invalid("its header is malformed"))?;
+        let algorithm = self.check_header(&header)?;
+        let signature = decode(signature)?;
+        let message = &token[..header_part.len() + 1 + claims_part.len()];
+        self.check_signature(&header, algorithm, message.as_bytes(), &signature)
+            .await?;
+
+        let claims_text = String::from_utf8(decode(claims_part)?)
+            .map_err(|_| invalid("its claims are not UTF-8"))?;
+        let claims: Claims =
+            serde_json::from_str(&claims_text).map_err(|_| invalid("its claims are malformed"))?;
+        let raw: RawObject = claims_text
+            .parse()
+            .map_err(|_| invalid("its claims are malformed"))?;
+        if claims.iss.as_deref() != Some(self.issuer.as_str()) {
+            return Err(invalid("its issuer is another"));
+        }
+        let mut verified =
+            claims.into_verified(&self.issuer, raw, self.clock.now(), self.leeway)?;
+        if verified.expires_at.is_none() {
+            return Err(invalid("it never expires (exp)"));
+        }
+        verified.max_cache_seconds = MAX_CACHE_SECONDS;
+        Ok(verified)
+    }
+
+    fn check_header(&self, header: &Header) -> Result<JwtAlgorithm, TokenRejection> {
+        let invalid = |reason: &str| TokenRejection::Invalid(reason.to_owned());
+        if header.crit.is_some() {
+            return Err(invalid("its header has critical extensions"));
+        }
+        let typ = header.typ.as_deref().unwrap_or("JWT");
+        let typ = typ.strip_prefix("application/").unwrap_or(typ);
+        if !typ.eq_ignore_ascii_case("JWT") && !typ.eq_ignore_ascii_case("at+jwt") {
+            return Err(invalid("its typ is not that of an access token"));
+        }
+        JwtAlgorithm::from_name(&header.alg)
+            .filter(|algorithm| self.algorithms.contains(algorithm))
+            .ok_or_else(|| invalid("its algorithm is not allowed"))
+    }
+
+    async fn check_signature(
+        &self,
+        header: &Header,
+        algorithm: JwtAlgorithm,
+        message: &[u8],
+        signature: &Vec<u8>,
+    ) -> Result<(), TokenRejection> {
+        let kid = header.kid.as_deref();
+        let is_signed_by = |keys: &FetchedKeys| {
+            keys.set
+                .candidates(kid, algorithm)
+                .any(|key| key.verifies(message, signature, algorithm))
+        };
+        let keys = self
+            .keys
+            .current()
+            .await
+            .map_err(TokenRejection::Unavailable)?;
+        if is_signed_by(&keys) {
+            return Ok(());
+        }
+        let invalid = |reason: &str| TokenRejection::Invalid(reason.to_owned());
+        if kid.is_some_and(|kid| keys.set.has_key(kid)) {
+            return Err(invalid("its signature is not of the issuer's key"));
+        }
+        let newer = self.keys.newer_than(&keys).await;
+        let newer = newer.map_err(TokenRejection::Unavailable)?;
+        if is_signed_by(&newer) {
+            return Ok(());
+        }
+        Err(invalid("its key is not among the issuer's keys"))
+    }
+}

@@ -1,0 +1,288 @@
+//! The tower service that checks each request before the inner service sees it.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, WWW_AUTHENTICATE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use pin_project_lite::pin_project;
+use tower_service::Service;
+use turnbuckle_types::RequiredScopes;
+
+use super::authenticator::{Authenticator, Identity};
+use super::authorization_header::Scheme;
+use super::body::ResourceServerBody;
+use super::denial::{ChallengeTemplate, DPOP_NONCE, Denial};
+use super::resource_metadata::MetadataDocument;
+use crate::secret::Secret;
+
+/// The parts of a resource server that all its services share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) authenticator: Authenticator,
+    pub(super) challenge: ChallengeTemplate,
+}
+
+/// The service of a [`ResourceServer`](super::ResourceServer): it admits requests with a valid token to
+/// the inner service and refuses all others.
+#[derive(Clone)]
+pub struct ResourceServerService<S> {
+    inner: S,
+    shared: Arc<Shared>,
+    metadata: Option<Arc<MetadataDocument>>,
+}
+
+impl<S> ResourceServerService<S> {
+    pub(super) fn new(
+        inner: S,
+        shared: Arc<Shared>,
+        metadata: Option<Arc<MetadataDocument>>,
+    ) -> Self {
+        Self {
+            inner,
+            shared,
+            metadata,
+        }
+    }
+}
+
+impl<S> fmt::Debug for ResourceServerService<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResourceServerService")
+            .field("authenticator", &self.shared.authenticator)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for ResourceServerService<S>
+where
+    S: Service<Request<B>, Response = Response<R>> + Clone + Send + 'static,
+    S::Future: Send,
+    B: Send + 'static,
+    R: 'static,
+{
+    type Response = Response<ResourceServerBody<R>>;
+    type Error = S::Error;
+    type Future = ResourceServerFuture<S::Future, R, S::Error>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let path = request.uri().path();
+        if let Some(metadata) = self
+            .metadata
+            .as_ref()
+            .filter(|metadata| metadata.is_at(path))
+        {
+            return ResourceServerFuture::own(metadata.answer(request.method()));
+        }
+        let authenticator = &self.shared.authenticator;
+        // The preflight request of a browser has no token.
+        if request.method() == Method::OPTIONS {
+            authenticator.strip(&mut request);
+            return ResourceServerFuture::inner(self.inner.call(request), None);
+        }
+        match known_identity(authenticator, &request) {
+            Ok(Some((identity, scheme))) => {
+                admit(authenticator, &mut request, &identity);
+                let inner = self.inner.call(request);
+                ResourceServerFuture::inner(inner, Some((Arc::clone(&self.shared), scheme)))
+            }
+            Ok(None) => {
+                let next = self.inner.clone();
+                // The service that was polled for readiness is the one that is called.
+                let ready = std::mem::replace(&mut self.inner, next);
+                let shared = Arc::clone(&self.shared);
+                ResourceServerFuture {
+                    state: State::Verifying {
+                        future: Box::pin(verify_and_call(shared, ready, request)),
+                    },
+                }
+            }
+            Err(denial) => ResourceServerFuture::own(self.shared.deny(denial, &request)),
+        }
+    }
+}
+
+/// Returns the caller of a request if the token is known. None if it must be verified first.
+fn known_identity<B>(
+    authenticator: &Authenticator,
+    request: &Request<B>,
+) -> Result<Option<(Arc<Identity>, Scheme)>, Denial> {
+    let credentials = authenticator.credentials(request.headers(), request.uri())?;
+    let Some(identity) = authenticator.known_identity(&credentials)? else {
+        return Ok(None);
+    };
+    authenticator.admit(&identity, &credentials, request.method(), request.uri())?;
+    Ok(Some((identity, credentials.scheme)))
+}
+
+/// Replaces the token of a request by the principal.
+fn admit<B>(authenticator: &Authenticator, request: &mut Request<B>, identity: &Identity) {
+    authenticator.strip(request);
+    request
+        .extensions_mut()
+        .insert(Arc::clone(&identity.principal));
+}
+
+async fn verify_and_call<S, B, R>(
+    shared: Arc<Shared>,
+    mut inner: S,
+    mut request: Request<B>,
+) -> Result<Response<ResourceServerBody<R>>, S::Error>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+{
+    let authenticator = &shared.authenticator;
+    let token = authenticator
+        .credentials(request.headers(), request.uri())
+        .and_then(|credentials| Ok(Secret::new(credentials.token()?)));
+    let token = match token {
+        Ok(token) => token,
+        Err(denial) => return Ok(shared.deny(denial, &request).map(ResourceServerBody::own)),
+    };
+    let verified = authenticator.verify(token.expose()).await;
+    let admitted = verified.and_then(|identity| {
+        let credentials = authenticator.credentials(request.headers(), request.uri())?;
+        authenticator.admit(&identity, &credentials, request.method(), request.uri())?;
+        Ok((identity, credentials.scheme))
+    });
+    match admitted {
+        Ok((identity, scheme)) => {
+            admit(authenticator, &mut request, &identity);
+            let response = inner.call(request).await?;
+            Ok(shared
+                .finish(response, scheme)
+                .map(ResourceServerBody::inner))
+        }
+        Err(denial) => Ok(shared.deny(denial, &request).map(ResourceServerBody::own)),
+    }
+}
+
+impl Shared {
+    fn deny<B>(&self, denial: Denial, request: &Request<B>) -> Response<Bytes> {
+        let scheme = self.authenticator.scheme(request.headers());
+        denial.to_response(&self.challenge, scheme, self.authenticator.nonce_header())
+    }
+
+    /// Adds the challenge to a response that names scopes that the caller lacks. Any other response
+    /// stays as it is, also a 401 or 403 of the application.
+    fn finish<R>(&self, mut response: Response<R>, scheme: Scheme) -> Response<R> {
+        if scheme == Scheme::Dpop
+            && let Some(nonce) = self.authenticator.nonce_header()
+        {
+            response.headers_mut().insert(DPOP_NONCE, nonce);
+        }
+        let Some(required) = response.extensions().get::<RequiredScopes>() else {
+            return response;
+        };
+        if response.headers().contains_key(WWW_AUTHENTICATE) {
+            return response;
+        }
+        let challenge = self
+            .challenge
+            .scope_challenge(&required.scopes, Some(scheme));
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        let headers = response.headers_mut();
+        headers.insert(WWW_AUTHENTICATE, challenge.to_header_value());
+        if headers.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
+            expose_challenge(headers);
+        }
+        response
+    }
+}
+
+/// Lets a page read the challenge of a response that it may read.
+fn expose_challenge(headers: &mut http::HeaderMap) {
+    let is_exposed = headers
+        .get_all(ACCESS_CONTROL_EXPOSE_HEADERS)
+        .iter()
+        .any(|value| {
+            let names = value.to_str().unwrap_or_default();
+            names
+                .split(',')
+                .any(|name| name.trim().eq_ignore_ascii_case("www-authenticate"))
+        });
+    if !is_exposed {
+        let value = HeaderValue::from_static("WWW-Authenticate");
+        headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, value);
+    }
+}
+
+pin_project! {
+    /// The future of a response of [`ResourceServerService`].
+    pub struct ResourceServerFuture<F, R, E> {
+        #[pin]
+        state: State<F, R, E>,
+    }
+}
+
+type Verifying<R, E> =
+    Pin<Box<dyn Future<Output = Result<Response<ResourceServerBody<R>>, E>> + Send>>;
+
+pin_project! {
+    #[project = StateProjection]
+    enum State<F, R, E> {
+        Own { response: Option<Response<Bytes>> },
+        Inner {
+            #[pin]
+            future: F,
+            admitted: Option<(Arc<Shared>, Scheme)>,
+        },
+        Verifying { future: Verifying<R, E> },
+    }
+}
+
+impl<F, R, E> ResourceServerFuture<F, R, E> {
+    fn own(response: Response<Bytes>) -> Self {
+        Self {
+            state: State::Own {
+                response: Some(response),
+            },
+        }
+    }
+
+    fn inner(future: F, admitted: Option<(Arc<Shared>, Scheme)>) -> Self {
+        Self {
+            state: State::Inner { future, admitted },
+        }
+    }
+}
+
+impl<F, R, E> Future for ResourceServerFuture<F, R, E>
+where
+    F: Future<Output = Result<Response<R>, E>>,
+{
+    type Output = Result<Response<ResourceServerBody<R>>, E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project().state.project() {
+            // A future that is polled after its end stays pending.
+            StateProjection::Own { response } => {
+                response.take().map_or(Poll::Pending, |response| {
+                    Poll::Ready(Ok(response.map(ResourceServerBody::own)))
+                })
+            }
+            StateProjection::Inner { future, admitted } => {
+                let response = ready!(future.poll(cx))?;
+                let response = match admitted {
+                    Some((shared, scheme)) => shared.finish(response, *scheme),
+                    None => response,
+                };
+                Poll::Ready(Ok(response.map(ResourceServerBody::inner)))
+            }
+            StateProjection::Verifying { future } => future.as_mut().poll(cx),
+        }
+    }
+}
+
+impl<F, R, E> fmt::Debug for ResourceServerFuture<F, R, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ResourceServerFuture")
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests of the resource server as a whole: a layer, an issuer on a loopback address, and a clock.
+
+mod attacks;
+mod challenges;
+mod dpop;
+mod keys;
+mod metadata;
+mod opaque;
+mod privacy;
+mod scopes;
+mod settings;
+mod support;

@@ -1,0 +1,179 @@
+//! The claims of a token: of a JWT's payload or of an introspection response.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor};
+use turnbuckle_types::{Principal, RawObject};
+
+use super::{TokenRejection, VerifiedToken};
+use crate::server::scopes;
+
+/// The claims that a resource server checks. A claim that stands twice is an error.
+///
+/// Specification: RFC 7519 section 4.1, RFC 9068 section 2.2, RFC 7662 section 2.2.
+#[derive(Deserialize)]
+pub(crate) struct Claims {
+    pub(crate) active: Option<bool>,
+    pub(crate) iss: Option<String>,
+    sub: Option<String>,
+    #[serde(default)]
+    aud: OneOrMany,
+    exp: Option<f64>,
+    nbf: Option<f64>,
+    #[serde(default)]
+    scope: OneOrMany,
+    /// The scopes at some authorization servers.
+    #[serde(default)]
+    scp: OneOrMany,
+    client_id: Option<String>,
+    /// The client in tokens of OpenID providers.
+    azp: Option<String>,
+    cnf: Option<Confirmation>,
+}
+
+/// The key that a token is bound to.
+#[derive(Deserialize)]
+struct Confirmation {
+    jkt: Option<String>,
+}
+
+impl Claims {
+    /// Returns what the token means. The caller has checked that the claims are genuine.
+    ///
+    /// # Errors
+    /// Fails when the token is not yet valid, has no subject, or is bound to a key in a way that
+    /// cannot be checked here.
+    pub(crate) fn into_verified(
+        self,
+        issuer: &str,
+        claims: RawObject,
+        now: u64,
+        leeway: u64,
+    ) -> Result<VerifiedToken, TokenRejection> {
+        let invalid = |reason: &str| TokenRejection::Invalid(reason.to_owned());
+        if self
+            .nbf
+            .is_some_and(|nbf| seconds(nbf) > now.saturating_add(leeway))
+        {
+            return Err(invalid("it is not yet valid (nbf)"));
+        }
+        let client = self.client_id.or(self.azp);
+        let Some(subject) = self.sub.or_else(|| client.clone()) else {
+            return Err(invalid("it has neither sub nor client_id"));
+        };
+        if subject.is_empty() {
+            return Err(invalid("its sub is empty"));
+        }
+        let key_thumbprint = match self.cnf {
+            None => None,
+            Some(Confirmation { jkt: Some(jkt) }) => Some(jkt),
+            Some(Confirmation { jkt: None }) => {
+                return Err(invalid(
+                    "its cnf has no jkt, and other bindings cannot be checked",
+                ));
+            }
+        };
+        let mut granted = Vec::new();
+        for text in self.scope.0.iter().chain(&self.scp.0) {
+            granted.extend(scopes::split(text));
+        }
+        let mut principal = Principal::new(issuer, subject)
+            .scopes(granted)
+            .claims(claims);
+        principal.client = client;
+        let mut verified = VerifiedToken::new(principal, self.aud.0);
+        verified.expires_at = self.exp.map(seconds);
+        verified.key_thumbprint = key_thumbprint;
+        Ok(verified)
+    }
+}
+
+/// Returns a NumericDate in whole seconds. Negative ones become 0; the cast saturates.
+fn seconds(date: f64) -> u64 {
+    date as u64
+}
+
+/// One text or a list of texts. Absent and `null` are an empty list.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct OneOrMany(Vec<String>);
+
+impl<'de> Deserialize<'de> for OneOrMany {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextsVisitor;
+        impl<'de> Visitor<'de> for TextsVisitor {
+            type Value = OneOrMany;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of strings")
+            }
+            fn visit_unit<E>(self) -> Result<OneOrMany, E> {
+                Ok(OneOrMany(Vec::new()))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<OneOrMany, E> {
+                Ok(OneOrMany(vec![text.to_owned()]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<OneOrMany, A::Error> {
+                let mut texts = Vec::new();
+                while let Some(text) = seq.next_element()? {
+                    texts.push(text);
+                }
+                Ok(OneOrMany(texts))
+            }
+        }
+        deserializer.deserialize_any(TextsVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verified(text: &str) -> Result<VerifiedToken, String> {
+        let claims: Claims = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let raw = text.parse().map_err(|_| "no object")?;
+        claims
+            .into_verified("https://as", raw, 100, 10)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn scopes_and_audiences_come_as_text_or_list() {
+        let token =
+            verified(r#"{"sub":"a","aud":"x","scope":"p q","scp":["r"],"exp":5e2,"azp":"c"}"#);
+        let token = token.unwrap();
+        assert_eq!(token.principal.scopes, ["p", "q", "r"]);
+        assert_eq!(token.audience, ["x"]);
+        assert_eq!(token.expires_at, Some(500));
+        assert_eq!(token.principal.client.as_deref(), Some("c"));
+        let token = verified(r#"{"client_id":"c","aud":["x","y"],"scope":null}"#).unwrap();
+        assert_eq!(token.audience, ["x", "y"]);
+        assert_eq!(token.principal.subject, "c");
+        assert_eq!(token.principal.claims.unwrap().as_str().len(), 46);
+    }
+
+    #[test]
+    fn claims_that_two_readers_could_read_differently_are_refused() {
+        assert!(verified(r#"{"sub":"a","aud":"x","aud":"y"}"#).is_err());
+        assert!(verified(r#"{"sub":"a","sub":"b"}"#).is_err());
+        assert!(verified(r#"{"sub":1}"#).is_err());
+        assert!(verified(r#"{"sub":"a","aud":{"x":1}}"#).is_err());
+        assert!(verified(r#"{"sub":"a","exp":"500"}"#).is_err());
+        assert!(verified(r#"["a"]"#).is_err());
+        assert!(verified(r#"{"sub":""}"#).is_err());
+        assert!(verified("{}").is_err());
+    }
+
+    #[test]
+    fn a_token_that_is_not_yet_valid_is_refused_beyond_the_leeway() {
+        assert!(verified(r#"{"sub":"a","nbf":110}"#).is_ok());
+        assert!(verified(r#"{"sub":"a","nbf":111}"#).is_err());
+        assert!(verified(r#"{"sub":"a","nbf":1e300}"#).is_err());
+    }
+
+    #[test]
+    fn a_binding_to_a_certificate_is_refused() {
+        assert!(verified(r#"{"sub":"a","cnf":{"x5t#S256":"abc"}}"#).is_err());
+        let token = verified(r#"{"sub":"a","cnf":{"jkt":"abc"}}"#).unwrap();
+        assert_eq!(token.key_thumbprint.as_deref(), Some("abc"));
+    }
+}

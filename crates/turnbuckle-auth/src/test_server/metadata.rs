@@ -1,0 +1,95 @@
+//! The metadata documents and the public keys.
+
+use http::header::CACHE_CONTROL;
+use http::{HeaderValue, StatusCode};
+use serde_json::{Value, json};
+
+use super::answer::{Answer, json};
+use super::jwt;
+use super::registration::GRANT_TYPES;
+use super::server::Server;
+use crate::metadata::AuthorizationServerMetadata;
+
+/// Answers with the metadata document of RFC 8414.
+pub(super) fn oauth_metadata(server: &Server) -> Answer {
+    document_answer(server, metadata_value(server))
+}
+
+/// Answers with the metadata document of OpenID Connect Discovery.
+pub(super) fn openid_metadata(server: &Server) -> Answer {
+    let mut value = metadata_value(server);
+    value["subject_types_supported"] = json!(["public"]);
+    value["id_token_signing_alg_values_supported"] = json!(["ES256"]);
+    document_answer(server, value)
+}
+
+/// Answers with the public keys.
+pub(super) fn jwks(server: &Server) -> Answer {
+    let mut answer = json(StatusCode::OK, &server.keys.jwks());
+    // Keys are rotated at any moment here, and a test wants to see it.
+    answer
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    answer
+}
+
+fn document_answer(server: &Server, mut value: Value) -> Answer {
+    if let Some(failure) = server.faults.take_metadata_failure() {
+        return failure.into_answer();
+    }
+    let padding = server.faults.document_bytes();
+    if padding > 0 {
+        value["padding"] = Value::String("x".repeat(padding));
+    }
+    let mut answer = json(StatusCode::OK, &value);
+    answer
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    answer
+}
+
+fn metadata_value(server: &Server) -> Value {
+    let owned = |texts: &[&str]| {
+        texts
+            .iter()
+            .map(|text| (*text).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let settings = &server.settings;
+    let mut scopes = settings.scopes.clone();
+    if settings.is_offline_access_needed && !scopes.iter().any(|scope| scope == "offline_access") {
+        scopes.push("offline_access".to_owned());
+    }
+    let pkce = (!server.faults.is_pkce_unannounced()).then(|| owned(&["S256"]));
+    let metadata = AuthorizationServerMetadata {
+        issuer: server
+            .faults
+            .metadata_issuer()
+            .unwrap_or_else(|| server.issuer().to_owned()),
+        authorization_endpoint: Some(server.url("/authorize")),
+        token_endpoint: Some(server.url("/token")),
+        registration_endpoint: settings.has_registration.then(|| server.url("/register")),
+        revocation_endpoint: Some(server.url("/revoke")),
+        introspection_endpoint: Some(server.url("/introspect")),
+        jwks_uri: Some(server.url("/jwks")),
+        scopes_supported: (!scopes.is_empty()).then_some(scopes),
+        response_types_supported: owned(&["code"]),
+        grant_types_supported: Some(owned(&GRANT_TYPES)),
+        token_endpoint_auth_methods_supported: Some(owned(&[
+            "none",
+            "client_secret_basic",
+            "client_secret_post",
+            "private_key_jwt",
+        ])),
+        token_endpoint_auth_signing_alg_values_supported: Some(jwt::algorithm_names()),
+        code_challenge_methods_supported: pkce,
+        authorization_response_iss_parameter_supported: true,
+        client_id_metadata_document_supported: settings.has_client_metadata_documents,
+        dpop_signing_alg_values_supported: owned(&["ES256", "ES384", "EdDSA", "RS256", "PS256"]),
+    };
+    let mut value = serde_json::to_value(metadata).unwrap_or_default();
+    value["response_modes_supported"] = json!(["query"]);
+    value["authorization_grant_profiles_supported"] =
+        json!(["urn:ietf:params:oauth:grant-profile:id-jag"]);
+    value
+}

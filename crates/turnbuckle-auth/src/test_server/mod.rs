@@ -1,0 +1,279 @@
+//! An authorization server **for tests and development only**.
+//!
+//! [`TestAuthorizationServer`] speaks what clients and resource servers of MCP need: metadata,
+//! authorization codes with PKCE, refresh tokens with rotation, client credentials, JWT assertions,
+//! token exchange, dynamic registration, client metadata documents, introspection, revocation, DPoP.
+//! [`Faults`] makes it misbehave while it runs, and [`Event`]s say what it was asked.
+//!
+//! It asks for no password: anyone who reaches its port is any user. It listens on 127.0.0.1, keeps
+//! everything in memory, and forgets it when it stops. Never use it in production.
+//!
+//! ```
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use turnbuckle_auth::test_server::TestAuthorizationServer;
+//!
+//! let server = TestAuthorizationServer::builder()
+//!     .auto_approve(true)
+//!     .scopes(["orders:read", "orders:write"])
+//!     .start()
+//!     .await?;
+//! assert!(server.issuer().starts_with("http://127.0.0.1:"));
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod authorize;
+mod client;
+mod client_metadata;
+mod consent;
+mod events;
+mod faults;
+mod grants;
+mod introspection;
+mod issue;
+mod jwt;
+mod keys;
+mod listener;
+mod metadata;
+mod parameters;
+mod redirect_uri;
+mod registration;
+mod routes;
+mod server;
+mod settings;
+mod state;
+#[cfg(test)]
+mod tests;
+mod token;
+
+pub use events::{Endpoint, Event};
+pub use faults::Faults;
+pub use settings::TestAuthorizationServerBuilder;
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::pkce::random_token;
+use server::Server;
+use state::Grant;
+
+/// A running authorization server on 127.0.0.1, **for tests and development only**.
+///
+/// It stops when the value is dropped.
+#[must_use = "the server stops when this value is dropped"]
+pub struct TestAuthorizationServer {
+    server: Arc<Server>,
+    task: JoinHandle<std::convert::Infallible>,
+}
+
+impl TestAuthorizationServer {
+    /// Returns the default settings.
+    #[must_use]
+    pub fn builder() -> TestAuthorizationServerBuilder {
+        TestAuthorizationServerBuilder::default()
+    }
+
+    async fn from_settings(
+        settings: TestAuthorizationServerBuilder,
+    ) -> Result<Self, TestServerError> {
+        let address = (Ipv4Addr::LOCALHOST, settings.port);
+        let listener = TcpListener::bind(address).await.map_err(|error| {
+            TestServerError::new(format!(
+                "cannot listen on 127.0.0.1:{}: {error}",
+                settings.port
+            ))
+        })?;
+        let port = listener
+            .local_addr()
+            .map_err(|error| TestServerError::new(format!("the listener has no address: {error}")))?
+            .port();
+        let server = Arc::new(Server::new(settings, port)?);
+        let task = tokio::spawn(listener::serve(listener, Arc::clone(&server)));
+        tracing::warn!(
+            issuer = server.issuer(),
+            "a test authorization server runs: it protects nothing, never use it in production"
+        );
+        Ok(Self { server, task })
+    }
+
+    /// Returns the issuer, such as `http://127.0.0.1:4711` or `http://127.0.0.1:4711/tenant1`.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        self.server.issuer()
+    }
+
+    /// Returns the URL of the public keys.
+    #[must_use]
+    pub fn jwks_uri(&self) -> String {
+        self.server.url("/jwks")
+    }
+
+    /// Returns the public keys as a JSON Web Key Set.
+    #[must_use]
+    pub fn jwks(&self) -> Value {
+        self.server.keys.jwks()
+    }
+
+    /// Returns the fault switches.
+    #[must_use]
+    pub fn faults(&self) -> Faults {
+        self.server.faults.clone()
+    }
+
+    /// Signs tokens with a new key from now on. Up to three former keys stay published.
+    ///
+    /// # Errors
+    /// Fails when the operating system has no randomness.
+    pub fn rotate_keys(&self) -> Result<(), TestServerError> {
+        Ok(self.server.keys.rotate()?)
+    }
+
+    /// Signs tokens with a new key from now on and withdraws all former ones.
+    ///
+    /// # Errors
+    /// Fails when the operating system has no randomness.
+    pub fn replace_keys(&self) -> Result<(), TestServerError> {
+        Ok(self.server.keys.replace()?)
+    }
+
+    /// Chooses a new DPoP nonce. Proofs with the former one are refused with `use_dpop_nonce`.
+    ///
+    /// # Errors
+    /// Fails when the operating system has no randomness.
+    pub fn replace_dpop_nonce(&self) -> Result<(), TestServerError> {
+        Ok(self.server.replace_dpop_nonce()?)
+    }
+
+    /// Returns the requests so far, oldest first: the last 10,000, without secrets.
+    #[must_use]
+    pub fn events(&self) -> Vec<Event> {
+        self.server.events.all()
+    }
+
+    /// Forgets the requests so far.
+    pub fn clear_events(&self) {
+        self.server.events.clear();
+    }
+
+    /// Issues an access token without any request, for tests of resource servers.
+    ///
+    /// It is a JWT, or an opaque text if the settings say so, and introspection knows it.
+    ///
+    /// # Errors
+    /// Fails when the operating system has no randomness.
+    pub fn issue_token<I, S>(
+        &self,
+        subject: &str,
+        client_id: &str,
+        audience: &str,
+        scopes: I,
+        ttl: Duration,
+    ) -> Result<String, TestServerError>
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<String>,
+    {
+        let grant = Grant {
+            subject: subject.to_owned(),
+            client_id: client_id.to_owned(),
+            audience: audience.to_owned(),
+            scopes: scopes.into_iter().map(Into::into).collect(),
+            key_thumbprint: None,
+            family: random_token()?.expose().to_owned(),
+        };
+        let issued = self
+            .server
+            .issue_access_token(&grant, &grant.scopes, Some(ttl));
+        issued
+            .map(|issued| issued.token)
+            .map_err(|_| TestServerError::no_randomness())
+    }
+
+    /// Issues an ID token for a client without any request, for tests of token exchange.
+    ///
+    /// # Errors
+    /// Fails when the key cannot sign.
+    pub fn issue_id_token(
+        &self,
+        subject: &str,
+        client_id: &str,
+        ttl: Duration,
+    ) -> Result<String, TestServerError> {
+        let issued = self
+            .server
+            .issue_id_token(subject, client_id, None, Some(ttl));
+        issued.map_err(|_| TestServerError::no_randomness())
+    }
+
+    /// Signs any claims with the current key, for tests of tokens that no server issues.
+    ///
+    /// `token_type` becomes the `typ` of the header, such as `at+jwt`.
+    ///
+    /// # Errors
+    /// Fails when the key cannot sign.
+    pub fn sign_claims(&self, token_type: &str, claims: &Value) -> Result<String, TestServerError> {
+        self.server
+            .keys
+            .sign(token_type, claims)
+            .map_err(|_| TestServerError::no_randomness())
+    }
+
+    /// Stops the server and waits until its port is free.
+    pub async fn shutdown(mut self) {
+        self.task.abort();
+        _ = (&mut self.task).await;
+    }
+}
+
+impl Drop for TestAuthorizationServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl fmt::Debug for TestAuthorizationServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestAuthorizationServer")
+            .field("issuer", &self.issuer())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The reason why a test server did not start or could not issue a token.
+#[derive(Debug, Clone)]
+pub struct TestServerError {
+    message: String,
+}
+
+impl TestServerError {
+    fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+        }
+    }
+
+    fn no_randomness() -> Self {
+        Self::new("the operating system gave no randomness")
+    }
+}
+
+impl fmt::Display for TestServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the test authorization server: {}", self.message)
+    }
+}
+
+impl std::error::Error for TestServerError {}
+
+impl From<getrandom::Error> for TestServerError {
+    fn from(_: getrandom::Error) -> Self {
+        Self::no_randomness()
+    }
+}

@@ -1,0 +1,209 @@
+//! The state that all connections of the test server share.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use url::Url;
+
+use super::answer::Refusal;
+use super::client::Client;
+use super::events::EventLog;
+use super::faults::Faults;
+use super::keys::SigningKeys;
+use super::settings::TestAuthorizationServerBuilder;
+use super::state::Tables;
+use super::{TestServerError, client_metadata};
+use crate::outbound::{Outbound, OutboundSettings};
+use crate::pkce::random_token;
+
+/// The largest document that is fetched, in bytes.
+const MAX_DOCUMENT_BYTES: usize = 64 * 1024;
+
+/// The longest `scope` and `resource`, in bytes.
+const MAX_SCOPE_BYTES: usize = 4_096;
+const MAX_RESOURCE_BYTES: usize = 2_048;
+
+/// The shared state of a running server.
+pub(super) struct Server {
+    pub(super) settings: TestAuthorizationServerBuilder,
+    pub(super) keys: SigningKeys,
+    pub(super) faults: Faults,
+    pub(super) events: EventLog,
+    pub(super) outbound: Outbound,
+    issuer: String,
+    port: u16,
+    tables: Mutex<Tables>,
+    dpop_nonce: Mutex<String>,
+}
+
+impl Server {
+    /// Creates the state of a server that listens on `port`.
+    pub(super) fn new(
+        settings: TestAuthorizationServerBuilder,
+        port: u16,
+    ) -> Result<Self, TestServerError> {
+        let issuer = format!("http://127.0.0.1:{port}{}", settings.path);
+        let url = Url::parse(&issuer).map_err(|_| TestServerError::new("the issuer is no URL"))?;
+        let outbound_settings = OutboundSettings {
+            max_body_bytes: MAX_DOCUMENT_BYTES,
+            ..OutboundSettings::default()
+        };
+        let outbound = Outbound::new(&url, outbound_settings)
+            .map_err(|error| TestServerError::new(format!("no HTTP client: {error}")))?;
+        let nonce = random_token()?.expose().to_owned();
+        Ok(Self {
+            settings,
+            keys: SigningKeys::generate()?,
+            faults: Faults::default(),
+            events: EventLog::default(),
+            outbound,
+            issuer,
+            port,
+            tables: Mutex::new(Tables::new()),
+            dpop_nonce: Mutex::new(nonce),
+        })
+    }
+
+    /// Returns the issuer.
+    pub(super) fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// Returns the URL of a path below the issuer.
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.issuer)
+    }
+
+    /// Returns true if a `Host` header names this server. Others come from rebound DNS names.
+    pub(super) fn is_own_host(&self, host: &str) -> bool {
+        host.rsplit_once(':').is_some_and(|(name, port)| {
+            let is_own_port = port.parse() == Ok(self.port);
+            is_own_port && (name == "127.0.0.1" || name.eq_ignore_ascii_case("localhost"))
+        })
+    }
+
+    /// Returns the time in seconds since 1970.
+    pub(super) fn now(&self) -> u64 {
+        self.settings.clock.now()
+    }
+
+    /// Locks the tables. Never hold the lock across an await.
+    pub(super) fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the nonce that DPoP proofs must carry.
+    pub(super) fn dpop_nonce(&self) -> String {
+        self.dpop_nonce
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Chooses a new DPoP nonce. The former one is refused from now on.
+    pub(super) fn replace_dpop_nonce(&self) -> Result<(), getrandom::Error> {
+        let nonce = random_token()?.expose().to_owned();
+        *self
+            .dpop_nonce
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = nonce;
+        Ok(())
+    }
+
+    /// Finds a client: of the settings, registered, or by its metadata document.
+    ///
+    /// # Errors
+    /// Refuses with `invalid_client`.
+    pub(super) async fn find_client(&self, id: &str) -> Result<Client, Refusal> {
+        let configured = self.settings.clients.iter().find(|client| client.id == id);
+        if let Some(client) = configured {
+            return Ok(client.clone());
+        }
+        if let Some(client) = self.tables().registered_clients.get(id) {
+            return Ok(client.clone());
+        }
+        if self.settings.has_client_metadata_documents && client_metadata::is_url(id) {
+            return client_metadata::find(self, id).await;
+        }
+        Err(Refusal::new("invalid_client", "there is no such client"))
+    }
+
+    /// Fetches a JSON document.
+    ///
+    /// # Errors
+    /// Returns a text for people.
+    pub(super) async fn fetch_json(&self, url: &str) -> Result<Value, String> {
+        let fetched = self
+            .outbound
+            .get(url)
+            .await
+            .map_err(|error| error.to_string())?;
+        if fetched.status != 200 {
+            return Err(format!(
+                "the document's server answered with status {}",
+                fetched.status
+            ));
+        }
+        serde_json::from_slice(&fetched.body).map_err(|_| "the document is no JSON".to_owned())
+    }
+
+    /// Checks the scopes that are asked for. Without any, all scopes of the settings are meant.
+    ///
+    /// # Errors
+    /// Refuses with `invalid_scope`.
+    pub(super) fn check_scopes(&self, requested: Option<&str>) -> Result<Vec<String>, Refusal> {
+        let Some(requested) = requested else {
+            return Ok(self.settings.scopes.clone());
+        };
+        if requested.len() > MAX_SCOPE_BYTES {
+            return Err(Refusal::new("invalid_scope", "the scope is too long"));
+        }
+        let mut scopes: Vec<String> = Vec::new();
+        for scope in requested.split(' ').filter(|scope| !scope.is_empty()) {
+            let is_well_formed = scope
+                .bytes()
+                .all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e));
+            let is_known = self.settings.scopes.is_empty()
+                || self.settings.scopes.iter().any(|known| known == scope)
+                || matches!(scope, "openid" | "offline_access");
+            if !is_well_formed || !is_known {
+                let description = "a scope that was asked for does not exist";
+                return Err(Refusal::new("invalid_scope", description));
+            }
+            if !scopes.iter().any(|found| found == scope) {
+                scopes.push(scope.to_owned());
+            }
+        }
+        Ok(scopes)
+    }
+
+    /// Checks the `resource` parameter. Returns `None` if there is none and none is required.
+    ///
+    /// # Errors
+    /// Refuses with `invalid_target` (RFC 8707).
+    pub(super) fn check_resource(&self, resource: Option<&str>) -> Result<Option<String>, Refusal> {
+        let refuse = |description: &str| Err(Refusal::new("invalid_target", description));
+        let Some(resource) = resource else {
+            if self.settings.is_resource_required {
+                return refuse("the parameter resource is missing");
+            }
+            return Ok(None);
+        };
+        let is_uri = resource.len() <= MAX_RESOURCE_BYTES
+            && Url::parse(resource).is_ok_and(|url| url.fragment().is_none());
+        if !is_uri {
+            return refuse("the resource is no absolute URI without a fragment, or too long");
+        }
+        let known = &self.settings.resources;
+        if !known.is_empty() && !known.iter().any(|known| known == resource) {
+            return refuse("this server issues no tokens for the resource");
+        }
+        Ok(Some(resource.to_owned()))
+    }
+
+    /// Returns the audience of tokens for a resource.
+    pub(super) fn audience(&self, resource: Option<&str>) -> String {
+        let resource = resource.or_else(|| self.settings.resources.first().map(String::as_str));
+        resource.unwrap_or(&self.issuer).to_owned()
+    }
+}

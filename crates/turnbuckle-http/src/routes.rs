@@ -1,0 +1,207 @@
+//! The routes of the HTTP server as a service, and the layers around them.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use http::request::Parts;
+use http::{Request, Response, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use tower_layer::Layer;
+use tower_service::Service;
+use turnbuckle_session::RateAccount;
+
+use crate::body::ResponseBody;
+use crate::sse::HttpSse;
+use crate::streamable::StreamableHttp;
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+type ResponseFuture = Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>;
+
+/// The routes of the server: the MCP endpoint, the two paths of HTTP+SSE, and 404 for the rest.
+#[derive(Debug, Clone)]
+pub(crate) struct Routes {
+    pub(crate) path: Arc<str>,
+    pub(crate) streamable: StreamableHttp,
+    /// HTTP+SSE, if it is served.
+    pub(crate) sse: Option<SseRoutes>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct SseRoutes {
+    pub(crate) path: Arc<str>,
+    pub(crate) messages: Arc<str>,
+    pub(crate) service: HttpSse,
+}
+
+impl Routes {
+    /// Answers a request of the connection whose rates `account` counts.
+    pub(crate) async fn answer<B>(
+        &self,
+        parts: &mut Parts,
+        body: Pin<&mut B>,
+        account: &Arc<RateAccount>,
+    ) -> Response<ResponseBody>
+    where
+        B: Body<Data: Buf>,
+    {
+        let path = parts.uri.path();
+        if path == &*self.path {
+            return self
+                .streamable
+                .answer_on_connection(account, parts, body)
+                .await;
+        }
+        if let Some(sse) = &self.sse
+            && (path == &*sse.path || path == &*sse.messages)
+        {
+            let parts = std::mem::replace(parts, Request::new(()).into_parts().0);
+            let request = Request::from_parts(parts, body);
+            // Boxed, so that the futures of all other requests stay small.
+            return Box::pin(sse.service.answer(request)).await;
+        }
+        let mut reply = Response::new(ResponseBody::full("there is nothing at this path\n"));
+        *reply.status_mut() = StatusCode::NOT_FOUND;
+        reply
+    }
+}
+
+/// The body of a request to an [`HttpServer`](crate::HttpServer).
+pub struct RequestBody(Incoming);
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        Pin::new(&mut self.0).poll_frame(cx).map_err(Into::into)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
+
+impl fmt::Debug for RequestBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestBody").finish_non_exhaustive()
+    }
+}
+
+/// The routes of an [`HttpServer`](crate::HttpServer), and the layers around them, for one
+/// connection. Cheap to clone.
+#[derive(Clone)]
+pub struct HttpRoutes(Arc<dyn Fn(Request<RequestBody>) -> ResponseFuture + Send + Sync>);
+
+impl HttpRoutes {
+    /// Creates the service of a connection without layers.
+    fn new(routes: Routes, account: Arc<RateAccount>) -> Self {
+        let shared = Arc::new((routes, account));
+        Self(Arc::new(move |request| {
+            let shared = shared.clone();
+            let (mut parts, body) = request.into_parts();
+            Box::pin(async move {
+                let (routes, account) = &*shared;
+                routes.answer(&mut parts, pin!(body), account).await
+            })
+        }))
+    }
+
+    fn from_service<S, B>(service: S) -> Self
+    where
+        S: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        S::Future: Send,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        Self(Arc::new(move |request| {
+            let mut service = service.clone();
+            Box::pin(async move {
+                let Ok(()) = poll_fn(|cx| service.poll_ready(cx)).await;
+                let Ok(response) = service.call(request).await;
+                response.map(ResponseBody::from_body)
+            })
+        }))
+    }
+
+    /// Answers a request.
+    pub(crate) fn answer(&self, request: Request<Incoming>) -> ResponseFuture {
+        (self.0)(request.map(RequestBody))
+    }
+}
+
+impl Service<Request<RequestBody>> for HttpRoutes {
+    type Response = Response<ResponseBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let response = (self.0)(request);
+        Box::pin(async move { Ok(response.await) })
+    }
+}
+
+impl fmt::Debug for HttpRoutes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpRoutes").finish_non_exhaustive()
+    }
+}
+
+/// The layers around the routes of a server. The one that was added last sees a request first.
+#[derive(Clone, Default)]
+pub(crate) struct RouteLayers(Vec<Arc<dyn Fn(HttpRoutes) -> HttpRoutes + Send + Sync>>);
+
+impl RouteLayers {
+    pub(crate) fn add<L, B>(&mut self, layer: L)
+    where
+        L: Layer<HttpRoutes> + Send + Sync + 'static,
+        L::Service: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        <L::Service as Service<Request<RequestBody>>>::Future: Send,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        self.0.push(Arc::new(move |inner| {
+            HttpRoutes::from_service(layer.layer(inner))
+        }));
+    }
+
+    /// Returns the service of a connection, or `None` if there is no layer: the routes are then used
+    /// as they are, which costs less.
+    pub(crate) fn wrap(&self, routes: &Routes, account: &Arc<RateAccount>) -> Option<HttpRoutes> {
+        let (first, rest) = self.0.split_first()?;
+        let routes = first(HttpRoutes::new(routes.clone(), account.clone()));
+        Some(rest.iter().fold(routes, |inner, layer| layer(inner)))
+    }
+}
+
+impl fmt::Debug for RouteLayers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RouteLayers({})", self.0.len())
+    }
+}

@@ -1,0 +1,75 @@
+//! Protecting a server by one call.
+
+use turnbuckle_auth::ResourceServer;
+use turnbuckle_auth::server::ResourceServerService;
+use turnbuckle_http::{HttpServer, HttpSse, StreamableHttp};
+
+use tower_layer::Layer as _;
+
+/// Endpoints that take the check of tokens in one call.
+///
+/// ```
+/// use turnbuckle::auth::ResourceServer;
+/// use turnbuckle::http::{HttpServer, HttpServerOptions};
+/// use turnbuckle::{Authorize, Server, Tool};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let auth = ResourceServer::builder("https://mcp.example.com/mcp")
+///     .issuer("https://login.example.com")
+///     .build()?;
+/// let orders = Tool::builder("orders").scope("orders:read").handler(|| "none");
+/// let server = Server::new("shop", "1.0.0").tool(orders).build()?;
+/// let options = HttpServerOptions::new().allowed_hosts(["mcp.example.com"]);
+/// HttpServer::bind(server, "127.0.0.1:0", options).await?.auth(auth);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Specification: basic/authorization (2026-07-28).
+pub trait Authorize {
+    /// The endpoint with the check in front of it.
+    type Authorized;
+
+    /// Lets only requests with a valid token through.
+    ///
+    /// The scopes that the items of the server require are added to those of the resource's metadata.
+    /// A server that is mounted in a router of its own must route
+    /// [`ResourceServer::metadata_path`] to [`ResourceServer::metadata_service`].
+    fn auth(self, auth: ResourceServer) -> Self::Authorized;
+}
+
+impl Authorize for HttpServer {
+    type Authorized = Self;
+
+    fn auth(self, auth: ResourceServer) -> Self {
+        let auth = add_scopes(auth, self.scopes());
+        self.layer(auth)
+    }
+}
+
+impl Authorize for StreamableHttp {
+    type Authorized = ResourceServerService<Self>;
+
+    fn auth(self, auth: ResourceServer) -> Self::Authorized {
+        add_scopes(auth, self.scopes()).layer(self)
+    }
+}
+
+impl Authorize for HttpSse {
+    type Authorized = ResourceServerService<Self>;
+
+    fn auth(self, auth: ResourceServer) -> Self::Authorized {
+        auth.layer(self)
+    }
+}
+
+/// Adds the scopes of items to those of the metadata.
+fn add_scopes(auth: ResourceServer, scopes: Vec<String>) -> ResourceServer {
+    let known = auth.metadata().and_then(|it| it.scopes_supported.clone());
+    let all = known.into_iter().flatten().chain(scopes);
+    let all: Vec<String> = all.collect();
+    match all.is_empty() {
+        true => auth,
+        false => auth.with_scopes_supported(all),
+    }
+}
