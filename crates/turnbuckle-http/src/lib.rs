@@ -26,7 +26,6 @@ mod principal;
 mod random_id;
 mod reply;
 mod request_head;
-mod routes;
 mod server;
 mod sse;
 mod streamable;
@@ -38,8 +37,7 @@ pub use client::{
     HttpClientOptions, HttpConnector, SseConnector, decode_events,
 };
 pub use options::HttpServerOptions;
-pub use routes::{HttpRoutes, RequestBody};
-pub use server::HttpServer;
+pub use server::{HttpRoutes, HttpServer, RequestBody};
 pub use sse::HttpSse;
 pub use streamable::StreamableHttp;
 

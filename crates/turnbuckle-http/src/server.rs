@@ -1,5 +1,7 @@
 //! The HTTP/1.1 server: the endpoints at their paths, on a TCP socket.
 
+mod routes;
+
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
@@ -25,9 +27,11 @@ use turnbuckle_session::{Dispatch, RateAccount, Signal};
 
 use crate::options::HttpServerOptions;
 use crate::origin::loopback_names_and;
-use crate::routes::{HttpRoutes, RequestBody, RouteLayers, Routes, SseRoutes};
 use crate::sse::HttpSse;
 use crate::streamable::StreamableHttp;
+
+pub use routes::{HttpRoutes, RequestBody};
+use routes::{RouteLayers, Routes, SseRoutes};
 
 /// The smallest buffer for headers that hyper accepts.
 const MIN_HEADER_BYTES: usize = 8 << 10;

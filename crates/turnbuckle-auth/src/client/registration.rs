@@ -22,9 +22,9 @@ mod tests;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RegistrationSource {
-    /// It was configured.
+    /// An id from the settings.
     PreRegistered,
-    /// It is the URL of a Client ID Metadata Document.
+    /// The URL of a Client ID Metadata Document.
     MetadataDocument,
     /// The authorization server issued it on request.
     Dynamic,

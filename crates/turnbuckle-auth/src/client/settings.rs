@@ -40,28 +40,28 @@ impl Settings {
     /// Returns the key of the credentials in the store. Clients with ids of their own do not share
     /// credentials.
     pub(crate) fn credentials_key(&self) -> String {
-        let server = shortened(&self.server_text);
+        let server = shorten(&self.server_text);
         match self.registered.first() {
-            Some(client) => format!("credentials:{server}#{}", shortened(&client.client_id)),
+            Some(client) => format!("credentials:{server}#{}", shorten(&client.client_id)),
             None => format!("credentials:{server}"),
         }
     }
 
     /// Returns the key of the client that was registered with an issuer.
     pub(crate) fn registration_key(&self, issuer: &str) -> String {
-        let name = shortened(&self.client_name);
-        format!("client:{}#{name}", shortened(issuer))
+        let name = shorten(&self.client_name);
+        format!("client:{}#{name}", shorten(issuer))
     }
 
     /// Returns the key of the issuer that a client without one is bound to.
     pub(crate) fn binding_key(&self, client_id: &str) -> String {
-        let server = shortened(&self.server_text);
-        format!("issuer:{server}#{}", shortened(client_id))
+        let server = shorten(&self.server_text);
+        format!("issuer:{server}#{}", shorten(client_id))
     }
 }
 
 /// Returns a text that fits into a key of a store: a long one is replaced by its hash.
-fn shortened(text: &str) -> String {
+fn shorten(text: &str) -> String {
     const MAX_PART_BYTES: usize = 200;
     if text.len() <= MAX_PART_BYTES {
         text.to_owned()

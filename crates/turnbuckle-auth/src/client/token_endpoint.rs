@@ -37,7 +37,7 @@ pub(crate) struct TokenEndpoint<'a> {
 }
 
 impl TokenEndpoint<'_> {
-    /// Requests an access token.
+    /// Obtains an access token.
     ///
     /// `form` holds the parameters of the grant, with `resource` as the server wrote it, but nothing
     /// that identifies the client.
@@ -52,7 +52,7 @@ impl TokenEndpoint<'_> {
         self.send(form, kind).await
     }
 
-    /// Requests a token that is no access token, by token exchange. Its `token_type` is not checked.
+    /// Obtains a token that is no access token, by token exchange. Its `token_type` is not checked.
     ///
     /// # Errors
     /// Fails as [`request`](Self::request) does.

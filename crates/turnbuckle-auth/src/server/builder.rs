@@ -162,7 +162,7 @@ impl ResourceServerBuilder {
         self
     }
 
-    /// Names an authorization server in the metadata. Issuers of JWTs and of introspection are named
+    /// Adds an authorization server to the metadata. Issuers of JWTs and of introspection are named
     /// anyway.
     pub fn authorization_server(mut self, issuer: impl Into<String>) -> Self {
         self.authorization_servers.push(issuer.into());

@@ -141,7 +141,7 @@ impl Faults {
         self.lock().document_bytes = document_bytes.min(MAX_DOCUMENT_BYTES);
     }
 
-    /// Names another issuer in metadata documents. `None` names the right one.
+    /// Sets another issuer in metadata documents. `None` names the right one.
     pub fn set_metadata_issuer(&self, issuer: Option<&str>) {
         self.lock().metadata_issuer = issuer.map(str::to_owned);
     }

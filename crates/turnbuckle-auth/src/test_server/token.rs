@@ -275,7 +275,7 @@ fn find_refreshable(server: &Server, client: &Client, token_hash: &str) -> Resul
     let is_expired = now >= record.expires_at;
     if is_used {
         tables.revoke_family(&grant.family);
-        return Err(reused());
+        return Err(reuse_refusal());
     }
     if tables.revoked_families.contains(&grant.family) {
         return Err(refuse("the refresh token was revoked"));
@@ -299,7 +299,7 @@ fn spend(
         // Another request was faster with the same token.
         _ => {
             tables.revoke_family(&family);
-            return Err(reused());
+            return Err(reuse_refusal());
         }
     }
     tables
@@ -308,7 +308,7 @@ fn spend(
     Ok(())
 }
 
-fn reused() -> Refusal {
+fn reuse_refusal() -> Refusal {
     let description = "the refresh token was used before: all tokens of its login are revoked";
     Refusal::new("invalid_grant", description)
 }

@@ -124,7 +124,7 @@ impl ClientCredentials {
         })
     }
 
-    /// Requests a token with the client credentials grant.
+    /// Obtains a token with the client credentials grant.
     pub(super) async fn request_token(
         &self,
         context: &GrantContext<'_>,

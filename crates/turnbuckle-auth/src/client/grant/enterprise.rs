@@ -120,7 +120,7 @@ impl EnterpriseIdp {
         self.client.is_some()
     }
 
-    /// Requests an ID-JAG at the identity provider and a token at the authorization server.
+    /// Obtains an ID-JAG at the identity provider and a token at the authorization server.
     pub(super) async fn request_token(
         &self,
         context: &GrantContext<'_>,

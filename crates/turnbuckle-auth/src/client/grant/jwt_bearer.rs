@@ -59,7 +59,7 @@ impl WorkloadIdentity {
         self
     }
 
-    /// Requests a token with a fresh assertion.
+    /// Obtains a token with a fresh assertion.
     pub(super) async fn request_token(
         &self,
         context: &GrantContext<'_>,

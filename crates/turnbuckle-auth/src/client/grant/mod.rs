@@ -79,7 +79,7 @@ impl Grant {
         }
     }
 
-    /// Requests an access token without the user. A grant that fails is not followed by another.
+    /// Obtains an access token without the user. A grant that fails is not followed by another.
     ///
     /// # Errors
     /// Fails when the server refuses or cannot be reached, and for an interactive grant.
@@ -101,7 +101,7 @@ impl Grant {
 }
 
 impl GrantContext<'_> {
-    /// Requests an access token at the discovered authorization server and records the step.
+    /// Obtains an access token at the discovered authorization server and records the step.
     async fn request(
         &self,
         client: &ClientAuthentication,

@@ -13,7 +13,7 @@ use super::*;
 
 const URL: &str = "https://as.example/authorize?state=s&redirect_uri=x";
 
-/// Requests a redirect URI, as a browser after the login.
+/// Sends a request for a redirect URI, as a browser after the login.
 fn redirect(redirect_uri: &str, query: &str) {
     let url = Url::parse(redirect_uri).unwrap();
     let authority = url.authority().to_owned();
@@ -30,7 +30,7 @@ fn redirect(redirect_uri: &str, query: &str) {
 
 type Shown = Arc<Mutex<Vec<String>>>;
 
-/// A function that notes the URLs that it is given, and the list.
+/// Returns a function that notes the URLs that it is given, and the list.
 fn note() -> (Shown, impl Fn(&str) + Send + Sync + 'static) {
     let shown = Shown::default();
     let list = Arc::clone(&shown);
@@ -175,7 +175,7 @@ async fn a_printed_url_works_with_the_listener() {
     assert_eq!(*shown.lock().unwrap(), [URL]);
 }
 
-/// A login whose user pastes the texts in turn, and then waits.
+/// Returns a login whose user pastes the texts in turn, and then waits.
 fn pasting(texts: &'static [&'static str]) -> PrintUrl {
     let next = Arc::new(AtomicUsize::new(0));
     PrintUrl::new(|_| {}).read_redirect(move || {

@@ -49,7 +49,7 @@ impl Error for ContractViolation {}
 
 type Checked = Result<(), ContractViolation>;
 
-/// Tests a store against the rules of [`CredentialStore`].
+/// Checks a store against the rules of [`CredentialStore`].
 ///
 /// The test uses keys of its own that begin with `contract-test/` and removes them when it succeeds.
 /// It takes about a second. It needs a tokio runtime with time enabled, and it cannot test

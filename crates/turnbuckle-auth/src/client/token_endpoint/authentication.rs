@@ -121,7 +121,7 @@ impl RequestCredentials {
     }
 }
 
-/// A client's credentials are never shown to another authorization server.
+/// Checks that credentials are shown to the authorization server that they belong to.
 fn check_issuer(issuer: &str, server: &AuthorizationServerMetadata) -> Result<(), TokenError> {
     if issuer == server.issuer {
         return Ok(());

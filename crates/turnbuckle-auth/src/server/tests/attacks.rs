@@ -13,7 +13,7 @@ async fn a_good_token_is_admitted() {
     let issuer = TestIssuer::start().await;
     let fixture = Fixture::for_issuer(&issuer);
     fixture.assert_admitted(&issuer.token()).await;
-    let principal = fixture.seen()[0].principal.clone().unwrap();
+    let principal = fixture.requests()[0].principal.clone().unwrap();
     assert_eq!(principal.issuer, issuer.issuer());
     assert_eq!(principal.subject, "ann");
     assert_eq!(principal.client.as_deref(), Some("app"));
@@ -362,7 +362,7 @@ async fn token_in_the_query() {
         assert_eq!(answer.status, 400);
         assert_eq!(answer.error().as_deref(), Some("invalid_request"));
     }
-    assert!(fixture.seen().is_empty());
+    assert!(fixture.requests().is_empty());
 }
 
 #[tokio::test]
@@ -378,7 +378,7 @@ async fn two_authorization_headers() {
             assert_eq!(answer.error().as_deref(), Some("invalid_request"));
         }
     }
-    assert!(fixture.seen().is_empty());
+    assert!(fixture.requests().is_empty());
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ async fn a_request_without_a_token_gets_401_that_names_the_metadata() {
     // No error code for a client that did not know that it needs a token.
     assert_eq!(challenges[0].error(), None);
     assert_eq!(answer.header("cache-control"), Some("no-store"));
-    assert!(fixture.seen().is_empty());
+    assert!(fixture.requests().is_empty());
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn a_session_never_authenticates() {
             "{method}"
         );
     }
-    assert_eq!(fixture.seen().len(), 1);
+    assert_eq!(fixture.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn a_preflight_request_passes_without_token_and_without_principal() {
         .extensions_mut()
         .insert(std::sync::Arc::new(forged));
     assert_eq!(fixture.send(preflight).await.status, 200);
-    let seen = &fixture.seen()[0];
+    let seen = &fixture.requests()[0];
     assert!(seen.principal.is_none() && !seen.headers.contains_key("authorization"));
 }
 

@@ -49,7 +49,7 @@ async fn a_bound_token_is_admitted_with_a_proof_for_each_request() {
     }
     assert!(
         fixture
-            .seen()
+            .requests()
             .iter()
             .all(|seen| seen.headers.is_empty() && seen.principal.is_some())
     );
@@ -68,7 +68,7 @@ async fn a_replayed_proof() {
         assert_eq!(answer.status, 401);
         assert_eq!(answer.error().as_deref(), Some("invalid_dpop_proof"));
     }
-    assert_eq!(fixture.seen().len(), 1);
+    assert_eq!(fixture.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn a_proof_of_another_key_request_token_or_time() {
         ("dpop", &proof),
     ];
     assert_eq!(fixture.post(&headers).await.status, 400);
-    assert!(fixture.seen().is_empty());
+    assert!(fixture.requests().is_empty());
 }
 
 #[tokio::test]

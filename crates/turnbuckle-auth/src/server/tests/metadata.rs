@@ -38,7 +38,7 @@ async fn the_metadata_names_at_least_one_authorization_server() {
             })
         );
     }
-    assert!(fixture.seen().is_empty());
+    assert!(fixture.requests().is_empty());
     assert_eq!(
         fixture.server.metadata_path(),
         Some("/.well-known/oauth-protected-resource/mcp")

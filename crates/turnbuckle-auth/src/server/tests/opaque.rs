@@ -33,7 +33,7 @@ async fn an_opaque_token_is_introspected() {
     issuer.set_introspection(active("username", json!("Ann")));
     let fixture = introspecting(&issuer);
     fixture.assert_admitted("opaque").await;
-    let principal = fixture.seen()[0].principal.clone().unwrap();
+    let principal = fixture.requests()[0].principal.clone().unwrap();
     assert_eq!(
         (principal.issuer.as_str(), principal.subject.as_str()),
         (issuer.issuer().as_str(), "ann")
@@ -206,7 +206,7 @@ async fn static_tokens_and_api_keys() {
     });
     fixture.assert_admitted(STATIC).await;
     assert_eq!(fixture.post(&[("x-api-key", STATIC)]).await.status, 200);
-    for seen in fixture.seen() {
+    for seen in fixture.requests() {
         let principal = seen.principal.unwrap();
         assert_eq!(principal.issuer, "urn:turnbuckle:static");
         assert_eq!(

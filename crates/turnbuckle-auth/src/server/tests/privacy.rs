@@ -47,7 +47,7 @@ async fn tokens_never_reach_the_inner_service() {
     ] {
         assert_eq!(fixture.post(&headers).await.status, 200);
     }
-    let seen = fixture.seen();
+    let seen = fixture.requests();
     assert_eq!(seen.len(), 4);
     for seen in seen {
         assert!(seen.principal.is_some());
@@ -71,7 +71,7 @@ async fn a_principal_of_others_is_replaced() {
             .insert(Principal::new("evil", "root"));
         fixture.send(forged).await;
     }
-    for seen in fixture.seen() {
+    for seen in fixture.requests() {
         assert_eq!(seen.principal.unwrap().subject, "ann");
     }
 }

@@ -25,7 +25,7 @@ async fn a_stripped_scope() {
         assert_eq!(answer.challenges()[0].scope().unwrap(), ["mcp", "read"]);
         assert!(answer.challenges()[0].resource_metadata().is_some());
     }
-    assert!(fixture.seen().is_empty());
+    assert!(fixture.requests().is_empty());
     // The same from the cache.
     let token = issuer.token();
     for _ in 0..2 {
@@ -91,7 +91,7 @@ async fn a_broad_scope_implies_narrower_ones() {
     fixture
         .assert_admitted(&issuer.token_with("scope", json!("admin")))
         .await;
-    let principal = fixture.seen()[0].principal.clone().unwrap();
+    let principal = fixture.requests()[0].principal.clone().unwrap();
     assert_eq!(principal.scopes, ["admin", "orders:write", "orders:read"]);
     let answer = fixture
         .post_token(&issuer.token_with("scope", json!("read")))

@@ -295,7 +295,7 @@ impl Fixture {
     }
 
     /// Returns the requests that the inner service has seen.
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(super) fn requests(&self) -> Vec<Seen> {
         self.inner.seen.lock().unwrap().clone()
     }
 
@@ -323,12 +323,12 @@ impl Fixture {
 
     /// Asserts that a token is refused as invalid and that the inner service sees nothing.
     pub(super) async fn assert_refused(&self, token: &str) {
-        let before = self.seen().len();
+        let before = self.requests().len();
         let answer = self.post_token(token).await;
         assert_eq!(answer.status, 401, "{answer:?}");
         assert_eq!(answer.error().as_deref(), Some("invalid_token"));
         assert!(!answer.body.contains(token) && !format!("{:?}", answer.headers).contains(token));
-        assert_eq!(self.seen().len(), before);
+        assert_eq!(self.requests().len(), before);
     }
 
     pub(super) async fn assert_admitted(&self, token: &str) {

@@ -128,7 +128,7 @@ impl<'de> Deserialize<'de> for OneOrMany {
 mod tests {
     use super::*;
 
-    fn verified(text: &str) -> Result<VerifiedToken, String> {
+    fn read(text: &str) -> Result<VerifiedToken, String> {
         let claims: Claims = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let raw = text.parse().map_err(|_| "no object")?;
         claims
@@ -139,13 +139,13 @@ mod tests {
     #[test]
     fn scopes_and_audiences_come_as_text_or_list() {
         let token =
-            verified(r#"{"sub":"a","aud":"x","scope":"p q","scp":["r"],"exp":5e2,"azp":"c"}"#);
+            read(r#"{"sub":"a","aud":"x","scope":"p q","scp":["r"],"exp":5e2,"azp":"c"}"#);
         let token = token.unwrap();
         assert_eq!(token.principal.scopes, ["p", "q", "r"]);
         assert_eq!(token.audience, ["x"]);
         assert_eq!(token.expires_at, Some(500));
         assert_eq!(token.principal.client.as_deref(), Some("c"));
-        let token = verified(r#"{"client_id":"c","aud":["x","y"],"scope":null}"#).unwrap();
+        let token = read(r#"{"client_id":"c","aud":["x","y"],"scope":null}"#).unwrap();
         assert_eq!(token.audience, ["x", "y"]);
         assert_eq!(token.principal.subject, "c");
         assert_eq!(token.principal.claims.unwrap().as_str().len(), 46);
@@ -153,27 +153,27 @@ mod tests {
 
     #[test]
     fn claims_that_two_readers_could_read_differently_are_refused() {
-        assert!(verified(r#"{"sub":"a","aud":"x","aud":"y"}"#).is_err());
-        assert!(verified(r#"{"sub":"a","sub":"b"}"#).is_err());
-        assert!(verified(r#"{"sub":1}"#).is_err());
-        assert!(verified(r#"{"sub":"a","aud":{"x":1}}"#).is_err());
-        assert!(verified(r#"{"sub":"a","exp":"500"}"#).is_err());
-        assert!(verified(r#"["a"]"#).is_err());
-        assert!(verified(r#"{"sub":""}"#).is_err());
-        assert!(verified("{}").is_err());
+        assert!(read(r#"{"sub":"a","aud":"x","aud":"y"}"#).is_err());
+        assert!(read(r#"{"sub":"a","sub":"b"}"#).is_err());
+        assert!(read(r#"{"sub":1}"#).is_err());
+        assert!(read(r#"{"sub":"a","aud":{"x":1}}"#).is_err());
+        assert!(read(r#"{"sub":"a","exp":"500"}"#).is_err());
+        assert!(read(r#"["a"]"#).is_err());
+        assert!(read(r#"{"sub":""}"#).is_err());
+        assert!(read("{}").is_err());
     }
 
     #[test]
     fn a_token_that_is_not_yet_valid_is_refused_beyond_the_leeway() {
-        assert!(verified(r#"{"sub":"a","nbf":110}"#).is_ok());
-        assert!(verified(r#"{"sub":"a","nbf":111}"#).is_err());
-        assert!(verified(r#"{"sub":"a","nbf":1e300}"#).is_err());
+        assert!(read(r#"{"sub":"a","nbf":110}"#).is_ok());
+        assert!(read(r#"{"sub":"a","nbf":111}"#).is_err());
+        assert!(read(r#"{"sub":"a","nbf":1e300}"#).is_err());
     }
 
     #[test]
     fn a_binding_to_a_certificate_is_refused() {
-        assert!(verified(r#"{"sub":"a","cnf":{"x5t#S256":"abc"}}"#).is_err());
-        let token = verified(r#"{"sub":"a","cnf":{"jkt":"abc"}}"#).unwrap();
+        assert!(read(r#"{"sub":"a","cnf":{"x5t#S256":"abc"}}"#).is_err());
+        let token = read(r#"{"sub":"a","cnf":{"jkt":"abc"}}"#).unwrap();
         assert_eq!(token.key_thumbprint.as_deref(), Some("abc"));
     }
 }

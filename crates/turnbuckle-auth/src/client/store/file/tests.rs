@@ -27,7 +27,7 @@ impl TestDir {
         Self(path)
     }
 
-    /// The store's directory, which the store creates.
+    /// Returns the store's directory, which the store creates.
     fn store(&self) -> PathBuf {
         self.0.join("parent").join("store")
     }
@@ -72,7 +72,7 @@ impl Drop for OtherProcess {
     }
 }
 
-/// The path of this module as the test binary names its tests, without the crate.
+/// Returns the path of this module as the test binary names its tests, without the crate.
 fn test_module() -> &'static str {
     module_path!().split_once("::").unwrap().1
 }
@@ -130,7 +130,7 @@ async fn increment(store: &FileStore, times: usize) {
     }
 }
 
-/// A value of one repeated letter, whose length follows from the letter.
+/// Returns a value of one repeated letter, whose length follows from the letter.
 fn large_value(turn: u64) -> String {
     let letter = char::from(b'a' + u8::try_from(turn % 26).unwrap());
     letter.to_string().repeat(large_length(letter))
@@ -140,7 +140,7 @@ fn large_length(letter: char) -> usize {
     MAX_VALUE_BYTES - usize::from(letter as u8)
 }
 
-/// The names of the files in a directory.
+/// Returns the names of the files in a directory.
 fn names(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir).unwrap();
     entries
