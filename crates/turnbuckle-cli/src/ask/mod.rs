@@ -20,6 +20,8 @@ use crate::error::CliError;
 use crate::output::Console;
 use terminal::Terminal;
 
+pub(crate) use terminal::{is_interactive, read_line};
+
 /// The prepared in which questions of a server are answered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AnswerMode {
@@ -37,10 +39,7 @@ pub(crate) fn install_handlers(
     protocol: &ProtocolArgs,
     console: &Console,
 ) -> Result<ClientBuilder, CliError> {
-    let mode = match (
-        protocol.yes,
-        protocol.no_input || !terminal::is_interactive(),
-    ) {
+    let mode = match (protocol.yes, protocol.no_input || !is_interactive()) {
         (true, _) => AnswerMode::AcceptAll,
         (false, false) => AnswerMode::Prompt,
         (false, true) => AnswerMode::Refuse,
