@@ -44,6 +44,10 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "VAR")]
     pub(crate) bearer_env: Option<String>,
 
+    /// Never log in: use stored credentials only, or fail with exit code 3
+    #[arg(long)]
+    pub(crate) stored_auth_only: bool,
+
     /// Send headers over HTTP that is not encrypted, to another machine
     #[arg(long)]
     pub(crate) insecure_http: bool,

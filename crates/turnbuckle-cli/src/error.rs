@@ -3,8 +3,10 @@
 use std::fmt;
 
 use serde::Serialize;
+use turnbuckle::auth::client::{AuthError, TranscriptStep};
 use turnbuckle::types::ErrorObject;
 
+use crate::authorization::is_login_required;
 use crate::exit_status::ExitStatus;
 use crate::output::sanitize;
 
@@ -15,7 +17,21 @@ pub(crate) struct CliError {
     hint: Option<String>,
     status: ExitStatus,
     response: Option<Box<ErrorObject>>,
+    authorization: Option<Box<AuthorizationDetails>>,
+    /// True if the JSON error has the steps of the login.
+    has_steps: bool,
     silent: bool,
+}
+
+/// The answer of a server that demands authorization, and why the tool has none.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AuthorizationDetails {
+    /// The HTTP status of the answer, if there was one.
+    pub(crate) status: Option<u16>,
+    /// The value of its `WWW-Authenticate`.
+    pub(crate) challenge: Option<String>,
+    /// The error of the login.
+    pub(crate) failure: Option<AuthError>,
 }
 
 impl CliError {
@@ -26,6 +42,8 @@ impl CliError {
             hint: None,
             status: ExitStatus::Failed,
             response: None,
+            authorization: None,
+            has_steps: false,
             silent: false,
         }
     }
@@ -62,6 +80,58 @@ impl CliError {
         self
     }
 
+    /// Attaches the server's demand for authorization.
+    pub(crate) fn authorization(mut self, details: AuthorizationDetails) -> Self {
+        self.authorization = Some(Box::new(details));
+        self
+    }
+
+    /// Sets whether the JSON error has the steps of the login.
+    pub(crate) fn steps(mut self, has_steps: bool) -> Self {
+        self.has_steps = has_steps;
+        self
+    }
+
+    /// Returns the error of the login, if one was tried.
+    pub(crate) fn auth_error(&self) -> Option<&AuthError> {
+        self.authorization.as_ref()?.failure.as_ref()
+    }
+
+    /// Returns the value of `WWW-Authenticate` of the server that demands authorization.
+    pub(crate) fn challenge(&self) -> Option<&str> {
+        self.authorization.as_ref()?.challenge.as_deref()
+    }
+
+    /// Returns whether a login of the user can mend this.
+    pub(crate) fn needs_login(&self) -> bool {
+        self.auth_error().is_some_and(is_login_required)
+    }
+
+    /// Returns whether the server answered 401.
+    pub(crate) fn is_unauthorized(&self) -> bool {
+        self.http_status() == Some(401)
+    }
+
+    /// Returns whether the server answered 403.
+    pub(crate) fn is_forbidden(&self) -> bool {
+        self.http_status() == Some(403)
+    }
+
+    fn http_status(&self) -> Option<u16> {
+        self.authorization.as_ref()?.status
+    }
+
+    /// Returns the text of the error.
+    pub(crate) fn text(&self) -> &str {
+        &self.message
+    }
+
+    /// Sets the text of the error.
+    pub(crate) fn message(mut self, text: impl Into<String>) -> Self {
+        self.message = text.into();
+        self
+    }
+
     /// Returns the exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self.silent {
@@ -82,6 +152,7 @@ impl CliError {
     }
 
     fn report(&self) -> ErrorReport<'_> {
+        let failure = self.auth_error().filter(|_| self.has_steps);
         ErrorReport {
             error: ErrorDetails {
                 code: self.status.name(),
@@ -89,6 +160,7 @@ impl CliError {
                 message: &self.message,
                 hint: self.hint.as_deref(),
                 response: self.response.as_deref(),
+                steps: failure.map(|failure| &*failure.transcript().steps),
             },
         }
     }
@@ -110,6 +182,9 @@ struct ErrorDetails<'a> {
     /// The error of the server as received.
     #[serde(skip_serializing_if = "Option::is_none")]
     response: Option<&'a ErrorObject>,
+    /// The steps of a login that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<&'a [TranscriptStep]>,
 }
 
 impl fmt::Display for CliError {

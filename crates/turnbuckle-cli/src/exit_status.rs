@@ -1,9 +1,10 @@
 //! Exit codes: one number for each kind of failure.
 
+use turnbuckle::auth::client::{AuthError, AuthErrorKind};
 use turnbuckle::client::Error;
 use turnbuckle::session::LinkError;
 
-use crate::error::CliError;
+use crate::error::{AuthorizationDetails, CliError};
 
 /// The kind of a failure, and the exit code of the process. Scripts rely on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +79,25 @@ impl From<Error> for CliError {
         let failure = Self::new(error.to_string()).status(ExitStatus::of_error(&error));
         match error {
             Error::ErrorResponse(refusal) => failure.response(refusal),
-            Error::Unauthorized { status: 401, .. } => failure
-                .hint("`--bearer-env VAR` sends the token in the variable VAR, `-H` any header"),
+            Error::Unauthorized {
+                status,
+                challenge,
+                failure: reason,
+            } => {
+                let details = AuthorizationDetails {
+                    status: Some(status),
+                    challenge,
+                    failure: reason.and_then(|reason| reason.downcast_ref().cloned()),
+                };
+                let failure = failure.authorization(details);
+                match status {
+                    status if failure.needs_login() => failure.message(describe_demand(status)),
+                    401 => failure.hint(
+                        "`--bearer-env VAR` sends the token in the variable VAR, `-H` any header",
+                    ),
+                    _ => failure,
+                }
+            }
             Error::TimedOut(_) => failure.hint("`--timeout 5m` waits longer"),
             Error::ConnectTimedOut { .. } => failure.hint("`--connect-timeout 2m` waits longer"),
             Error::ConnectionLost {
@@ -93,6 +111,31 @@ impl From<Error> for CliError {
                 .hint("`--caps` chooses what a server may ask, `--yes` answers with defaults"),
             _ => failure,
         }
+    }
+}
+
+/// Describes why a user has to log in, by the HTTP status of the server's answer.
+fn describe_demand(status: u16) -> String {
+    match status {
+        403 => format!("the server asks for a login with more scopes (HTTP {status})"),
+        _ => format!("the server asks for a login (HTTP {status})"),
+    }
+}
+
+impl From<AuthError> for CliError {
+    fn from(error: AuthError) -> Self {
+        let status = match error.kind() {
+            AuthErrorKind::Network => ExitStatus::Unreachable,
+            AuthErrorKind::Store => ExitStatus::Failed,
+            _ => ExitStatus::AuthNeeded,
+        };
+        let details = AuthorizationDetails {
+            failure: Some(error.clone()),
+            ..AuthorizationDetails::default()
+        };
+        Self::new(error.to_string())
+            .status(status)
+            .authorization(details)
     }
 }
 

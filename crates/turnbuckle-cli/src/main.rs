@@ -6,6 +6,7 @@
 mod args;
 mod arguments;
 mod ask;
+mod authorization;
 mod commands;
 mod config;
 mod connection;
@@ -23,7 +24,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::args::{Format, OutputArgs};
-use crate::commands::{TargetArgs, call, complete, info, list, listen, prompt, raw, read};
+use crate::commands::{TargetArgs, auth, call, complete, info, list, listen, prompt, raw, read};
 use crate::error::CliError;
 
 /// The Model Context Protocol in every revision
@@ -97,6 +98,10 @@ turnbuckle raw <TARGET> <METHOD> [JSON|@FILE|-] [OPTIONS]
        turnbuckle raw <METHOD> [JSON|@FILE|-] [OPTIONS] -- <COMMAND>...")]
     Raw(TargetArgs),
 
+    /// Logs in at servers, and shows or removes the login
+    #[command(subcommand)]
+    Auth(auth::AuthCommand),
+
     /// Serves every feature of the protocol, for testing clients
     Demo(demo::Options),
 
@@ -118,6 +123,7 @@ impl Command {
             | Self::Raw(args) => args,
             Self::List(options) => &options.target_args,
             Self::Listen(options) => &options.target_args,
+            Self::Auth(command) => return command.output_args(),
             Self::Demo(_) | Self::Completion { .. } => return None,
         };
         Some(&args.common.output)
@@ -184,6 +190,7 @@ fn run(command: Command) -> Result<(), CliError> {
             Command::Complete(args) => complete::run(args).await,
             Command::Listen(options) => listen::run(options).await,
             Command::Raw(args) => raw::run(args).await,
+            Command::Auth(command) => auth::run(command).await,
             Command::Demo(options) => demo::run(options).await,
             Command::Completion { shell } => print_completion(shell),
         }

@@ -1,10 +1,9 @@
 //! Protecting a server by one call.
 
+use tower_layer::Layer as _;
 use turnbuckle_auth::ResourceServer;
 use turnbuckle_auth::server::ResourceServerService;
 use turnbuckle_http::{HttpServer, HttpSse, StreamableHttp};
-
-use tower_layer::Layer as _;
 
 /// Endpoints that take the check of tokens in one call.
 ///
@@ -33,8 +32,8 @@ pub trait Authorize {
     /// Lets only requests with a valid token through.
     ///
     /// The scopes that the items of the server require are added to those of the resource's metadata.
-    /// A server that is mounted in a router of its own must route
-    /// [`ResourceServer::metadata_path`] to [`ResourceServer::metadata_service`].
+    /// The result also answers at [`ResourceServer::metadata_path`]: a router of your own sends that
+    /// path to it, too.
     fn auth(self, auth: ResourceServer) -> Self::Authorized;
 }
 
@@ -59,7 +58,7 @@ impl Authorize for HttpSse {
     type Authorized = ResourceServerService<Self>;
 
     fn auth(self, auth: ResourceServer) -> Self::Authorized {
-        auth.layer(self)
+        add_scopes(auth, self.scopes()).layer(self)
     }
 }
 

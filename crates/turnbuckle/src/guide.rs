@@ -51,6 +51,18 @@ struct Clients;
 #[doc = include_str!("../../../docs/guide/src/answering.md")]
 struct Answering;
 
+#[doc = include_str!("../../../docs/guide/src/auth-server.md")]
+struct AuthServer;
+
+#[doc = include_str!("../../../docs/guide/src/auth-client.md")]
+struct AuthClient;
+
+#[doc = include_str!("../../../docs/guide/src/auth-unattended.md")]
+struct AuthUnattended;
+
+#[doc = include_str!("../../../docs/guide/src/auth-testing.md")]
+struct AuthTesting;
+
 #[doc = include_str!("../../../docs/guide/src/revisions.md")]
 struct Revisions;
 

@@ -35,8 +35,9 @@
 //! | `macros` | yes | the attributes |
 //! | `http` | | servers on Streamable HTTP and HTTP+SSE: `http` |
 //! | `client` | | the client: `client`. With `stdio` it starts servers as processes, with `http` it connects to URLs |
+//! | `auth` | | authorization: a server checks tokens, with `client` a client logs in: `auth` |
 //! | `validate` | | full validation of hand-written schemas |
-//! | `testing` | | the testing kit `testing`, and `client` |
+//! | `testing` | | the testing kit `testing`, and `client`; with `auth` an authorization server for tests |
 //! | `apps` | | MCP Apps, tools with a user interface: `apps` |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -26,6 +26,10 @@ pub(super) struct Sentence {
 /// The hexadecimal digits of a sentence's hash.
 pub(super) const HASH_LEN: usize = 12;
 
+/// Folders of pages without revisions: the extensions in the documentation, and the repository of the
+/// authorization extensions.
+const UNDATED: [&str; 2] = ["extensions", "ext-auth"];
+
 /// The key words, strongest first; a longer one stands before its own beginning.
 const LEVELS: [&str; 8] = [
     "MUST NOT",
@@ -43,16 +47,17 @@ pub(super) fn is_level(level: &str) -> bool {
     LEVELS.contains(&level)
 }
 
-/// Returns the sentences of every released revision's pages, by hash. `pages` is the folder with one
-/// folder per revision.
+/// Returns the sentences of every released revision's pages and of the extensions' pages, by hash.
+/// `pages` holds one folder per revision, and one for each of [`UNDATED`].
 pub(super) fn extract(pages: &Tree) -> Result<BTreeMap<String, Sentence>, String> {
     let mut found: BTreeMap<String, Sentence> = BTreeMap::new();
     for (path, source) in pages.texts(".mdx") {
         let Some((revision, page)) = path.split_once('/') else {
             continue;
         };
-        // What is not released yet has no date.
-        if !revision.starts_with(|c: char| c.is_ascii_digit()) || !is_read(page) {
+        // The next revision has no date until it is released.
+        let is_released = revision.starts_with(|c: char| c.is_ascii_digit());
+        if !(is_released || UNDATED.contains(&revision)) || !is_read(page) {
             continue;
         }
         for (line, text) in sentences(source) {
@@ -73,9 +78,9 @@ pub(super) fn extract(pages: &Tree) -> Result<BTreeMap<String, Sentence>, String
     Ok(found)
 }
 
-/// Returns whether a page is read: not if it repeats others or binds another role (authorization).
+/// Returns whether a page is read: not if it repeats others.
 fn is_read(page: &str) -> bool {
-    page != "schema.mdx" && page != "changelog.mdx" && !page.starts_with("basic/authorization")
+    page != "schema.mdx" && page != "changelog.mdx"
 }
 
 /// Returns the sentences of a page that a key word governs, with the line on which each starts.
@@ -222,8 +227,9 @@ mod tests {
             "2001-01-01/a.mdx",
             "2002-01-01/b/c.mdx",
             "2002-01-01/schema.mdx",
+            "extensions/auth/d.mdx",
         ];
-        let others = ["2001-01-01/basic/authorization/x.mdx", "draft/a.mdx"];
+        let others = ["draft/a.mdx", "others/a.mdx"];
         let pages: Vec<_> = names
             .iter()
             .chain(&others)
@@ -234,7 +240,11 @@ mod tests {
         let sentence = &found["448dd1021894"];
         assert_eq!(
             sentence.places,
-            ["2001-01-01 a.mdx:1", "2002-01-01 b/c.mdx:1"]
+            [
+                "2001-01-01 a.mdx:1",
+                "2002-01-01 b/c.mdx:1",
+                "extensions auth/d.mdx:1"
+            ]
         );
     }
 

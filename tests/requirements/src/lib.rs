@@ -43,18 +43,35 @@ pub enum Command {
     Mark,
 }
 
+/// The folders of pages below that of `--spec`, each with its name in the manifest.
+const PAGES: [(&str, &str); 4] = [
+    ("docs/specification", ""),
+    (
+        "docs/docs/2026-07-28/tutorials/security",
+        "2026-07-28/tutorials/security/",
+    ),
+    ("docs/extensions/auth", "extensions/auth/"),
+    ("ext-auth/specification/draft", "ext-auth/"),
+];
+
 /// The pages of the specification.
 #[derive(clap::Args)]
 pub struct Pages {
-    /// A checkout of the specification
+    /// A checkout of the specification, with one of the authorization extensions in `ext-auth`
     #[arg(long, value_name = "FOLDER")]
     spec: Option<PathBuf>,
 }
 
 impl Pages {
     fn read(&self) -> Result<Option<Tree>, String> {
-        let read = |spec: &PathBuf| Tree::read(&spec.join("docs/specification"));
-        self.spec.as_ref().map(read).transpose()
+        let Some(spec) = &self.spec else {
+            return Ok(None);
+        };
+        let mut pages = Tree::default();
+        for (folder, name) in PAGES {
+            pages.read_folder(&spec.join(folder), name)?;
+        }
+        Ok(Some(pages))
     }
 }
 

@@ -68,7 +68,8 @@ impl Tree {
         path.is_empty() || paths.any(|held| held == path || held.starts_with(&inside))
     }
 
-    fn read_folder(&mut self, folder: &Path, prefix: &str) -> Result<(), String> {
+    /// Adds the files of `folder`, with `prefix` before their paths.
+    pub(super) fn read_folder(&mut self, folder: &Path, prefix: &str) -> Result<(), String> {
         let unreadable = |error| format!("cannot read {}: {error}", folder.display());
         for entry in fs::read_dir(folder).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;

@@ -202,6 +202,14 @@ impl RedirectParameters {
     }
 }
 
+/// Returns whether a URL is HTTPS, or HTTP on this machine, as redirect URIs must be.
+///
+/// Specification: basic/authorization/security-considerations, "Communication Security"
+/// (2026-07-28).
+pub(crate) fn is_https_or_loopback(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| can_be_opened(&url))
+}
+
 /// Returns whether a browser may be sent to this URL: HTTPS, or HTTP on this machine.
 fn can_be_opened(url: &Url) -> bool {
     let is_loopback = match url.host() {

@@ -8,7 +8,7 @@ mod clients;
 mod tokens;
 
 use self::clients::is_usable;
-use super::authorization_code::{AuthorizationAttempt, AuthorizationRequest, RedirectError};
+use super::authorization_code::{self, AuthorizationAttempt, AuthorizationRequest, RedirectError};
 use super::credentials::Credentials;
 use super::discovery::{self, Discovery};
 use super::error::{AuthError, AuthErrorKind};
@@ -17,7 +17,7 @@ use super::interaction::LoginUiErrorKind;
 use super::registration::ClientRegistration;
 use super::scope_selection::{ScopeSources, select_scopes};
 use super::session::{ActiveToken, AuthSession};
-use super::settings::Settings;
+use super::settings::{GRANT, Settings};
 use super::token_endpoint::{ClientAuthentication, TokenEndpoint};
 use super::transcript::{Recorder, StepKind};
 use crate::challenge::Challenge;
@@ -274,6 +274,10 @@ impl<'a> Login<'a> {
         let pending = self.settings.ui.prepare(preferred).await;
         let pending = pending.map_err(|error| self.ui_error(&error))?;
         let redirect_uri = pending.redirect_uri().to_owned();
+        if !authorization_code::is_https_or_loopback(&redirect_uri) {
+            let message = format!("the redirect URI {redirect_uri} is neither https nor loopback");
+            return Err(self.error(AuthErrorKind::UrlRefused, message));
+        }
         let client = match known {
             Some(client) if is_usable(&client, &redirect_uri) => client,
             _ => {
@@ -293,6 +297,7 @@ impl<'a> Login<'a> {
         };
         let attempt = AuthorizationAttempt::new(discovery, request);
         let attempt = attempt.map_err(|error| {
+            tracing::warn!(%error, "no browser is sent to the authorization server");
             let endpoint = discovery.server.authorization_endpoint.as_deref();
             self.recorder.fail(
                 StepKind::Authorization,
@@ -344,7 +349,7 @@ impl<'a> Login<'a> {
     ) -> Result<Credentials, AuthError> {
         let grant = &self.settings.grant;
         // The credentials of a grant are shown to one issuer only, the first.
-        let bound = self.bind_issuer("grant", &discovery.issuer).await?;
+        let bound = self.bind_issuer(GRANT, &discovery.issuer).await?;
         if bound != discovery.issuer {
             let advice = "log out, if the server has really moved";
             self.recorder.fail(

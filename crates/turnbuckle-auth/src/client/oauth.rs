@@ -213,13 +213,61 @@ impl OAuth {
         &self.settings.server_text
     }
 
-    /// Logs in now, even if there is a valid token.
+    /// Allows requests over plain HTTP to an origin such as `http://10.0.0.7:8080`, for development.
+    /// This machine needs no such exception.
+    ///
+    /// # Errors
+    /// Fails when `origin` is no URL of HTTP.
+    pub fn allow_plain_http(self, origin: &str) -> Result<Self, AuthError> {
+        let origin = Url::parse(origin).ok().filter(|url| url.scheme() == "http");
+        let origin = origin.ok_or_else(|| {
+            let message = "allow_plain_http takes an origin that begins with http://";
+            AuthError::new(AuthErrorKind::UrlRefused, message, &Recorder::new())
+        })?;
+        Ok(self.with(|settings| settings.outbound.plain_http_origins.push(origin)))
+    }
+
+    /// Logs in if the server asks for it and there is no valid token. Returns `None` if the server
+    /// asks for no login.
+    ///
+    /// A login in a browser may take minutes, which is longer than a client waits for a connection
+    /// ([`connect_timeout`]) or an answer. Call this before connecting.
+    ///
+    /// [`connect_timeout`]: https://docs.rs/turnbuckle-client/latest/turnbuckle_client/struct.ClientBuilder.html
     ///
     /// # Errors
     /// Fails as a request would that needs a login.
-    pub async fn log_in(&self) -> Result<AuthStatus, AuthError> {
+    pub async fn ensure_logged_in(&self) -> Result<Option<AuthStatus>, AuthError> {
         let session = self.session();
-        let challenge = probe(&session).await?;
+        if let Some(token) = session.token().await {
+            return Ok(Some(status(&token, session.clock.now())));
+        }
+        match probe(&session).await? {
+            Probe::NoLogin => Ok(None),
+            Probe::Refused(challenge) => self.log_in_after(challenge).await.map(Some),
+        }
+    }
+
+    /// Logs in now, even if there is a valid token.
+    ///
+    /// # Errors
+    /// Fails as a request would that needs a login, and when the server asks for none.
+    pub async fn log_in(&self) -> Result<AuthStatus, AuthError> {
+        match probe(&self.session()).await? {
+            Probe::Refused(challenge) => self.log_in_after(challenge).await,
+            Probe::NoLogin => {
+                let message = "the server asks for no login: it took a request without a token";
+                Err(AuthError::new(
+                    AuthErrorKind::Discovery,
+                    message,
+                    &Recorder::new(),
+                ))
+            }
+        }
+    }
+
+    async fn log_in_after(&self, challenge: Option<Challenge>) -> Result<AuthStatus, AuthError> {
+        let session = self.session();
         let used = session.token().await;
         let demand = Demand::Unauthorized {
             challenge,
@@ -275,8 +323,16 @@ impl OAuth {
     }
 }
 
+/// The answer of the server to a request without a token.
+enum Probe {
+    /// The server took the request, or refused it for another reason than the missing token.
+    NoLogin,
+    /// The server asks for a token.
+    Refused(Option<Challenge>),
+}
+
 /// Asks the server for its challenge, by a request without a token.
-async fn probe(session: &AuthSession) -> Result<Option<Challenge>, AuthError> {
+async fn probe(session: &AuthSession) -> Result<Probe, AuthError> {
     let recorder = Recorder::new();
     let outbound = session.outbound(&recorder)?;
     let server = &session.settings.server;
@@ -302,7 +358,10 @@ async fn probe(session: &AuthSession) -> Result<Option<Challenge>, AuthError> {
     let values = values.iter().filter_map(|value| value.to_str().ok());
     let challenges = Challenge::parse_all(values);
     let ours = |challenge: &Challenge| challenge.is_scheme("Bearer") || challenge.is_scheme("DPoP");
-    Ok(challenges.into_iter().find(ours))
+    match response.status {
+        401 | 403 => Ok(Probe::Refused(challenges.into_iter().find(ours))),
+        _ => Ok(Probe::NoLogin),
+    }
 }
 
 fn status(token: &ActiveToken, now: u64) -> AuthStatus {

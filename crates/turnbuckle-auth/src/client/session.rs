@@ -295,8 +295,10 @@ impl AuthSession {
             Login::new(self, &recorder)?.revoke(token).await;
         }
         let key = self.settings.credentials_key();
-        let removed = self.settings.store.remove(&key).await;
-        removed.map_err(|error| store_error(&error, &recorder))?;
+        for key in [vec![key], self.settings.binding_keys()].concat() {
+            let removed = self.settings.store.remove(&key).await;
+            removed.map_err(|error| store_error(&error, &recorder))?;
+        }
         self.set_current(None);
         *flight = Flight::default();
         drop(lock);

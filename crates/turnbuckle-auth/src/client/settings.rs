@@ -10,6 +10,9 @@ use super::store::CredentialStore;
 use crate::outbound::OutboundSettings;
 use crate::secret::Secret;
 
+/// The name under which the issuer of a grant without a user is kept.
+pub(crate) const GRANT: &str = "grant";
+
 /// A client that was registered with an authorization server by hand.
 #[derive(Clone)]
 pub(crate) struct RegisteredClient {
@@ -51,6 +54,15 @@ impl Settings {
     pub(crate) fn registration_key(&self, issuer: &str) -> String {
         let name = shorten(&self.client_name);
         format!("client:{}#{name}", shorten(issuer))
+    }
+
+    /// Returns the keys of all issuers that clients and grants of this server are bound to.
+    pub(crate) fn binding_keys(&self) -> Vec<String> {
+        let ids = self
+            .registered
+            .iter()
+            .map(|client| client.client_id.as_str());
+        ids.chain([GRANT]).map(|id| self.binding_key(id)).collect()
     }
 
     /// Returns the key of the issuer that a client without one is bound to.

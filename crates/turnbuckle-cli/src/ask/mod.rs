@@ -22,16 +22,15 @@ use crate::output::Console;
 use answer_mode::AnswerMode;
 use terminal::Terminal;
 
+pub(crate) use terminal::{is_interactive, read_line};
+
 /// Registers the handlers, and so declares the capabilities, that the options allow.
 pub(crate) fn install_handlers(
     mut builder: ClientBuilder,
     protocol: &ProtocolArgs,
     console: &Console,
 ) -> Result<ClientBuilder, CliError> {
-    let mode = match (
-        protocol.yes,
-        protocol.no_input || !terminal::is_interactive(),
-    ) {
+    let mode = match (protocol.yes, protocol.no_input || !is_interactive()) {
         (true, _) => AnswerMode::AcceptAll,
         (false, false) => AnswerMode::Prompt,
         (false, true) => AnswerMode::Refuse,

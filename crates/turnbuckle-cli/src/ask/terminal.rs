@@ -11,7 +11,7 @@ use crate::output::{Console, Style, sanitize_line};
 const MAX_LINE_BYTES: u64 = 64 << 10;
 
 /// Returns whether both standard input and standard error are terminals.
-pub(super) fn is_interactive() -> bool {
+pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
@@ -54,19 +54,7 @@ impl Terminal {
 
     /// Reads a line from the user. Returns `None` at the end of the input.
     pub(super) fn read_line(&self, prompt: &str) -> Option<String> {
-        self.console.print_prompt(prompt);
-        let mut typed = Vec::new();
-        let mut input = io::Read::take(io::stdin().lock(), MAX_LINE_BYTES);
-        match input.read_until(b'\n', &mut typed) {
-            Ok(0) | Err(_) => {
-                self.console.print_message("");
-                None
-            }
-            Ok(_) => {
-                let typed = String::from_utf8_lossy(&typed);
-                Some(typed.trim_end_matches(['\n', '\r']).to_owned())
-            }
-        }
+        read_line(&self.console, prompt)
     }
 
     /// Asks a yes-or-no question. An empty line means `default`; the end of the input returns
@@ -81,6 +69,23 @@ impl Terminal {
                 "n" | "no" => return Some(false),
                 _ => self.console.print_message("  y or n, please"),
             }
+        }
+    }
+}
+
+/// Reads a line from standard input. Returns `None` at its end.
+pub(crate) fn read_line(console: &Console, prompt: &str) -> Option<String> {
+    console.print_prompt(prompt);
+    let mut typed = Vec::new();
+    let mut input = io::Read::take(io::stdin().lock(), MAX_LINE_BYTES);
+    match input.read_until(b'\n', &mut typed) {
+        Ok(0) | Err(_) => {
+            console.print_message("");
+            None
+        }
+        Ok(_) => {
+            let typed = String::from_utf8_lossy(&typed);
+            Some(typed.trim_end_matches(['\n', '\r']).to_owned())
         }
     }
 }

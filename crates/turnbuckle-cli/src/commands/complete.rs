@@ -24,7 +24,7 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
         let reference = find_reference(connection, &owner, name).await?;
         let mut call = connection.client.complete(reference, name, value);
         if !others.is_empty() {
-            let known: Map<String> = others.into_iter().collect();
+            let known: Map<String> = others.iter().cloned().collect();
             call.params_mut().context = Some(CompletionContext::new().arguments(known));
         }
         let (result, text) = connection.call_verbatim(call).await?;

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod auth;
 pub(crate) mod call;
 pub(crate) mod complete;
 pub(crate) mod info;

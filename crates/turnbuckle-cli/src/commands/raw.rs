@@ -19,7 +19,7 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
         connection.apply_log_level().await?;
         let result = connection
             .client
-            .request_raw(&method, params, timeout)
+            .request_raw(&method, params.clone(), timeout)
             .await?;
         let console = &connection.console;
         match console.args.output {

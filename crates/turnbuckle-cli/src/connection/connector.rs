@@ -4,46 +4,66 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use turnbuckle::auth::OAuth;
 use turnbuckle::http::{HttpConnector, SseConnector};
 use turnbuckle::session::Connector;
 use turnbuckle::stdio::{Command, StderrMode};
 
 use super::target::{Target, is_local};
-use crate::args::{ProtocolArgs, ServerArgs};
+use crate::args::{CommonArgs, ServerArgs};
+use crate::authorization::{LoginProfile, UserStore, build_oauth};
 use crate::config::parse_env_file;
 use crate::error::CliError;
+use crate::observe::KnownSecrets;
 use crate::output::{Console, Style, shell_quote};
 
-/// A connector that has not been opened yet, and the secret values that it sends.
+/// A connector that has not been opened yet.
 pub(crate) struct PreparedConnector {
     pub(crate) connector: Arc<dyn Connector>,
-    pub(crate) secrets: Vec<String>,
     /// True if the server is known to speak HTTP+SSE, and so a legacy revision.
     pub(crate) is_legacy: bool,
 }
 
-/// Builds the connector for a target. Nothing is opened yet.
-pub(crate) fn prepare(
+/// The authorization of requests over HTTP.
+pub(crate) enum LoginLayer {
+    /// Requests carry the stored credentials of the server.
+    Stored,
+    /// Requests carry no credentials but those of the command line.
+    Absent,
+    /// Requests go through this layer.
+    Given(Box<OAuth>),
+}
+
+/// Builds the connector for a target. Nothing is opened yet. The secrets that it sends are added to
+/// `secrets`.
+pub(crate) async fn prepare(
     target: Target,
-    server_args: &ServerArgs,
-    protocol: &ProtocolArgs,
+    layer: LoginLayer,
+    common: &CommonArgs,
     console: &Console,
+    secrets: &KnownSecrets,
 ) -> Result<PreparedConnector, CliError> {
     match target {
-        Target::Url { url, headers, sse } => {
-            http_connector(&url, headers, sse, server_args, protocol)
-        }
-        Target::Command { .. } => command_connector(target, server_args, console),
+        Target::Url {
+            url, headers, sse, ..
+        } => http_connector(&url, headers, sse, layer, common, secrets).await,
+        Target::Command { .. } => command_connector(target, &common.server, console, secrets),
     }
 }
 
-fn http_connector(
+async fn http_connector(
     url: &str,
     headers: BTreeMap<String, String>,
     sse: bool,
-    server_args: &ServerArgs,
-    protocol: &ProtocolArgs,
+    layer: LoginLayer,
+    common: &CommonArgs,
+    secrets: &KnownSecrets,
 ) -> Result<PreparedConnector, CliError> {
+    let CommonArgs {
+        server: server_args,
+        protocol,
+        ..
+    } = common;
     let wrong = |error: turnbuckle::http::ConnectorError| {
         CliError::usage(format!("the server's URL: {error}"))
     };
@@ -77,11 +97,25 @@ fn http_connector(
             .client_identity_pem(&read_file(file)?)
             .map_err(wrong)?;
     }
-    let mut secrets = Vec::new();
+    let has_authorization = headers
+        .iter()
+        .any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     for (name, value) in headers {
         connector = connector.header(&name, &value).map_err(wrong)?;
-        secrets.extend(value.split_whitespace().map(ToOwned::to_owned));
-        secrets.push(value);
+        secrets.add(value.split_whitespace().map(ToOwned::to_owned));
+        secrets.add([value]);
+    }
+    // Tokens are never sent without encryption, except to this machine.
+    if !has_authorization && !is_unencrypted_remote(url) {
+        connector = match layer {
+            LoginLayer::Absent => connector,
+            LoginLayer::Given(oauth) => connector.layer(*oauth),
+            LoginLayer::Stored => {
+                let store = UserStore::new(secrets.clone());
+                let profile = LoginProfile::load(&store, url).await.unwrap_or_default();
+                connector.layer(build_oauth(url, store, &profile, server_args)?)
+            }
+        };
     }
     let connector: Arc<dyn Connector> = match sse {
         true => Arc::new(SseConnector::new(connector)),
@@ -89,24 +123,23 @@ fn http_connector(
     };
     Ok(PreparedConnector {
         connector,
-        secrets,
         is_legacy: sse,
     })
 }
 
 /// Returns whether a URL leads to another machine without encryption.
-fn is_unencrypted_remote(url: &str) -> bool {
+pub(crate) fn is_unencrypted_remote(url: &str) -> bool {
     let rest = url
         .get(..7)
         .filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
     rest.is_some() && !is_local(&url[7..])
 }
 
-fn read_file(file: &Path) -> Result<Vec<u8>, CliError> {
+pub(crate) fn read_file(file: &Path) -> Result<Vec<u8>, CliError> {
     std::fs::read(file).map_err(|error| CliError::usage(format!("{}: {error}", file.display())))
 }
 
-fn read_variable(variable: &str) -> Result<String, CliError> {
+pub(crate) fn read_variable(variable: &str) -> Result<String, CliError> {
     std::env::var(variable)
         .map_err(|_| CliError::usage(format!("the environment variable {variable} is not set")))
 }
@@ -115,6 +148,7 @@ fn command_connector(
     target: Target,
     server_args: &ServerArgs,
     console: &Console,
+    secrets: &KnownSecrets,
 ) -> Result<PreparedConnector, CliError> {
     let Target::Command {
         program,
@@ -166,9 +200,9 @@ fn command_connector(
             console.print_server_line("server:", line)
         }));
     }
+    secrets.add(env.into_values());
     Ok(PreparedConnector {
         connector: Arc::new(command),
-        secrets: env.into_values().collect(),
         is_legacy: false,
     })
 }

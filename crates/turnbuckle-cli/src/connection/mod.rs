@@ -14,17 +14,25 @@ use turnbuckle::types::{LoggingLevel, Request};
 
 use crate::args::CommonArgs;
 use crate::ask;
+use crate::authorization::{
+    UserStore, challenge_scopes, is_login_required, log_in_after_challenge, may_log_in,
+    render_checklist,
+};
 use crate::error::CliError;
 use crate::exit_status::ExitStatus;
-use crate::observe::{ObservedConnector, Recorder, Trace, WireObserver};
-use crate::output::{Console, sanitize, sanitize_line};
+use crate::observe::{KnownSecrets, ObservedConnector, Recorder, Trace, WireObserver};
+use crate::output::{Console, sanitize, sanitize_line, shell_quote};
 use crate::signals::ShutdownSignals;
 use connector::prepare;
 
+pub(crate) use connector::{LoginLayer, is_unencrypted_remote, read_file, read_variable};
 pub(crate) use target::{PositionalArgs, Target};
 
 /// The time limit of closing the connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// The number of times that one command asks the user to log in: at first, and for more scopes.
+const MAX_LOGINS: usize = 2;
 
 /// A connected server, and the console that results are printed to.
 pub(crate) struct ServerConnection {
@@ -36,54 +44,177 @@ pub(crate) struct ServerConnection {
 }
 
 /// Connects, runs `work` and closes the connection, also when a signal interrupts the work.
+///
+/// If the server demands a login and the user may be asked, the user logs in, and all of it is
+/// repeated. A login has no part in the time limits of requests, which is why it does not happen
+/// while one waits.
 pub(crate) async fn with_server<W>(
     common: &CommonArgs,
     target: Target,
     work: W,
 ) -> Result<(), CliError>
 where
-    W: AsyncFnOnce(&ServerConnection) -> Result<(), CliError>,
+    W: AsyncFn(&ServerConnection) -> Result<(), CliError>,
 {
-    let console = Console::new(&common.output);
-    let mut signals = ShutdownSignals::new()
-        .map_err(|error| CliError::new(format!("cannot catch signals: {error}")))?;
-    let interrupted = || CliError::new("interrupted").status(ExitStatus::Interrupted);
-
-    let connection = tokio::select! {
-        connection = connect(common, target, &console) => connection?,
-        () = signals.recv() => return Err(interrupted()),
+    let mut command = Command {
+        common,
+        target: &target,
+        console: Console::new(&common.output),
+        signals: ShutdownSignals::new()
+            .map_err(|error| CliError::new(format!("cannot catch signals: {error}")))?,
+        secrets: KnownSecrets::default(),
+        trace: None,
     };
-    let done = {
-        // Dropping the future cancels the request in flight.
-        let mut work = pin!(work(&connection));
-        tokio::select! {
-            done = work.as_mut() => done,
-            () = signals.recv() => Err(interrupted()),
+    let mut logins = 0;
+    loop {
+        match command.run(&work).await {
+            Err(error) if error.needs_login() && logins < MAX_LOGINS && may_log_in(common) => {
+                logins += 1;
+                command.log_in(&error).await?;
+            }
+            Err(error) => return Err(command.explain(error)),
+            Ok(()) => return Ok(()),
         }
-    };
-    console.clear_progress();
-    tokio::select! {
-        _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.client.close()) => {}
-        () = signals.recv() => {}
     }
-    done
+}
+
+/// A command at a server.
+struct Command<'a> {
+    common: &'a CommonArgs,
+    target: &'a Target,
+    console: Console,
+    signals: ShutdownSignals,
+    secrets: KnownSecrets,
+    trace: Option<Arc<Trace>>,
+}
+
+impl Command<'_> {
+    /// Connects, runs `work` and closes the connection.
+    async fn run<W>(&mut self, work: &W) -> Result<(), CliError>
+    where
+        W: AsyncFn(&ServerConnection) -> Result<(), CliError>,
+    {
+        let connecting = connect(
+            self.common,
+            self.target.clone(),
+            LoginLayer::Stored,
+            &self.console,
+            &self.secrets,
+            &mut self.trace,
+        );
+        let connection = tokio::select! {
+            connection = connecting => connection?,
+            () = self.signals.recv() => return Err(interrupted()),
+        };
+        let done = {
+            // Dropping the future cancels the request in flight.
+            let mut work = pin!(work(&connection));
+            tokio::select! {
+                done = work.as_mut() => done,
+                () = self.signals.recv() => Err(interrupted()),
+            }
+        };
+        self.console.clear_progress();
+        tokio::select! {
+            _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.client.close()) => {}
+            () = self.signals.recv() => {}
+        }
+        done
+    }
+
+    /// Logs the user in, as the server demanded with `error`.
+    async fn log_in(&mut self, error: &CliError) -> Result<(), CliError> {
+        let Target::Url { url, .. } = self.target else {
+            return Err(CliError::new("only servers over HTTP ask for a login"));
+        };
+        let store = UserStore::new(self.secrets.clone());
+        let challenge = error.challenge();
+        let login = log_in_after_challenge(url, store, self.common, challenge, &self.console);
+        tokio::select! {
+            done = login => done.map_err(|error| explain(error, self.target, self.common, &self.console)),
+            () = self.signals.recv() => Err(interrupted()),
+        }
+    }
+
+    fn explain(&self, error: CliError) -> CliError {
+        explain(error, self.target, self.common, &self.console)
+    }
+}
+
+/// Returns the error of a command that a signal ended.
+pub(crate) fn interrupted() -> CliError {
+    CliError::new("interrupted").status(ExitStatus::Interrupted)
+}
+
+/// Adds to an error of the authorization how to log in at the target. With `--verbose`, the steps
+/// before it are printed, or become part of the JSON error.
+pub(crate) fn explain(
+    error: CliError,
+    target: &Target,
+    common: &CommonArgs,
+    console: &Console,
+) -> CliError {
+    let Target::Url { url, .. } = target else {
+        return error;
+    };
+    let Some(failure) = error.auth_error() else {
+        return match error.is_unauthorized() && is_unencrypted_remote(url) {
+            true => error.hint(
+                "logins need https; `--bearer-env VAR --insecure-http` sends the token in the \
+                 variable VAR without encryption",
+            ),
+            false => error,
+        };
+    };
+    if common.output.verbose && console.is_text() {
+        let style = |style, text: &str| console.style_stderr(style, text);
+        console.print_message(&render_checklist(failure.transcript(), style));
+    }
+    let words = target.words(&common.server).unwrap_or_default();
+    if !is_login_required(failure) {
+        let error = error.steps(common.output.verbose);
+        return error.hint(format!(
+            "`turnbuckle auth debug {words}` shows each step, and how to mend it"
+        ));
+    }
+    let mut hint = format!("`turnbuckle auth login {words}");
+    if error.is_forbidden() {
+        for scope in challenge_scopes(error.challenge()) {
+            hint += &format!(" --scope {}", shell_quote([&*scope]));
+        }
+    }
+    error.steps(common.output.verbose).hint(hint + "`")
+}
+
+/// Connects to a server with this layer, and closes the connection.
+pub(crate) async fn try_connection(
+    common: &CommonArgs,
+    target: &Target,
+    layer: LoginLayer,
+    console: &Console,
+    secrets: &KnownSecrets,
+) -> Result<(), CliError> {
+    let target = target.clone();
+    let connection = connect(common, target, layer, console, secrets, &mut None).await?;
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.client.close()).await;
+    Ok(())
 }
 
 async fn connect(
     common: &CommonArgs,
     target: Target,
+    layer: LoginLayer,
     console: &Console,
+    secrets: &KnownSecrets,
+    trace: &mut Option<Arc<Trace>>,
 ) -> Result<ServerConnection, CliError> {
-    let CommonArgs {
-        server: server_args,
-        protocol,
-        ..
-    } = common;
-    let prepared = prepare(target, server_args, protocol, console)?;
-    let trace = match &protocol.trace {
-        Some(path) => Some(Arc::new(Trace::create(path, prepared.secrets)?)),
-        None => None,
-    };
+    let protocol = &common.protocol;
+    let prepared = prepare(target, layer, common, console, secrets).await?;
+    // A repeated command goes on with its trace.
+    if let (None, Some(path)) = (&trace, &protocol.trace) {
+        *trace = Some(Arc::new(Trace::create(path, secrets.clone())?));
+    }
+    let trace = trace.clone();
     let recorder = Arc::new(Recorder::default());
     let observer = WireObserver {
         recorder: recorder.clone(),

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use crate::args::ServerArgs;
 use crate::config::{ResolvedServer, Variables, find_server};
 use crate::error::CliError;
+use crate::output::shell_quote;
 
 /// The positional arguments after the subcommand.
 pub(crate) struct PositionalArgs {
@@ -55,13 +56,15 @@ impl PositionalArgs {
 }
 
 /// The server to connect to.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     Url {
         url: String,
         headers: BTreeMap<String, String>,
         /// True if the server is known to speak HTTP+SSE.
         sse: bool,
+        /// The name of the server in a configuration file.
+        name: Option<String>,
     },
     Command {
         program: OsString,
@@ -112,11 +115,26 @@ impl Target {
         }
     }
 
+    /// Returns the words that name the server on a command line, if it has a URL.
+    pub(crate) fn words(&self, server_args: &ServerArgs) -> Option<String> {
+        let Self::Url { url, name, .. } = self else {
+            return None;
+        };
+        let Some(name) = name else {
+            return Some(shell_quote([&**url]));
+        };
+        Some(match &server_args.config {
+            Some(file) => shell_quote(["--config", &*file.to_string_lossy(), name]),
+            None => shell_quote([&**name]),
+        })
+    }
+
     fn from_url(url: String) -> Self {
         Self::Url {
             url,
             headers: BTreeMap::new(),
             sse: false,
+            name: None,
         }
     }
 
@@ -141,7 +159,12 @@ impl Target {
             ))
         })?;
         Ok(Ok(match reached {
-            ResolvedServer::Url { url, headers, sse } => Self::Url { url, headers, sse },
+            ResolvedServer::Url { url, headers, sse } => Self::Url {
+                url,
+                headers,
+                sse,
+                name: Some(found.name),
+            },
             ResolvedServer::Command {
                 program,
                 args,

@@ -8,6 +8,7 @@ mod changes;
 mod content;
 mod forms;
 mod prompts;
+mod protected;
 mod resources;
 mod rounds;
 mod running;
@@ -35,9 +36,9 @@ const INSTRUCTIONS: &str = "\
     A server to test clients with. Call echo to see that it is there; each tool whose name begins \
     with test_ shows one feature of the protocol.";
 
-/// Builds the demo server.
-fn build_server() -> Result<Server, Box<dyn Error>> {
-    let server = Server::new("turnbuckle-demo", env!("CARGO_PKG_VERSION"))
+/// Builds the demo server, with tools about the caller's login if it demands one.
+fn build_server(has_auth: bool) -> Result<Server, Box<dyn Error>> {
+    let mut server = Server::new("turnbuckle-demo", env!("CARGO_PKG_VERSION"))
         .title("Turnbuckle demo")
         .description("Every feature of the Model Context Protocol, in every revision")
         .website(env!("CARGO_PKG_REPOSITORY"))
@@ -56,6 +57,11 @@ fn build_server() -> Result<Server, Box<dyn Error>> {
         .group(changes::Changes)
         .group(prompts::Prompts)
         .group(resources::Resources);
+    if has_auth {
+        // Tools that need more scopes are listed, so that clients can ask for them.
+        let protected = Group::new().group(protected::Protected::default());
+        server = server.group(protected.list_without_scopes());
+    }
     Ok(server.build()?)
 }
 

@@ -6,12 +6,15 @@ use std::pin::pin;
 use std::time::Duration;
 
 use clap::Args;
-use turnbuckle::Server;
+use turnbuckle::auth::ResourceServer;
+use turnbuckle::auth::test_server::TestAuthorizationServer;
 use turnbuckle::http::{HttpServer, HttpServerOptions};
 use turnbuckle::stdio::{self, StdioOptions};
+use turnbuckle::{Authorize as _, Server};
 
 use super::banner::Banner;
 use super::build_server;
+use super::protected::{READ_SCOPE, WRITE_SCOPE};
 use crate::error::CliError;
 use crate::signals::ShutdownSignals;
 
@@ -22,7 +25,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Args)]
 pub(crate) struct Options {
     /// Serve on standard input and output instead of HTTP
-    #[arg(long, conflicts_with_all = ["port", "path"])]
+    #[arg(long, conflicts_with_all = ["port", "path", "auth"])]
     stdio: bool,
 
     /// The port to listen on, at 127.0.0.1; 0 takes any that is free
@@ -32,6 +35,18 @@ pub(crate) struct Options {
     /// The path of the endpoint
     #[arg(long, default_value = "/mcp", value_parser = parse_path)]
     path: String,
+
+    /// Demand a login, and run a test authorization server for it
+    #[arg(long)]
+    auth: bool,
+
+    /// The port of the test authorization server; 0 takes any that is free [default: --port plus 1]
+    #[arg(long, value_name = "PORT", requires = "auth")]
+    auth_port: Option<u16>,
+
+    /// Grant every login at once, without a consent page
+    #[arg(long, requires = "auth")]
+    auto_approve: bool,
 }
 
 /// Parses a URL path that needs no escaping.
@@ -46,7 +61,7 @@ fn parse_path(text: &str) -> Result<String, &'static str> {
 
 /// Serves until the client or the user ends it.
 pub(crate) async fn run(options: Options) -> Result<(), CliError> {
-    let server = build_server().map_err(|error| CliError::new(error.to_string()))?;
+    let server = build_server(options.auth).map_err(|error| CliError::new(error.to_string()))?;
     if options.stdio {
         serve_stdio(server).await
     } else {
@@ -68,18 +83,26 @@ async fn serve_stdio(server: Server) -> Result<(), CliError> {
 async fn serve_http(server: Server, options: Options) -> Result<(), CliError> {
     let http_options = HttpServerOptions::new()
         .shutdown_timeout(SHUTDOWN_TIMEOUT)
-        .http_sse(true);
+        // A token is for one resource, and the endpoint of HTTP+SSE would be another.
+        .http_sse(!options.auth);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port)).to_string();
-    let http = HttpServer::bind(server, &address, http_options)
+    let mut http = HttpServer::bind(server, &address, http_options)
         .await
         .map_err(|error| cannot_listen(options.port, &error))?
-        .path(options.path);
+        .path(&*options.path);
+    let mut authorization_server = None;
+    if options.auth {
+        let (protected, server) = protect(http, &options).await?;
+        http = protected;
+        authorization_server = Some(server);
+    }
     let mut signals = ShutdownSignals::new()
         .map_err(|error| CliError::new(format!("cannot catch signals: {error}")))?;
     let (url, sse) = (http.url(), http.sse_url());
     let banner = Banner {
         url: &url,
         sse: sse.as_deref(),
+        issuer: authorization_server.as_ref().map(|server| server.issuer()),
     };
     io::stdout()
         .write_all(banner.to_string().as_bytes())
@@ -98,6 +121,33 @@ async fn serve_http(server: Server, options: Options) -> Result<(), CliError> {
         }
     };
     served.map_err(|error| CliError::new(format!("the server at {url} stopped: {error}")))
+}
+
+/// Lets only requests with a token through, and starts the server that issues tokens.
+async fn protect(
+    http: HttpServer,
+    options: &Options,
+) -> Result<(HttpServer, TestAuthorizationServer), CliError> {
+    let resource = http.url();
+    let next_port = match options.port {
+        0 => 0,
+        port => port.checked_add(1).unwrap_or(0),
+    };
+    let builder = TestAuthorizationServer::builder()
+        .resource(&*resource)
+        .scopes([READ_SCOPE, WRITE_SCOPE])
+        .auto_approve(options.auto_approve)
+        .port(options.auth_port.unwrap_or(next_port));
+    let server = builder.start().await.map_err(|error| {
+        CliError::new(error.to_string()).hint("`--auth-port 0` takes any port that is free")
+    })?;
+    let auth = ResourceServer::builder(resource)
+        .issuer(server.issuer())
+        .required_scopes([READ_SCOPE])
+        .resource_name("Turnbuckle demo")
+        .build()
+        .map_err(|error| CliError::new(error.to_string()))?;
+    Ok((http.auth(auth), server))
 }
 
 fn cannot_listen(port: u16, error: &io::Error) -> CliError {

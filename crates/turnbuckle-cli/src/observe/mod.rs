@@ -1,6 +1,7 @@
 //! A connector wrapper that observes all messages: it records results as the server wrote them, and
 //! writes the trace file.
 
+mod known_secrets;
 mod recorder;
 mod redact;
 mod trace;
@@ -14,6 +15,7 @@ use turnbuckle::session::{
 };
 use turnbuckle::types::RequestId;
 
+pub(crate) use known_secrets::KnownSecrets;
 pub(crate) use recorder::Recorder;
 pub(crate) use trace::Trace;
 

@@ -9,22 +9,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use turnbuckle::session::{Frame, LinkError, OutboundMessage};
 
+use super::KnownSecrets;
 use super::redact::{REDACTED, is_secret, redact, redact_text};
 use crate::error::CliError;
-
-/// The shortest known secret that is redacted in text. Shorter ones would also match harmless text.
-const MIN_SECRET_BYTES: usize = 6;
 
 /// Writes each message with its direction and time, without secrets.
 pub(crate) struct Trace {
     file: Mutex<File>,
     /// Values that are redacted in any text.
-    secrets: Vec<String>,
+    secrets: KnownSecrets,
 }
 
 impl Trace {
     /// Creates the file with permissions for its owner only.
-    pub(crate) fn create(path: &Path, secrets: Vec<String>) -> Result<Self, CliError> {
+    pub(crate) fn create(path: &Path, secrets: KnownSecrets) -> Result<Self, CliError> {
         let failed = |error| CliError::new(format!("cannot write {}: {error}", path.display()));
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
@@ -40,8 +38,6 @@ impl Trace {
                     .map_err(failed)?;
             }
         }
-        let mut secrets = secrets;
-        secrets.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
         Ok(Self {
             file: Mutex::new(file),
             secrets,
@@ -105,7 +101,8 @@ impl Trace {
         mut value: Value,
         headers: Option<serde_json::Map<String, Value>>,
     ) {
-        redact(&mut value, &self.secrets);
+        let secrets = self.secrets.lock().clone();
+        redact(&mut value, &secrets);
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
@@ -116,12 +113,12 @@ impl Trace {
         });
         if let Some(headers) = headers {
             let mut headers = Value::Object(headers);
-            redact(&mut headers, &self.secrets);
+            redact(&mut headers, &secrets);
             line["headers"] = headers;
         }
         let mut text = line.to_string();
         // A last check of the whole line, member names included.
-        if let Some(hidden) = redact_text(&text, &self.secrets) {
+        if let Some(hidden) = redact_text(&text, &secrets) {
             text = hidden;
         }
         text.push('\n');

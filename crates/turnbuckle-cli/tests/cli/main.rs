@@ -6,6 +6,8 @@
     reason = "tests fail by panicking"
 )]
 
+mod auth;
+mod auth_demo;
 mod commands;
 mod config;
 mod errors;

@@ -22,7 +22,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn new(output: Output) -> Self {
+    pub(crate) fn new(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("the tool writes UTF-8");
         Self {
             code: output.status.code(),

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
+use crate::auth_demo::{AuthDemo, redirect_of};
 use crate::support::{DEMO, command};
 
 /// The time limit of waiting for output.
 const OUTPUT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The tool, running at a pseudo-terminal of its own.
-struct TerminalSession {
+pub(crate) struct TerminalSession {
     child: Child,
     keyboard: File,
     screen: std::sync::mpsc::Receiver<Vec<u8>>,
@@ -24,6 +25,11 @@ struct TerminalSession {
 
 impl TerminalSession {
     fn start(words: &[&str], env: &[(&str, &str)]) -> Self {
+        Self::start_alone(&[words, &DEMO].concat(), env)
+    }
+
+    /// Starts the tool without the demo as its server.
+    pub(crate) fn start_alone(words: &[&str], env: &[(&str, &str)]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there is one");
         grantpt(&master).expect("it is ours");
         unlockpt(&master).expect("it opens");
@@ -35,7 +41,7 @@ impl TerminalSession {
             .open(path)
             .expect("it opens");
         let stdio = || Stdio::from(slave.try_clone().expect("it can be shared"));
-        let child = command(&[words, &DEMO].concat())
+        let child = command(words)
             .envs(env.iter().copied())
             .stdin(stdio())
             .stdout(stdio())
@@ -64,7 +70,7 @@ impl TerminalSession {
     }
 
     /// Waits for `text` and types `answer`.
-    fn expect(&mut self, text: &str, answer: &str) {
+    pub(crate) fn expect(&mut self, text: &str, answer: &str) {
         let until = Instant::now() + OUTPUT_TIMEOUT;
         while !self.seen.contains(text) {
             let left = until.saturating_duration_since(Instant::now());
@@ -81,7 +87,7 @@ impl TerminalSession {
     }
 
     /// Returns the remaining output and the exit code.
-    fn end(mut self) -> (String, Option<i32>) {
+    pub(crate) fn end(mut self) -> (String, Option<i32>) {
         let status = self.child.wait().expect("it ends");
         while let Ok(piece) = self.screen.recv_timeout(OUTPUT_TIMEOUT) {
             self.seen += &String::from_utf8_lossy(&piece);
@@ -228,4 +234,102 @@ fn an_interrupt_cancels_the_request_and_ends_the_server() {
     assert!(seen.contains("interrupted"), "{seen:?}");
     let text = std::fs::read_to_string(&trace).expect("it is there");
     assert!(text.contains("notifications/cancelled"), "{text}");
+}
+
+/// A program that opens a URL and goes where that leads, as a browser does.
+fn browser(demo: &AuthDemo) -> (String, String) {
+    let opened = demo.home.name("opened");
+    let script = format!("#!/bin/sh\nprintf '%s\\n' \"$1\" >> {opened}\n");
+    let program = demo.home.file("browser", &script);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(&program, mode).expect("it is ours");
+    (program, opened)
+}
+
+/// Waits until the browser has opened `count` URLs, and follows the last one to the tool.
+fn finish_login(opened: &str, count: usize) {
+    let until = Instant::now() + OUTPUT_TIMEOUT;
+    let url = loop {
+        let urls = std::fs::read_to_string(opened).unwrap_or_default();
+        if urls.ends_with('\n') && urls.lines().count() == count {
+            break urls.lines().last().expect("there is one").to_owned();
+        }
+        assert!(Instant::now() < until, "no browser was started: {urls:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let callback = redirect_of(&url);
+    let rest = callback.strip_prefix("http://").expect("it is the tool");
+    let (host, path) = rest.split_once('/').expect("it has a path");
+    let mut stream = std::net::TcpStream::connect(host).expect("it listens");
+    let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("it answers");
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+}
+
+#[test]
+fn a_command_at_a_terminal_logs_in_and_asks_for_more_scopes() {
+    let demo = AuthDemo::start();
+    let (program, opened) = browser(&demo);
+    let mut environment = demo.environment().to_vec();
+    environment.push(("BROWSER", program));
+    let environment: Vec<_> = environment.iter().map(|(n, v)| (*n, &**v)).collect();
+    let words = ["call", &*demo.url, "write_note", "text=hi"];
+    let mut session = TerminalSession::start_alone(&words, &environment);
+    session.expect("The server asks for a login.", "");
+    session.expect("Your browser opens the login page", "");
+    finish_login(&opened, 1);
+    // The tool needs another scope, for which the user is asked again.
+    session.expect("The server asks for a login.", "");
+    finish_login(&opened, 2);
+    let (screen, code) = session.end();
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("The note was written."), "{screen}");
+
+    let words = ["call", &*demo.url, "read_note"];
+    let (screen, code) = TerminalSession::start_alone(&words, &environment).end();
+    assert_eq!((screen.trim(), code), ("hi", Some(0)));
+}
+
+#[test]
+fn ci_is_never_asked_to_log_in() {
+    let demo = AuthDemo::start();
+    let (program, opened) = browser(&demo);
+    let mut environment = demo.environment().to_vec();
+    environment.extend([("BROWSER", program), ("CI", "true".to_owned())]);
+    let environment: Vec<_> = environment.iter().map(|(n, v)| (*n, &**v)).collect();
+    for words in [
+        &["info", &*demo.url][..],
+        &["info", &*demo.url, "--stored-auth-only"],
+    ] {
+        let environment = match words.len() {
+            2 => &environment[..],
+            _ => &environment[..4],
+        };
+        let (screen, code) = TerminalSession::start_alone(words, environment).end();
+        assert_eq!(code, Some(3), "{screen}");
+    }
+    assert!(!std::path::Path::new(&opened).exists());
+}
+
+#[test]
+fn a_token_at_a_terminal_comes_with_a_warning() {
+    let demo = AuthDemo::start();
+    let (program, opened) = browser(&demo);
+    let mut environment = demo.environment().to_vec();
+    environment.push(("BROWSER", program));
+    let environment: Vec<_> = environment.iter().map(|(n, v)| (*n, &**v)).collect();
+    let words = ["auth", "login", &*demo.url];
+    let session = TerminalSession::start_alone(&words, &environment);
+    finish_login(&opened, 1);
+    let (screen, code) = session.end();
+    assert_eq!(code, Some(0), "{screen}");
+    let words = ["auth", "token", &*demo.url];
+    let (screen, code) = TerminalSession::start_alone(&words, &environment).end();
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(
+        screen.contains("warning: whoever reads this token"),
+        "{screen}"
+    );
 }

@@ -61,6 +61,11 @@ impl SseEndpoints {
         }
     }
 
+    /// Returns the scopes that the items of the server require.
+    pub(crate) fn scopes(&self) -> Vec<String> {
+        self.server.scopes()
+    }
+
     /// Returns the number of open connections.
     pub(crate) fn connection_count(&self) -> usize {
         self.connections.count()

@@ -68,6 +68,12 @@ impl HttpSse {
         self
     }
 
+    /// Returns the scopes that the items of the server require, in order and without repetition.
+    #[must_use]
+    pub fn scopes(&self) -> Vec<String> {
+        self.endpoint.scopes()
+    }
+
     /// Returns the number of open connections.
     pub(crate) fn connection_count(&self) -> usize {
         self.endpoint.connection_count()

@@ -58,7 +58,7 @@ pub(crate) fn holding() -> (Server, Arc<AtomicUsize>) {
     (server, here)
 }
 
-// requirement: 0d65f34aeb27
+// requirement: 0d65f34aeb27 2bef1d9caf0d
 #[tokio::test(start_paused = true)]
 async fn session_ids_are_random() {
     let web = Web::new(&echo());
@@ -351,6 +351,7 @@ async fn the_end_of_the_endpoint_ends_its_sessions() {
     assert_eq!(here.load(Ordering::SeqCst), 0);
 }
 
+// requirement: 4edb6a87e900 67a1e62c629d
 #[tokio::test(start_paused = true)]
 async fn a_session_is_its_openers() {
     let web = Web::new(&echo());

@@ -267,7 +267,7 @@ async fn state_of_another_resource_is_refused() {
     }
 }
 
-// requirement: 302fe6ea0ff6 901626f074fe
+// requirement: 302fe6ea0ff6 67a1e62c629d 901626f074fe
 #[tokio::test(start_paused = true)]
 async fn state_of_another_principal_is_refused() {
     let booking = booking(|it| it);

@@ -248,11 +248,7 @@ async fn the_list_is_what_the_client_may_see() {
                 &["note:all", "note:scoped"],
                 &[],
             ),
-            (
-                connect_as(case, &server, "bob").await,
-                &["note:all"],
-                &[],
-            ),
+            (connect_as(case, &server, "bob").await, &["note:all"], &[]),
             (
                 connect_as(case, &server, "ada").await,
                 &["note:all", "note:ada"],

@@ -138,8 +138,7 @@ mod tests {
 
     #[test]
     fn scopes_and_audiences_come_as_text_or_list() {
-        let token =
-            read(r#"{"sub":"a","aud":"x","scope":"p q","scp":["r"],"exp":5e2,"azp":"c"}"#);
+        let token = read(r#"{"sub":"a","aud":"x","scope":"p q","scp":["r"],"exp":5e2,"azp":"c"}"#);
         let token = token.unwrap();
         assert_eq!(token.principal.scopes, ["p", "q", "r"]);
         assert_eq!(token.audience, ["x"]);

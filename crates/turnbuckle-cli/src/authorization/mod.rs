@@ -1,0 +1,118 @@
+//! Authorization of the tool at servers over HTTP: which client it is, where it keeps credentials,
+//! and how the user logs in.
+
+mod checklist;
+mod profile;
+mod store;
+mod terminal_login;
+
+use turnbuckle::auth::client::{AuthError, AuthErrorKind, AuthStatus, StepKind};
+use turnbuckle::auth::{Challenge, OAuth};
+
+use crate::args::{CommonArgs, ServerArgs};
+use crate::ask::is_interactive;
+use crate::connection::read_file;
+use crate::error::CliError;
+use crate::output::Console;
+
+pub(crate) use checklist::render_checklist;
+pub(crate) use profile::LoginProfile;
+pub(crate) use store::UserStore;
+use terminal_login::StoredLoginOnly;
+pub(crate) use terminal_login::TerminalLogin;
+
+/// The name that login pages show.
+const CLIENT_NAME: &str = "turnbuckle";
+
+/// Builds the authorization at the server at `url`. Nothing is requested or read yet. Where the user
+/// would have to log in, it fails.
+pub(crate) fn build_oauth(
+    url: &str,
+    store: UserStore,
+    profile: &LoginProfile,
+    server_args: &ServerArgs,
+) -> Result<OAuth, CliError> {
+    let mut oauth = OAuth::new(url, store)
+        .map_err(|error| CliError::usage(error.to_string()))?
+        .client_name(CLIENT_NAME)
+        .scopes(profile.scopes.iter().cloned())
+        .login_ui(StoredLoginOnly);
+    if let Some(client_id) = &profile.client_id {
+        oauth = oauth.client_id(client_id, profile.client_secret.clone());
+    }
+    if let Some(url) = &profile.client_metadata_url {
+        oauth = oauth.client_metadata_url(url);
+    }
+    if profile.dpop {
+        oauth = oauth.dpop();
+    }
+    if let Some(file) = &server_args.ca {
+        oauth = oauth.ca_certificate_pem(read_file(file)?);
+    }
+    Ok(oauth)
+}
+
+/// Returns whether a command may ask the user to log in: somebody sits at a terminal, and no option
+/// forbids it. Terminals of CI have nobody.
+pub(crate) fn may_log_in(common: &CommonArgs) -> bool {
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+    !common.server.stored_auth_only && !common.protocol.no_input && !is_ci && is_interactive()
+}
+
+/// Logs the user in at a server that refused a request with `challenge`, the value of
+/// `WWW-Authenticate`. The credentials are in the store then.
+pub(crate) async fn log_in_after_challenge(
+    url: &str,
+    store: UserStore,
+    common: &CommonArgs,
+    challenge: Option<&str>,
+    console: &Console,
+) -> Result<(), CliError> {
+    let profile = LoginProfile::load(&store, url).await?;
+    let oauth = build_oauth(url, store, &profile, &common.server)?
+        .scopes(challenge_scopes(challenge))
+        .login_ui(TerminalLogin::new(
+            console.clone(),
+            profile.redirect_uri.clone(),
+            false,
+        ));
+    console.print_message("The server asks for a login.");
+    log_in(&oauth).await?;
+    console.print_note("logged in");
+    Ok(())
+}
+
+/// Logs in, and fails also if the credentials could not be stored.
+pub(crate) async fn log_in(oauth: &OAuth) -> Result<AuthStatus, CliError> {
+    let status = oauth.log_in().await?;
+    let transcript = oauth.transcript();
+    let mut steps = transcript.steps.iter();
+    let unsaved = steps.find(|step| step.step == StepKind::Store && !step.succeeded);
+    match unsaved {
+        None => Ok(status),
+        Some(step) => Err(CliError::new(format!(
+            "the login succeeded, but its credentials could not be stored: {}",
+            step.response
+        ))),
+    }
+}
+
+/// Returns a server's URL for people, without the query, which can hold a key.
+pub(crate) fn url_without_query(url: &str) -> String {
+    match url.split_once('?') {
+        Some((url, _)) => format!("{url}?…"),
+        None => url.to_owned(),
+    }
+}
+
+/// Returns the scopes that a `WWW-Authenticate` header names.
+pub(crate) fn challenge_scopes(challenge: Option<&str>) -> Vec<String> {
+    let challenges = Challenge::parse_all(challenge.into_iter());
+    let scopes = challenges.iter().find_map(Challenge::scope);
+    scopes.unwrap_or_default()
+}
+
+/// Returns whether an error means that the user has to log in.
+pub(crate) fn is_login_required(error: &AuthError) -> bool {
+    error.kind() == AuthErrorKind::LoginRequired
+}

@@ -1,0 +1,122 @@
+//! The credential store of the user, opened at its first use.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::OnceCell;
+use turnbuckle::auth::Secret;
+use turnbuckle::auth::client::store::{
+    BoxFuture, CredentialStore, FileStore, StoreError, StoreErrorKind, StoreLock,
+};
+
+use crate::observe::KnownSecrets;
+
+/// The members of stored values that are secret.
+const SECRET_MEMBERS: [&str; 4] = ["access_token", "refresh_token", "client_secret", "dpop_key"];
+
+/// The credential store of the user.
+///
+/// Its directory is made by the first write: a user who never logged in has none, and reads find
+/// nothing. All secrets that pass are added to those that the trace file hides.
+#[derive(Clone)]
+pub(crate) struct UserStore {
+    opened: Arc<OnceCell<FileStore>>,
+    secrets: KnownSecrets,
+}
+
+impl UserStore {
+    pub(crate) fn new(secrets: KnownSecrets) -> Self {
+        Self {
+            opened: Arc::default(),
+            secrets,
+        }
+    }
+
+    /// Returns whether the store has been made.
+    pub(crate) fn exists(&self) -> bool {
+        self.opened.initialized() || FileStore::user_dir().is_ok_and(|dir| dir.is_dir())
+    }
+
+    async fn open(&self) -> Result<&FileStore, StoreError> {
+        let open = || async {
+            let opening = tokio::task::spawn_blocking(FileStore::user).await;
+            opening.unwrap_or_else(|_| {
+                let message = "opening the store was interrupted";
+                Err(StoreError::new(StoreErrorKind::Unavailable, message))
+            })
+        };
+        self.opened.get_or_try_init(open).await
+    }
+
+    fn note_secrets(&self, value: &Secret) {
+        if let Ok(value) = serde_json::from_str(value.expose()) {
+            collect_secrets(&value, &self.secrets);
+        }
+    }
+}
+
+impl CredentialStore for UserStore {
+    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, StoreError>> {
+        Box::pin(async move {
+            if !self.exists() {
+                return Ok(None);
+            }
+            let value = self.open().await?.load(key).await?;
+            if let Some(value) = &value {
+                self.note_secrets(value);
+            }
+            Ok(value)
+        })
+    }
+
+    fn save<'a>(
+        &'a self,
+        key: &'a str,
+        value: &'a Secret,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.note_secrets(value);
+            self.open().await?.save(key, value).await
+        })
+    }
+
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            match self.exists() {
+                true => self.open().await?.remove(key).await,
+                false => Ok(()),
+            }
+        })
+    }
+
+    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
+        Box::pin(async move {
+            match self.exists() {
+                true => self.open().await?.keys().await,
+                false => Ok(Vec::new()),
+            }
+        })
+    }
+
+    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
+        Box::pin(async move { self.open().await?.lock(key).await })
+    }
+}
+
+/// Adds the secrets of a stored value to `secrets`.
+fn collect_secrets(value: &Value, secrets: &KnownSecrets) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    Value::String(text) if SECRET_MEMBERS.contains(&&**name) => {
+                        secrets.add([text.clone()]);
+                    }
+                    value => collect_secrets(value, secrets),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_secrets(item, secrets)),
+        _ => {}
+    }
+}
