@@ -3,10 +3,9 @@
 use std::fmt;
 
 use serde::Serialize;
-use turnbuckle::auth::client::{AuthError, TranscriptStep};
+use turnbuckle::auth::client::{AuthError, AuthErrorKind, TranscriptStep};
 use turnbuckle::types::ErrorObject;
 
-use crate::authorization::is_login_required;
 use crate::exit_status::ExitStatus;
 use crate::output::sanitize;
 
@@ -195,4 +194,9 @@ impl fmt::Display for CliError {
             None => Ok(()),
         }
     }
+}
+
+/// Returns whether an error means that the user has to log in.
+pub(crate) fn is_login_required(error: &AuthError) -> bool {
+    error.kind() == AuthErrorKind::LoginRequired
 }

@@ -6,7 +6,7 @@ mod profile;
 mod store;
 mod terminal_login;
 
-use turnbuckle::auth::client::{AuthError, AuthErrorKind, AuthStatus, StepKind};
+use turnbuckle::auth::client::{AuthStatus, StepKind};
 use turnbuckle::auth::{Challenge, OAuth};
 
 use crate::args::{CommonArgs, ServerArgs};
@@ -110,9 +110,4 @@ pub(crate) fn challenge_scopes(challenge: Option<&str>) -> Vec<String> {
     let challenges = Challenge::parse_all(challenge.into_iter());
     let scopes = challenges.iter().find_map(Challenge::scope);
     scopes.unwrap_or_default()
-}
-
-/// Returns whether an error means that the user has to log in.
-pub(crate) fn is_login_required(error: &AuthError) -> bool {
-    error.kind() == AuthErrorKind::LoginRequired
 }

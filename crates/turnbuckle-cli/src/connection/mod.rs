@@ -15,10 +15,9 @@ use turnbuckle::types::{LoggingLevel, Request};
 use crate::args::CommonArgs;
 use crate::ask;
 use crate::authorization::{
-    UserStore, challenge_scopes, is_login_required, log_in_after_challenge, may_log_in,
-    render_checklist,
+    UserStore, challenge_scopes, log_in_after_challenge, may_log_in, render_checklist,
 };
-use crate::error::CliError;
+use crate::error::{CliError, is_login_required};
 use crate::exit_status::ExitStatus;
 use crate::observe::{KnownSecrets, ObservedConnector, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line, shell_quote};
@@ -104,14 +103,14 @@ impl Command<'_> {
         );
         let connection = tokio::select! {
             connection = connecting => connection?,
-            () = self.signals.recv() => return Err(interrupted()),
+            () = self.signals.recv() => return Err(interruption()),
         };
         let done = {
             // Dropping the future cancels the request in flight.
             let mut work = pin!(work(&connection));
             tokio::select! {
                 done = work.as_mut() => done,
-                () = self.signals.recv() => Err(interrupted()),
+                () = self.signals.recv() => Err(interruption()),
             }
         };
         self.console.clear_progress();
@@ -132,7 +131,7 @@ impl Command<'_> {
         let login = log_in_after_challenge(url, store, self.common, challenge, &self.console);
         tokio::select! {
             done = login => done.map_err(|error| explain(error, self.target, self.common, &self.console)),
-            () = self.signals.recv() => Err(interrupted()),
+            () = self.signals.recv() => Err(interruption()),
         }
     }
 
@@ -142,7 +141,7 @@ impl Command<'_> {
 }
 
 /// Returns the error of a command that a signal ended.
-pub(crate) fn interrupted() -> CliError {
+pub(crate) fn interruption() -> CliError {
     CliError::new("interrupted").status(ExitStatus::Interrupted)
 }
 

@@ -236,7 +236,7 @@ fn an_interrupt_cancels_the_request_and_ends_the_server() {
     assert!(text.contains("notifications/cancelled"), "{text}");
 }
 
-/// A program that opens a URL and goes where that leads, as a browser does.
+/// Returns a program that opens a URL and goes where that leads, as a browser does.
 fn browser(demo: &AuthDemo) -> (String, String) {
     let opened = demo.home.name("opened");
     let script = format!("#!/bin/sh\nprintf '%s\\n' \"$1\" >> {opened}\n");

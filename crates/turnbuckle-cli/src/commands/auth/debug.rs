@@ -4,9 +4,9 @@ use serde::Serialize;
 use turnbuckle::auth::OAuth;
 use turnbuckle::auth::client::{AuthStatus, Transcript, TranscriptStep};
 
-use super::AuthTarget;
 use super::login::Options;
 use super::status::{StatusReport, render_status};
+use super::target::AuthTarget;
 use crate::authorization::{
     LoginProfile, TerminalLogin, log_in, may_log_in, render_checklist, url_without_query,
 };
@@ -75,7 +75,7 @@ async fn debug_login(
     let ui = TerminalLogin::new(console, profile.redirect_uri.clone(), no_browser);
     let oauth = target.oauth(profile)?.login_ui(ui);
     if let Err(error) = log_in(&oauth).await {
-        return Ok(Outcome::failed(error, &oauth));
+        return Ok(Outcome::from_error(error, &oauth));
     }
     profile.save(&target.store).await?;
     Ok(connect_with_token(target, oauth).await)
@@ -96,12 +96,12 @@ async fn connect_with_token(target: &AuthTarget, oauth: OAuth) -> Outcome {
             conclusion: Some("The server accepts the token."),
             error: None,
         },
-        Err(error) => Outcome::failed(error, &oauth),
+        Err(error) => Outcome::from_error(error, &oauth),
     }
 }
 
 impl Outcome {
-    fn failed(error: CliError, oauth: &OAuth) -> Self {
+    fn from_error(error: CliError, oauth: &OAuth) -> Self {
         let transcript = match error.auth_error() {
             Some(failure) => failure.transcript().clone(),
             None => oauth.transcript(),

@@ -4,8 +4,8 @@ use clap::Args;
 use turnbuckle::auth::Secret;
 use turnbuckle::auth::client::{AuthError, AuthErrorKind};
 
-use super::AuthTarget;
 use super::status::print_status;
+use super::target::AuthTarget;
 use crate::authorization::{
     LoginProfile, TerminalLogin, log_in, render_checklist, url_without_query,
 };

@@ -4,20 +4,14 @@ mod debug;
 mod login;
 mod serve_test;
 mod status;
+mod target;
 
 use clap::Subcommand;
-use turnbuckle::auth::OAuth;
 
 use super::TargetArgs;
-use crate::args::{CommonArgs, OutputArgs};
-use crate::authorization::{LoginProfile, UserStore, build_oauth, url_without_query};
-use crate::connection::Target;
-use crate::connection::{LoginLayer, is_unencrypted_remote};
-use crate::connection::{explain, interrupted, try_connection};
+use crate::args::OutputArgs;
+use crate::connection::interruption;
 use crate::error::CliError;
-use crate::exit_status::ExitStatus;
-use crate::observe::KnownSecrets;
-use crate::output::Console;
 use crate::signals::ShutdownSignals;
 
 /// A command of `auth`.
@@ -68,7 +62,7 @@ pub(crate) async fn run(command: AuthCommand) -> Result<(), CliError> {
         .map_err(|error| CliError::new(format!("cannot catch signals: {error}")))?;
     tokio::select! {
         done = run_command(command) => done,
-        () = signals.recv() => Err(interrupted()),
+        () = signals.recv() => Err(interruption()),
     }
 }
 
@@ -80,84 +74,5 @@ async fn run_command(command: AuthCommand) -> Result<(), CliError> {
         AuthCommand::Token(args) => status::print_token(args).await,
         AuthCommand::Debug(options) => debug::run(options).await,
         AuthCommand::ServeTest(options) => serve_test::run(options).await,
-    }
-}
-
-/// The server that an `auth` command is about.
-struct AuthTarget {
-    common: CommonArgs,
-    target: Target,
-    url: String,
-    store: UserStore,
-    secrets: KnownSecrets,
-    console: Console,
-}
-
-impl AuthTarget {
-    /// Resolves the server, which must have a URL that tokens may be sent to.
-    fn resolve(mut args: TargetArgs) -> Result<Self, CliError> {
-        let (target, words) = args.target()?;
-        words.expect_end()?;
-        let Target::Url { url, .. } = &target else {
-            return Err(CliError::usage("a command needs no login").hint(
-                "servers over standard input and output get credentials from their environment: \
-                 `--env NAME=VALUE`",
-            ));
-        };
-        if is_unencrypted_remote(url) {
-            return Err(CliError::usage(format!(
-                "a token for {} would be sent without encryption",
-                url_without_query(url)
-            ))
-            .hint("use https"));
-        }
-        let secrets = KnownSecrets::default();
-        Ok(Self {
-            url: url.clone(),
-            store: UserStore::new(secrets.clone()),
-            secrets,
-            console: Console::new(&args.common.output),
-            target,
-            common: args.common,
-        })
-    }
-
-    /// Returns whether the options forbid to ask the user for a login.
-    fn forbids_login(&self) -> bool {
-        self.common.server.stored_auth_only || self.common.protocol.no_input
-    }
-
-    async fn profile(&self) -> Result<LoginProfile, CliError> {
-        LoginProfile::load(&self.store, &self.url).await
-    }
-
-    /// Builds the authorization. Without a user interface, it works with stored credentials only.
-    fn oauth(&self, profile: &LoginProfile) -> Result<OAuth, CliError> {
-        build_oauth(&self.url, self.store.clone(), profile, &self.common.server)
-    }
-
-    /// Connects to the server, with this layer, and closes the connection.
-    async fn try_connection(&self, layer: LoginLayer) -> Result<(), CliError> {
-        try_connection(
-            &self.common,
-            &self.target,
-            layer,
-            &self.console,
-            &self.secrets,
-        )
-        .await
-    }
-
-    /// Adds to an error how to go on.
-    fn explain(&self, error: CliError) -> CliError {
-        explain(error, &self.target, &self.common, &self.console)
-    }
-
-    /// Returns the error for a user who is not logged in.
-    fn not_logged_in(&self) -> CliError {
-        let words = self.target.words(&self.common.server).unwrap_or_default();
-        CliError::new(format!("not logged in at {}", url_without_query(&self.url)))
-            .status(ExitStatus::AuthNeeded)
-            .hint(format!("`turnbuckle auth login {words}`"))
     }
 }

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use turnbuckle::auth::client::AuthStatus;
 
-use super::AuthTarget;
+use super::target::AuthTarget;
 use crate::authorization::url_without_query;
 use crate::commands::TargetArgs;
 use crate::connection::encode_error;
