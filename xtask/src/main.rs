@@ -48,8 +48,10 @@ enum Command {
     Conformance { arguments: Vec<String> },
     /// Run the official conformance suite against the everything-client
     ConformanceClient { arguments: Vec<String> },
-    /// Run clients of others with our server, then our client with every server
+    /// Run clients of others with our server, then our client with every server, then their logins
     Interop { arguments: Vec<String> },
+    /// Run logins between ours and the clients, servers and authorization servers of others
+    InteropAuth { arguments: Vec<String> },
     /// Switch off rules of the source one by one: a test must fail each time
     Mutants { ids: Vec<String> },
     /// Run the fuzz targets for a while each
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         Command::Conformance { arguments } => node::conformance(&arguments),
         Command::ConformanceClient { arguments } => node::conformance_client(&arguments),
         Command::Interop { arguments } => node::interop(&arguments),
+        Command::InteropAuth { arguments } => node::logins(&arguments),
         Command::Mutants { ids } => mutants::run(&ids),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Soak(Passed { arguments }) => soak::run(&arguments),

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use crate::process::{node, root, run};
-use crate::programs::{EVERYTHING_CLIENT, INTEROP_CLIENT, TOOL};
+use crate::programs::{EVERYTHING_CLIENT, INTEROP_AUTH, INTEROP_CLIENT, TOOL};
 
 /// Builds our server and runs the official suite against it; the arguments of
 /// tests/js/conformance.mjs narrow it down.
@@ -24,6 +24,7 @@ pub(crate) fn conformance_client(arguments: &[String]) -> Result<(), String> {
 pub(crate) fn interop(arguments: &[String]) -> Result<(), String> {
     TOOL.build()?;
     INTEROP_CLIENT.build()?;
+    INTEROP_AUTH.build()?;
     check_interop(arguments)
 }
 
@@ -39,7 +40,8 @@ pub(crate) fn check_client(arguments: &[String]) -> Result<(), String> {
         .args(arguments))
 }
 
-/// Runs clients of others with our server, then our client with every server; both are built.
+/// Runs clients of others with our server, then our client with every server, then logins of both
+/// kinds; all of ours is built.
 pub(crate) fn check_interop(arguments: &[String]) -> Result<(), String> {
     run(script("interop.mjs")?.arg(TOOL.path()).args(arguments))?;
     if !arguments.is_empty() {
@@ -51,7 +53,22 @@ pub(crate) fn check_interop(arguments: &[String]) -> Result<(), String> {
         .arg(node()?)
         .arg("--turnbuckle")
         .arg(TOOL.path());
-    run(client.current_dir(root()))
+    run(client.current_dir(root()))?;
+    check_logins(&[])
+}
+
+/// Runs logins between ours and the programs of others; ours are built. The arguments of
+/// tests/js/interop-auth.mjs narrow it down.
+pub(crate) fn check_logins(arguments: &[String]) -> Result<(), String> {
+    run(script("interop-auth.mjs")?
+        .arg(INTEROP_AUTH.path())
+        .args(arguments))
+}
+
+/// Builds our programs for logins and runs them with those of others.
+pub(crate) fn logins(arguments: &[String]) -> Result<(), String> {
+    INTEROP_AUTH.build()?;
+    check_logins(arguments)
 }
 
 /// Runs the tests of the code that judges what the official suite reports.

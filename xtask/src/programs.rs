@@ -34,6 +34,13 @@ pub(crate) const INTEROP_CLIENT: Program = Program {
     name: "interop-client",
 };
 
+/// Our client and our server for logins with the programs of others.
+pub(crate) const INTEROP_AUTH: Program = Program {
+    package: "turnbuckle-interop",
+    kind: "--bin",
+    name: "interop-auth",
+};
+
 /// Clients that behave badly, and their server.
 pub(crate) const SOAK: Program = Program {
     package: "turnbuckle-soak",
@@ -41,7 +48,7 @@ pub(crate) const SOAK: Program = Program {
     name: "turnbuckle-soak",
 };
 
-const ALL: &[Program] = &[TOOL, EVERYTHING_CLIENT, INTEROP_CLIENT, SOAK];
+const ALL: &[Program] = &[TOOL, EVERYTHING_CLIENT, INTEROP_CLIENT, INTEROP_AUTH, SOAK];
 
 impl Program {
     /// Builds the program and nothing else.

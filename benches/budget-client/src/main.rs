@@ -8,6 +8,8 @@ use std::error::Error;
 
 use serde::{Deserialize, Serialize};
 use turnbuckle::Client;
+use turnbuckle::auth::client::store::{CredentialStore as _, MemoryStore};
+use turnbuckle::auth::{OAuth, Secret};
 use turnbuckle::client::EraPreference;
 use turnbuckle::http::HttpConnector;
 use turnbuckle::session::Connector;
@@ -25,7 +27,13 @@ struct Echoed {
     message: String,
 }
 
-/// Runs `http ERA PORT N`, or `stdio ERA PROGRAM N`.
+/// The credentials of a client that has logged in.
+const CREDENTIALS: &str = r#"{
+    "format": 1, "issuer": "http://127.0.0.1", "resource": "http://127.0.0.1", "server": {},
+    "access_token": "TOKEN", "token_type": "Bearer", "obtained_at": 0, "requested_scopes": []
+}"#;
+
+/// Runs `http ERA PORT N`, `http-auth ERA PORT N`, or `stdio ERA PROGRAM N`.
 fn main() -> Ended {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [binding, era, server, times] = &words[..] else {
@@ -45,11 +53,26 @@ fn main() -> Ended {
             let url = format!("http://127.0.0.1:{server}/mcp");
             runtime.block_on(call(HttpConnector::new(&url)?, era, times))
         }
+        "http-auth" => {
+            let url = format!("http://127.0.0.1:{server}/mcp");
+            let connector = HttpConnector::new(&url)?;
+            runtime.block_on(async {
+                let store = MemoryStore::new();
+                let credentials = CREDENTIALS.replace("TOKEN", &"t".repeat(600));
+                let key = format!("credentials:{url}");
+                store.save(&key, &Secret::new(credentials)).await?;
+                let oauth = OAuth::new(&url, store)?;
+                if oauth.access_token().await.is_none() {
+                    return Err("the credentials are not in the form that is stored".into());
+                }
+                call(connector.layer(oauth), era, times).await
+            })
+        }
         "stdio" => {
             let server = Command::new(server).args(["paced-stdio", "echo"]);
             runtime.block_on(call(server, era, times))
         }
-        _ => Err("there are two bindings: http, stdio".into()),
+        _ => Err("the first word is http, http-auth or stdio".into()),
     }
 }
 

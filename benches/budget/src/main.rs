@@ -28,6 +28,7 @@ const PROCESSES: &[(&str, Run)] = &[
     ("floor-start", floor::stdio::serve_start),
     ("decode", floor::decode::run),
     ("http", ours::http::serve),
+    ("http-auth", ours::http::serve_with_auth),
     ("http-stateless", ours::http::serve_stateless),
     ("http-left", ours::http::leave),
     ("axum", ours::http::serve_in_axum),

@@ -32,14 +32,14 @@ export async function everyPage(field, fetchPage) {
 
 /**
  * Makes the transport to `target`: over HTTP where it has a `url` (the HTTP+SSE of 2024 where it has `sse`), else by
- * starting its `command`. A started server dies with us however we end; the last of its standard error goes to
- * `target.complaints`.
+ * starting its `command`, where it has an `env` in that environment. A started server dies with us however we end; the last
+ * of its standard error goes to `target.complaints`.
  */
 export function openTransport(target, { Http, Pipe, Sse }) {
   if (target.url) return new (target.sse ? Sse : Http)(new URL(target.url));
 
   const [command, ...args] = target.command;
-  const transport = new Pipe({ command, args, stderr: "pipe" });
+  const transport = new Pipe({ command, args, env: target.env, stderr: "pipe" });
   transport.stderr.on("data", (text) => {
     target.complaints = (target.complaints + text).slice(-TAIL);
   });

@@ -6,8 +6,12 @@ use std::time::Duration;
 use axum::Router;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
+use turnbuckle::Authorize as _;
+use turnbuckle::auth::ResourceServer;
+use turnbuckle::auth::server::{TokenVerifier, VerifiedToken, VerifyFuture};
 use turnbuckle::http::{HttpServer, HttpServerOptions, StreamableHttp};
 use turnbuckle::session::Signal;
+use turnbuckle::types::Principal;
 
 use super::offers::server;
 use crate::process::{Ended, at_end_of_input, on_one_thread, tell_port, word};
@@ -18,6 +22,34 @@ const REPLAY: Duration = Duration::from_secs(2);
 /// Serves on a server of our own, for `http OFFER`.
 pub(crate) fn serve(words: &[String]) -> Ended {
     listen(words, config(), Signal::close)
+}
+
+/// Serves requests with a token, for `http-auth OFFER`. A token that is known is not verified again.
+pub(crate) fn serve_with_auth(words: &[String]) -> Ended {
+    let server = server(word(words, 0)?)?;
+    let auth = ResourceServer::builder("http://127.0.0.1/mcp")
+        .authorization_server("http://127.0.0.1")
+        .verifier(AnyToken)
+        .build()?;
+    on_one_thread(async {
+        let http = HttpServer::bind(server, "127.0.0.1:0", config()).await?;
+        tell_port(http.local_addr().port())?;
+        let shutdown = http.shutdown();
+        at_end_of_input(move || shutdown.close());
+        Ok(http.auth(auth).serve().await?)
+    })?
+}
+
+/// A verifier to which every token is good.
+struct AnyToken;
+
+impl TokenVerifier for AnyToken {
+    fn verify<'a>(&'a self, _: &'a str) -> VerifyFuture<'a> {
+        let principal = Principal::new("http://127.0.0.1", "ann").scopes(["read", "write"]);
+        let token = VerifiedToken::new(principal, ["http://127.0.0.1/mcp"]);
+        let token = token.cache_for(Duration::from_secs(300));
+        Box::pin(async move { Ok(token) })
+    }
 }
 
 /// Serves without legacy sessions, for `http-stateless OFFER`.

@@ -51,6 +51,8 @@ pub(super) struct Request {
     pub(super) params: String,
     /// The media types of an answer that its sender takes.
     pub(super) accepts: &'static str,
+    /// True if the sender has a token.
+    pub(super) has_token: bool,
     /// A text that every good answer holds.
     pub(super) answer_holds: &'static str,
     /// The time that every good answer is, at least.
@@ -60,6 +62,9 @@ pub(super) struct Request {
 /// The media types that a client accepts: an answer alone or a stream, or streams alone.
 pub(super) const EITHER: &str = "application/json, text/event-stream";
 const EVENTS: &str = "text/event-stream";
+
+/// The size of a token: that of a JWT with a few claims.
+const TOKEN_BYTES: usize = 600;
 
 /// The request that opens a legacy session.
 pub(super) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"budget","version":"1"}}}"#;
@@ -77,6 +82,7 @@ impl Request {
             target: Some(tool),
             params: format!(r#""name":"{tool}","arguments":{arguments}"#),
             accepts: EITHER,
+            has_token: false,
             answer_holds: answer,
             answer_bytes: 0,
         }
@@ -93,6 +99,7 @@ impl Request {
             target: None,
             params: String::new(),
             accepts: EITHER,
+            has_token: false,
             answer_holds: "\"tools\"",
             answer_bytes,
         }
@@ -104,6 +111,7 @@ impl Request {
             target: Some(uri),
             params: format!(r#""uri":"{uri}""#),
             accepts: EITHER,
+            has_token: false,
             answer_holds: "\"contents\"",
             answer_bytes,
         }
@@ -116,9 +124,16 @@ impl Request {
             target: None,
             params: format!(r#""notifications":{{"resourceSubscriptions":["file:///{number}"]}}"#),
             accepts: EITHER,
+            has_token: false,
             answer_holds: "",
             answer_bytes: 0,
         }
+    }
+
+    /// Returns the same, with a token of the usual size.
+    pub(super) fn with_token(mut self) -> Self {
+        self.has_token = true;
+        self
     }
 
     /// Returns the same, by a client that takes nothing but streams.
@@ -159,6 +174,10 @@ impl Request {
         );
         if let Some(target) = self.target {
             headers.push_str(&format!("Mcp-Name: {target}\r\n"));
+        }
+        if self.has_token {
+            let token = "t".repeat(TOKEN_BYTES);
+            headers.push_str(&format!("Authorization: Bearer {token}\r\n"));
         }
         headers
     }

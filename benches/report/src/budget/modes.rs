@@ -135,6 +135,13 @@ fn echoes() -> Vec<Mode> {
         serves("floor-http", &["floor-http"], STATELESS, echo()),
         serves("ours-http-modern", &["http", "echo"], MODERN, echo()).above("floor-http"),
         serves(
+            "ours-http-auth",
+            &["http-auth", "echo"],
+            MODERN,
+            echo().with_token(),
+        )
+        .above("floor-http"),
+        serves(
             "ours-http-legacy-stateless",
             &["http-stateless", "echo"],
             STATELESS,
@@ -365,6 +372,7 @@ fn clients() -> Vec<Mode> {
         works("client-stdio-modern", &["stdio", "modern"], stdio()),
         works("client-http-session", &["http", "legacy"], http()),
         works("client-http-modern", &["http", "modern"], http()),
+        works("client-http-auth", &["http-auth", "modern"], http()),
     ]
 }
 

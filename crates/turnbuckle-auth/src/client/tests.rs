@@ -3,218 +3,22 @@
 //! The inner service of the layer stands for the MCP server's endpoint. Its metadata come from a
 //! [`ScriptedServer`], and a second one is the authorization server.
 
-use std::convert::Infallible;
-use std::future::{Ready, ready};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+mod support;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 
-use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use http::{HeaderValue, Request, Response};
-use serde_json::{Value, json};
-use tower_layer::Layer as _;
-use tower_service::Service;
-use turnbuckle_types::AuthorizationFailure;
-use url::Url;
+use serde_json::json;
 
-use super::interaction::{LoginUi, LoginUiError, PendingLogin};
-use super::store::{BoxFuture, MemoryStore};
+use self::support::{
+    McpEndpoint, REDIRECT, User, at, authorization_server, failure, parameter, post,
+    resource_metadata, server_metadata,
+};
+use super::store::MemoryStore;
 use super::{AuthErrorKind, OAuth, StepKind};
 use crate::pkce;
 use crate::secret::Secret;
-use crate::test_http::{RecordedRequest, Reply, ScriptedServer};
-
-const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource/mcp";
-const SERVER_METADATA: &str = "/.well-known/oauth-authorization-server";
-const REDIRECT: &str = "http://127.0.0.1:7777/callback";
-
-/// A user who agrees to every login at once.
-#[derive(Clone, Default)]
-struct User {
-    /// The authorization URLs that were opened.
-    opened: Arc<Mutex<Vec<Url>>>,
-    /// The redirect URI, instead of [`REDIRECT`].
-    redirect_uri: Option<&'static str>,
-    /// The value of `state` in redirects, instead of the right one.
-    state: Option<&'static str>,
-    /// The value of `iss` in redirects, instead of the right one.
-    issuer: Option<&'static str>,
-}
-
-impl User {
-    fn opened(&self) -> Vec<Url> {
-        self.opened.lock().unwrap().clone()
-    }
-
-    /// Returns the scopes that each login asked for.
-    fn scopes(&self) -> Vec<String> {
-        let opened = self.opened();
-        let scopes = opened.iter().map(|url| parameter(url, "scope"));
-        scopes.map(Option::unwrap_or_default).collect()
-    }
-}
-
-impl LoginUi for User {
-    fn prepare<'a>(
-        &'a self,
-        _preferred_redirect: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
-        let pending: Box<dyn PendingLogin> = Box::new(self.clone());
-        Box::pin(ready(Ok(pending)))
-    }
-}
-
-impl PendingLogin for User {
-    fn redirect_uri(&self) -> &str {
-        self.redirect_uri.unwrap_or(REDIRECT)
-    }
-
-    fn open<'a>(
-        self: Box<Self>,
-        authorization_url: &'a str,
-    ) -> BoxFuture<'a, Result<String, LoginUiError>> {
-        let url = Url::parse(authorization_url).unwrap();
-        let state = parameter(&url, "state").unwrap();
-        let issuer = url.origin().ascii_serialization();
-        let mut redirect = Url::parse(self.redirect_uri()).unwrap();
-        redirect
-            .query_pairs_mut()
-            .append_pair("code", "the-code")
-            .append_pair("state", self.state.unwrap_or(&state))
-            .append_pair("iss", self.issuer.unwrap_or(&issuer));
-        self.opened.lock().unwrap().push(url);
-        Box::pin(ready(Ok(redirect.into())))
-    }
-}
-
-fn parameter(url: &Url, name: &str) -> Option<String> {
-    let mut pairs = url.query_pairs();
-    Some(pairs.find(|(key, _)| key == name)?.1.into_owned())
-}
-
-/// Starts an authorization server. Its clients and tokens are numbered; `refresh` is the refresh
-/// token in its answers.
-async fn authorization_server(refresh: Option<&'static str>) -> ScriptedServer {
-    let numbers = (AtomicUsize::new(0), AtomicUsize::new(0));
-    ScriptedServer::start(move |request| match request.path.as_str() {
-        SERVER_METADATA => Reply::json(server_metadata(&request.origin())),
-        "/register" => {
-            let number = numbers.0.fetch_add(1, Ordering::Relaxed) + 1;
-            Reply::status(201).with_json(json!({"client_id": format!("client-{number}")}))
-        }
-        "/token" => {
-            let number = numbers.1.fetch_add(1, Ordering::Relaxed) + 1;
-            let mut answer = json!({
-                "access_token": format!("token-{number}"),
-                "token_type": "Bearer",
-                "expires_in": 3600,
-            });
-            if let Some(refresh) = refresh {
-                answer["refresh_token"] = refresh.into();
-            }
-            Reply::json(answer)
-        }
-        _ => Reply::status(404),
-    })
-    .await
-}
-
-fn server_metadata(origin: &str) -> Value {
-    json!({
-        "issuer": origin,
-        "authorization_endpoint": format!("{origin}/authorize"),
-        "token_endpoint": format!("{origin}/token"),
-        "registration_endpoint": format!("{origin}/register"),
-        "code_challenge_methods_supported": ["S256"],
-        "token_endpoint_auth_methods_supported": ["none"],
-        "authorization_response_iss_parameter_supported": true,
-    })
-}
-
-/// Starts the part of an MCP server that serves its metadata. The value names the issuer.
-async fn resource_metadata(issuer: &Arc<Mutex<String>>) -> ScriptedServer {
-    let issuer = Arc::clone(issuer);
-    ScriptedServer::start(move |request| match request.path.as_str() {
-        RESOURCE_METADATA => Reply::json(json!({
-            "resource": format!("{}/mcp", request.origin()),
-            "authorization_servers": [*issuer.lock().unwrap()],
-            "scopes_supported": ["known"],
-        })),
-        _ => Reply::status(404),
-    })
-    .await
-}
-
-type Answer = Arc<dyn Fn(Option<&str>) -> (u16, Option<String>) + Send + Sync>;
-
-/// The MCP endpoint: it answers by the token of a request with a status and a challenge.
-#[derive(Clone)]
-struct McpEndpoint {
-    answer: Answer,
-    seen: Arc<Mutex<Vec<(String, Option<String>)>>>,
-}
-
-impl McpEndpoint {
-    fn new(answer: impl Fn(Option<&str>) -> (u16, Option<String>) + Send + Sync + 'static) -> Self {
-        Self {
-            answer: Arc::new(answer),
-            seen: Arc::default(),
-        }
-    }
-
-    /// Creates an endpoint that accepts one token.
-    fn accepting(token: &'static str) -> Self {
-        Self::new(move |authorization| match authorization {
-            Some(value) if value == format!("Bearer {token}") => (200, None),
-            _ => (401, Some("Bearer".to_owned())),
-        })
-    }
-
-    /// Returns the URL and the `Authorization` of each request.
-    fn seen(&self) -> Vec<(String, Option<String>)> {
-        self.seen.lock().unwrap().clone()
-    }
-}
-
-impl Service<Request<()>> for McpEndpoint {
-    type Response = Response<()>;
-    type Error = Infallible;
-    type Future = Ready<Result<Response<()>, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<()>) -> Self::Future {
-        let authorization = request.headers().get(AUTHORIZATION);
-        let authorization = authorization.map(|value| value.to_str().unwrap().to_owned());
-        let (status, challenge) = (self.answer)(authorization.as_deref());
-        let uri = request.uri().to_string();
-        self.seen.lock().unwrap().push((uri, authorization));
-        let mut response = Response::builder().status(status);
-        if let Some(challenge) = challenge {
-            let challenge = HeaderValue::try_from(challenge).unwrap();
-            response = response.header(WWW_AUTHENTICATE, challenge);
-        }
-        ready(Ok(response.body(()).unwrap()))
-    }
-}
-
-async fn post(oauth: &OAuth, endpoint: &McpEndpoint, url: &str) -> Response<()> {
-    let request = Request::post(url).body(()).unwrap();
-    oauth.layer(endpoint.clone()).call(request).await.unwrap()
-}
-
-fn failure(response: &Response<()>) -> String {
-    let failure = response.extensions().get::<AuthorizationFailure>().unwrap();
-    failure.to_string()
-}
-
-/// Returns the requests to one path.
-fn at<'a>(requests: &'a [RecordedRequest], path: &str) -> Vec<&'a RecordedRequest> {
-    let found = requests.iter().filter(|request| request.path == path);
-    found.collect()
-}
+use crate::test_http::{Reply, ScriptedServer};
 
 // requirement: 00c4e276eb4f 1c67e8f30abd 1c70e7d84209 256b5231af6c 45decc3ef68f 4874013d90db
 // requirement: 4d66f7be6f6a 5452aaca7d95 54fc8909e860 5545d04935b0 55e7ce2cfa26 57923699172c

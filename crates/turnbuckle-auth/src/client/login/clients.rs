@@ -107,6 +107,10 @@ impl Login<'_> {
         redirect_uri: &str,
         scopes: &[String],
     ) -> Result<ClientRegistration, AuthError> {
+        // A client may be held to the scopes of its registration, and a later step-up asks for more.
+        let known = discovery.resource_scopes.iter().flatten();
+        let more = known.filter(|scope| !scope.is_empty() && !scopes.contains(scope));
+        let scopes: Vec<&str> = scopes.iter().chain(more).map(String::as_str).collect();
         let scope = scopes.join(" ");
         let is_native = !redirect_uri.starts_with("https:");
         let request = RegistrationRequest {

@@ -7,9 +7,7 @@ use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{
-    ClientRegistration, RegistrationRequest, RegistrationSource, registration_unsupported,
-};
+use super::{ClientRegistration, RegistrationRequest, RegistrationSource};
 use crate::client::discovery::Discovery;
 use crate::client::error::{AuthError, AuthErrorKind};
 use crate::client::transcript::{Recorder, StepKind, clean};
@@ -33,8 +31,17 @@ struct RegistrationRefusal {
     error_description: Option<String>,
 }
 
+/// The part of a registration that a server refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RefusedPart {
+    RedirectUri,
+    Scope,
+    Other,
+}
+
 /// Registers the client at `endpoint`. A refusal of the redirect URI is tried once more with the
-/// other `application_type`.
+/// other `application_type`, and a refusal of the scopes without them: some servers know those of
+/// resources only when a token is asked for.
 ///
 /// # Errors
 /// Fails with the answers of the endpoint and with what to configure.
@@ -65,10 +72,15 @@ pub(super) async fn register(
     };
     let first_type = request.application_type;
     let other_type = if first_type == "web" { "native" } else { "web" };
-    let mut first_answer = None;
-    for application_type in [first_type, other_type] {
-        let body = registration_body(request, application_type, auth_method);
-        let request_text = format!("{shown} with application_type {application_type}");
+    let mut request = *request;
+    let mut former_answers = String::new();
+    loop {
+        let application_type = request.application_type;
+        let body = registration_body(&request, auth_method);
+        let mut request_text = format!("{shown} with application_type {application_type}");
+        if request.scope.is_some() {
+            request_text += " and scopes";
+        }
         let response = match outbound.post_json(endpoint, &body, HeaderMap::new()).await {
             Ok(response) => response,
             Err(error) => {
@@ -81,26 +93,34 @@ pub(super) async fn register(
                 &response,
                 request_text,
                 discovery,
-                request,
+                &request,
                 auth_method,
                 recorder,
             );
         }
-        let (answer, is_about_redirect) = describe_refusal(&response);
-        if is_about_redirect && first_answer.is_none() {
-            let decision = format!("try again with application_type {other_type}");
-            recorder.fail(step, request_text, &answer, decision, "");
-            first_answer = Some(answer);
-            continue;
+        let (answer, refused) = describe_refusal(&response);
+        // Each of them is tried once.
+        match refused {
+            RefusedPart::RedirectUri if application_type == first_type => {
+                let decision = format!("try again with application_type {other_type}");
+                recorder.fail(step, request_text, &answer, decision, "");
+                former_answers += &format!("{answer} with application_type {first_type}; then ");
+                request.application_type = other_type;
+                continue;
+            }
+            RefusedPart::Scope if request.scope.is_some() => {
+                recorder.fail(step, request_text, &answer, "try again without scopes", "");
+                former_answers += &format!("{answer} with scopes; then ");
+                request.scope = None;
+                continue;
+            }
+            _ => {}
         }
-        let advice = advice(response.status, is_about_redirect);
+        let advice = advice(response.status, refused);
         recorder.fail(step, request_text, &answer, "stop", advice);
-        let first = first_answer.map_or(String::new(), |first| {
-            format!("{first} with application_type {first_type}; then ")
-        });
         let message = format!(
-            "the registration of a client at {} failed: {first}{answer} with application_type \
-             {application_type}, redirect URI {}; {advice}",
+            "the registration of a client at {} failed: {former_answers}{answer} with \
+             application_type {application_type}, redirect URI {}; {advice}",
             display_url_text(endpoint),
             display_url_text(request.redirect_uri),
         );
@@ -110,17 +130,11 @@ pub(super) async fn register(
         };
         return Err(AuthError::new(kind, message, recorder));
     }
-    // The loop always returns in its second round.
-    Err(registration_unsupported(
-        &discovery.issuer,
-        request,
-        recorder,
-    ))
 }
 
-fn advice(status: u16, is_about_redirect: bool) -> &'static str {
+fn advice(status: u16, refused: RefusedPart) -> &'static str {
     match status {
-        _ if is_about_redirect => {
+        _ if refused == RefusedPart::RedirectUri => {
             "configure a redirect URI that the server accepts, or register a client by hand and \
              configure its client id"
         }
@@ -132,8 +146,8 @@ fn advice(status: u16, is_about_redirect: bool) -> &'static str {
     }
 }
 
-/// Returns the error of a refused registration, and true if it is about redirect URIs.
-fn describe_refusal(response: &OutboundResponse) -> (String, bool) {
+/// Returns the error of a refused registration, and the part that it is about.
+fn describe_refusal(response: &OutboundResponse) -> (String, RefusedPart) {
     let refusal: RegistrationRefusal = serde_json::from_slice(&response.body).unwrap_or_default();
     let mut answer = response.status.to_string();
     let code = refusal.error.unwrap_or_default();
@@ -144,12 +158,23 @@ fn describe_refusal(response: &OutboundResponse) -> (String, bool) {
         }
     }
     let description = description.to_ascii_lowercase();
-    let is_described = ["redirect", "application_type", "application type"]
-        .iter()
-        .any(|word| description.contains(word));
-    let is_about_redirect = code == "invalid_redirect_uri"
-        || (matches!(code.as_str(), "invalid_client_metadata" | "invalid_request") && is_described);
-    (answer, is_about_redirect && response.status < 500)
+    let names = |words: &[&str]| words.iter().any(|word| description.contains(word));
+    let part = match code.as_str() {
+        _ if response.status >= 500 => RefusedPart::Other,
+        "invalid_redirect_uri" => RefusedPart::RedirectUri,
+        "invalid_scope" => RefusedPart::Scope,
+        "invalid_client_metadata" | "invalid_request" => {
+            if names(&["redirect", "application_type", "application type"]) {
+                RefusedPart::RedirectUri
+            } else if names(&["scope"]) {
+                RefusedPart::Scope
+            } else {
+                RefusedPart::Other
+            }
+        }
+        _ => RefusedPart::Other,
+    };
+    (answer, part)
 }
 
 fn read_registration(
@@ -221,14 +246,13 @@ fn parse_seconds(value: &Value) -> Option<u64> {
     seconds.filter(|seconds| *seconds != 0)
 }
 
-fn registration_body(
-    request: &RegistrationRequest<'_>,
-    application_type: &str,
-    auth_method: &str,
-) -> Value {
+fn registration_body(request: &RegistrationRequest<'_>, auth_method: &str) -> Value {
     let mut body = Map::new();
     body.insert("client_name".to_owned(), json!(request.client_name));
-    body.insert("application_type".to_owned(), json!(application_type));
+    body.insert(
+        "application_type".to_owned(),
+        json!(request.application_type),
+    );
     body.insert("grant_types".to_owned(), json!(request.grant_types));
     body.insert("token_endpoint_auth_method".to_owned(), json!(auth_method));
     if !request.redirect_uri.is_empty() {

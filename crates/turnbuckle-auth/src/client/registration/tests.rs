@@ -240,6 +240,56 @@ async fn a_redirect_uri_that_stays_refused_shows_the_servers_error() {
     assert_eq!(error.transcript().steps.len(), 2);
 }
 
+#[tokio::test]
+async fn refused_scopes_are_left_out_once() {
+    let server = ScriptedServer::start(|request| match request.json().get("scope") {
+        Some(_) => Reply::status(400).with_json(json!({
+            "error": "invalid_client_metadata",
+            "error_description": "scope must only contain Authorization Server supported scope values",
+        })),
+        None => Reply::status(201).with_json(json!({"client_id": "c1"})),
+    })
+    .await;
+    let recorder = Recorder::new();
+    let client = register(
+        &outbound(&server),
+        &discovery(&server),
+        &request(),
+        &recorder,
+    )
+    .await;
+    assert_eq!(client.unwrap().client_id, "c1");
+    assert_eq!(server.requests().len(), 2);
+    assert!(
+        recorder
+            .transcript()
+            .to_string()
+            .contains("try again without scopes")
+    );
+}
+
+#[tokio::test]
+async fn scopes_and_redirect_uri_are_each_tried_again_once() {
+    let server = ScriptedServer::start(|request| {
+        let error = match request.json().get("scope") {
+            Some(_) => "invalid_scope",
+            None => "invalid_redirect_uri",
+        };
+        Reply::status(400).with_json(json!({ "error": error }))
+    })
+    .await;
+    let recorder = Recorder::new();
+    let refused = register(
+        &outbound(&server),
+        &discovery(&server),
+        &request(),
+        &recorder,
+    )
+    .await;
+    assert_eq!(refused.unwrap_err().kind(), AuthErrorKind::Registration);
+    assert_eq!(server.requests().len(), 3);
+}
+
 // requirement: 823ee2d91e14
 #[tokio::test]
 async fn other_refusals_are_not_tried_again() {
