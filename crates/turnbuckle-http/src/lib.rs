@@ -37,7 +37,7 @@ pub use client::{
     HttpClientOptions, HttpConnector, SseConnector, decode_events,
 };
 pub use options::HttpServerOptions;
-pub use server::{HttpRoutes, HttpServer, RequestBody};
+pub use server::{HttpRoutes, HttpServer, RequestBody, RoutesFuture};
 pub use sse::HttpSse;
 pub use streamable::StreamableHttp;
 

@@ -30,7 +30,7 @@ use crate::origin::loopback_names_and;
 use crate::sse::HttpSse;
 use crate::streamable::StreamableHttp;
 
-pub use routes::{HttpRoutes, RequestBody};
+pub use routes::{HttpRoutes, RequestBody, RoutesFuture};
 use routes::{RouteLayers, Routes, SseRoutes};
 
 /// The smallest buffer for headers that hyper accepts.

@@ -151,21 +151,37 @@ impl HttpRoutes {
 impl Service<Request<RequestBody>> for HttpRoutes {
     type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+    type Future = RoutesFuture;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
-        let response = (self.0)(request);
-        Box::pin(async move { Ok(response.await) })
+    fn call(&mut self, request: Request<RequestBody>) -> RoutesFuture {
+        RoutesFuture((self.0)(request))
     }
 }
 
 impl fmt::Debug for HttpRoutes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpRoutes").finish_non_exhaustive()
+    }
+}
+
+/// The response of [`HttpRoutes`].
+pub struct RoutesFuture(ResponseFuture);
+
+impl Future for RoutesFuture {
+    type Output = Result<Response<ResponseBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(cx).map(Ok)
+    }
+}
+
+impl fmt::Debug for RoutesFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RoutesFuture").finish_non_exhaustive()
     }
 }
 

@@ -1,10 +1,11 @@
 //! The cache of verified tokens.
 
-use std::collections::HashMap;
-use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::BuildHasher as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use foldhash::fast::RandomState;
+use foldhash::{HashMap, HashMapExt as _};
 
 use crate::secret::Secret;
 
@@ -12,10 +13,10 @@ const SHARDS: usize = 8;
 
 /// A cache from tokens to what they mean, bounded in entries and time.
 ///
-/// An entry is found by a keyed hash of the token, whose key is random for each cache, and is then
-/// compared with the whole token. An attacker who does not know the key cannot choose a token that
-/// reaches the comparison, so its duration tells nothing. Cryptographic hashes cost several times
-/// as much per request. Only genuine tokens are inserted.
+/// An entry is found by a hash of the token, whose seed is random for each cache, and is then compared
+/// with the whole token. An attacker who does not know the seed cannot choose a token that reaches the
+/// comparison, so its duration tells nothing. Only genuine tokens are inserted, so that nobody can
+/// fill the cache with tokens of one hash.
 ///
 /// The least recently used half of the entries is dropped when a cache is full.
 pub(crate) struct TokenCache<V> {
@@ -39,7 +40,7 @@ impl<V: Clone> TokenCache<V> {
     /// Creates a cache of at most about `max_entries`. With 0, nothing is kept.
     pub(crate) fn new(max_entries: usize) -> Self {
         Self {
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
             shards: std::array::from_fn(|_| {
                 Mutex::new(Shard {
                     recent: HashMap::new(),
