@@ -8,6 +8,7 @@
 
 mod ask;
 mod asking;
+mod authorization;
 mod bounds;
 mod caching;
 mod cancellation;

@@ -392,13 +392,10 @@ async fn the_list_is_what_the_client_may_see() {
     for case in Case::all() {
         let seen: [(Client, &[&str]); 3] = [
             (Client::connect(case, &server).await, &["all", "scoped"]),
-            (
-                connect_as(case, &server, "bob").await,
-                &["all", "known", "scoped"],
-            ),
+            (connect_as(case, &server, "bob").await, &["all", "known"]),
             (
                 connect_as(case, &server, "ada").await,
-                &["all", "adas", "known", "scoped"],
+                &["all", "adas", "known"],
             ),
         ];
         for (mut client, names) in seen {

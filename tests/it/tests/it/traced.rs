@@ -12,11 +12,22 @@ type Heard = Arc<Mutex<Vec<String>>>;
 
 thread_local! {
     static LISTENING: RefCell<Option<Heard>> = const { RefCell::new(None) };
+    static SPANS: RefCell<Option<Heard>> = const { RefCell::new(None) };
+}
+
+/// A line with the fields of an event or of a span.
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        write!(self.0, " {field}={value:?}").unwrap();
+    }
 }
 
 /// The events of this thread, for as long as it lives.
 pub(crate) struct Traced {
     lines: Heard,
+    spans: Heard,
 }
 
 impl Traced {
@@ -28,8 +39,10 @@ impl Traced {
         static INSTALLED: Once = Once::new();
         INSTALLED.call_once(|| tracing::subscriber::set_global_default(Lines).unwrap());
         let lines = Heard::default();
+        let spans = Heard::default();
         LISTENING.set(Some(Arc::clone(&lines)));
-        Self { lines }
+        SPANS.set(Some(Arc::clone(&spans)));
+        Self { lines, spans }
     }
 
     /// Returns the events so far that contain `text`.
@@ -38,14 +51,22 @@ impl Traced {
         let found = lines.iter().filter(|line| line.contains(text));
         found.cloned().collect()
     }
+
+    /// Returns all events and the fields of all spans so far.
+    pub(crate) fn everything(&self) -> String {
+        let lines = self.lines.lock().unwrap().join("\n");
+        let spans = self.spans.lock().unwrap().join("\n");
+        format!("{lines}\n{spans}")
+    }
 }
 
 impl Drop for Traced {
     fn drop(&mut self) {
-        let ours = |heard: &mut Option<Heard>| {
-            heard.take_if(|lines| Arc::ptr_eq(lines, &self.lines));
+        let clear = |heard: &mut Option<Heard>, own: &Heard| {
+            heard.take_if(|lines| Arc::ptr_eq(lines, own));
         };
-        LISTENING.with_borrow_mut(ours);
+        LISTENING.with_borrow_mut(|heard| clear(heard, &self.lines));
+        SPANS.with_borrow_mut(|heard| clear(heard, &self.spans));
     }
 }
 
@@ -57,12 +78,6 @@ impl Subscriber for Lines {
     }
 
     fn event(&self, event: &Event<'_>) {
-        struct Line(String);
-        impl Visit for Line {
-            fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-                write!(self.0, " {field}={value:?}").unwrap();
-            }
-        }
         let Some(heard) = LISTENING.with_borrow(Clone::clone) else {
             return;
         };
@@ -71,11 +86,23 @@ impl Subscriber for Lines {
         heard.lock().unwrap().push(line.0);
     }
 
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        if let Some(heard) = SPANS.with_borrow(Clone::clone) {
+            let mut line = Line(span.metadata().name().to_owned());
+            span.record(&mut line);
+            heard.lock().unwrap().push(line.0);
+        }
         Id::from_u64(1)
     }
 
-    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record(&self, _: &Id, fields: &Record<'_>) {
+        if let Some(heard) = SPANS.with_borrow(Clone::clone) {
+            let mut line = Line(String::new());
+            fields.record(&mut line);
+            heard.lock().unwrap().push(line.0);
+        }
+    }
+
     fn record_follows_from(&self, _: &Id, _: &Id) {}
     fn enter(&self, _: &Id) {}
     fn exit(&self, _: &Id) {}

@@ -264,7 +264,7 @@ async fn a_status_without_an_answer_is_named() {
             let client = PeerTransport::Web.connect(&peer).await;
             let (error, _) = fault(&client).await;
             assert!(
-                matches!(&error, Error::Unauthorized { status: told, challenge: Some(_) } if *told == status),
+                matches!(&error, Error::Unauthorized { status: told, challenge: Some(_), .. } if *told == status),
                 "{error}"
             );
         }
