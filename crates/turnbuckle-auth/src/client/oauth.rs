@@ -315,7 +315,7 @@ impl OAuth {
         self.session.get_or_init(make).clone()
     }
 
-    /// Changes the settings. The result shares nothing with values that were made before.
+    /// Returns the value with changed settings. It shares nothing with values that were made before.
     fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(&mut self.settings);
         self.session = Arc::default();

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 
 use self::support::{
-    McpEndpoint, REDIRECT, User, at, authorization_server, failure, parameter, post,
+    McpEndpoint, REDIRECT, User, authorization_server, failure, parameter, post, requests_to,
     resource_metadata, server_metadata,
 };
 use super::store::MemoryStore;
@@ -37,7 +37,7 @@ async fn a_401_leads_to_a_login_and_the_token_goes_with_every_request() {
     for _ in 0..3 {
         assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
     }
-    let registered = at(&auth.requests(), "/register")[0].json();
+    let registered = requests_to(&auth.requests(), "/register")[0].json();
     assert_eq!(registered["redirect_uris"], json!([REDIRECT]));
     assert_eq!(registered["application_type"], "native");
     assert!(
@@ -46,7 +46,7 @@ async fn a_401_leads_to_a_login_and_the_token_goes_with_every_request() {
             .unwrap()
             .contains(&json!("refresh_token"))
     );
-    let opened = user.opened();
+    let opened = user.opened_pages();
     assert_eq!(opened.len(), 1);
     let get = |name: &str| parameter(&opened[0], name).unwrap();
     assert_eq!(get("client_id"), "client-1");
@@ -55,7 +55,7 @@ async fn a_401_leads_to_a_login_and_the_token_goes_with_every_request() {
     assert_eq!(get("scope"), "known");
     assert_eq!(get("code_challenge_method"), "S256");
     let requests = auth.requests();
-    let tokens = at(&requests, "/token");
+    let tokens = requests_to(&requests, "/token");
     assert_eq!(tokens.len(), 1);
     let form = |name: &str| tokens[0].form(name).unwrap();
     assert_eq!(form("grant_type"), "authorization_code");
@@ -69,7 +69,7 @@ async fn a_401_leads_to_a_login_and_the_token_goes_with_every_request() {
     let bearer = Some("Bearer token-1".to_owned());
     let expected = [None, bearer.clone(), bearer.clone(), bearer];
     assert_eq!(
-        endpoint.seen(),
+        endpoint.received_requests(),
         expected.map(|authorization| (url.clone(), authorization))
     );
 }
@@ -88,7 +88,7 @@ async fn a_client_with_an_https_redirect_registers_as_web() {
     let oauth = oauth.login_ui(user);
     let endpoint = McpEndpoint::accepting("token-1");
     assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
-    let registered = at(&auth.requests(), "/register")[0].json();
+    let registered = requests_to(&auth.requests(), "/register")[0].json();
     assert_eq!(registered["application_type"], "web");
     assert_eq!(registered["redirect_uris"], json!([redirect_uri]));
 }
@@ -114,7 +114,7 @@ async fn a_token_is_sent_to_its_own_server_only() {
         auth.url("/mcp"),
     ] {
         assert_eq!(post(&oauth, &endpoint, &other).await.status(), 401);
-        assert_eq!(endpoint.seen().pop(), Some((other, None)));
+        assert_eq!(endpoint.received_requests().pop(), Some((other, None)));
     }
 }
 
@@ -147,7 +147,7 @@ async fn a_step_up_asks_for_all_scopes_together_and_has_a_limit() {
         assert_eq!(response.status(), 403);
         assert!(failure(&response).contains("write"));
     }
-    assert_eq!(user.opened().len(), 2);
+    assert_eq!(user.opened_pages().len(), 2);
 }
 
 // requirement: 20b979b46d03
@@ -162,8 +162,8 @@ async fn a_login_without_a_refresh_token_is_repeated() {
         let endpoint = McpEndpoint::accepting(token);
         assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
     }
-    assert_eq!(user.opened().len(), 2);
-    for request in at(&auth.requests(), "/token") {
+    assert_eq!(user.opened_pages().len(), 2);
+    for request in requests_to(&auth.requests(), "/token") {
         assert_eq!(request.form("grant_type").unwrap(), "authorization_code");
     }
 }
@@ -189,24 +189,24 @@ async fn a_new_issuer_gets_neither_the_client_nor_the_tokens_of_the_former() {
         false => (401, None),
     });
     assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
-    assert_eq!(at(&new.requests(), "/register").len(), 1);
-    assert_eq!(at(&former.requests(), "/token").len(), 1);
+    assert_eq!(requests_to(&new.requests(), "/register").len(), 1);
+    assert_eq!(requests_to(&former.requests(), "/token").len(), 1);
     for request in new.requests() {
         let body = String::from_utf8(request.body).unwrap();
         assert!(!body.contains("refresh-of-the-former"), "{body}");
     }
     let requests = new.requests();
-    let tokens = at(&requests, "/token");
+    let tokens = requests_to(&requests, "/token");
     assert_eq!(tokens.len(), 1);
     assert_eq!(tokens[0].form("grant_type").unwrap(), "authorization_code");
-    let opened = user.opened();
+    let opened = user.opened_pages();
     assert_eq!(opened[1].origin().ascii_serialization(), new.origin());
     // Back at the former issuer its own client is used again.
     *issuer.lock().unwrap() = former.origin();
     oauth.log_out().await.unwrap();
     let endpoint = McpEndpoint::accepting("token-2");
     assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
-    assert_eq!(at(&former.requests(), "/register").len(), 1);
+    assert_eq!(requests_to(&former.requests(), "/register").len(), 1);
 }
 
 // requirement: 041579c1d693 25fcdec93f0f 776f2cabcb36 ca7a3ec2b334 cf669948fc13 ddabcfd81fb6
@@ -227,10 +227,10 @@ async fn a_configured_client_is_used_at_its_issuer_only() {
     let bound = oauth().registered_client(auth.origin(), "configured", secret());
     assert_eq!(post(&bound, &endpoint, &url).await.status(), 200);
     assert_eq!(
-        parameter(&user.opened()[0], "client_id").as_deref(),
+        parameter(&user.opened_pages()[0], "client_id").as_deref(),
         Some("configured")
     );
-    assert!(at(&auth.requests(), "/register").is_empty());
+    assert!(requests_to(&auth.requests(), "/register").is_empty());
     // The server moves: with and without a configured issuer this is an error.
     let free = oauth().client_id("configured", secret());
     let endpoint = McpEndpoint::accepting("token-2");
@@ -248,7 +248,7 @@ async fn a_configured_client_is_used_at_its_issuer_only() {
         let error = client.log_in().await.unwrap_err();
         assert_eq!(error.kind(), AuthErrorKind::Registration);
     }
-    assert_eq!(user.opened().len(), 2);
+    assert_eq!(user.opened_pages().len(), 2);
     assert!(
         other
             .requests()
@@ -281,8 +281,8 @@ async fn no_code_is_sent_after_a_redirect_of_another_login_or_issuer() {
         assert_eq!(response.status(), 401);
         assert!(failure(&response).contains("redirect"));
     }
-    assert_eq!(right.opened().len(), 2);
-    assert!(at(&auth.requests(), "/token").is_empty());
+    assert_eq!(right.opened_pages().len(), 2);
+    assert!(requests_to(&auth.requests(), "/token").is_empty());
 }
 
 // requirement: 9262cafb096c
@@ -300,7 +300,7 @@ async fn a_dangerous_authorization_url_is_recorded_and_not_opened() {
     let oauth = oauth.login_ui(user.clone());
     let response = post(&oauth, &McpEndpoint::accepting("token-1"), &url).await;
     assert_eq!(response.status(), 401);
-    assert!(user.opened().is_empty());
+    assert!(user.opened_pages().is_empty());
     let transcript = oauth.transcript();
     let failed = transcript.steps.iter().find(|step| !step.succeeded);
     let failed = failed.unwrap();
@@ -326,11 +326,11 @@ async fn a_server_of_2025_03_26_gets_its_url_without_a_trailing_slash() {
     let endpoint = McpEndpoint::accepting("token-1");
     assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
     // The server does not know the parameter, and gets it all the same.
-    let opened = user.opened();
+    let opened = user.opened_pages();
     assert_eq!(parameter(&opened[0], "resource"), Some(mcp.origin()));
     let requests = mcp.requests();
     assert_eq!(
-        at(&requests, "/token")[0].form("resource"),
+        requests_to(&requests, "/token")[0].form("resource"),
         Some(mcp.origin())
     );
 }

@@ -55,7 +55,7 @@ pub(crate) async fn run(issuer: &[&str]) -> Result<(), Problem> {
     println!("READY {ready}");
     tokio::select! {
         served = server.serve() => Ok(served?),
-        ended = tell(ours.as_ref()) => ended,
+        ended = print_requests(ours.as_ref()) => ended,
     }
 }
 
@@ -68,7 +68,7 @@ async fn start_issuer(token_ttl: Duration) -> Result<TestAuthorizationServer, Pr
     Ok(server.await?)
 }
 
-async fn tell(issuer: Option<&TestAuthorizationServer>) -> Result<(), Problem> {
+async fn print_requests(issuer: Option<&TestAuthorizationServer>) -> Result<(), Problem> {
     let mut lines = BufReader::new(stdin()).lines();
     while lines.next_line().await?.is_some() {
         let events = issuer.map(TestAuthorizationServer::events);

@@ -53,7 +53,7 @@ impl Traced {
     }
 
     /// Returns all events and the fields of all spans so far.
-    pub(crate) fn everything(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let lines = self.lines.lock().unwrap().join("\n");
         let spans = self.spans.lock().unwrap().join("\n");
         format!("{lines}\n{spans}")

@@ -37,13 +37,13 @@ pub(super) struct User {
 }
 
 impl User {
-    pub(super) fn opened(&self) -> Vec<Url> {
+    pub(super) fn opened_pages(&self) -> Vec<Url> {
         self.opened.lock().unwrap().clone()
     }
 
     /// Returns the scopes that each login asked for.
     pub(super) fn scopes(&self) -> Vec<String> {
-        let opened = self.opened();
+        let opened = self.opened_pages();
         let scopes = opened.iter().map(|url| parameter(url, "scope"));
         scopes.map(Option::unwrap_or_default).collect()
     }
@@ -171,7 +171,7 @@ impl McpEndpoint {
     }
 
     /// Returns the URL and the `Authorization` of each request.
-    pub(super) fn seen(&self) -> Vec<SeenRequest> {
+    pub(super) fn received_requests(&self) -> Vec<SeenRequest> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -211,7 +211,10 @@ pub(super) fn failure(response: &Response<()>) -> String {
 }
 
 /// Returns the requests to one path.
-pub(super) fn at<'a>(requests: &'a [RecordedRequest], path: &str) -> Vec<&'a RecordedRequest> {
+pub(super) fn requests_to<'a>(
+    requests: &'a [RecordedRequest],
+    path: &str,
+) -> Vec<&'a RecordedRequest> {
     let found = requests.iter().filter(|request| request.path == path);
     found.collect()
 }

@@ -46,7 +46,7 @@ pub(crate) enum Wire {
 
 impl Wire {
     pub(crate) const ALL: [Self; 3] = [Self::Modern, Self::Legacy, Self::Sse];
-    /// Those with one request for each message.
+    /// The wires with one request for each message.
     pub(crate) const STREAMABLE: [Self; 2] = [Self::Modern, Self::Legacy];
 }
 
@@ -374,7 +374,7 @@ async fn credentials_key(store: &impl CredentialStore) -> Option<String> {
     keys.into_iter().find(|key| key.starts_with("credentials:"))
 }
 
-/// Changes the credentials that a store holds.
+/// Replaces the credentials that a store holds.
 pub(crate) async fn edit_credentials(store: &impl CredentialStore, edit: impl FnOnce(&mut Value)) {
     let key = credentials_key(store).await.expect("stored credentials");
     let mut value = credentials(store).await;

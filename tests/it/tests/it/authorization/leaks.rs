@@ -70,7 +70,7 @@ impl Evidence {
     }
 
     fn user(&mut self, user: &User) {
-        for url in user.opened() {
+        for url in user.opened_pages() {
             self.secret("state", &query_parameter(&url, "state").unwrap());
             self.challenges
                 .push(query_parameter(&url, "code_challenge").unwrap());
@@ -201,7 +201,7 @@ async fn no_token_code_verifier_or_secret_in_logs_debug_errors_and_transcripts()
         evidence.show("TestAuthorizationServer", &world.authorization_server);
         evidence.show("Event", &world.authorization_server.events());
         show_settings(&mut evidence, &issuer, &world.url);
-        let heard = traced.everything();
+        let heard = traced.text();
         for line in ["the access token could not be refreshed", "refused a token"] {
             assert!(heard.contains(line), "{heard}");
         }

@@ -53,7 +53,7 @@ impl User {
         self.0.permits.add_permits(1000);
     }
 
-    /// Changes each redirect before the client sees it.
+    /// Sets a function that changes each redirect before the client sees it.
     pub(crate) fn edit_redirects(&self, edit: impl Fn(String) -> String + Send + Sync + 'static) {
         *self.0.edit.lock().unwrap() = Some(Box::new(edit));
     }
@@ -64,7 +64,7 @@ impl User {
     }
 
     /// Returns the authorization URLs that were opened.
-    pub(crate) fn opened(&self) -> Vec<String> {
+    pub(crate) fn opened_pages(&self) -> Vec<String> {
         self.0.opened.lock().unwrap().clone()
     }
 
@@ -75,7 +75,7 @@ impl User {
 
     /// Returns a parameter of the last authorization URL.
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
-        query_parameter(self.opened().last().unwrap(), name)
+        query_parameter(self.opened_pages().last().unwrap(), name)
     }
 }
 
