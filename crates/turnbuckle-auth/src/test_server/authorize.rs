@@ -1,20 +1,17 @@
-//! The authorization endpoint: checks the request, asks the user or approves by itself, and answers
-//! with a redirect to the client.
+//! The authorization endpoint: checks the request, then asks the user or approves by itself.
 
 use http::{HeaderMap, StatusCode};
-use url::Url;
 
-use super::answer::{Answer, ErrorCode, Refusal, redirect};
+use super::answer::{Answer, Refusal};
+use super::authorization_response::{Target, approve, deny, error_redirect};
 use super::client::Client;
+use super::client_lookup::find_client;
 use super::consent;
+use super::page::error_page;
 use super::parameters::Parameters;
 use super::redirect_uri;
 use super::server::Server;
-use super::state::{AuthorizationRequest, CodeRecord, hash};
-use crate::pkce::random_token;
-
-/// The seconds for which a code is valid.
-const CODE_TTL: u64 = 60;
+use super::state::AuthorizationRequest;
 
 /// Answers an authorization request of a browser.
 pub(super) async fn authorize(
@@ -25,7 +22,7 @@ pub(super) async fn authorize(
     // Nothing is redirected before client and redirect URI are known to be right.
     let (client, target) = match find_target(server, parameters).await {
         Ok(found) => found,
-        Err(refusal) => return consent::error_page(StatusCode::BAD_REQUEST, &refusal),
+        Err(refusal) => return error_page(StatusCode::BAD_REQUEST, &refusal),
     };
     let request = match read_request(server, parameters, &client, &target) {
         Ok(request) => request,
@@ -53,12 +50,6 @@ pub(super) async fn authorize(
     }
 }
 
-/// The URI to which an answer goes, and the client's `state`.
-struct Target {
-    redirect_uri: String,
-    state: Option<String>,
-}
-
 async fn find_target(
     server: &Server,
     parameters: &Parameters,
@@ -71,7 +62,7 @@ async fn find_target(
             ));
         }
     }
-    let client = server.find_client(parameters.require("client_id")?).await?;
+    let client = find_client(server, parameters.require("client_id")?).await?;
     let redirect_uri = parameters.require("redirect_uri")?;
     let is_registered = client
         .redirect_uris
@@ -149,78 +140,4 @@ fn read_request(
         nonce: parameters.get("nonce").map(str::to_owned),
         dpop_thumbprint: parameters.get("dpop_jkt").map(str::to_owned),
     })
-}
-
-/// Issues a code for an approved request and redirects to the client.
-pub(super) fn approve(server: &Server, request: AuthorizationRequest, user: &str) -> Answer {
-    let target = Target {
-        redirect_uri: request.redirect_uri.clone(),
-        state: request.state.clone(),
-    };
-    let (code, family) = match (random_token(), random_token()) {
-        (Ok(code), Ok(family)) => (code, family.expose().to_owned()),
-        _ => return error_redirect(server, &target, &Refusal::server_error()),
-    };
-    let record = CodeRecord {
-        request,
-        subject: user.to_owned(),
-        family,
-        expires_at: server.now().saturating_add(CODE_TTL),
-        is_used: false,
-    };
-    server.tables().codes.insert(hash(code.expose()), record);
-    redirect_to(server, &target, &[("code", code.expose())])
-}
-
-/// Redirects to the client with `access_denied`.
-pub(super) fn deny_request(server: &Server, request: AuthorizationRequest) -> Answer {
-    deny(
-        server,
-        &Target {
-            redirect_uri: request.redirect_uri,
-            state: request.state,
-        },
-    )
-}
-
-fn deny(server: &Server, target: &Target) -> Answer {
-    error_redirect(
-        server,
-        target,
-        &Refusal::new("access_denied", "the user denied the request"),
-    )
-}
-
-fn error_redirect(server: &Server, target: &Target, refusal: &Refusal) -> Answer {
-    let (error, description) = (refusal.error(), refusal.description());
-    let mut answer = redirect_to(
-        server,
-        target,
-        &[("error", error), ("error_description", description)],
-    );
-    answer.extensions_mut().insert(ErrorCode(error.to_owned()));
-    answer
-}
-
-/// Redirects to the client with these parameters, its `state` and our `iss` (RFC 9207).
-fn redirect_to(server: &Server, target: &Target, parameters: &[(&str, &str)]) -> Answer {
-    let Ok(mut url) = Url::parse(&target.redirect_uri) else {
-        let refusal = Refusal::new("invalid_request", "the redirect_uri is no URL");
-        return consent::error_page(StatusCode::BAD_REQUEST, &refusal);
-    };
-    {
-        let mut query = url.query_pairs_mut();
-        query.extend_pairs(parameters);
-        if let Some(state) = server
-            .faults
-            .response_state()
-            .or_else(|| target.state.clone())
-        {
-            query.append_pair("state", &state);
-        }
-        if let Some(issuer) = server.faults.response_issuer(server.issuer()) {
-            query.append_pair("iss", &issuer);
-        }
-    }
-    redirect(url.as_str())
 }

@@ -2,31 +2,24 @@
 
 use std::fmt::Write as _;
 
-use http::header::{CONTENT_SECURITY_POLICY, COOKIE, REFERRER_POLICY, SET_COOKIE, X_FRAME_OPTIONS};
+use http::header::{COOKIE, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use url::{Host, Url};
 
-use super::answer::{Answer, ErrorCode, Refusal, forbid_storing, with_body};
-use super::authorize::{approve, deny_request};
+use super::answer::{Answer, Refusal};
+use super::authorization_response::{approve, deny_request};
+use super::page::{error_page, escape, page};
 use super::parameters::Parameters;
 use super::redirect_uri;
 use super::server::Server;
 use super::state::{AuthorizationRequest, PendingConsent, hash};
 use crate::pkce::random_token;
 
-/// The warning on each page.
-const WARNING: &str = "This is turnbuckle's test authorization server. It asks for no password and \
-    protects nothing. Never use it in production.";
-
 /// The cookie that ties a form to the browser that got it.
 const COOKIE_NAME: &str = "turnbuckle_test_session";
 
 /// The seconds for which a consent page can be answered.
 const CONSENT_TTL: u64 = 600;
-
-const STYLE: &str = "body{font:16px/1.5 sans-serif;max-width:40em;margin:2em auto;padding:0 1em}\
-    .warning{border:2px solid #b00;padding:.5em 1em}dt{font-weight:bold}\
-    dd{overflow-wrap:anywhere}button{font:inherit;padding:.4em 1.5em;margin-right:1em}";
 
 /// Shows the consent page for a request.
 ///
@@ -204,87 +197,10 @@ fn consent_body(request: &AuthorizationRequest, form: &Form<'_>) -> String {
     body
 }
 
-/// Creates a page that shows an error and redirects nowhere.
-pub(super) fn error_page(status: StatusCode, refusal: &Refusal) -> Answer {
-    let body = format!(
-        "<p>The request cannot be answered, and you are not sent back to the client.</p>\
-         <dl><dt>{}</dt><dd>{}</dd></dl>",
-        escape(refusal.error()),
-        escape(refusal.description()),
-    );
-    let mut answer = page(status, "Authorization failed", &body, None);
-    answer
-        .extensions_mut()
-        .insert(ErrorCode(refusal.error().to_owned()));
-    answer
-}
-
-/// Creates a page. `form_target` is the origin to which a form may lead besides this server:
-/// browsers apply `form-action` to redirects too.
-fn page(status: StatusCode, title: &str, body: &str, form_target: Option<&str>) -> Answer {
-    let html = format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width\"><title>{title}</title>\
-         <style>{STYLE}</style></head><body><p class=\"warning\">{WARNING}</p>\
-         <h1>{title}</h1>{body}</body></html>",
-    );
-    let mut answer = with_body(status, "text/html; charset=utf-8", html);
-    forbid_storing(&mut answer);
-    let form_action = match form_target {
-        Some(target) => format!("'self' {target}"),
-        None => "'none'".to_owned(),
-    };
-    let policy = format!(
-        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; \
-         form-action {form_action}",
-    );
-    let headers = answer.headers_mut();
-    if let Ok(policy) = HeaderValue::try_from(policy) {
-        headers.insert(CONTENT_SECURITY_POLICY, policy);
-    }
-    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    answer
-}
-
 /// Returns the source expression for a redirect URI. Policies cannot name IPv6 addresses.
 fn csp_source(url: &Url) -> Option<String> {
     match url.host()? {
         Host::Ipv6(_) => Some(format!("{}:", url.scheme())),
         _ => Some(url.origin().ascii_serialization()),
-    }
-}
-
-/// Escapes a text for HTML, in content and in attributes. Controls and marks that change the
-/// direction of text become U+FFFD.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                escaped.push('\u{fffd}');
-            }
-            c if c.is_control() => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_of_the_client_is_escaped() {
-        assert_eq!(
-            escape("<b a=\"x\" c='y'>&\u{202e}\n"),
-            "&lt;b a=&quot;x&quot; c=&#39;y&#39;&gt;&amp;\u{fffd}\u{fffd}",
-        );
     }
 }

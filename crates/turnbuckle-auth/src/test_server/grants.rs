@@ -10,7 +10,7 @@ use super::client::ClientKeys;
 use super::jwt::{self, VerifiedJwt};
 use super::server::Server;
 use super::state::Grant;
-use super::token::TokenRequest;
+use super::token_request::TokenRequest;
 use crate::pkce::random_token;
 
 /// The `typ` of an identity assertion authorization grant (ID-JAG).

@@ -4,7 +4,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Refusal, empty, forbid_storing, private_json};
-use super::client;
+use super::client_authentication::authenticate;
 use super::parameters::Parameters;
 use super::server::Server;
 use super::state::hash;
@@ -28,7 +28,7 @@ async fn try_introspect(
     parameters: &Parameters,
 ) -> Result<Value, Refusal> {
     parameters.check_unique()?;
-    let client = client::authenticate(server, headers, parameters).await?;
+    let client = authenticate(server, headers, parameters).await?;
     if client.is_none_or(|client| client.is_public()) {
         let description = "introspection is for clients with credentials";
         return Err(Refusal::invalid_client(description));
@@ -78,7 +78,7 @@ async fn try_revoke(
     parameters: &Parameters,
 ) -> Result<(), Refusal> {
     parameters.check_unique()?;
-    let client = client::authenticate(server, headers, parameters).await?;
+    let client = authenticate(server, headers, parameters).await?;
     let client = client.ok_or_else(|| Refusal::invalid_client("the request names no client"))?;
     let token_hash = hash(parameters.require("token")?);
     let not_yours = || Refusal::new("invalid_request", "the token is that of another client");

@@ -5,8 +5,8 @@ use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, json};
+use super::grant_types::GRANT_TYPES;
 use super::jwt;
-use super::registration::GRANT_TYPES;
 use super::server::Server;
 use crate::metadata::AuthorizationServerMetadata;
 

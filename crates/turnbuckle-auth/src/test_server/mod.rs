@@ -23,12 +23,18 @@
 //! ```
 
 mod answer;
+mod authorization_response;
 mod authorize;
+mod builder;
 mod client;
+mod client_authentication;
+mod client_lookup;
 mod client_metadata;
 mod consent;
+mod error;
 mod events;
 mod faults;
+mod grant_types;
 mod grants;
 mod introspection;
 mod issue;
@@ -36,6 +42,7 @@ mod jwt;
 mod keys;
 mod listener;
 mod metadata;
+mod page;
 mod parameters;
 mod redirect_uri;
 mod registration;
@@ -46,10 +53,12 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod token;
+mod token_request;
 
+pub use builder::TestAuthorizationServerBuilder;
+pub use error::TestServerError;
 pub use events::{Endpoint, Event};
 pub use faults::Faults;
-pub use settings::TestAuthorizationServerBuilder;
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -62,6 +71,7 @@ use tokio::task::JoinHandle;
 
 use crate::pkce::random_token;
 use server::Server;
+use settings::Settings;
 use state::Grant;
 
 /// A running authorization server on 127.0.0.1, **for tests and development only**.
@@ -80,9 +90,7 @@ impl TestAuthorizationServer {
         TestAuthorizationServerBuilder::default()
     }
 
-    async fn from_settings(
-        settings: TestAuthorizationServerBuilder,
-    ) -> Result<Self, TestServerError> {
+    async fn from_settings(settings: Settings) -> Result<Self, TestServerError> {
         let address = (Ipv4Addr::LOCALHOST, settings.port);
         let listener = TcpListener::bind(address).await.map_err(|error| {
             TestServerError::new(format!(
@@ -243,37 +251,5 @@ impl fmt::Debug for TestAuthorizationServer {
         f.debug_struct("TestAuthorizationServer")
             .field("issuer", &self.issuer())
             .finish_non_exhaustive()
-    }
-}
-
-/// The reason why a test server did not start or could not issue a token.
-#[derive(Debug, Clone)]
-pub struct TestServerError {
-    message: String,
-}
-
-impl TestServerError {
-    fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-        }
-    }
-
-    fn no_randomness() -> Self {
-        Self::new("the operating system gave no randomness")
-    }
-}
-
-impl fmt::Display for TestServerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the test authorization server: {}", self.message)
-    }
-}
-
-impl std::error::Error for TestServerError {}
-
-impl From<getrandom::Error> for TestServerError {
-    fn from(_: getrandom::Error) -> Self {
-        Self::no_randomness()
     }
 }

@@ -9,20 +9,11 @@ use serde_json::{Value, json};
 use super::answer::{Answer, Refusal, private_json};
 use super::client::{Client, ClientAuthMethod};
 use super::client_metadata::{read_keys, texts};
+use super::grant_types::GRANT_TYPES;
 use super::redirect_uri::{self, ApplicationType};
 use super::server::Server;
-use super::token::{JWT_BEARER, TOKEN_EXCHANGE};
 use crate::pkce::random_token;
 use crate::secret::Secret;
-
-/// The grants that a client may register.
-pub(super) const GRANT_TYPES: [&str; 5] = [
-    "authorization_code",
-    "refresh_token",
-    "client_credentials",
-    JWT_BEARER,
-    TOKEN_EXCHANGE,
-];
 
 /// The most redirect URIs of a client.
 const MAX_REDIRECT_URIS: usize = 20;

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use url::Url;
 
 use super::answer::{Answer, DropConnection, ErrorCode, Refusal, empty};
-use super::client::named_client_id;
+use super::client_authentication::named_client_id;
 use super::events::{Endpoint, Event, bounded_text};
 use super::parameters::Parameters;
 use super::server::Server;

@@ -6,13 +6,12 @@ use serde_json::Value;
 use url::Url;
 
 use super::answer::Refusal;
-use super::client::Client;
+use super::error::TestServerError;
 use super::events::EventLog;
 use super::faults::Faults;
 use super::keys::SigningKeys;
-use super::settings::TestAuthorizationServerBuilder;
+use super::settings::Settings;
 use super::state::Tables;
-use super::{TestServerError, client_metadata};
 use crate::outbound::{Outbound, OutboundSettings};
 use crate::pkce::random_token;
 
@@ -25,7 +24,7 @@ const MAX_RESOURCE_BYTES: usize = 2_048;
 
 /// The shared state of a running server.
 pub(super) struct Server {
-    pub(super) settings: TestAuthorizationServerBuilder,
+    pub(super) settings: Settings,
     pub(super) keys: SigningKeys,
     pub(super) faults: Faults,
     pub(super) events: EventLog,
@@ -38,10 +37,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Creates the state of a server that listens on `port`.
-    pub(super) fn new(
-        settings: TestAuthorizationServerBuilder,
-        port: u16,
-    ) -> Result<Self, TestServerError> {
+    pub(super) fn new(settings: Settings, port: u16) -> Result<Self, TestServerError> {
         let issuer = format!("http://127.0.0.1:{port}{}", settings.path);
         let url = Url::parse(&issuer).map_err(|_| TestServerError::new("the issuer is no URL"))?;
         let outbound_settings = OutboundSettings {
@@ -108,24 +104,6 @@ impl Server {
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = nonce;
         Ok(())
-    }
-
-    /// Finds a client: of the settings, registered, or by its metadata document.
-    ///
-    /// # Errors
-    /// Refuses with `invalid_client`.
-    pub(super) async fn find_client(&self, id: &str) -> Result<Client, Refusal> {
-        let configured = self.settings.clients.iter().find(|client| client.id == id);
-        if let Some(client) = configured {
-            return Ok(client.clone());
-        }
-        if let Some(client) = self.tables().registered_clients.get(id) {
-            return Ok(client.clone());
-        }
-        if self.settings.has_client_metadata_documents && client_metadata::is_url(id) {
-            return client_metadata::find(self, id).await;
-        }
-        Err(Refusal::new("invalid_client", "there is no such client"))
     }
 
     /// Fetches a JSON document.

@@ -4,19 +4,16 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
 
 use super::answer::{Answer, DPOP_NONCE, DropConnection, Refusal, private_json};
-use super::client::{self, Client};
+use super::client::Client;
+use super::client_authentication::authenticate;
+use super::grant_types::{JWT_BEARER, TOKEN_EXCHANGE};
 use super::grants;
 use super::parameters::Parameters;
 use super::server::Server;
 use super::state::{Grant, RefreshTokenRecord, hash};
+use super::token_request::TokenRequest;
 use crate::dpop::{ProofExpectation, verify_proof};
 use crate::pkce::s256_challenge;
-
-/// The grant of the `jwt-bearer` profile (RFC 7523).
-pub(super) const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-
-/// The grant of token exchange (RFC 8693).
-pub(super) const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 
 /// The seconds by which a DPoP proof may be older or newer than now.
 const DPOP_LEEWAY: u64 = 60;
@@ -54,26 +51,6 @@ pub(super) async fn token(server: &Server, headers: &HeaderMap, parameters: &Par
     answer
 }
 
-/// A token request whose client is known.
-pub(super) struct TokenRequest<'a> {
-    pub(super) parameters: &'a Parameters,
-    /// The client. Only `jwt-bearer` goes without one.
-    pub(super) client: Option<Client>,
-    /// The thumbprint of the key that the DPoP proof was made with.
-    pub(super) key_thumbprint: Option<String>,
-}
-
-impl TokenRequest<'_> {
-    /// Returns the client.
-    ///
-    /// # Errors
-    /// Refuses with `invalid_client` when the request names none.
-    pub(super) fn client(&self) -> Result<&Client, Refusal> {
-        let missing = || Refusal::invalid_client("the request names no client");
-        self.client.as_ref().ok_or_else(missing)
-    }
-}
-
 async fn issue(
     server: &Server,
     headers: &HeaderMap,
@@ -81,7 +58,7 @@ async fn issue(
 ) -> Result<Value, Refusal> {
     parameters.check_unique()?;
     let grant_type = parameters.require("grant_type")?;
-    let client = client::authenticate(server, headers, parameters).await?;
+    let client = authenticate(server, headers, parameters).await?;
     if client
         .as_ref()
         .is_some_and(|client| !client.may_use_grant(grant_type))

@@ -4,10 +4,12 @@
 
 use std::fmt;
 
-use super::{GrantContext, SigningKeyError};
+use super::context::GrantContext;
 use crate::client::error::{AuthError, AuthErrorKind};
 use crate::client::registration::{ClientRegistration, RegistrationSource};
-use crate::client::token_endpoint::{ClientAuthentication, SigningKey, TokenResponse};
+use crate::client::token_endpoint::{
+    ClientAuthentication, SigningKey, SigningKeyError, TokenResponse,
+};
 use crate::secret::Secret;
 
 /// The credentials of a client that was registered at an authorization server beforehand.

@@ -12,8 +12,9 @@ use std::future::Future;
 use url::Url;
 
 use super::assertion_source::{AssertionRequest, AssertionSource, BoxError};
+use super::client_credentials::ClientCredentials;
+use super::context::{GrantContext, describe_request};
 use super::jwt_bearer::{JWT_BEARER, fetch_assertion};
-use super::{ClientCredentials, GrantContext, describe_request};
 use crate::client::error::{AuthError, AuthErrorKind};
 use crate::client::token_endpoint::{
     ClientAuthentication, TokenEndpoint, TokenError, TokenResponse,

@@ -8,7 +8,8 @@ use std::future::Future;
 use std::path::PathBuf;
 
 use super::assertion_source::{AssertionRequest, AssertionSource, BoxError};
-use super::{ClientCredentials, GrantContext};
+use super::client_credentials::ClientCredentials;
+use super::context::GrantContext;
 use crate::client::error::{AuthError, AuthErrorKind};
 use crate::client::token_endpoint::{ClientAuthentication, TokenResponse};
 use crate::client::transcript::StepKind;

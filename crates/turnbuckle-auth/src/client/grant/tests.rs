@@ -7,6 +7,12 @@ use serde_json::json;
 use url::Url;
 
 use super::*;
+use crate::client::discovery::Discovery;
+use crate::client::registration::ClientRegistration;
+use crate::client::transcript::Recorder;
+use crate::clock::Clock;
+use crate::metadata::AuthorizationServerMetadata;
+use crate::outbound::{Outbound, OutboundSettings};
 use crate::secret::Secret;
 use crate::test_http::{RecordedRequest, Reply, ScriptedServer};
 

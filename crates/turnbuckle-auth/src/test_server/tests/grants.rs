@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::TestAuthorizationServer;
+use super::super::grant_types::{JWT_BEARER, TOKEN_EXCHANGE};
 use super::super::keys::SigningKeys;
-use super::super::token::{JWT_BEARER, TOKEN_EXCHANGE};
 use super::{CLIENT, RESOURCE, Script, basic, builder, claims, header, now};
 
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
