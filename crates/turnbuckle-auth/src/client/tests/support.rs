@@ -135,6 +135,7 @@ pub(super) async fn resource_metadata(issuer: &Arc<Mutex<String>>) -> ScriptedSe
             "authorization_servers": [*issuer.lock().unwrap()],
             "scopes_supported": ["known"],
         })),
+        "/mcp" => Reply::status(401),
         _ => Reply::status(404),
     })
     .await
