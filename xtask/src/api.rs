@@ -44,6 +44,8 @@ const AGREED: &[(&str, &[&str])] = &[
     ("http_body", &["Body"]),
     // The pieces of such a body, and a frame that is shared without a copy.
     ("bytes", &["Buf", "Bytes"]),
+    // What pin-project-lite writes for a type that holds a future. Nobody names it.
+    ("pin_project_lite", &["PinnedFieldsOf"]),
     // What every combinator over items that arrive one by one takes.
     ("futures_core", &["Stream"]),
     // Byte streams on tokio, and the future with which a sender waits for space without a box.

@@ -111,7 +111,7 @@ impl Challenge {
 
     /// Returns the value of a `WWW-Authenticate` header with this challenge alone.
     #[must_use]
-    pub fn to_header_value(&self) -> HeaderValue {
+    pub(crate) fn to_header_value(&self) -> HeaderValue {
         // `Display` writes visible ASCII and spaces only, so the fallback is never used.
         HeaderValue::from_str(&self.to_string())
             .unwrap_or_else(|_| HeaderValue::from_static("Bearer"))

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::TestAuthorizationServer;
@@ -96,14 +97,14 @@ impl TestAuthorizationServerBuilder {
     pub fn client_with_keys<I, R>(
         mut self,
         id: impl Into<String>,
-        jwks: Value,
+        jwks: &impl Serialize,
         redirect_uris: I,
     ) -> Self
     where
         I: IntoIterator<Item = R>,
         R: Into<String>,
     {
-        let keys = Some(ClientKeys::Inline(jwks));
+        let keys = Some(ClientKeys::Inline(to_value(jwks)));
         let method = ClientAuthMethod::PrivateKeyJwt;
         self.settings.clients.push(configured_client(
             id.into(),
@@ -256,8 +257,8 @@ impl TestAuthorizationServerBuilder {
     /// Accepts assertions of an issuer in the `jwt-bearer` grant, and its ID tokens in token exchange.
     /// `jwks` is the JSON Web Key Set with its public keys.
     #[must_use]
-    pub fn trusted_keys(mut self, issuer: impl Into<String>, jwks: Value) -> Self {
-        let keys = ClientKeys::Inline(jwks);
+    pub fn trusted_keys(mut self, issuer: impl Into<String>, jwks: &impl Serialize) -> Self {
+        let keys = ClientKeys::Inline(to_value(jwks));
         self.settings.trusted_issuers.push(TrustedIssuer {
             issuer: issuer.into(),
             keys,
@@ -326,4 +327,9 @@ where
         redirect_uris,
         grant_types: None,
     }
+}
+
+/// Returns a key set as JSON. What has no JSON form has no keys.
+fn to_value(jwks: &impl Serialize) -> Value {
+    serde_json::to_value(jwks).unwrap_or_default()
 }

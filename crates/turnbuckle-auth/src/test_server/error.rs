@@ -27,9 +27,3 @@ impl fmt::Display for TestServerError {
 }
 
 impl std::error::Error for TestServerError {}
-
-impl From<getrandom::Error> for TestServerError {
-    fn from(_: getrandom::Error) -> Self {
-        Self::no_randomness()
-    }
-}

@@ -65,9 +65,10 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use turnbuckle_types::RawObject;
 
 use crate::pkce::random_token;
 use server::Server;
@@ -125,8 +126,8 @@ impl TestAuthorizationServer {
 
     /// Returns the public keys as a JSON Web Key Set.
     #[must_use]
-    pub fn jwks(&self) -> Value {
-        self.server.keys.jwks()
+    pub fn jwks(&self) -> RawObject {
+        RawObject::encode(&self.server.keys.jwks()).unwrap_or_else(|_| RawObject::empty())
     }
 
     /// Returns the fault switches.
@@ -140,7 +141,10 @@ impl TestAuthorizationServer {
     /// # Errors
     /// Fails when the operating system has no randomness.
     pub fn rotate_keys(&self) -> Result<(), TestServerError> {
-        Ok(self.server.keys.rotate()?)
+        self.server
+            .keys
+            .rotate()
+            .map_err(|_| TestServerError::no_randomness())
     }
 
     /// Signs tokens with a new key from now on and withdraws all former ones.
@@ -148,7 +152,10 @@ impl TestAuthorizationServer {
     /// # Errors
     /// Fails when the operating system has no randomness.
     pub fn replace_keys(&self) -> Result<(), TestServerError> {
-        Ok(self.server.keys.replace()?)
+        self.server
+            .keys
+            .replace()
+            .map_err(|_| TestServerError::no_randomness())
     }
 
     /// Chooses a new DPoP nonce. Proofs with the former one are refused with `use_dpop_nonce`.
@@ -156,7 +163,9 @@ impl TestAuthorizationServer {
     /// # Errors
     /// Fails when the operating system has no randomness.
     pub fn replace_dpop_nonce(&self) -> Result<(), TestServerError> {
-        Ok(self.server.replace_dpop_nonce()?)
+        self.server
+            .replace_dpop_nonce()
+            .map_err(|_| TestServerError::no_randomness())
     }
 
     /// Returns the requests so far, oldest first: the last 10,000, without secrets.
@@ -194,7 +203,10 @@ impl TestAuthorizationServer {
             audience: audience.to_owned(),
             scopes: scopes.into_iter().map(Into::into).collect(),
             key_thumbprint: None,
-            family: random_token()?.expose().to_owned(),
+            family: random_token()
+                .map_err(|_| TestServerError::no_randomness())?
+                .expose()
+                .to_owned(),
         };
         let issued = self
             .server
@@ -226,10 +238,15 @@ impl TestAuthorizationServer {
     ///
     /// # Errors
     /// Fails when the key cannot sign.
-    pub fn sign_claims(&self, token_type: &str, claims: &Value) -> Result<String, TestServerError> {
+    pub fn sign_claims(
+        &self,
+        token_type: &str,
+        claims: &impl Serialize,
+    ) -> Result<String, TestServerError> {
+        let claims = serde_json::to_value(claims).unwrap_or_default();
         self.server
             .keys
-            .sign(token_type, claims)
+            .sign(token_type, &claims)
             .map_err(|_| TestServerError::no_randomness())
     }
 

@@ -46,10 +46,13 @@ impl Server {
         };
         let outbound = Outbound::new(&url, outbound_settings)
             .map_err(|error| TestServerError::new(format!("no HTTP client: {error}")))?;
-        let nonce = random_token()?.expose().to_owned();
+        let nonce = random_token()
+            .map_err(|_| TestServerError::no_randomness())?
+            .expose()
+            .to_owned();
         Ok(Self {
             settings,
-            keys: SigningKeys::generate()?,
+            keys: SigningKeys::generate().map_err(|_| TestServerError::no_randomness())?,
             faults: Faults::default(),
             events: EventLog::default(),
             outbound,

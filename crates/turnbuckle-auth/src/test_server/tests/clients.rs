@@ -76,7 +76,7 @@ async fn a_secret_goes_into_the_header_or_the_form_but_not_both() {
 async fn private_key_jwt_needs_a_fresh_assertion_of_the_right_key_for_this_server() {
     let keys = SigningKeys::generate().unwrap();
     let foreign = SigningKeys::generate().unwrap();
-    let script = Script::start(builder().client_with_keys("robot", keys.jwks(), [REDIRECT])).await;
+    let script = Script::start(builder().client_with_keys("robot", &keys.jwks(), [REDIRECT])).await;
     let issuer = script.server.issuer().to_owned();
     let right = json!({
         "iss": "robot", "sub": "robot", "aud": issuer, "exp": now() + 60, "jti": "1",

@@ -58,7 +58,7 @@ async fn client_credentials_give_a_token_without_a_refresh_token() {
 async fn an_assertion_of_a_trusted_issuer_becomes_a_token_of_its_subject() {
     let keys = SigningKeys::generate().unwrap();
     let trusted = "https://workloads.example";
-    let script = Script::start(builder().trusted_keys(trusted, keys.jwks())).await;
+    let script = Script::start(builder().trusted_keys(trusted, &keys.jwks())).await;
     let right = json!({
         "iss": trusted, "sub": "job-1", "aud": script.server.issuer(), "exp": now() + 60,
     });

@@ -56,7 +56,7 @@ async fn a_workload_logs_in_with_the_assertion_of_its_platform() {
     for wire in Wire::STREAMABLE {
         let platform = TestAuthorizationServer::builder().start().await.unwrap();
         let (issuer, jwks) = (platform.issuer().to_owned(), platform.jwks());
-        let world = World::with(wire, |it| it.trusted_keys(&issuer, jwks)).await;
+        let world = World::with(wire, |it| it.trusted_keys(&issuer, &jwks)).await;
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap()
