@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::peer::{Heard, Peer, Step};
+use crate::peer::{Peer, ReceivedMessage, Step};
 use serde_json::Value;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, ClientBuilder, EraPreference, Error};
@@ -52,7 +52,7 @@ pub const FAULTY: &str = "faulty";
 /// Creates a server that misbehaves only for calls of one tool.
 pub fn faulty(
     revision: Revision,
-    script: impl Fn(&Heard) -> Vec<Step> + Send + Sync + 'static,
+    script: impl Fn(&ReceivedMessage) -> Vec<Step> + Send + Sync + 'static,
 ) -> Peer {
     Peer::new(revision, move |heard| {
         let is_faulty = heard.message["params"]["name"] == FAULTY;
@@ -114,6 +114,6 @@ pub fn is_violation(error: &Error, what: &str) -> bool {
 
 /// Returns the id of a message as a JSON string.
 #[must_use]
-pub fn id_as_text(heard: &Heard) -> Value {
+pub fn id_as_text(heard: &ReceivedMessage) -> Value {
     heard.id().to_string().into()
 }

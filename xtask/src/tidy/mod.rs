@@ -62,9 +62,6 @@ const RULES: &[Rule] = &[
     settings::RULE,
 ];
 
-/// The folders that do not follow a rule yet, each with the rule.
-const EXCEPTIONS: &[(&str, &str)] = &[("names", "tests/it/src/peer/")];
-
 /// The part of the result that is shown.
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
@@ -90,12 +87,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let project = Project { tree, sources };
     let found = RULES.iter().map(|rule| {
         let mut found = (rule.check)(&project);
-        found.retain(|violation| {
-            let is_excepted = EXCEPTIONS
-                .iter()
-                .any(|(name, folder)| *name == rule.name && violation.path.starts_with(folder));
-            violation.path.starts_with(&options.under) && !is_excepted
-        });
+        found.retain(|violation| violation.path.starts_with(&options.under));
         (rule, found)
     });
     let found: Vec<_> = found.collect();

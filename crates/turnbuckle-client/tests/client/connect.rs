@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, EraPreference, Error};
-use turnbuckle_it::peer::{Heard, Peer, Step};
+use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
 use turnbuckle_server::Server;
 use turnbuckle_session::{
     Limits, MemoryTransport, Signal, Timeouts, TransportConnector, TransportContext, memory_pair,
@@ -33,16 +33,16 @@ fn serve_in_memory() -> TransportConnector<MemoryTransport> {
 }
 
 /// Returns a server that reacts to each message as `script` says.
-fn scripted_peer(script: impl Fn(&Heard) -> Vec<Step> + Send + Sync + 'static) -> Peer {
+fn scripted_peer(script: impl Fn(&ReceivedMessage) -> Vec<Step> + Send + Sync + 'static) -> Peer {
     Peer::new(Revision::NEWEST, move |heard| Some(script(heard)))
 }
 
-fn refuse(heard: &Heard, code: i64, data: Value) -> Vec<Step> {
+fn refuse(heard: &ReceivedMessage, code: i64, data: Value) -> Vec<Step> {
     vec![Step::Say(json!({"jsonrpc": "2.0", "id": heard.id(),
         "error": {"code": code, "message": "no", "data": data}}))]
 }
 
-fn greeting(heard: &Heard, revision: &str) -> Vec<Step> {
+fn greeting(heard: &ReceivedMessage, revision: &str) -> Vec<Step> {
     vec![heard.answer(
         json!({"protocolVersion": revision, "capabilities": {"tools": {}, "resources": {}},
             "serverInfo": {"name": "by hand", "version": "0"}}),
@@ -250,7 +250,7 @@ async fn invalid_messages_are_skipped_and_counted() {
 // requirement: 75a842b64511
 #[tokio::test(start_paused = true)]
 async fn a_known_era_saves_the_probe_and_an_outdated_one_is_corrected() {
-    let script = |heard: &Heard| match heard.method() {
+    let script = |heard: &ReceivedMessage| match heard.method() {
         "initialize" => greeting(heard, "2025-11-25"),
         _ => refuse(heard, -32601, Value::Null),
     };

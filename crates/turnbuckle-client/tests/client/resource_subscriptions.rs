@@ -6,7 +6,7 @@ use crate::scripted_server::{Answer, builder, legacy, scripted_peer, settle};
 use crate::subscriptions::{news, update_of};
 use serde_json::{Value, json};
 use turnbuckle_client::{ChangeFilter, Client, EraPreference, Error, Subscription};
-use turnbuckle_it::peer::{Heard, Peer};
+use turnbuckle_it::peer::{Peer, ReceivedMessage};
 use turnbuckle_session::Change;
 
 fn legacy_answer(message: &Value) -> Answer {
@@ -15,7 +15,7 @@ fn legacy_answer(message: &Value) -> Answer {
 
 fn uris(scripted: &Peer, method: &str) -> Vec<String> {
     let requests = scripted.messages_of(method);
-    let uri = |heard: &Heard| heard.message["params"]["uri"].as_str().unwrap().to_owned();
+    let uri = |heard: &ReceivedMessage| heard.message["params"]["uri"].as_str().unwrap().to_owned();
     requests.iter().map(uri).collect()
 }
 

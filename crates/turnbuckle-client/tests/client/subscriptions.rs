@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use turnbuckle_client::{
     ChangeFilter, Client, ClientBuilder, EraPreference, Error, ReconnectPolicy, Subscription,
 };
-use turnbuckle_it::peer::{Heard, Peer};
+use turnbuckle_it::peer::{Peer, ReceivedMessage};
 use turnbuckle_server::{Args, HandlerContext, ReadRequest, Resource, Server, Tool};
 use turnbuckle_session::{Change, Timeouts};
 
@@ -87,7 +87,7 @@ async fn silent(builder: ClientBuilder) -> (Client, Peer) {
     modern(builder, |_, _| None).await
 }
 
-fn listens(scripted: &Peer) -> Vec<Heard> {
+fn listens(scripted: &Peer) -> Vec<ReceivedMessage> {
     scripted.messages_of("subscriptions/listen")
 }
 

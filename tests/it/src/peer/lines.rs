@@ -7,7 +7,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use turnbuckle_session::{Connector, Inbox, Link, LinkError, LinkKind, OpenFuture, TransportLink};
 use turnbuckle_stdio::StreamTransport;
 
-use super::{Heard, Peer, Step};
+use super::{Peer, ReceivedMessage, Step};
 use crate::wires::InPieces;
 
 /// Bytes of a message that the client accepts unless it is set.
@@ -82,7 +82,7 @@ async fn act(
             Some(step) = unasked.recv() => vec![step],
             line = lines.next_line() => {
                 let Ok(Some(line)) = line else { return };
-                peer.hear(&Heard {
+                peer.handle(&ReceivedMessage {
                     message: serde_json::from_str(&line).expect("the client writes JSON"),
                     connection,
                     verb: String::new(),

@@ -41,9 +41,9 @@ pub enum Step {
     Head(u16, Vec<(&'static str, String)>),
 }
 
-/// A message that a peer heard.
+/// A message that a peer received.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct ReceivedMessage {
     /// The message; null for a request of HTTP that carries none.
     pub message: Value,
     /// On which connection, or in which session, counted from 1; 0 for none.
@@ -52,7 +52,7 @@ pub struct Heard {
     pub verb: String,
 }
 
-impl Heard {
+impl ReceivedMessage {
     /// Returns the method of the message; empty if it has none.
     #[must_use]
     pub fn method(&self) -> &str {
@@ -93,7 +93,7 @@ impl Heard {
     }
 }
 
-type Script = dyn Fn(&Heard) -> Option<Vec<Step>> + Send + Sync;
+type Script = dyn Fn(&ReceivedMessage) -> Option<Vec<Step>> + Send + Sync;
 
 /// A scripted server; clones are the same one.
 #[derive(Clone)]
@@ -102,7 +102,7 @@ pub struct Peer(Arc<Inner>);
 struct Inner {
     revision: Revision,
     script: Box<Script>,
-    told: Mutex<Vec<Heard>>,
+    told: Mutex<Vec<ReceivedMessage>>,
     opened: AtomicUsize,
     /// The way to the newest connection over lines, for steps that answer no message.
     wire: Mutex<Option<UnboundedSender<Step>>>,
@@ -115,7 +115,7 @@ impl Peer {
     /// the reaction of a correct server.
     pub fn new(
         revision: Revision,
-        script: impl Fn(&Heard) -> Option<Vec<Step>> + Send + Sync + 'static,
+        script: impl Fn(&ReceivedMessage) -> Option<Vec<Step>> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(Inner {
             revision,
@@ -130,7 +130,7 @@ impl Peer {
     /// Creates a server that misbehaves only for calls of tools.
     pub fn calls(
         revision: Revision,
-        script: impl Fn(&Heard) -> Vec<Step> + Send + Sync + 'static,
+        script: impl Fn(&ReceivedMessage) -> Vec<Step> + Send + Sync + 'static,
     ) -> Self {
         Self::new(revision, move |heard| {
             (heard.method() == "tools/call").then(|| script(heard))
@@ -145,13 +145,13 @@ impl Peer {
 
     /// Returns every message that the server received.
     #[must_use]
-    pub fn messages(&self) -> Vec<Heard> {
+    pub fn messages(&self) -> Vec<ReceivedMessage> {
         self.0.told.lock().expect("no test panics with it").clone()
     }
 
     /// Returns the messages with that method that the server received.
     #[must_use]
-    pub fn messages_of(&self, method: &str) -> Vec<Heard> {
+    pub fn messages_of(&self, method: &str) -> Vec<ReceivedMessage> {
         let mut told = self.messages();
         told.retain(|heard| heard.method() == method);
         told
@@ -212,7 +212,7 @@ impl Peer {
         self.0.standing.clone()
     }
 
-    fn hear(&self, heard: &Heard) -> Vec<Step> {
+    fn handle(&self, heard: &ReceivedMessage) -> Vec<Step> {
         self.0
             .told
             .lock()

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use turnbuckle_wire::revision::{EraKind, Revision};
 
-use super::{Heard, Step};
+use super::{ReceivedMessage, Step};
 
-pub(super) fn steps(heard: &Heard, revision: Revision) -> Vec<Step> {
+pub(super) fn steps(heard: &ReceivedMessage, revision: Revision) -> Vec<Step> {
     let is_modern = revision.features().era == EraKind::Modern;
     let capabilities = json!({"tools": {}, "resources": {"subscribe": true}, "prompts": {},
         "logging": {}, "completions": {}});

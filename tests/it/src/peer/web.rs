@@ -15,7 +15,7 @@ use tower_service::Service;
 use turnbuckle_http::{ClientRequestBody, HttpClientError, HttpConnector};
 use turnbuckle_wire::revision::EraKind;
 
-use super::{Heard, Peer, Step};
+use super::{Peer, ReceivedMessage, Step};
 use crate::wires::BodyInPieces;
 
 /// The peer's URL.
@@ -53,12 +53,12 @@ impl Service<Request<ClientRequestBody>> for Web {
         let message = serde_json::from_slice(request.body().bytes()).unwrap_or(Value::Null);
         let session = request.headers().get("mcp-session-id");
         let session = session.map(|id| id.to_str().expect("our own").parse().expect("our own"));
-        let heard = Heard {
+        let heard = ReceivedMessage {
             message,
             connection: session.unwrap_or_default(),
             verb: request.method().as_str().to_owned(),
         };
-        let mut steps: VecDeque<_> = peer.hear(&heard).into();
+        let mut steps: VecDeque<_> = peer.handle(&heard).into();
         let mut head = head_of(&heard, &mut steps);
         if heard.method() == "initialize" && peer.revision().features().era == EraKind::Legacy {
             head.1.push(("mcp-session-id", peer.open().to_string()));
@@ -97,7 +97,10 @@ impl Service<Request<ClientRequestBody>> for Web {
 
 /// Returns the status and the headers of an answer, and whether its messages are sent without SSE
 /// framing.
-fn head_of(heard: &Heard, steps: &mut VecDeque<Step>) -> (u16, Vec<(&'static str, String)>, bool) {
+fn head_of(
+    heard: &ReceivedMessage,
+    steps: &mut VecDeque<Step>,
+) -> (u16, Vec<(&'static str, String)>, bool) {
     let typed = |media: &str| vec![("content-type", media.to_owned())];
     if let Some(Step::Head(..)) = steps.front()
         && let Some(Step::Head(status, headers)) = steps.pop_front()

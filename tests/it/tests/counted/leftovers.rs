@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::json;
 use turnbuckle_client::{Client, EraPreference};
-use turnbuckle_it::peer::{Heard, Peer, Step, open_files};
+use turnbuckle_it::peer::{Peer, ReceivedMessage, Step, open_files};
 use turnbuckle_wire::revision::Revision;
 
 use super::{Clock, LEGACY, PEER_CASES, PeerTransport, alone, tasks};
@@ -14,7 +14,7 @@ use super::{Clock, LEGACY, PEER_CASES, PeerTransport, alone, tasks};
 const ROUNDS: usize = 1000;
 
 /// Faults by number; a few are none.
-fn steps(way: PeerTransport, fault: usize, heard: &Heard) -> Vec<Step> {
+fn steps(way: PeerTransport, fault: usize, heard: &ReceivedMessage) -> Vec<Step> {
     let long = Bytes::from(vec![b'x'; 2 << 20]);
     match (fault, way) {
         (0, _) => vec![Step::Hang],

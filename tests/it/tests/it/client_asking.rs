@@ -11,7 +11,7 @@ use turnbuckle_client::{
 };
 use turnbuckle_it::coupled::{Coupled, connect_to};
 use turnbuckle_it::harness::Case;
-use turnbuckle_it::peer::{Heard, Peer, Step};
+use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
 
 use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, Error, Role, Root};
 use turnbuckle_wire::revision::{EraKind, Revision};
@@ -285,7 +285,7 @@ async fn announcements_of_unknown_or_finished_visits_are_ignored() {
             "params": {"elicitationId": id}}),
         )
     };
-    let peer = Peer::calls(revision, move |heard: &Heard| {
+    let peer = Peer::calls(revision, move |heard: &ReceivedMessage| {
         let visit = json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create",
             "params": {"mode": "url", "message": "m", "url": "https://a.example/",
                 "elicitationId": "mine"}});

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, Error};
 use turnbuckle_it::coupled::{Coupled, connect_to};
-use turnbuckle_it::peer::{Heard, Peer, Step};
+use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
 
 use turnbuckle_wire::revision::{EraKind, Revision};
 
@@ -13,7 +13,8 @@ use crate::client_support::{full_server, plain};
 
 fn cursors(peer: &Peer) -> Vec<Option<String>> {
     let told = peer.messages_of("tools/list");
-    let cursor = |heard: Heard| Some(heard.message["params"].get("cursor")?.as_str()?.to_owned());
+    let cursor =
+        |heard: ReceivedMessage| Some(heard.message["params"].get("cursor")?.as_str()?.to_owned());
     told.into_iter().map(cursor).collect()
 }
 
@@ -22,7 +23,7 @@ fn tool(name: impl std::fmt::Display) -> Value {
 }
 
 /// Returns a page of one tool that may be cached for `ttl` milliseconds.
-fn page(heard: &Heard, ttl: &Value, next: Option<&str>) -> Vec<Step> {
+fn page(heard: &ReceivedMessage, ttl: &Value, next: Option<&str>) -> Vec<Step> {
     let mut result =
         json!({"resultType": "complete", "cacheScope": "private", "tools": [tool("t")]});
     if !ttl.is_null() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, EraPreference};
 use turnbuckle_it::coupled::connect_to;
-use turnbuckle_it::peer::{Heard, Peer, Step};
+use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
 use turnbuckle_types::{Json, LoggingMessageNotificationParams};
 use turnbuckle_wire::revision::{EraKind, Revision};
 
@@ -227,7 +227,7 @@ async fn a_servers_code_passes_unjudged() {
 // requirement: c300e202aafa e6b9bedb33dc
 #[tokio::test(start_paused = true)]
 async fn a_modern_server_that_asks_gets_no_response() {
-    let asking = |heard: &Heard| {
+    let asking = |heard: &ReceivedMessage| {
         let form = json!({"message": "m", "requestedSchema": {"type": "object",
             "properties": {}}});
         vec![

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use turnbuckle_client::{Form, FormAnswer, QuestionContext};
 use turnbuckle_it::coupled::connect_to;
-use turnbuckle_it::peer::{Heard, Peer};
+use turnbuckle_it::peer::{Peer, ReceivedMessage};
 use turnbuckle_wire::revision::Revision;
 
 use crate::client_support::plain;
@@ -17,7 +17,7 @@ fn form(message: &str) -> Value {
         "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}})
 }
 
-fn required(heard: &Heard, mut asks: Value) -> Vec<turnbuckle_it::peer::Step> {
+fn required(heard: &ReceivedMessage, mut asks: Value) -> Vec<turnbuckle_it::peer::Step> {
     asks["resultType"] = "input_required".into();
     vec![heard.answer(asks)]
 }

@@ -8,11 +8,11 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-type Heard = Arc<Mutex<Vec<String>>>;
+type SharedLines = Arc<Mutex<Vec<String>>>;
 
 thread_local! {
-    static LISTENING: RefCell<Option<Heard>> = const { RefCell::new(None) };
-    static SPANS: RefCell<Option<Heard>> = const { RefCell::new(None) };
+    static LISTENING: RefCell<Option<SharedLines>> = const { RefCell::new(None) };
+    static SPANS: RefCell<Option<SharedLines>> = const { RefCell::new(None) };
 }
 
 /// A line with the fields of an event or of a span.
@@ -26,8 +26,8 @@ impl Visit for Line {
 
 /// The events of this thread, for as long as it lives.
 pub(crate) struct Traced {
-    lines: Heard,
-    spans: Heard,
+    lines: SharedLines,
+    spans: SharedLines,
 }
 
 impl Traced {
@@ -38,8 +38,8 @@ impl Traced {
     pub(crate) fn start() -> Self {
         static INSTALLED: Once = Once::new();
         INSTALLED.call_once(|| tracing::subscriber::set_global_default(Lines).unwrap());
-        let lines = Heard::default();
-        let spans = Heard::default();
+        let lines = SharedLines::default();
+        let spans = SharedLines::default();
         LISTENING.set(Some(Arc::clone(&lines)));
         SPANS.set(Some(Arc::clone(&spans)));
         Self { lines, spans }
@@ -62,7 +62,7 @@ impl Traced {
 
 impl Drop for Traced {
     fn drop(&mut self) {
-        let clear = |heard: &mut Option<Heard>, own: &Heard| {
+        let clear = |heard: &mut Option<SharedLines>, own: &SharedLines| {
             heard.take_if(|lines| Arc::ptr_eq(lines, own));
         };
         LISTENING.with_borrow_mut(|heard| clear(heard, &self.lines));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, Error};
-use turnbuckle_it::peer::{Heard, Step};
+use turnbuckle_it::peer::{ReceivedMessage, Step};
 use turnbuckle_session::ClientLimits;
 use turnbuckle_wire::revision::Revision;
 
@@ -40,7 +40,7 @@ async fn no_answer_ends_at_the_deadline() {
 
 /// Asserts that the client ignores an answer that does not match the request: a line is skipped, a
 /// JSON body violates the protocol, and a stream of events ends without an answer.
-async fn is_passed_over(of: impl Fn(&Heard) -> Value + Clone + Send + Sync + 'static) {
+async fn is_passed_over(of: impl Fn(&ReceivedMessage) -> Value + Clone + Send + Sync + 'static) {
     for (way, revision) in PEER_CASES {
         let say = of.clone();
         let peer = faulty(revision, move |heard| vec![Step::Say(say(heard))]);

@@ -102,7 +102,7 @@ async fn connecting_that_is_dropped_leaves_nothing_wherever_it_waits() {
     for (way, revision) in PEER_CASES {
         for times in 0.. {
             let before = tasks();
-            let slow = move |heard: &turnbuckle_it::peer::Heard| {
+            let slow = move |heard: &turnbuckle_it::peer::ReceivedMessage| {
                 let opens = matches!(heard.method(), "initialize" | "server/discover");
                 (opens && revision.features().era == EraKind::Modern).then(|| {
                     let result = serde_json::json!({"resultType": "complete", "ttlMs": 0,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, ClientBuilder, FormAnswer};
-use turnbuckle_it::peer::{Heard, Peer, Step};
+use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
 
 use super::{FAULTY, LEGACY, PeerTransport, faulty, text_of};
 
@@ -49,7 +49,7 @@ fn standing(token: &Arc<()>) -> usize {
     Arc::strong_count(token) - 2
 }
 
-fn answers(peer: &Peer) -> Vec<Heard> {
+fn answers(peer: &Peer) -> Vec<ReceivedMessage> {
     let mut messages = peer.messages();
     messages.retain(|heard| {
         heard.method().is_empty() && !heard.message.is_null() && !heard.id().is_null()

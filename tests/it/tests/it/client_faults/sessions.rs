@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use turnbuckle_client::Error;
-use turnbuckle_it::peer::{Heard, Peer, Step};
+use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
 use turnbuckle_session::LinkError;
 use turnbuckle_wire::revision::Revision;
 
@@ -151,7 +151,7 @@ async fn a_redirect_loop_is_left_and_named() {
             let (error, took) = fault(&client).await;
             assert!(is_violation(&error, "more than 5 redirects"), "{error}");
             assert_eq!(took, Duration::ZERO);
-            let tries = |heard: &Heard| heard.message["params"]["name"] == FAULTY;
+            let tries = |heard: &ReceivedMessage| heard.message["params"]["name"] == FAULTY;
             assert_eq!(
                 peer.messages().iter().filter(|heard| tries(heard)).count(),
                 6
@@ -178,7 +178,7 @@ async fn a_redirect_elsewhere_is_not_followed() {
             let (error, _) = fault(&client).await;
             assert!(is_violation(&error, why), "{location} {error}");
             assert!(!error.to_string().contains("hunter2"), "{error}");
-            let tries = |heard: &Heard| heard.message["params"]["name"] == FAULTY;
+            let tries = |heard: &ReceivedMessage| heard.message["params"]["name"] == FAULTY;
             assert_eq!(
                 peer.messages().iter().filter(|heard| tries(heard)).count(),
                 1

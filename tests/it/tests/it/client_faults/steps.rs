@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use turnbuckle_client::Error;
-use turnbuckle_it::peer::{Heard, Step};
+use turnbuckle_it::peer::{ReceivedMessage, Step};
 use turnbuckle_session::LinkError;
 use turnbuckle_wire::revision::Revision;
 
@@ -54,7 +54,7 @@ fn text(step: Step) -> String {
     }
 }
 
-fn web(heard: &Heard, sent: Sent, end: End, ids: bool) -> Vec<Step> {
+fn web(heard: &ReceivedMessage, sent: Sent, end: End, ids: bool) -> Vec<Step> {
     let answer = text(heard.text("whole"));
     let mut steps = vec![events()];
     if sent == Sent::Nothing {
