@@ -1,5 +1,6 @@
 //! The principal of a request, and the owner of a session or connection.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use turnbuckle_types::Principal;
@@ -49,6 +50,35 @@ impl Owner {
     }
 }
 
+/// The owner of a connection whose calls all run with the scopes of the request that opened it: only
+/// requests with the same scopes may use it, too.
+#[derive(Debug)]
+pub(crate) struct ScopedOwner {
+    owner: Owner,
+    scopes: BTreeSet<String>,
+}
+
+impl ScopedOwner {
+    pub(crate) fn new(principal: Option<&Principal>) -> Self {
+        let scopes = principal.map(|principal| principal.scopes.iter().cloned().collect());
+        Self {
+            owner: Owner::new(principal),
+            scopes: scopes.unwrap_or_default(),
+        }
+    }
+
+    /// Returns whether a request of this principal may use what the owner opened.
+    pub(crate) fn admits(&self, principal: Option<&Principal>) -> bool {
+        self.owner.admits(principal)
+            && (self.owner.0.is_none() || principal.is_some_and(|it| self.has_scopes(&it.scopes)))
+    }
+
+    fn has_scopes(&self, scopes: &[String]) -> bool {
+        let scopes: BTreeSet<&str> = scopes.iter().map(String::as_str).collect();
+        scopes.into_iter().eq(&self.scopes)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,5 +98,21 @@ mod tests {
         }
         assert!(!owner.admits(None));
         assert!(Owner::new(None).admits(None) && Owner::new(None).admits(Some(&ann)));
+    }
+
+    #[test]
+    fn a_scoped_owner_has_the_same_scopes_in_any_order() {
+        let ann = Principal::new("https://issuer.example", "ann");
+        let owner = ScopedOwner::new(Some(&ann.clone().scopes(["a", "b"])));
+        for same in [vec!["a", "b"], vec!["b", "a"], vec!["b", "a", "b"]] {
+            assert!(owner.admits(Some(&ann.clone().scopes(same))));
+        }
+        for other in [vec![], vec!["a"], vec!["a", "c"], vec!["a", "b", "c"]] {
+            assert!(!owner.admits(Some(&ann.clone().scopes(other))));
+        }
+        let bob = Principal::new("https://issuer.example", "bob").scopes(["a", "b"]);
+        assert!(!owner.admits(Some(&bob)) && !owner.admits(None));
+        let nobody = ScopedOwner::new(None);
+        assert!(nobody.admits(None) && nobody.admits(Some(&bob)));
     }
 }

@@ -31,7 +31,9 @@ pub trait Authorize {
 
     /// Lets only requests with a valid token through.
     ///
-    /// The scopes that the items of the server require are added to those of the resource's metadata.
+    /// The scopes that the items of the server require are added to those of the resource's metadata,
+    /// unless [`scopes_supported`](turnbuckle_auth::server::ResourceServerBuilder::scopes_supported)
+    /// set these.
     /// The result also answers at [`ResourceServer::metadata_path`]: a router of your own sends that
     /// path to it, too.
     fn auth(self, auth: ResourceServer) -> Self::Authorized;
@@ -41,7 +43,7 @@ impl Authorize for HttpServer {
     type Authorized = Self;
 
     fn auth(self, auth: ResourceServer) -> Self {
-        let auth = add_scopes(auth, self.scopes());
+        let auth = auth.with_item_scopes(self.scopes());
         self.layer(auth)
     }
 }
@@ -50,7 +52,7 @@ impl Authorize for StreamableHttp {
     type Authorized = ResourceServerService<Self>;
 
     fn auth(self, auth: ResourceServer) -> Self::Authorized {
-        add_scopes(auth, self.scopes()).layer(self)
+        auth.with_item_scopes(self.scopes()).layer(self)
     }
 }
 
@@ -58,17 +60,6 @@ impl Authorize for HttpSse {
     type Authorized = ResourceServerService<Self>;
 
     fn auth(self, auth: ResourceServer) -> Self::Authorized {
-        add_scopes(auth, self.scopes()).layer(self)
-    }
-}
-
-/// Adds the scopes of items to those of the metadata.
-fn add_scopes(auth: ResourceServer, scopes: Vec<String>) -> ResourceServer {
-    let known = auth.metadata().and_then(|it| it.scopes_supported.clone());
-    let all = known.into_iter().flatten().chain(scopes);
-    let all: Vec<String> = all.collect();
-    match all.is_empty() {
-        true => auth,
-        false => auth.with_scopes_supported(all),
+        auth.with_item_scopes(self.scopes()).layer(self)
     }
 }

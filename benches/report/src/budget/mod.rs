@@ -245,7 +245,7 @@ mod tests {
     fn a_row_brings_its_floor_and_a_beginning_all_that_begin_so() {
         let with_floor = ["floor-http", "ours-http-modern"];
         assert_eq!(names(&["ours-http-modern"]).unwrap(), with_floor);
-        assert_eq!(names(&["client-http"]).unwrap().len(), 2);
+        assert_eq!(names(&["client-http"]).unwrap().len(), 3);
         assert_eq!(names(&[]).unwrap().len(), counted::all().len());
         assert!(names(&["carrier-pigeon"]).unwrap_err().contains("no row"));
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, Request, Response, StatusCode, Uri};
 use tower_layer::Layer;
 use tower_service::Service;
 use turnbuckle_types::AuthorizationFailure;
@@ -90,18 +90,17 @@ where
     S: Service<Request<B>, Response = Response<R>>,
     B: Clone,
 {
-    let url = Url::parse(&request.uri().to_string()).unwrap_or(session.settings.server.clone());
     let mut token = session.token().await;
     let (mut unauthorized, mut forbidden, mut has_sent_nonce) = (0, 0, false);
     loop {
         let mut attempt = request.clone();
         if let Some(token) = &token {
-            add_token(session, token, &url, &mut attempt);
+            add_token(session, token, &mut attempt);
         }
         let mut response = inner.call(attempt).await?;
         let has_nonce = token
             .as_ref()
-            .is_some_and(|token| token.store_nonce(&url, response.headers()));
+            .is_some_and(|token| store_nonce(token, request.uri(), response.headers()));
         let status = response.status();
         let demand = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
@@ -140,21 +139,31 @@ where
 }
 
 /// Adds a token, and its proof, to a request.
-fn add_token<B>(session: &AuthSession, token: &ActiveToken, url: &Url, request: &mut Request<B>) {
-    let method = request.method().clone();
-    let headers = request.headers_mut();
-    headers.insert(AUTHORIZATION, token.header.clone());
-    let Some(dpop) = &token.dpop else {
-        return;
-    };
-    let access_token = token.credentials.access_token.expose();
-    let now = session.clock.now();
-    match dpop.proof(method.as_str(), url, Some(access_token), now) {
-        Ok(proof) => {
-            headers.insert(DPOP, proof);
+fn add_token<B>(session: &AuthSession, token: &ActiveToken, request: &mut Request<B>) {
+    let authorization = token.header.clone();
+    if let Some(dpop) = &token.dpop
+        && let Some(url) = url_of(request.uri())
+    {
+        let access_token = token.credentials.access_token.expose();
+        let now = session.clock.now();
+        match dpop.proof(request.method().as_str(), &url, Some(access_token), now) {
+            Ok(proof) => {
+                request.headers_mut().insert(DPOP, proof);
+            }
+            Err(error) => tracing::warn!(%error, "the request has no DPoP proof"),
         }
-        Err(error) => tracing::warn!(%error, "the request has no DPoP proof"),
     }
+    request.headers_mut().insert(AUTHORIZATION, authorization);
+}
+
+/// Remembers the DPoP nonce of a response. Returns whether there was one.
+fn store_nonce(token: &ActiveToken, uri: &Uri, headers: &HeaderMap) -> bool {
+    let dpop = token.dpop.as_ref();
+    dpop.is_some_and(|dpop| url_of(uri).is_some_and(|url| dpop.store_nonce(&url, headers)))
+}
+
+fn url_of(uri: &Uri) -> Option<Url> {
+    Url::parse(&uri.to_string()).ok()
 }
 
 /// Reads what a response demands. A 403 that does not ask for scopes demands nothing that a token

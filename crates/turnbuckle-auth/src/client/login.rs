@@ -58,14 +58,13 @@ impl<'a> Login<'a> {
     pub(crate) async fn refresh_or_adopt(
         &self,
         token: &ActiveToken,
-        stored: Option<&ActiveToken>,
+        stored: &ActiveToken,
     ) -> Result<Credentials, AuthError> {
-        let newest = stored.unwrap_or(token);
-        let is_other = newest.credentials.access_token != token.credentials.access_token;
-        if is_other && !newest.credentials.should_refresh(self.session.clock.now()) {
-            return Ok(newest.credentials.clone());
+        let is_other = stored.credentials.access_token != token.credentials.access_token;
+        if is_other && !stored.credentials.should_refresh(self.session.clock.now()) {
+            return Ok(stored.credentials.clone());
         }
-        self.refresh(newest, &newest.credentials.server).await
+        self.refresh(stored, &stored.credentials.server).await
     }
 
     /// Obtains credentials after a 401. A refresh token is used first, unless it may not, or the

@@ -1,9 +1,9 @@
 //! OAuth for clients: logs in, stays logged in, and records each step.
 //!
-//! [`OAuth`] is the layer around an HTTP client. [`session`] holds the current token, [`login`] gets
-//! the next one: [`discovery`], [`registration`], then a refresh, an [`authorization_code`] or another
-//! [`grant`], at the [`token_endpoint`]. [`store`] keeps credentials, [`interaction`] shows the login
-//! page, and [`transcript`] records what happened.
+//! [`OAuth`] is the layer around an HTTP client. `session` holds the current token, `login` gets
+//! the next one: `discovery`, `registration`, then a refresh, an `authorization_code` or another
+//! [`grant`], at the `token_endpoint`. [`store`] keeps credentials, [`interaction`] shows the login
+//! page, and `transcript` records what happened.
 
 mod authorization_code;
 mod callback;

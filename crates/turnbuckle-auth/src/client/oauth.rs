@@ -14,7 +14,7 @@ use super::store::CredentialStore;
 use super::transcript::{Recorder, StepKind, Transcript};
 use crate::challenge::Challenge;
 use crate::clock::Clock;
-use crate::outbound::OutboundSettings;
+use crate::outbound::{OutboundSettings, display_url_text};
 use crate::secret::Secret;
 
 /// The authorization of a client at one server: logs in when the server asks for it, and stays
@@ -343,7 +343,7 @@ async fn probe(session: &AuthSession) -> Result<Probe, AuthError> {
     let nothing = serde_json::Map::new();
     let response = outbound.post_json(server.as_str(), &nothing, headers).await;
     let response = response.map_err(|error| {
-        let request = format!("POST {}", session.settings.server_text);
+        let request = format!("POST {}", display_url_text(&session.settings.server_text));
         let advice = "is the server running, and is the URL right?";
         recorder.fail(
             StepKind::Challenge,

@@ -5,12 +5,12 @@
 //! same between processes. Getting a token runs in a task of its own: a refresh token that the
 //! server has replaced must be stored, even if the request that needed it is dropped.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use http::HeaderValue;
-use url::Url;
 
+use super::authorization_code;
 use super::credentials::{Credentials, TokenType};
 use super::error::{AuthError, AuthErrorKind};
 use super::login::Login;
@@ -60,12 +60,16 @@ struct Flight {
 pub(crate) struct AuthSession {
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
+    /// True if nobody between can read requests to the server, or the settings do not mind.
+    is_confidential: bool,
     outbound: OnceLock<Outbound>,
     current: Mutex<Current>,
     /// Held across requests to the authorization server, on purpose: one at a time.
     flight: tokio::sync::Mutex<Flight>,
     /// The number of attempts to get a token that have ended.
     finished_attempts: AtomicU64,
+    /// True if the store lacks the current token because it could not be saved.
+    is_unsaved: AtomicBool,
     transcript: Mutex<Transcript>,
 }
 
@@ -83,20 +87,31 @@ pub(crate) enum Demand {
 
 impl AuthSession {
     pub(crate) fn new(settings: Settings, clock: Clock) -> Self {
+        let allowed = &settings.outbound.plain_http_origins;
+        let server = &settings.server;
+        let is_confidential = authorization_code::is_https_or_loopback(server.as_str())
+            || allowed
+                .iter()
+                .any(|origin| origin.origin() == server.origin());
         Self {
+            is_confidential,
             settings,
             clock,
             outbound: OnceLock::new(),
             current: Mutex::default(),
             flight: tokio::sync::Mutex::default(),
             finished_attempts: AtomicU64::new(0),
+            is_unsaved: AtomicBool::new(false),
             transcript: Mutex::default(),
         }
     }
 
-    /// Returns whether a URL belongs to the server, so that it may see the token.
+    /// Returns whether a URL belongs to the server, so that it may see the token, and not in clear text.
     pub(crate) fn is_own_origin(&self, uri: &http::Uri) -> bool {
         let server = &self.settings.server;
+        if !self.is_confidential {
+            return false;
+        }
         let default_port = match uri.scheme_str() {
             Some("https") => Some(443),
             Some("http") => Some(80),
@@ -127,8 +142,11 @@ impl AuthSession {
                 let token = current.token.clone()?;
                 let is_early = token.credentials.should_refresh(now);
                 let has_refresh = token.credentials.refresh_token.is_some();
-                if !is_early || now < current.next_refresh || !has_refresh {
-                    return token.credentials.is_valid(now).then_some(token);
+                let is_valid = token.credentials.is_valid(now);
+                // Somebody who gets a new token already may have to wait for the user.
+                let is_busy = is_valid && self.flight.try_lock().is_err();
+                if !is_early || now < current.next_refresh || !has_refresh || is_busy {
+                    return is_valid.then_some(token);
                 }
             }
         }
@@ -163,12 +181,18 @@ impl AuthSession {
             return token.credentials.is_valid(now).then_some(token);
         }
         let refreshed = async {
-            let lock = self.lock_store(&recorder).await?;
+            let _lock = self.lock_store(&recorder).await?;
             let login = Login::new(self, &recorder)?;
-            let stored = self.load(&recorder).await?;
-            let refreshed = login.refresh_or_adopt(&token, stored.as_deref()).await;
-            drop(lock);
-            refreshed
+            let Some(stored) = self.load(&recorder).await? else {
+                self.set_current(None);
+                let message = "the credentials were removed from the store: log in again";
+                return Err(AuthError::new(
+                    AuthErrorKind::LoginRequired,
+                    message,
+                    &recorder,
+                ));
+            };
+            login.refresh_or_adopt(&token, &stored).await
         };
         let refreshed = refreshed.await;
         self.keep_transcript(&recorder);
@@ -177,8 +201,10 @@ impl AuthSession {
                 flight.last_error = None;
                 self.activate(credentials, Some(&token), &recorder).ok()
             }
+            Err(error) if error.kind() == AuthErrorKind::LoginRequired => None,
             Err(error) => {
                 tracing::warn!(%error, "the access token could not be refreshed");
+                let now = self.clock.now();
                 self.current().next_refresh = now + REFRESH_RETRY_DELAY;
                 token.credentials.is_valid(now).then_some(token)
             }
@@ -255,7 +281,8 @@ impl AuthSession {
             self.set_current(Some(stored.clone()));
             return Ok(stored.clone());
         }
-        let previous = stored.as_deref().or(used);
+        // Credentials that were removed are not brought back.
+        let previous = stored.as_deref();
         let login = Login::new(self, recorder)?;
         let credentials = match demand {
             Demand::Unauthorized {
@@ -277,9 +304,10 @@ impl AuthSession {
                         recorder,
                     ));
                 }
+                let credentials = login.step_up(previous, challenge).await?;
                 flight.step_ups.truncate(MAX_STEP_UPS - 1);
                 flight.step_ups.insert(0, scopes);
-                login.step_up(previous, challenge).await?
+                credentials
             }
         };
         self.activate(credentials, previous, recorder)
@@ -300,6 +328,7 @@ impl AuthSession {
             removed.map_err(|error| store_error(&error, &recorder))?;
         }
         self.set_current(None);
+        self.is_unsaved.store(false, Ordering::Release);
         *flight = Flight::default();
         drop(lock);
         Ok(stored)
@@ -322,7 +351,9 @@ impl AuthSession {
             return;
         };
         let key = self.settings.credentials_key();
-        if let Err(error) = self.settings.store.save(&key, &text).await {
+        let saved = self.settings.store.save(&key, &text).await;
+        self.is_unsaved.store(saved.is_err(), Ordering::Release);
+        if let Err(error) = saved {
             tracing::warn!(%error, "the credentials could not be stored");
             recorder.fail(
                 StepKind::Store,
@@ -362,6 +393,10 @@ impl AuthSession {
 
     /// Returns the credentials of the store, ready for use.
     async fn load(&self, recorder: &Recorder) -> Result<Option<Arc<ActiveToken>>, AuthError> {
+        if self.is_unsaved.load(Ordering::Acquire) {
+            // What the store has is older: its refresh token may be used up.
+            return Ok(self.current().token.clone());
+        }
         let key = self.settings.credentials_key();
         let stored = self.settings.store.load(&key).await;
         let stored = stored.map_err(|error| store_error(&error, recorder))?;
@@ -430,12 +465,6 @@ impl ActiveToken {
             header,
             dpop,
         })
-    }
-
-    /// Remembers the DPoP nonce of a response. Returns whether there was one.
-    pub(crate) fn store_nonce(&self, url: &Url, headers: &http::HeaderMap) -> bool {
-        let dpop = self.dpop.as_ref();
-        dpop.is_some_and(|dpop| dpop.store_nonce(url, headers))
     }
 }
 

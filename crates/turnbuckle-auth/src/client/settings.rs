@@ -40,13 +40,15 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Returns the key of the credentials in the store. Clients with ids of their own do not share
-    /// credentials.
+    /// Returns the key of the credentials in the store. Clients with ids or grants of their own do not
+    /// share credentials.
     pub(crate) fn credentials_key(&self) -> String {
         let server = shorten(&self.server_text);
-        match self.registered.first() {
-            Some(client) => format!("credentials:{server}#{}", shorten(&client.client_id)),
-            None => format!("credentials:{server}"),
+        let client = self.registered.first();
+        match (self.grant.identity(), client) {
+            (Some(identity), _) => format!("credentials:{server}#{}", shorten(&identity)),
+            (None, Some(client)) => format!("credentials:{server}#{}", shorten(&client.client_id)),
+            (None, None) => format!("credentials:{server}"),
         }
     }
 

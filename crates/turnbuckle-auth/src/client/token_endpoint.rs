@@ -147,7 +147,9 @@ impl TokenEndpoint<'_> {
 /// Describes a form for a transcript: the values of public parameters, the names of the others.
 pub(crate) fn describe_form(form: &[(&str, &str)]) -> String {
     let parts = form.iter().map(|(name, value)| {
-        if response::is_public_parameter(name) {
+        if *name == "resource" {
+            format!("{name}={}", display_url_text(value))
+        } else if response::is_public_parameter(name) {
             format!("{name}={value}")
         } else {
             format!("{name}=…")

@@ -15,7 +15,7 @@ use crate::secret::Secret;
 const DEFAULT_LEEWAY: Duration = Duration::from_secs(60);
 const DEFAULT_MAX_CACHED_TOKENS: usize = 10_000;
 
-/// The settings of a [`ResourceServer`].
+/// The settings of a [`ResourceServer`](super::ResourceServer).
 ///
 /// A server needs at least one source of tokens: [`issuer`](Self::issuer), [`jwks`](Self::jwks),
 /// [`introspection`](Self::introspection), [`verifier`](Self::verifier) or
@@ -64,7 +64,7 @@ enum OpaqueSetting {
     Custom(Box<dyn TokenVerifier>),
 }
 
-/// The setting because of which a [`ResourceServer`] cannot be built.
+/// The setting because of which a [`ResourceServer`](super::ResourceServer) cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceServerError {
     setting: &'static str,
@@ -200,7 +200,8 @@ impl ResourceServerBuilder {
     }
 
     /// Sets the scopes in the metadata: those that basic use needs. By default, they are the required
-    /// scopes.
+    /// scopes and those of the items
+    /// ([`with_item_scopes`](super::ResourceServer::with_item_scopes)).
     pub fn scopes_supported<S: Into<String>>(
         mut self,
         scopes: impl IntoIterator<Item = S>,

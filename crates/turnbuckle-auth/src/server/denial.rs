@@ -12,6 +12,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde::Serialize;
 
 use super::authorization_header::Scheme;
+use super::dpop::DpopMode;
 use crate::challenge::Challenge;
 
 /// The header with a nonce for DPoP proofs.
@@ -48,8 +49,8 @@ pub(super) struct ChallengeTemplate {
     pub(super) resource_metadata: Option<String>,
     /// The scopes that every request needs.
     pub(super) required_scopes: Vec<String>,
-    /// True if every token must be bound to a key.
-    pub(super) is_dpop_required: bool,
+    /// The use of DPoP, which decides the scheme.
+    pub(super) dpop: DpopMode,
 }
 
 #[derive(Serialize)]
@@ -138,7 +139,7 @@ impl Denial {
 }
 
 impl ChallengeTemplate {
-    /// Creates the challenge of a denial in the scheme that the client used.
+    /// Creates the challenge of a denial in the scheme that the client used, if it is in use here.
     fn challenge(&self, denial: Denial, scheme: Option<Scheme>) -> Challenge {
         let mut challenge = self.begin(scheme);
         let needs_scopes = !matches!(denial, Denial::Malformed(_));
@@ -169,7 +170,11 @@ impl ChallengeTemplate {
     }
 
     fn begin(&self, scheme: Option<Scheme>) -> Challenge {
-        let is_dpop = self.is_dpop_required || scheme == Some(Scheme::Dpop);
+        let is_dpop = match self.dpop {
+            DpopMode::Off => false,
+            DpopMode::Optional => scheme == Some(Scheme::Dpop),
+            DpopMode::Required => true,
+        };
         let mut challenge = Challenge::new(if is_dpop { "DPoP" } else { "Bearer" });
         if let Some(url) = &self.resource_metadata {
             challenge = challenge.with("resource_metadata", url);

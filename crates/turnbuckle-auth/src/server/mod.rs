@@ -66,6 +66,8 @@ use resource_metadata::MetadataDocument;
 pub struct ResourceServer {
     shared: Arc<Shared>,
     metadata: Option<Arc<MetadataDocument>>,
+    /// True if the application set the scopes in the metadata.
+    has_explicit_scopes: bool,
 }
 
 impl ResourceServer {
@@ -109,15 +111,38 @@ impl ResourceServer {
         scopes: impl IntoIterator<Item = S>,
     ) -> Self {
         let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
+        self.has_explicit_scopes = true;
+        self.replace_scopes(&scopes);
+        self
+    }
+
+    /// Adds the scopes that the items of a server require to those in the metadata. Scopes that the
+    /// application set stay as they are: with
+    /// [`scopes_supported`](ResourceServerBuilder::scopes_supported) or
+    /// [`with_scopes_supported`](Self::with_scopes_supported).
+    #[must_use]
+    pub fn with_item_scopes<S: Into<String>>(
+        mut self,
+        scopes: impl IntoIterator<Item = S>,
+    ) -> Self {
+        if !self.has_explicit_scopes {
+            let known = self.metadata().and_then(|it| it.scopes_supported.clone());
+            let mut all = known.unwrap_or_default();
+            all.extend(scopes.into_iter().map(Into::into));
+            self.replace_scopes(&all);
+        }
+        self
+    }
+
+    fn replace_scopes(&mut self, scopes: &[String]) {
         if let Some(document) = &self.metadata {
             let mut metadata = document.metadata.clone();
-            metadata.scopes_supported = scopes_of_metadata(&scopes);
+            metadata.scopes_supported = scopes_of_metadata(scopes);
             // Texts can always be written as JSON.
             if let Ok(document) = MetadataDocument::new(metadata, document.path.clone()) {
                 self.metadata = Some(Arc::new(document));
             }
         }
-        self
     }
 }
 

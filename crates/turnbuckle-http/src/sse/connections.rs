@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use turnbuckle_types::Principal;
 
 use super::transport::MessageQueue;
-use crate::principal::Owner;
+use crate::principal::ScopedOwner;
 use crate::random_id;
 
 /// The open connections and their queues of posted messages.
@@ -18,7 +18,7 @@ pub(crate) struct ConnectionTable {
 
 #[derive(Debug)]
 struct SseConnection {
-    owner: Owner,
+    owner: ScopedOwner,
     queue: Arc<MessageQueue>,
 }
 
@@ -63,7 +63,7 @@ impl ConnectionTable {
             return Err(OpenConnectionError::TooMany);
         }
         let connection = SseConnection {
-            owner: Owner::new(principal),
+            owner: ScopedOwner::new(principal),
             queue: Arc::new(queue),
         };
         table.insert(id.clone(), connection);
@@ -73,7 +73,8 @@ impl ConnectionTable {
         })
     }
 
-    /// Returns the queue of messages for the connection of that id, if this principal opened it.
+    /// Returns the queue of messages for the connection of that id, if this principal opened it with
+    /// the same scopes.
     pub(crate) fn message_queue(
         &self,
         id: &str,
@@ -131,12 +132,13 @@ mod tests {
     #[test]
     fn only_the_principal_that_opened_a_connection_finds_it() {
         let connections = ConnectionTable::new(2);
-        let ann = Principal::new("https://issuer.example", "ann");
-        let bob = Principal::new("https://issuer.example", "bob");
+        let ann = Principal::new("https://issuer.example", "ann").scopes(["read", "write"]);
+        let bob = Principal::new("https://issuer.example", "bob").scopes(["read", "write"]);
+        let narrowed = ann.clone().scopes(["read"]);
         let entry = connections.insert(queue(), Some(&ann)).ok();
         let id = &*entry.as_ref().expect("there is room").id;
         assert!(connections.message_queue(id, Some(&ann)).is_some());
-        for stranger in [None, Some(&bob)] {
+        for stranger in [None, Some(&bob), Some(&narrowed)] {
             assert!(connections.message_queue(id, stranger).is_none());
         }
     }

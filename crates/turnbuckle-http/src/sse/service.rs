@@ -29,7 +29,8 @@ use crate::options::HttpServerOptions;
 /// of its requests; a connection cannot be resumed.
 ///
 /// The whole connection is on behalf of the [`Principal`](turnbuckle_types::Principal) (or the `Arc`
-/// of one) in the extensions of the GET. Messages are taken from the same principal only.
+/// of one) in the extensions of the GET. Messages are taken from the same principal with the same scopes
+/// only: a client whose scopes change opens a new connection.
 ///
 /// Specification: basic/transports, "HTTP with SSE" (2024-11-05).
 #[derive(Clone)]

@@ -126,6 +126,11 @@ impl ClientCredentials {
         })
     }
 
+    /// Returns the client identifier.
+    pub(super) fn client_id(&self) -> &str {
+        &self.client_id
+    }
+
     /// Obtains a token with the client credentials grant.
     pub(super) async fn request_token(
         &self,

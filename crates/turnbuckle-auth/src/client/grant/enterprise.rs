@@ -102,6 +102,11 @@ impl EnterpriseIdp {
         self
     }
 
+    /// Returns the token endpoint of the identity provider.
+    pub(super) fn token_endpoint(&self) -> &str {
+        &self.token_endpoint
+    }
+
     fn new(
         token_endpoint: String,
         subject: AssertionSource,

@@ -26,6 +26,7 @@ pub(super) const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer
 pub struct WorkloadIdentity {
     source: AssertionSource,
     client: Option<ClientCredentials>,
+    issuer: Option<String>,
 }
 
 impl WorkloadIdentity {
@@ -36,6 +37,7 @@ impl WorkloadIdentity {
         Self {
             source: AssertionSource::File(path.into()),
             client: None,
+            issuer: None,
         }
     }
 
@@ -48,6 +50,7 @@ impl WorkloadIdentity {
         Self {
             source: AssertionSource::from_fn(function),
             client: None,
+            issuer: None,
         }
     }
 
@@ -60,12 +63,27 @@ impl WorkloadIdentity {
         self
     }
 
+    /// Sets the issuer that may receive the platform's token.
+    ///
+    /// Without it, the first issuer that the server names receives it, and no other afterwards. A
+    /// server that is not trusted could name one of its own.
+    #[must_use]
+    pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.issuer = Some(issuer.into());
+        self
+    }
+
     /// Obtains a token with a fresh assertion.
     pub(super) async fn request_token(
         &self,
         context: &GrantContext<'_>,
     ) -> Result<TokenResponse, AuthError> {
         let issuer = &context.discovery.issuer;
+        if let Some(expected) = self.issuer.as_ref().filter(|expected| *expected != issuer) {
+            let message = format!("the assertion is for {expected}, but the server names {issuer}");
+            let kind = AuthErrorKind::Registration;
+            return Err(AuthError::new(kind, message, context.recorder));
+        }
         let token_endpoint = context.discovery.server.token_endpoint.as_deref();
         let request = AssertionRequest {
             issuer: issuer.clone(),

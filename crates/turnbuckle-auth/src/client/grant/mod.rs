@@ -1,7 +1,7 @@
 //! The grants: the ways in which a client gets an access token.
 //!
 //! [`Grant::AuthorizationCode`] asks the user to log in and lives in the parent module. The grants
-//! of this module work without a browser. `OAuth` calls [`Grant::request_token`] with what it
+//! of this module work without a browser. `OAuth` calls `Grant::request_token` with what it
 //! discovered.
 //!
 //! Specification: extensions/auth (2026-07-28): client credentials, enterprise-managed authorization.
@@ -41,6 +41,17 @@ pub enum Grant {
 }
 
 impl Grant {
+    /// Returns the name under which the credentials of this grant are kept apart from those of users
+    /// and of other grants. `None` for a login of the user.
+    pub(crate) fn identity(&self) -> Option<String> {
+        match self {
+            Self::AuthorizationCode => None,
+            Self::ClientCredentials(client) => Some(format!("client:{}", client.client_id())),
+            Self::Enterprise(idp) => Some(format!("enterprise:{}", idp.token_endpoint())),
+            Self::WorkloadIdentity(_) => Some("workload".to_owned()),
+        }
+    }
+
     /// Returns whether the user must log in for this grant.
     pub(crate) fn is_interactive(&self) -> bool {
         matches!(self, Self::AuthorizationCode)

@@ -61,7 +61,7 @@ impl ResourceServerBuilder {
                 .as_ref()
                 .map(|metadata| format!("{}{}", resource.origin(), metadata.path)),
             required_scopes: self.required_scopes.clone(),
-            is_dpop_required: self.dpop == DpopMode::Required,
+            dpop: self.dpop,
         };
         let nonces = if self.has_dpop_nonces {
             let secret = crate::pkce::random_token()
@@ -95,6 +95,7 @@ impl ResourceServerBuilder {
                 challenge,
             }),
             metadata: metadata.map(Arc::new),
+            has_explicit_scopes: self.scopes_supported.is_some(),
         })
     }
 

@@ -11,7 +11,7 @@ use crate::outbound::Outbound;
 const FRESH_SECONDS: u64 = 10 * 60;
 /// The age up to which keys are used when the issuer cannot be reached.
 const MAX_STALE_SECONDS: u64 = 60 * 60;
-/// The time between two fetches for keys that are not in the set.
+/// The time between two fetches because no key of the set has signed a token.
 const UNKNOWN_KEY_INTERVAL_SECONDS: u64 = 30;
 /// The time after a failed fetch in which none is started.
 const FAILURE_INTERVAL_SECONDS: u64 = 5;
@@ -87,8 +87,8 @@ impl IssuerKeys {
         }
     }
 
-    /// Returns newer keys than `known`, because a token names a key that is not among them. Returns
-    /// `known` when keys were fetched for such a reason lately.
+    /// Returns newer keys than `known`, because none of these has signed a token. Returns `known` when
+    /// keys were fetched for such a reason lately.
     ///
     /// # Errors
     /// Returns the reason why they cannot be fetched.

@@ -1,5 +1,7 @@
 //! The verification of a JWT: header, signature, issuer. The claims are checked by [`Claims`].
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
@@ -12,7 +14,7 @@ use crate::clock::Clock;
 use crate::server::token::{Claims, TokenRejection, VerifiedToken};
 
 /// The time for which a verified token is not verified again. A key that its issuer withdraws counts
-/// for that long.
+/// for that long after the keys without it are fetched.
 const MAX_CACHE_SECONDS: u64 = 5 * 60;
 
 /// An issuer of JWTs that is trusted.
@@ -150,14 +152,13 @@ impl JwtIssuer {
             return Ok(());
         }
         let invalid = |reason: &str| TokenRejection::Invalid(reason.to_owned());
-        if kid.is_some_and(|kid| keys.set.has_key(kid)) {
-            return Err(invalid("its signature is not of the issuer's key"));
+        let is_known = kid.is_some_and(|kid| keys.set.has_key(kid));
+        // The issuer may have put another key in the place of a known one.
+        match self.keys.newer_than(&keys).await {
+            Ok(newer) if !Arc::ptr_eq(&newer, &keys) && is_signed_by(&newer) => Ok(()),
+            Err(reason) if !is_known => Err(TokenRejection::Unavailable(reason)),
+            _ if is_known => Err(invalid("its signature is not of the issuer's key")),
+            _ => Err(invalid("its key is not among the issuer's keys")),
         }
-        let newer = self.keys.newer_than(&keys).await;
-        let newer = newer.map_err(TokenRejection::Unavailable)?;
-        if is_signed_by(&newer) {
-            return Ok(());
-        }
-        Err(invalid("its key is not among the issuer's keys"))
     }
 }

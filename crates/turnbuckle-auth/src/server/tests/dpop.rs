@@ -201,10 +201,10 @@ async fn dpop_can_be_required_or_off() {
     );
 
     let fixture = Fixture::new(|it| it.issuer(issuer.issuer()).dpop(DpopMode::Off));
-    assert_eq!(
-        client.send(&fixture, &client.proof(&fixture)).await.status,
-        401
-    );
+    let answer = client.send(&fixture, &client.proof(&fixture)).await;
+    assert_eq!(answer.status, 401);
+    assert_eq!(answer.challenges()[0].scheme(), "Bearer");
+    assert!(!answer.header("www-authenticate").unwrap().contains("algs"));
     fixture.assert_admitted(&issuer.token()).await;
 }
 

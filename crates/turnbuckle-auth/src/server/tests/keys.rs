@@ -59,7 +59,7 @@ async fn a_new_key_is_found_when_keys_rotate() {
 }
 
 #[tokio::test]
-async fn a_withdrawn_key_counts_for_five_minutes_at_most() {
+async fn a_withdrawn_key_counts_for_a_limited_time() {
     let issuer = TestIssuer::start().await;
     let fixture = Fixture::for_issuer(&issuer);
     let token = issuer.token();
@@ -96,12 +96,51 @@ async fn a_storm_of_unknown_keys_causes_one_fetch() {
     fixture.advance(30);
     fixture.assert_refused(&tokens[0]).await;
     assert_eq!(issuer.count("/jwks"), 3);
-    // A wrong signature of a known key causes none.
+    // Wrong signatures of a known key count as unknown keys do.
     fixture.advance(30);
+    for seed in 7..17 {
+        fixture
+            .assert_refused(&TestKey::es256("one", seed).sign(&issuer.claims()))
+            .await;
+        fixture.assert_refused(&tokens[0]).await;
+    }
+    assert_eq!(issuer.count("/jwks"), 4);
+}
+
+#[tokio::test]
+async fn a_key_that_is_replaced_under_its_identifier_is_found() {
+    let issuer = TestIssuer::start().await;
+    let fixture = Fixture::for_issuer(&issuer);
+    fixture.assert_admitted(&issuer.token()).await;
+    let second = TestKey::es256("one", 2);
+    issuer.set_jwks(jwks(&[&second]));
     fixture
-        .assert_refused(&TestKey::es256("one", 7).sign(&issuer.claims()))
+        .assert_admitted(&second.sign(&issuer.claims()))
         .await;
+    assert_eq!(issuer.count("/jwks"), 2);
+    // The next one waits for the interval.
+    let third = TestKey::es256("one", 3);
+    issuer.set_jwks(jwks(&[&third]));
+    fixture.assert_refused(&third.sign(&issuer.claims())).await;
+    fixture.advance(30);
+    fixture.assert_admitted(&third.sign(&issuer.claims())).await;
     assert_eq!(issuer.count("/jwks"), 3);
+}
+
+#[tokio::test]
+async fn a_wrong_signature_is_401_while_the_issuer_fails() {
+    let issuer = TestIssuer::start().await;
+    let fixture = Fixture::for_issuer(&issuer);
+    fixture.assert_admitted(&issuer.token()).await;
+    issuer.set_jwks(Reply::status(500));
+    for _ in 0..3 {
+        fixture
+            .assert_refused(&TestKey::es256("one", 7).sign(&issuer.claims()))
+            .await;
+    }
+    assert_eq!(issuer.count("/jwks"), 2);
+    let unknown = TestKey::es256("two", 2).sign(&issuer.claims());
+    assert_eq!(fixture.post_token(&unknown).await.status, 503);
 }
 
 #[tokio::test]

@@ -105,6 +105,29 @@ async fn a_router_can_mount_the_metadata() {
     assert!(metadata["dpop_signing_alg_values_supported"].is_array());
 }
 
+#[test]
+fn scopes_of_items_are_added_unless_scopes_are_set() {
+    let builder = || {
+        ResourceServer::builder("https://h.example/mcp")
+            .issuer("https://as.example")
+            .required_scopes(["mcp"])
+    };
+    let scopes = |server: ResourceServer| {
+        let server = server
+            .with_item_scopes(["a", "mcp"])
+            .with_item_scopes(["b"]);
+        server.metadata().unwrap().scopes_supported.clone()
+    };
+    let texts = |scopes: &[&str]| Some(scopes.iter().map(|it| (*it).to_owned()).collect());
+    let server = builder().build().unwrap();
+    assert_eq!(scopes(server.clone()), texts(&["mcp", "a", "b"]));
+    assert_eq!(scopes(server.with_scopes_supported(["x"])), texts(&["x"]));
+    let server = builder().scopes_supported(["x"]).build().unwrap();
+    assert_eq!(scopes(server), texts(&["x"]));
+    let server = builder().scopes_supported([""; 0]).build().unwrap();
+    assert_eq!(scopes(server), None);
+}
+
 #[tokio::test]
 async fn static_tokens_alone_have_no_metadata() {
     let token = "a-long-random-token-0123456789";

@@ -59,12 +59,13 @@ impl Claims {
             return Err(invalid("it is not yet valid (nbf)"));
         }
         let client = self.client_id.or(self.azp);
-        let Some(subject) = self.sub.or_else(|| client.clone()) else {
-            return Err(invalid("it has neither sub nor client_id"));
+        // A client's own name could be that of a user.
+        let subject = match (self.sub, client.as_deref()) {
+            (Some(sub), _) if sub.is_empty() => return Err(invalid("its sub is empty")),
+            (Some(sub), _) => sub,
+            (None, None | Some("")) => return Err(invalid("it has neither sub nor client_id")),
+            (None, Some(client)) => format!("client:{client}"),
         };
-        if subject.is_empty() {
-            return Err(invalid("its sub is empty"));
-        }
         let key_thumbprint = match self.cnf {
             None => None,
             Some(Confirmation { jkt: Some(jkt) }) => Some(jkt),
@@ -146,8 +147,21 @@ mod tests {
         assert_eq!(token.principal.client.as_deref(), Some("c"));
         let token = read(r#"{"client_id":"c","aud":["x","y"],"scope":null}"#).unwrap();
         assert_eq!(token.audience, ["x", "y"]);
-        assert_eq!(token.principal.subject, "c");
         assert_eq!(token.principal.claims.unwrap().as_str().len(), 46);
+    }
+
+    #[test]
+    fn a_client_without_a_user_is_no_user_of_its_name() {
+        for text in [r#"{"client_id":"ann"}"#, r#"{"azp":"ann","sub":null}"#] {
+            let principal = read(text).unwrap().principal;
+            assert_eq!(principal.subject, "client:ann");
+            assert_eq!(principal.client.as_deref(), Some("ann"));
+        }
+        let principal = read(r#"{"sub":"ann","client_id":"ann"}"#)
+            .unwrap()
+            .principal;
+        assert_eq!(principal.subject, "ann");
+        assert!(read(r#"{"client_id":""}"#).is_err());
     }
 
     #[test]

@@ -2,10 +2,13 @@
 //!
 //! Specification: RFC 7662.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, header};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use turnbuckle_types::RawObject;
 
 use super::negative_cache::NegativeCache;
@@ -19,8 +22,9 @@ const MAX_CACHE_SECONDS: u64 = 60;
 /// The time for which an inactive token is not asked about again.
 const REFUSED_TTL_SECONDS: u64 = 10;
 const MAX_REFUSED_TOKENS: usize = 10_000;
-/// The requests that are open at once. Others wait.
+/// The requests that are open at once. Others wait, but not longer than [`MAX_WAIT`].
 const MAX_CONCURRENT_REQUESTS: usize = 32;
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// The introspection endpoint of an authorization server.
 pub(crate) struct Introspection {
@@ -69,7 +73,9 @@ impl Introspection {
         let unavailable = |reason: String| {
             TokenRejection::Unavailable(format!("the introspection endpoint {reason}"))
         };
-        let permit = self.permits.acquire().await;
+        let permit = timeout(MAX_WAIT, self.permits.acquire())
+            .await
+            .map_err(|_| unavailable("has too many open requests".to_owned()))?;
         let mut headers = HeaderMap::new();
         headers.insert(header::AUTHORIZATION, self.authorization.clone());
         let form = [("token", token), ("token_type_hint", "access_token")];
@@ -119,4 +125,33 @@ fn basic_authorization(client_id: &str, client_secret: &Secret) -> HeaderValue {
     let mut value = value.unwrap_or_else(|_| HeaderValue::from_static("Basic"));
     value.set_sensitive(true);
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+    use url::Url;
+
+    use super::*;
+    use crate::outbound::OutboundSettings;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_waits_for_others_for_five_seconds_at_most() {
+        let url = Url::parse("http://127.0.0.1:1/introspect").unwrap();
+        let introspection = Introspection::new(
+            "https://as".to_owned(),
+            url.to_string(),
+            "id",
+            &Secret::from("secret"),
+            Outbound::new(&url, OutboundSettings::default()).unwrap(),
+            Clock::system(),
+            0,
+        );
+        let open = u32::try_from(MAX_CONCURRENT_REQUESTS).unwrap();
+        let _open = introspection.permits.acquire_many(open).await.unwrap();
+        let start = Instant::now();
+        let rejection = introspection.verify("opaque").await.err();
+        assert!(matches!(rejection, Some(TokenRejection::Unavailable(_))));
+        assert_eq!(start.elapsed().as_secs(), MAX_WAIT.as_secs());
+    }
 }

@@ -131,15 +131,20 @@ async fn a_body_is_json() {
 async fn only_who_opened_a_connection_posts_to_it() {
     let of = |name: &str| Principal::new("https://issuer.example", name);
     let web = Web::sse(&echo(), HttpServerOptions::new());
-    let opened = web.ask(Verb::GET).principal(of("ann")).events().await;
+    let ann = of("ann").scopes(["read"]);
+    let opened = web.ask(Verb::GET).principal(ann).events().await;
     let mut connection = SseConnection::from_stream(web, opened).await;
     for stranger in [
         connection.post(PING),
-        connection.post(PING).principal(of("bob")),
+        connection.post(PING).principal(of("bob").scopes(["read"])),
+        connection.post(PING).principal(of("ann")),
+        connection
+            .post(PING)
+            .principal(of("ann").scopes(["read", "more"])),
     ] {
         assert_eq!(stranger.send().await.status, 404);
     }
-    let own = connection.post(PING).principal(of("ann").scopes(["more"]));
+    let own = connection.post(PING).principal(of("ann").scopes(["read"]));
     assert_eq!(own.send().await.status, 202);
     assert_eq!(connection.stream.message().await["id"], 9);
 }
