@@ -5,10 +5,6 @@
 //!
 //! Specification: RFC 9449; thumbprints: RFC 7638.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest as _, Sha256};
-
 #[cfg(any(feature = "client", test))]
 mod key;
 #[cfg(feature = "client")]
@@ -28,8 +24,3 @@ pub(crate) use verify::{DpopError, ProofExpectation, verify_proof};
 
 /// The media type of a proof in its `typ` header parameter.
 const PROOF_TYPE: &str = "dpop+jwt";
-
-/// Returns the SHA-256 of a text in URL-safe Base64: an `ath` claim or a thumbprint.
-fn sha256_base64url(text: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(text))
-}

@@ -29,8 +29,8 @@ use url::Url;
 
 pub(crate) use error::{OutboundError, display_url, display_url_text};
 use http_clients::HttpClients;
-pub(crate) use policy::Lookup;
 use policy::{AddressRefused, UrlPolicy};
+pub(crate) use policy::{Lookup, is_https_or_loopback};
 
 /// The most redirects that a GET follows.
 const MAX_REDIRECTS: usize = 3;

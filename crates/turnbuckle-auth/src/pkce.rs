@@ -18,9 +18,10 @@ pub(crate) fn random_token() -> Result<Secret, getrandom::Error> {
     Ok(Secret::new(URL_SAFE_NO_PAD.encode(bytes)))
 }
 
-/// Returns the `S256` challenge of a verifier.
-pub(crate) fn s256_challenge(verifier: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
+/// Returns the SHA-256 of a text in URL-safe Base64: the `S256` challenge of a verifier, the `ath` of a
+/// token, a thumbprint.
+pub(crate) fn sha256_base64url(text: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
 #[cfg(test)]
@@ -32,6 +33,6 @@ mod tests {
     fn the_challenge_is_that_of_the_rfc() {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-        assert_eq!(s256_challenge(verifier), challenge);
+        assert_eq!(sha256_base64url(verifier), challenge);
     }
 }

@@ -4,9 +4,10 @@
 
 use std::fmt;
 
-use url::{Host, Url, form_urlencoded};
+use url::{Url, form_urlencoded};
 
 use super::discovery::Discovery;
+use crate::outbound::is_https_or_loopback;
 use crate::pkce;
 use crate::secret::Secret;
 
@@ -102,7 +103,7 @@ impl AuthorizationAttempt {
                 .append_pair("response_type", "code")
                 .append_pair("client_id", request.client_id)
                 .append_pair("redirect_uri", request.redirect_uri)
-                .append_pair("code_challenge", &pkce::s256_challenge(verifier.expose()))
+                .append_pair("code_challenge", &pkce::sha256_base64url(verifier.expose()))
                 .append_pair("code_challenge_method", "S256")
                 .append_pair("state", state.expose())
                 .append_pair("resource", request.resource);
@@ -202,24 +203,10 @@ impl RedirectParameters {
     }
 }
 
-/// Returns whether a URL is HTTPS, or HTTP on this machine, as redirect URIs must be.
-///
-/// Specification: basic/authorization/security-considerations, "Communication Security"
-/// (2026-07-28).
-pub(crate) fn is_https_or_loopback(url: &str) -> bool {
-    Url::parse(url).is_ok_and(|url| can_be_opened(&url))
-}
-
-/// Returns whether a browser may be sent to this URL: HTTPS, or HTTP on this machine.
+/// Returns whether a browser may be sent to this URL.
 fn can_be_opened(url: &Url) -> bool {
-    let is_loopback = match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => return false,
-    };
     let has_userinfo = !url.username().is_empty() || url.password().is_some();
-    !has_userinfo && (url.scheme() == "https" || (url.scheme() == "http" && is_loopback))
+    !has_userinfo && is_https_or_loopback(url)
 }
 
 impl fmt::Display for AttemptError {

@@ -7,8 +7,10 @@
 mod clients;
 mod tokens;
 
+use url::Url;
+
 use self::clients::is_usable;
-use super::authorization_code::{self, AuthorizationAttempt, AuthorizationRequest, RedirectError};
+use super::authorization_code::{AuthorizationAttempt, AuthorizationRequest, RedirectError};
 use super::credentials::Credentials;
 use super::discovery::{self, Discovery};
 use super::error::{AuthError, AuthErrorKind};
@@ -23,7 +25,7 @@ use super::transcript::{Recorder, StepKind};
 use crate::challenge::Challenge;
 use crate::dpop::{DpopKey, DpopSession};
 use crate::metadata::AuthorizationServerMetadata;
-use crate::outbound::Outbound;
+use crate::outbound::{Outbound, is_https_or_loopback};
 use crate::secret::Secret;
 
 /// One attempt to obtain credentials.
@@ -273,7 +275,7 @@ impl<'a> Login<'a> {
         let pending = self.settings.ui.prepare(preferred).await;
         let pending = pending.map_err(|error| self.ui_error(&error))?;
         let redirect_uri = pending.redirect_uri().to_owned();
-        if !authorization_code::is_https_or_loopback(&redirect_uri) {
+        if !Url::parse(&redirect_uri).is_ok_and(|url| is_https_or_loopback(&url)) {
             let message = format!("the redirect URI {redirect_uri} is neither https nor loopback");
             return Err(self.error(AuthErrorKind::UrlRefused, message));
         }

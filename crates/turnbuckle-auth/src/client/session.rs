@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use http::HeaderValue;
 
-use super::authorization_code;
 use super::credentials::{Credentials, TokenType};
 use super::error::{AuthError, AuthErrorKind};
 use super::login::Login;
@@ -20,7 +19,7 @@ use super::transcript::{Recorder, StepKind, Transcript};
 use crate::challenge::Challenge;
 use crate::clock::Clock;
 use crate::dpop::{DpopKey, DpopSession};
-use crate::outbound::Outbound;
+use crate::outbound::{Outbound, is_https_or_loopback};
 
 /// The time until an early refresh is tried again after a failure, in seconds.
 const REFRESH_RETRY_DELAY: u64 = 10;
@@ -89,7 +88,7 @@ impl AuthSession {
     pub(crate) fn new(settings: Settings, clock: Clock) -> Self {
         let allowed = &settings.outbound.plain_http_origins;
         let server = &settings.server;
-        let is_confidential = authorization_code::is_https_or_loopback(server.as_str())
+        let is_confidential = is_https_or_loopback(server)
             || allowed
                 .iter()
                 .any(|origin| origin.origin() == server.origin());

@@ -80,6 +80,6 @@ fn shorten(text: &str) -> String {
     if text.len() <= MAX_PART_BYTES {
         text.to_owned()
     } else {
-        crate::pkce::s256_challenge(text)
+        crate::pkce::sha256_base64url(text)
     }
 }

@@ -63,7 +63,7 @@ async fn a_401_leads_to_a_login_and_the_token_goes_with_every_request() {
     assert_eq!(form("client_id"), "client-1");
     assert_eq!(form("redirect_uri"), REDIRECT);
     assert_eq!(form("resource"), url);
-    let challenge = pkce::s256_challenge(&form("code_verifier"));
+    let challenge = pkce::sha256_base64url(&form("code_verifier"));
     assert_eq!(challenge, get("code_challenge"));
     // One request without a token, then each with it, and never in the URL.
     let bearer = Some("Bearer token-1".to_owned());

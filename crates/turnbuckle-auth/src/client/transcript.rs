@@ -36,8 +36,6 @@ pub enum StepKind {
     Token,
     /// A request for a new access token with a refresh token.
     Refresh,
-    /// A request that was sent again with another token.
-    Retry,
     /// A read or a write of the credential store.
     Store,
 }
@@ -52,7 +50,6 @@ impl StepKind {
             Self::Authorization => "authorization",
             Self::Token => "token",
             Self::Refresh => "refresh",
-            Self::Retry => "retry",
             Self::Store => "store",
         }
     }

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use url::Url;
 use zeroize::Zeroize as _;
 
-use super::{PROOF_TYPE, sha256_base64url};
+use super::PROOF_TYPE;
 use crate::pkce::random_token;
+use crate::pkce::sha256_base64url;
 use crate::secret::Secret;
 
 /// A P-256 key that signs DPoP proofs with ES256.

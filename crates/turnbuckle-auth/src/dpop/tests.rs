@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::*;
+use crate::pkce::sha256_base64url;
 use crate::secret::Secret;
 
 const URL: &str = "https://mcp.example.com/mcp";

@@ -9,7 +9,8 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::{PROOF_TYPE, sha256_base64url};
+use super::PROOF_TYPE;
+use crate::pkce::sha256_base64url;
 
 /// The longest proof that is read. One with a 4096-bit RSA key has about 2 KiB.
 const MAX_PROOF_BYTES: usize = 8 * 1024;

@@ -217,6 +217,19 @@ pub(super) fn normalize(host: Host<&str>) -> Host<String> {
     }
 }
 
+/// Returns whether a URL is HTTPS, or HTTP on this machine: nobody between can read what is sent there.
+///
+/// Specification: basic/authorization/security-considerations, "Communication Security"
+/// (2026-07-28).
+pub(crate) fn is_https_or_loopback(url: &Url) -> bool {
+    let is_loopback = |host| is_loopback(&normalize(host));
+    match url.scheme() {
+        "https" => url.has_host(),
+        "http" => url.host().is_some_and(is_loopback),
+        _ => false,
+    }
+}
+
 /// Returns true for the hosts that are always this machine.
 pub(super) fn is_loopback(host: &Host<String>) -> bool {
     match host {

@@ -3,7 +3,9 @@
 //! Specification: basic/authorization (2026-07-28), "Canonical Server URI"; RFC 8707 section 2;
 //! RFC 9728 section 3.
 
-use url::{Host, Url};
+use url::Url;
+
+use crate::outbound::is_https_or_loopback;
 
 /// The path under which a host describes its resources.
 pub(super) const WELL_KNOWN_PATH: &str = "/.well-known/oauth-protected-resource";
@@ -83,17 +85,6 @@ impl ResourceUri {
             format!("{}{path}", self.origin)
         }
     }
-}
-
-/// Returns whether tokens and metadata may travel to this URL.
-pub(super) fn is_https_or_loopback(url: &Url) -> bool {
-    let is_loopback = match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => return false,
-    };
-    url.scheme() == "https" || (url.scheme() == "http" && is_loopback)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::server::Server;
 use super::state::{Grant, RefreshTokenRecord, hash};
 use super::token_request::TokenRequest;
 use crate::dpop::{ProofExpectation, verify_proof};
-use crate::pkce::s256_challenge;
+use crate::pkce::sha256_base64url;
 
 /// The seconds by which a DPoP proof may be older or newer than now.
 const DPOP_LEEWAY: u64 = 60;
@@ -168,7 +168,7 @@ fn exchange_code(server: &Server, request: &TokenRequest<'_>) -> Result<Value, R
         && verifier
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
-    if !is_verifier || s256_challenge(verifier) != authorization.code_challenge {
+    if !is_verifier || sha256_base64url(verifier) != authorization.code_challenge {
         return Err(refuse(
             "the code_verifier does not match the code_challenge",
         ));

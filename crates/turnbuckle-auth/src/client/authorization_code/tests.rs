@@ -51,7 +51,7 @@ fn the_request_has_all_parameters_and_keeps_those_of_the_endpoint() {
     assert_eq!(get("tenant").as_deref(), Some("1"));
     assert_eq!(get("resource").as_deref(), Some("https://mcp.example"));
     assert_eq!(get("code_challenge_method").as_deref(), Some("S256"));
-    let challenge = pkce::s256_challenge(attempt.verifier().expose());
+    let challenge = pkce::sha256_base64url(attempt.verifier().expose());
     assert_eq!(get("code_challenge"), Some(challenge));
     assert_eq!(get("scope"), None);
     assert_eq!(get("prompt"), None);

@@ -9,6 +9,7 @@ use url::Url;
 
 use super::{JwtIssuerSetting, OpaqueSetting, ResourceServerBuilder, ResourceServerError};
 use crate::metadata::ProtectedResourceMetadata;
+use crate::outbound::is_https_or_loopback;
 use crate::outbound::{Outbound, OutboundSettings};
 use crate::server::authenticator::{Authenticator, OpaqueVerifier};
 use crate::server::denial::{ChallengeTemplate, DPOP_ALGORITHMS};
@@ -16,7 +17,7 @@ use crate::server::dpop::{DpopChecker, DpopMode, NonceIssuer};
 use crate::server::jwt::{IssuerKeys, JwtAlgorithm, JwtIssuer};
 use crate::server::layer::Shared;
 use crate::server::resource_metadata::MetadataDocument;
-use crate::server::resource_uri::{ResourceUri, is_https_or_loopback};
+use crate::server::resource_uri::ResourceUri;
 use crate::server::scopes::is_scope;
 use crate::server::token::{Introspection, StaticTokenError, StaticTokens, TokenCache};
 use crate::server::{ResourceServer, scopes_of_metadata};

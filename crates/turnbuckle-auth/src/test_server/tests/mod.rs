@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{TestAuthorizationServer, TestAuthorizationServerBuilder};
-use crate::pkce::s256_challenge;
+use crate::pkce::sha256_base64url;
 
 const CLIENT: &str = "app";
 const REDIRECT: &str = "http://127.0.0.1/callback";
@@ -191,7 +191,7 @@ impl Script {
     }
 
     fn authorization_url(&self, changes: &[(&str, &str)]) -> String {
-        let challenge = s256_challenge(VERIFIER);
+        let challenge = sha256_base64url(VERIFIER);
         let right = [
             ("response_type", "code"),
             ("client_id", CLIENT),
