@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::object::object;
 use crate::{ClientCapabilities, ElicitRequestUrlParams, Json, RequiredScopes};
 
-/// The kind of an [`Error`].
+/// The kind of a [`ProtocolError`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -55,7 +55,7 @@ pub enum ErrorKind {
 /// A failure to be reported to the peer. The size of a pointer.
 ///
 /// The message is for people and may change. A source is for this side's log and is never sent.
-pub struct Error(Box<Inner>);
+pub struct ProtocolError(Box<Inner>);
 
 struct Inner {
     kind: ErrorKind,
@@ -64,7 +64,7 @@ struct Inner {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-impl Error {
+impl ProtocolError {
     /// Creates an error of any kind, with the data that the kind implies.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
@@ -231,14 +231,14 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)
     }
 }
 
 /// Leaves the data out: they are the application's, and may hold what a log should not.
-impl fmt::Debug for Error {
+impl fmt::Debug for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Error")
             .field("kind", &self.0.kind)
@@ -248,7 +248,7 @@ impl fmt::Debug for Error {
     }
 }
 
-impl StdError for Error {
+impl StdError for ProtocolError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.0
             .source

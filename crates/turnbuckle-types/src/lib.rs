@@ -90,8 +90,8 @@ pub use elicitation::{
     SingleSelectEnumSchema, StringFormat, StringSchema, TitledChoice,
 };
 pub use error::{
-    Error, ErrorKind, ErrorObject, MissingRequiredClientCapabilityData, ResourceNotFoundData,
-    UnsupportedProtocolVersionData, UrlElicitationRequiredData,
+    ErrorKind, ErrorObject, MissingRequiredClientCapabilityData, ProtocolError,
+    ResourceNotFoundData, UnsupportedProtocolVersionData, UrlElicitationRequiredData,
 };
 pub use handshake::{Implementation, InitializeRequestParams, InitializeResult};
 pub use icon::{Icon, IconTheme};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use turnbuckle::client::{QuestionContext, SamplingRejected};
 use turnbuckle::types::{
-    CreateMessageRequestParams, CreateMessageResult, Error, Role, SamplingMessageContentBlock,
+    CreateMessageRequestParams, CreateMessageResult, ProtocolError, Role,
+    SamplingMessageContentBlock,
 };
 
 use super::answer_mode::AnswerMode;
@@ -17,7 +18,7 @@ pub(super) async fn answer(
     mode: AnswerMode,
     params: CreateMessageRequestParams,
     question: QuestionContext,
-) -> Result<CreateMessageResult, Error> {
+) -> Result<CreateMessageResult, ProtocolError> {
     if mode != AnswerMode::Prompt {
         return Err(SamplingRejected.into());
     }

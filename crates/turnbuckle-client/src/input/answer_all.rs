@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use turnbuckle_schema::shorten_to;
-use turnbuckle_types::{Error, InputRequest, InputRequests, InputResponses, Json};
+use turnbuckle_types::{InputRequest, InputRequests, InputResponses, Json, ProtocolError};
 
 /// The most characters of a reason, which may contain text of the server.
 const MAX_REASON_CHARS: usize = 400;
@@ -16,7 +16,7 @@ pub(super) async fn answer_all<'a, F>(
     answer: impl Fn(&'a InputRequest) -> F,
 ) -> Result<InputResponses, crate::Error>
 where
-    F: Future<Output = Result<Json, Error>> + Send,
+    F: Future<Output = Result<Json, ProtocolError>> + Send,
 {
     let unanswered = |request: &InputRequest, reason: String| crate::Error::InputUnanswered {
         method: shorten_to(request.method(), 64),

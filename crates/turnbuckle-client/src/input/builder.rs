@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, Error};
+use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, ProtocolError};
 
 use crate::builder::ClientBuilder;
 use crate::input::form::{Form, FormAnswer};
@@ -41,7 +41,7 @@ impl ClientBuilder {
     pub fn on_sampling<F, Fut>(mut self, handler: F) -> Self
     where
         F: Fn(CreateMessageRequestParams, QuestionContext) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<CreateMessageResult, Error>> + Send + 'static,
+        Fut: Future<Output = Result<CreateMessageResult, ProtocolError>> + Send + 'static,
     {
         self.input.sampling.handler = Some(InputHandler::new(handler));
         self

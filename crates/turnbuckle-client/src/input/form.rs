@@ -3,8 +3,8 @@
 use std::fmt;
 
 use turnbuckle_types::{
-    ElicitRequestFormParams, ElicitResult, ElicitationSchema, Error, FieldValue, InvalidContent,
-    Map, PrimitiveSchemaDefinition,
+    ElicitRequestFormParams, ElicitResult, ElicitationSchema, FieldValue, InvalidContent, Map,
+    PrimitiveSchemaDefinition, ProtocolError,
 };
 
 use crate::input::handler::InputHandler;
@@ -79,11 +79,11 @@ impl Form {
     ///
     /// # Errors
     /// An error of invalid parameters if the form has more than [`MAX_FIELDS`] fields.
-    pub(super) fn from_params(params: ElicitRequestFormParams) -> Result<Self, Error> {
+    pub(super) fn from_params(params: ElicitRequestFormParams) -> Result<Self, ProtocolError> {
         let schema = params.requested_schema;
         let required = schema.required.as_ref().map_or(0, Vec::len);
         if schema.properties.len().max(required) > MAX_FIELDS {
-            return Err(Error::invalid_params(format!(
+            return Err(ProtocolError::invalid_params(format!(
                 "the form has more than {MAX_FIELDS} fields"
             )));
         }
@@ -139,7 +139,7 @@ pub(super) async fn answer_form(
     handler: &FormHandler,
     form: Form,
     question: QuestionContext,
-) -> Result<ElicitResult, Error> {
+) -> Result<ElicitResult, ProtocolError> {
     let content = match handler.run(form.clone(), question).await? {
         FormAnswer::Accept(content) => content,
         FormAnswer::Decline => return Ok(ElicitResult::decline()),
@@ -153,7 +153,7 @@ pub(super) async fn answer_form(
     let result = ElicitResult::accept(form.with_defaults(&content));
     result.validate(&form.schema).map_err(|misfit| {
         tracing::warn!(?misfit, "an answer that does not fit its form is not sent");
-        Error::internal(format!("the answer does not fit what was asked: {misfit}"))
+        ProtocolError::internal(format!("the answer does not fit what was asked: {misfit}"))
     })?;
     Ok(result)
 }

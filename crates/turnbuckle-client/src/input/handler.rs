@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use turnbuckle_session::catch_panic;
-use turnbuckle_types::Error;
+use turnbuckle_types::ProtocolError;
 
 use crate::input::question::QuestionContext;
 
@@ -34,7 +34,11 @@ impl<Q, A> InputHandler<Q, A> {
     }
 
     /// Runs the handler. A panic becomes an error for the server and ends nothing else.
-    pub(super) async fn run(&self, request: Q, question: QuestionContext) -> Result<A, Error> {
+    pub(super) async fn run(
+        &self,
+        request: Q,
+        question: QuestionContext,
+    ) -> Result<A, ProtocolError> {
         // Clones of the context learn of the end, also when this future is dropped.
         let _guard = CancelOnDrop(question.signal().clone());
         let mut answer = catch_panic(|| (self.0)(request, question))?;

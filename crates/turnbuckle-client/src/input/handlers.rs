@@ -13,8 +13,8 @@ use turnbuckle_schema::shorten;
 use turnbuckle_session::{HandlerOutcome, IncomingRequest};
 use turnbuckle_types::method::{CreateMessage, Elicit, ListRoots};
 use turnbuckle_types::{
-    ClientCapabilities, ElicitRequestParams, ElicitationCapability, Error, ErrorObject,
-    InputRequest, InputRequests, InputResponses, Json, Map, Request, RootsCapability,
+    ClientCapabilities, ElicitRequestParams, ElicitationCapability, ErrorObject, InputRequest,
+    InputRequests, InputResponses, Json, Map, ProtocolError, Request, RootsCapability,
     SamplingCapability, Settings, UrlElicitationRequiredData, describe_decode_error,
 };
 use turnbuckle_wire::era::{EncodedResult, Project, Reply, params::raw_params};
@@ -76,7 +76,7 @@ impl InputHandlers {
     /// Answers a request of a legacy server.
     pub(crate) fn handle_request(&self, call: IncomingRequest<'_>) -> HandlerOutcome {
         let Some(method) = input_method(call.name) else {
-            return Reply::from(Error::method_not_found(&shorten(call.name))).into();
+            return Reply::from(ProtocolError::method_not_found(&shorten(call.name))).into();
         };
         let question = decode(method, call.text);
         let input = self.clone();
@@ -144,14 +144,14 @@ impl InputHandlers {
     async fn answer(
         &self,
         method: &str,
-        question: Result<InputRequest, Error>,
+        question: Result<InputRequest, ProtocolError>,
         asking_server: AskingServer,
-    ) -> Result<Json, Error> {
+    ) -> Result<Json, ProtocolError> {
         let features = asking_server.features();
         let declared = self.declared_capabilities(features);
         let capability = Method::parse(method).and_then(Method::capability);
         if !capability.is_some_and(|capability| capability.is_declared_by_client(&declared)) {
-            return Err(Error::method_not_found(method));
+            return Err(ProtocolError::method_not_found(method));
         }
         match question? {
             InputRequest::CreateMessage(params) => {
@@ -189,10 +189,10 @@ impl InputHandlers {
             }
             InputRequest::ListRoots(_) => {
                 let roots = self.roots.as_ref();
-                let roots = roots.ok_or_else(|| Error::method_not_found(method))?;
+                let roots = roots.ok_or_else(|| ProtocolError::method_not_found(method))?;
                 project_answer(roots.answer(), features)
             }
-            _ => Err(Error::method_not_found(method)),
+            _ => Err(ProtocolError::method_not_found(method)),
         }
     }
 
@@ -214,11 +214,12 @@ fn input_method(method: &str) -> Option<&'static str> {
 }
 
 /// Decodes the question of a legacy request.
-fn decode(method: &str, message: &str) -> Result<InputRequest, Error> {
+fn decode(method: &str, message: &str) -> Result<InputRequest, ProtocolError> {
     let params = raw_params(message).map(|raw| raw.as_str());
-    let malformed =
-        |error: serde_json::Error| Error::invalid_params(shorten(&describe_decode_error(&error)));
-    let needed = || params.ok_or_else(|| Error::invalid_params("\"params\" is missing"));
+    let malformed = |error: serde_json::Error| {
+        ProtocolError::invalid_params(shorten(&describe_decode_error(&error)))
+    };
+    let needed = || params.ok_or_else(|| ProtocolError::invalid_params("\"params\" is missing"));
     Ok(match method {
         CreateMessage::METHOD => {
             InputRequest::CreateMessage(serde_json::from_str(needed()?).map_err(malformed)?)
@@ -234,17 +235,17 @@ fn decode(method: &str, message: &str) -> Result<InputRequest, Error> {
 }
 
 /// Returns the error for a mode of elicitation that was not declared.
-fn undeclared_mode_error(mode: &str) -> Error {
-    Error::invalid_params(format!("this client does not declare elicitation {mode}"))
+fn undeclared_mode_error(mode: &str) -> ProtocolError {
+    ProtocolError::invalid_params(format!("this client does not declare elicitation {mode}"))
 }
 
 /// Encodes an answer as the revision has it.
 fn project_answer<T: Serialize + Project>(
     mut answer: T,
     features: &Features,
-) -> Result<Json, Error> {
+) -> Result<Json, ProtocolError> {
     if !answer.fits(features) {
         answer.project(features);
     }
-    Json::encode(&answer).map_err(|error| Error::internal(error.to_string()))
+    Json::encode(&answer).map_err(|error| ProtocolError::internal(error.to_string()))
 }

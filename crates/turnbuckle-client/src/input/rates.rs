@@ -1,7 +1,7 @@
 //! Limits how fast a server may ask, and how many questions it may ask at once.
 
 use turnbuckle_session::{ClientLimits, TokenBucket};
-use turnbuckle_types::{Error, ErrorKind};
+use turnbuckle_types::{ErrorKind, ProtocolError};
 
 use crate::input::sampling::USER_REJECTED_CODE;
 
@@ -30,17 +30,17 @@ impl QuestionRates {
     /// Counts a sampling request. The specification has one error for refusing it.
     ///
     /// Specification: client/sampling, "Error Handling" (2025-11-25).
-    pub(super) fn admit_sampling(&self) -> Result<(), Error> {
+    pub(super) fn admit_sampling(&self) -> Result<(), ProtocolError> {
         let admitted = self
             .sampling
             .admit("requests for sampling", "ClientLimits::sampling_rate");
         admitted.map_err(|error| {
-            Error::new(ErrorKind::Application(USER_REJECTED_CODE), error.message())
+            ProtocolError::new(ErrorKind::Application(USER_REJECTED_CODE), error.message())
         })
     }
 
     /// Counts an elicitation.
-    pub(super) fn admit_elicitation(&self) -> Result<(), Error> {
+    pub(super) fn admit_elicitation(&self) -> Result<(), ProtocolError> {
         self.elicitation
             .admit("questions to the user", "ClientLimits::elicitation_rate")
     }

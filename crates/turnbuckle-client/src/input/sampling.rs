@@ -1,8 +1,8 @@
 //! Sampling: the server asks the user's model.
 
 use turnbuckle_types::{
-    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, Error, ErrorKind,
-    IncludeContext, check_tool_use_pairing,
+    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ErrorKind, IncludeContext,
+    ProtocolError, check_tool_use_pairing,
 };
 use turnbuckle_wire::revision::Features;
 
@@ -13,7 +13,7 @@ use crate::input::question::QuestionContext;
 pub(super) const USER_REJECTED_CODE: i64 = -1;
 
 pub(super) type OnSampling =
-    InputHandler<CreateMessageRequestParams, Result<CreateMessageResult, Error>>;
+    InputHandler<CreateMessageRequestParams, Result<CreateMessageResult, ProtocolError>>;
 
 /// The handler of sampling, and the capabilities that it declares.
 #[derive(Clone, Default)]
@@ -28,10 +28,10 @@ impl SamplingHandler {
         &self,
         params: CreateMessageRequestParams,
         question: QuestionContext,
-    ) -> Result<CreateMessageResult, Error> {
+    ) -> Result<CreateMessageResult, ProtocolError> {
         match &self.handler {
             Some(handler) => handler.run(params, question).await?,
-            None => Err(Error::internal("there is no handler")),
+            None => Err(ProtocolError::internal("there is no handler")),
         }
     }
 }
@@ -47,7 +47,7 @@ impl SamplingHandler {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SamplingRejected;
 
-impl From<SamplingRejected> for Error {
+impl From<SamplingRejected> for ProtocolError {
     fn from(_: SamplingRejected) -> Self {
         Self::new(
             ErrorKind::Application(USER_REJECTED_CODE),
@@ -61,15 +61,15 @@ pub(super) fn check_params(
     mut params: CreateMessageRequestParams,
     declared: &ClientCapabilities,
     features: &Features,
-) -> Result<CreateMessageRequestParams, Error> {
+) -> Result<CreateMessageRequestParams, ProtocolError> {
     let tools = params.tools.is_some() || params.tool_choice.is_some();
     if tools && !declared.supports_sampling_tools() {
-        return Err(Error::invalid_params(
+        return Err(ProtocolError::invalid_params(
             "this client does not declare sampling with tools",
         ));
     }
     check_tool_use_pairing(&params.messages)
-        .map_err(|error| Error::invalid_params(error.to_string()))?;
+        .map_err(|error| ProtocolError::invalid_params(error.to_string()))?;
     let wants_context = |context: &IncludeContext| *context != IncludeContext::None;
     // In revisions without sampling tools, context is part of the plain capability.
     if params.include_context.as_ref().is_some_and(wants_context)
@@ -94,7 +94,7 @@ mod tests {
         with: Value,
         declared: SamplingCapability,
         revision: Revision,
-    ) -> Result<CreateMessageRequestParams, Error> {
+    ) -> Result<CreateMessageRequestParams, ProtocolError> {
         let mut params = json!({"maxTokens": 1, "messages": []});
         let members = with.as_object().unwrap().clone();
         params.as_object_mut().unwrap().extend(members);

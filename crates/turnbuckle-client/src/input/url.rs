@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use turnbuckle_session::Signal;
-use turnbuckle_types::{ElicitAction, ElicitRequestUrlParams, ElicitResult, Error, Json};
+use turnbuckle_types::{ElicitAction, ElicitRequestUrlParams, ElicitResult, Json, ProtocolError};
 use turnbuckle_wire::revision::Features;
 
 use crate::input::handler::InputHandler;
@@ -88,9 +88,9 @@ impl UrlRequest {
         features: &Features,
         visits: &UrlVisits,
         ended: &Signal,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ProtocolError> {
         let (host, warnings) = parse_url(&params.url)
-            .map_err(|reason| Error::invalid_params(format!("the URL {reason}")))?;
+            .map_err(|reason| ProtocolError::invalid_params(format!("the URL {reason}")))?;
         // Only some revisions have `notifications/elicitation/complete`, which names the id.
         let id = params.elicitation_id.filter(|_| features.elicitation_id);
         Ok(Self {
@@ -134,7 +134,7 @@ pub(super) async fn answer_url(
     handler: &UrlHandler,
     url: UrlRequest,
     question: QuestionContext,
-) -> Result<ElicitResult, Error> {
+) -> Result<ElicitResult, ProtocolError> {
     Ok(match handler.run(url, question).await? {
         UrlAnswer::Accept => ElicitResult::accept_url(),
         UrlAnswer::Decline => ElicitResult::decline(),

@@ -412,10 +412,11 @@ fn bank(visited: Arc<AtomicBool>) -> Server {
                     });
                     let url = ElicitRequestUrlParams::new("Sign in", "https://bank.example/")
                         .elicitation_id("visit");
-                    Err(
-                        turnbuckle_types::Error::url_elicitation_required(vec![url], "Sign in")
-                            .into(),
+                    Err(turnbuckle_types::ProtocolError::url_elicitation_required(
+                        vec![url],
+                        "Sign in",
                     )
+                    .into())
                 }
             }),
         )

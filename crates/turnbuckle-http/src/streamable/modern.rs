@@ -4,7 +4,7 @@
 
 use http::HeaderMap;
 use turnbuckle_session::{EncodedResponse, ExchangeOutcome, InboundFrame};
-use turnbuckle_types::{Error, Principal, RawJson, RequestId};
+use turnbuckle_types::{Principal, ProtocolError, RawJson, RequestId};
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::{check_headers, check_param_headers};
 use turnbuckle_wire::revision::{Method, Revision};
@@ -17,7 +17,7 @@ use crate::reply::HttpReply;
 
 impl StreamableEndpoint {
     /// Returns the reply to a request whose envelope is invalid.
-    pub(super) fn refuse_envelope(&self, id: &RequestId, error: Error) -> HttpReply {
+    pub(super) fn refuse_envelope(&self, id: &RequestId, error: ProtocolError) -> HttpReply {
         modern_reply(self.server.encode_error(id, error, Revision::NEWEST))
     }
 
@@ -62,7 +62,7 @@ impl StreamableEndpoint {
         head: &RequestHeaders<'_>,
         request: &rpc::Request<'_, Params<'_>>,
         principal: Option<&Principal>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ProtocolError> {
         check_headers(&request.method, &request.params, head.method, head.name)?;
         if !Method::parse(&request.method).is_some_and(Method::mirrors_arguments) {
             return Ok(());

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use turnbuckle_session::{HandlerOutcome, IncomingRequest, RequestContext};
 use turnbuckle_types::{
-    CacheScope, Error, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult,
+    CacheScope, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, ProtocolError,
 };
 use turnbuckle_wire::era::{EncodedResult, Project, Reply};
 
@@ -66,12 +66,12 @@ impl Server {
         catalog: &Catalog<T>,
         call: IncomingRequest<'_>,
         context: &RequestContext,
-    ) -> Result<HandlerOutcome, Error> {
+    ) -> Result<HandlerOutcome, ProtocolError> {
         let cursor = match call.params.cursor.filter(|raw| !raw.is_null()) {
             None => None,
             Some(raw) => Some(
                 raw.text()
-                    .ok_or_else(|| Error::invalid_params("\"cursor\" must be a string"))?,
+                    .ok_or_else(|| ProtocolError::invalid_params("\"cursor\" must be a string"))?,
             ),
         };
         let features = context.features();
@@ -87,8 +87,9 @@ impl Server {
                 };
                 let cache = (self.0.list_cache.ttl_ms, scope);
                 let result = T::page(&listed.items, listed.next_cursor, cache);
-                EncodedResult::complete(result, features, self.0.server_info.as_deref())
-                    .map_err(|error| Error::internal(format!("the list has no JSON form: {error}")))
+                EncodedResult::complete(result, features, self.0.server_info.as_deref()).map_err(
+                    |error| ProtocolError::internal(format!("the list has no JSON form: {error}")),
+                )
             },
         )?;
         Ok(Reply::Complete(Box::new(page)).into())

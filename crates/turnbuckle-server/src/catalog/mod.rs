@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use foldhash::HashSet;
-use turnbuckle_types::{Error, Principal};
+use turnbuckle_types::{Principal, ProtocolError};
 use turnbuckle_wire::era::{EncodedResult, ResultBody};
 use turnbuckle_wire::revision::Revision;
 
@@ -362,8 +362,8 @@ impl<T: CatalogItem> Catalog<T> {
         cursor: Option<&str>,
         size: NonZeroUsize,
         principal: Option<&Principal>,
-        encode: impl FnOnce(ListedPage<T>) -> Result<EncodedResult, Error>,
-    ) -> Result<EncodedResult, Error> {
+        encode: impl FnOnce(ListedPage<T>) -> Result<EncodedResult, ProtocolError>,
+    ) -> Result<EncodedResult, ProtocolError> {
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
         let restricted = items.restricted > 0;
         let seen = if restricted {

@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use turnbuckle_types::Error;
+use turnbuckle_types::ProtocolError;
 
 use crate::input::mac;
 
@@ -56,9 +56,9 @@ impl Cursor {
     ///
     /// # Errors
     /// Invalid params, if `cursor` is not one that [`Cursor::after`] wrote for this list.
-    pub(crate) fn decode(list: ListKind, cursor: &str) -> Result<Position, Error> {
+    pub(crate) fn decode(list: ListKind, cursor: &str) -> Result<Position, ProtocolError> {
         Self::read(list, cursor).ok_or_else(|| {
-            Error::invalid_params(
+            ProtocolError::invalid_params(
                 "unknown cursor: request the list without a cursor to get the first page",
             )
         })
@@ -110,7 +110,7 @@ pub(crate) fn page<'a, T>(
     cursor: Option<&str>,
     size: NonZeroUsize,
     visible: impl Fn(&T) -> bool,
-) -> Result<Page<'a, T>, Error> {
+) -> Result<Page<'a, T>, ProtocolError> {
     let after = cursor
         .map(|cursor| Cursor::decode(list, cursor))
         .transpose()?;

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 
-use turnbuckle_types::Error;
+use turnbuckle_types::ProtocolError;
 
 use crate::input::{AskError, NeedsInput};
 use crate::schema::ArgumentError;
@@ -12,7 +12,7 @@ use crate::schema::ArgumentError;
 ///
 /// A tool's failure becomes an error result, so that the model can react to it. With `?`, every
 /// error that can be displayed becomes a failure with its text (and its causes, if its alternate
-/// form `{:#}` shows them). The protocol's own [`Error`] and [`NeedsInput`] keep their meaning.
+/// form `{:#}` shows them). [`ProtocolError`] and [`NeedsInput`] keep their meaning.
 ///
 /// Specification: server/tools, "Error Handling" (2026-07-28).
 #[must_use]
@@ -23,7 +23,7 @@ pub(crate) enum FailureKind {
     /// A message for the model or the user.
     Message(String),
     /// An error of the protocol.
-    Protocol(Error),
+    Protocol(ProtocolError),
     /// Questions that the client has to answer first.
     NeedsInput(Box<NeedsInput>),
     /// Arguments that do not match the handler's parameters.
@@ -48,7 +48,7 @@ impl Failure {
 impl<E: fmt::Display + Send + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
         let mut error = Some(error);
-        if let Some(error) = take_as::<_, Error>(&mut error) {
+        if let Some(error) = take_as::<_, ProtocolError>(&mut error) {
             return Self(FailureKind::Protocol(error));
         }
         if let Some(needs) = take_as::<_, NeedsInput>(&mut error) {
@@ -100,7 +100,7 @@ mod tests {
         assert!(
             matches!(plain.into_kind(), FailureKind::Message(message) if message == "no such city")
         );
-        let protocol: Failure = Error::invalid_params("no").into();
+        let protocol: Failure = ProtocolError::invalid_params("no").into();
         assert!(matches!(
             protocol.into_kind(),
             FailureKind::Protocol(error) if *error.kind() == ErrorKind::InvalidParams

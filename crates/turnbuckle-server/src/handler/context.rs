@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use turnbuckle_session::{Peer, RequestContext};
-use turnbuckle_types::{ElicitationCompleteNotificationParams, Error, Json};
+use turnbuckle_types::{ElicitationCompleteNotificationParams, Json, ProtocolError};
 use turnbuckle_wire::revision::Method;
 
 use crate::input::{InputRound, InputRounds, NeedsInput, Question};
@@ -140,7 +140,11 @@ impl HandlerContext {
     ///
     /// # Errors
     /// When the answer does not have the requested form.
-    pub fn answer<Q: Question>(&self, key: &str, question: &Q) -> Result<Option<Q::Answer>, Error> {
+    pub fn answer<Q: Question>(
+        &self,
+        key: &str,
+        question: &Q,
+    ) -> Result<Option<Q::Answer>, ProtocolError> {
         self.raw_answer(key)
             .map(|answer| question.parse_answer(answer))
             .transpose()
@@ -156,13 +160,13 @@ impl HandlerContext {
     ///
     /// # Errors
     /// When the state has another type.
-    pub fn request_state<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
+    pub fn request_state<T: DeserializeOwned>(&self) -> Result<Option<T>, ProtocolError> {
         let Some(state) = self.round.as_deref().and_then(InputRound::state) else {
             return Ok(None);
         };
         state.decode().map(Some).map_err(|error| {
             let reason = describe_mismatch(state.as_str(), &error);
-            Error::internal(format!(
+            ProtocolError::internal(format!(
                 "the state kept by NeedsInput::request_state has another type: {reason}"
             ))
         })

@@ -10,7 +10,7 @@ use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use turnbuckle_session::{HandlerOutcome, catch_panic, run_blocking};
-use turnbuckle_types::{Error, RawJson};
+use turnbuckle_types::{ProtocolError, RawJson};
 use turnbuckle_wire::era::headers::mirrored_name;
 
 use super::request::{DetachedRequest, ErasedHandler, HandlerRequest};
@@ -174,7 +174,9 @@ fn ready_output<K: HandlerKind, H: Handler<K, M>, M>(run: H::Run) -> Result<H::O
     let mut cx = task::Context::from_waker(Waker::noop());
     match std::pin::pin!(run).poll(&mut cx) {
         Poll::Ready(output) => Ok(output),
-        Poll::Pending => Err(Error::internal("a handler that runs in place was not ready").into()),
+        Poll::Pending => {
+            Err(ProtocolError::internal("a handler that runs in place was not ready").into())
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod rounds;
 
 use std::future::Ready;
 
-use turnbuckle_types::{CallToolResult, Error};
+use turnbuckle_types::{CallToolResult, ProtocolError};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
@@ -48,9 +48,9 @@ pub(crate) fn wrapper_failure_reply(failure: Failure, errors_in_result: bool) ->
         failure::FailureKind::Message(message) if errors_in_result => {
             Reply::complete(CallToolResult::error(message))
         }
-        failure::FailureKind::Message(message) => Error::internal(message).into(),
+        failure::FailureKind::Message(message) => ProtocolError::internal(message).into(),
         failure::FailureKind::Protocol(error) => error.into(),
-        _ => Error::internal("only a handler can ask its client").into(),
+        _ => ProtocolError::internal("only a handler can ask its client").into(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 
 use turnbuckle_session::{HandlerOutcome, catch_panic};
-use turnbuckle_types::{CallToolResult, ElicitRequestParams, Error, ErrorKind, RawJson};
+use turnbuckle_types::{CallToolResult, ElicitRequestParams, ErrorKind, ProtocolError, RawJson};
 use turnbuckle_wire::era::{ProjectedResult, Reply};
 use turnbuckle_wire::revision::Method;
 
@@ -54,7 +54,7 @@ impl FailureMapping {
 
     /// Returns the error for a request in which the client cannot be asked.
     fn cannot_ask_reply(self) -> Reply {
-        Reply::Error(Error::internal(match self.can_ask() {
+        Reply::Error(ProtocolError::internal(match self.can_ask() {
             true => "only a handler can ask its client",
             false => "a completion cannot ask for input",
         }))
@@ -116,7 +116,7 @@ where
 fn poll_catching_panic<F: Future>(
     run: Pin<&mut F>,
     cx: &mut task::Context<'_>,
-) -> Poll<Result<F::Output, Error>> {
+) -> Poll<Result<F::Output, ProtocolError>> {
     match catch_panic(|| run.poll(cx)) {
         Ok(polled) => polled.map(Ok),
         Err(error) => Poll::Ready(Err(error)),
@@ -124,7 +124,7 @@ fn poll_catching_panic<F: Future>(
 }
 
 /// Returns the failure of a handler that panicked.
-pub(super) fn panic_failure(errors_in_result: bool, error: Error) -> Failure {
+pub(super) fn panic_failure(errors_in_result: bool, error: ProtocolError) -> Failure {
     if errors_in_result {
         Failure::new(error.message())
     } else {
@@ -148,7 +148,7 @@ async fn run_watched(
 pub(super) fn check_extension_result(reply: Reply, context: &HandlerContext) -> Reply {
     match reply {
         Reply::Extension(kind, _) if !context.environment().allows_result_type(kind, context) => {
-            Reply::Error(Error::internal(format!(
+            Reply::Error(ProtocolError::internal(format!(
                 "the handler answered with a {kind:?}, which this client did not declare"
             )))
         }
@@ -245,7 +245,7 @@ fn message_reply(mapping: FailureMapping, message: String) -> Reply {
     if mapping.errors_in_result {
         Reply::complete(CallToolResult::error(message))
     } else {
-        Reply::Error(Error::internal(message))
+        Reply::Error(ProtocolError::internal(message))
     }
 }
 
@@ -257,7 +257,7 @@ fn argument_error_reply(
     error: &ArgumentError,
 ) -> Reply {
     if !mapping.errors_in_result {
-        return Reply::Error(Error::invalid_params(error.to_string()));
+        return Reply::Error(ProtocolError::invalid_params(error.to_string()));
     }
     let name = context
         .params()
@@ -270,14 +270,14 @@ fn argument_error_reply(
 
 /// Returns the reply if a legacy client cannot be asked: an error result, since a model may find
 /// another way, or an error.
-fn unsupported_reply(mapping: FailureMapping, error: Error) -> Reply {
+fn unsupported_reply(mapping: FailureMapping, error: ProtocolError) -> Reply {
     if *error.kind() == ErrorKind::Internal {
         // A mistake of the handler, independent of the client.
         Reply::Error(error)
     } else if mapping.errors_in_result {
         Reply::complete(CallToolResult::error(error.message()))
     } else {
-        Reply::Error(Error::invalid_params(error.message()))
+        Reply::Error(ProtocolError::invalid_params(error.message()))
     }
 }
 
@@ -285,7 +285,11 @@ fn unsupported_reply(mapping: FailureMapping, error: Error) -> Reply {
 ///
 /// An error that requires URLs to be visited first is sent as such if the revision has it, as
 /// questions in the modern era, and as a message otherwise.
-fn protocol_error_reply(mapping: FailureMapping, context: &HandlerContext, error: Error) -> Reply {
+fn protocol_error_reply(
+    mapping: FailureMapping,
+    context: &HandlerContext,
+    error: ProtocolError,
+) -> Reply {
     let ErrorKind::UrlElicitationRequired(urls) = error.kind() else {
         return Reply::Error(error);
     };
@@ -297,7 +301,10 @@ fn protocol_error_reply(mapping: FailureMapping, context: &HandlerContext, error
             return unsupported_reply(mapping, error);
         }
         return match input::assign_elicitation_ids(urls.clone()) {
-            Ok(urls) => Reply::Error(Error::url_elicitation_required(urls, error.message())),
+            Ok(urls) => Reply::Error(ProtocolError::url_elicitation_required(
+                urls,
+                error.message(),
+            )),
             Err(reason) => Reply::Error(reason),
         };
     }

@@ -8,7 +8,7 @@ use std::task::Poll;
 
 use turnbuckle_session::{Peer, PeerError, RequestContext};
 use turnbuckle_types::{
-    ElicitRequestParams, Error, InputRequest, InputRequests, Json, Map, RequestParams,
+    ElicitRequestParams, InputRequest, InputRequests, Json, Map, ProtocolError, RequestParams,
 };
 use turnbuckle_wire::era::Project;
 
@@ -19,7 +19,7 @@ use super::{AskError, RandomnessUnavailable, random_id};
 #[derive(Debug)]
 pub(crate) enum LegacyInputError {
     /// The client cannot be asked this.
-    Unsupported(Error),
+    Unsupported(ProtocolError),
     /// The client was asked and did not answer.
     Failed(PeerError),
 }
@@ -62,7 +62,9 @@ pub(crate) async fn ask_one(
 /// Returns the client's session.
 fn peer(call: &RequestContext) -> Result<Peer, LegacyInputError> {
     call.peer().ok_or_else(|| {
-        LegacyInputError::Unsupported(Error::internal("there is no session to ask the client in"))
+        LegacyInputError::Unsupported(ProtocolError::internal(
+            "there is no session to ask the client in",
+        ))
     })
 }
 
@@ -75,8 +77,9 @@ fn project_request(
         .check_expressible(call.features())
         .map_err(LegacyInputError::Unsupported)?;
     if call.features().elicitation_id {
-        assign_elicitation_id(&mut request)
-            .map_err(|error| LegacyInputError::Unsupported(Error::internal(error.to_string())))?;
+        assign_elicitation_id(&mut request).map_err(|error| {
+            LegacyInputError::Unsupported(ProtocolError::internal(error.to_string()))
+        })?;
     }
     if !request.fits(call.features()) {
         request.project(call.features());

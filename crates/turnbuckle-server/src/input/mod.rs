@@ -18,8 +18,8 @@ use std::fmt;
 use serde::Serialize;
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitRequestParams,
-    ElicitRequestUrlParams, ElicitResult, Error, ErrorKind, InputRequest, InputRequests, Json,
-    ListRootsResult,
+    ElicitRequestUrlParams, ElicitResult, ErrorKind, InputRequest, InputRequests, Json,
+    ListRootsResult, ProtocolError,
 };
 
 use crate::item::name_rules::check_url;
@@ -71,15 +71,19 @@ impl NeedsInput {
     ///
     /// # Errors
     /// When the state cannot be encoded as JSON.
-    pub fn request_state<T: Serialize + ?Sized>(mut self, state: &T) -> Result<Self, Error> {
-        let json = Json::encode(state)
-            .map_err(|error| Error::internal(format!("the state has no JSON form: {error}")))?;
+    pub fn request_state<T: Serialize + ?Sized>(
+        mut self,
+        state: &T,
+    ) -> Result<Self, ProtocolError> {
+        let json = Json::encode(state).map_err(|error| {
+            ProtocolError::internal(format!("the state has no JSON form: {error}"))
+        })?;
         self.state = Some(json);
         Ok(self)
     }
 
     /// Creates a value for a question that the client cannot be asked.
-    pub(crate) fn for_unsupported(error: Error) -> Self {
+    pub(crate) fn for_unsupported(error: ProtocolError) -> Self {
         Self {
             unsupported: Some(Box::new((error.kind().clone(), error.message().to_owned()))),
             ..Self::default()
@@ -87,20 +91,20 @@ impl NeedsInput {
     }
 
     /// Takes the reason that the client cannot be asked.
-    pub(crate) fn take_unsupported(&mut self) -> Option<Error> {
+    pub(crate) fn take_unsupported(&mut self) -> Option<ProtocolError> {
         let (kind, message) = *self.unsupported.take()?;
-        Some(Error::new(kind, message))
+        Some(ProtocolError::new(kind, message))
     }
 
     /// Checks that something is asked or kept, and that each question has a key of its own.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), ProtocolError> {
         if let Some(key) = &self.duplicate_key {
-            return Err(Error::internal(format!(
+            return Err(ProtocolError::internal(format!(
                 "the handler asked two questions under the key {key:?}"
             )));
         }
         if self.requests.is_empty() && self.state.is_none() {
-            return Err(Error::internal(
+            return Err(ProtocolError::internal(
                 "the handler returned a NeedsInput without a question or state",
             ));
         }
@@ -138,23 +142,25 @@ pub trait Question: Into<InputRequest> {
     ///
     /// # Errors
     /// When the answer does not have the requested form.
-    fn parse_answer(&self, answer: &Json) -> Result<Self::Answer, Error>;
+    fn parse_answer(&self, answer: &Json) -> Result<Self::Answer, ProtocolError>;
 }
 
-fn decode<T: serde::de::DeserializeOwned>(answer: &Json) -> Result<T, Error> {
+fn decode<T: serde::de::DeserializeOwned>(answer: &Json) -> Result<T, ProtocolError> {
     answer.decode().map_err(|error| {
         let reason = describe_mismatch(answer.as_str(), &error);
-        Error::invalid_params(format!("an input response is malformed: {reason}"))
+        ProtocolError::invalid_params(format!("an input response is malformed: {reason}"))
     })
 }
 
 impl Question for ElicitRequestFormParams {
     type Answer = ElicitResult;
 
-    fn parse_answer(&self, answer: &Json) -> Result<ElicitResult, Error> {
+    fn parse_answer(&self, answer: &Json) -> Result<ElicitResult, ProtocolError> {
         let result: ElicitResult = decode(answer)?;
         result.validate(&self.requested_schema).map_err(|problem| {
-            Error::invalid_params(format!("the answer does not fit what was asked: {problem}"))
+            ProtocolError::invalid_params(format!(
+                "the answer does not fit what was asked: {problem}"
+            ))
         })?;
         Ok(result)
     }
@@ -163,7 +169,7 @@ impl Question for ElicitRequestFormParams {
 impl Question for ElicitRequestUrlParams {
     type Answer = ElicitResult;
 
-    fn parse_answer(&self, answer: &Json) -> Result<ElicitResult, Error> {
+    fn parse_answer(&self, answer: &Json) -> Result<ElicitResult, ProtocolError> {
         decode(answer)
     }
 }
@@ -171,7 +177,7 @@ impl Question for ElicitRequestUrlParams {
 impl Question for ElicitRequestParams {
     type Answer = ElicitResult;
 
-    fn parse_answer(&self, answer: &Json) -> Result<ElicitResult, Error> {
+    fn parse_answer(&self, answer: &Json) -> Result<ElicitResult, ProtocolError> {
         match self {
             Self::Form(form) => form.parse_answer(answer),
             _ => decode(answer),
@@ -182,7 +188,7 @@ impl Question for ElicitRequestParams {
 impl Question for CreateMessageRequestParams {
     type Answer = CreateMessageResult;
 
-    fn parse_answer(&self, answer: &Json) -> Result<CreateMessageResult, Error> {
+    fn parse_answer(&self, answer: &Json) -> Result<CreateMessageResult, ProtocolError> {
         decode(answer)
     }
 }
@@ -202,7 +208,7 @@ impl From<Roots> for InputRequest {
 impl Question for Roots {
     type Answer = ListRootsResult;
 
-    fn parse_answer(&self, answer: &Json) -> Result<ListRootsResult, Error> {
+    fn parse_answer(&self, answer: &Json) -> Result<ListRootsResult, ProtocolError> {
         let mut result: ListRootsResult = decode(answer)?;
         result.roots.retain(|root| {
             let checked = root.check();
@@ -227,11 +233,11 @@ pub(crate) fn random_id() -> Result<String, RandomnessUnavailable> {
 /// announced.
 pub(crate) fn assign_elicitation_ids(
     mut urls: Vec<ElicitRequestUrlParams>,
-) -> Result<Vec<ElicitRequestUrlParams>, Error> {
+) -> Result<Vec<ElicitRequestUrlParams>, ProtocolError> {
     for url in &mut urls {
         check_elicitation_url(url)?;
         if url.elicitation_id.is_none() {
-            let id = random_id().map_err(|error| Error::internal(error.to_string()))?;
+            let id = random_id().map_err(|error| ProtocolError::internal(error.to_string()))?;
             url.elicitation_id = Some(id);
         }
     }
@@ -239,7 +245,7 @@ pub(crate) fn assign_elicitation_ids(
 }
 
 /// Checks that a user can be sent to the URL of an elicitation.
-pub(crate) fn check_elicitation_url(params: &ElicitRequestUrlParams) -> Result<(), Error> {
+pub(crate) fn check_elicitation_url(params: &ElicitRequestUrlParams) -> Result<(), ProtocolError> {
     check_url(&params.url)
-        .map_err(|error| Error::internal(format!("the URL to send the user to: {error}")))
+        .map_err(|error| ProtocolError::internal(format!("the URL to send the user to: {error}")))
 }

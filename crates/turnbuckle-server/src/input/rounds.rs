@@ -8,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use turnbuckle_session::RequestContext;
 use turnbuckle_types::{
-    ClientCapabilities, ElicitRequestParams, ElicitationCapability, Error, IncludeContext,
-    InputRequest, InputRequests, InputRequiredResult, Json, Map, RawJson, RootsCapability,
+    ClientCapabilities, ElicitRequestParams, ElicitationCapability, IncludeContext, InputRequest,
+    InputRequests, InputRequiredResult, Json, Map, ProtocolError, RawJson, RootsCapability,
     SamplingCapability, Settings, check_tool_use_pairing,
 };
 use turnbuckle_wire::era::{Params, headers::mirrored_name};
@@ -180,7 +180,7 @@ impl InputRounds {
         params: &Params<'_>,
         target: &BoundRequest<'_>,
         call: &RequestContext,
-    ) -> Result<Option<InputRound>, Error> {
+    ) -> Result<Option<InputRound>, ProtocolError> {
         if InputRound::is_first_round(params) {
             return Ok(None);
         }
@@ -190,32 +190,32 @@ impl InputRounds {
         };
         let mut kept = None;
         if let Some(raw) = params.request_state {
-            let state = raw
-                .text()
-                .ok_or_else(|| Error::invalid_params("\"requestState\" must be a string"))?;
+            let state = raw.text().ok_or_else(|| {
+                ProtocolError::invalid_params("\"requestState\" must be a string")
+            })?;
             let payload = self
                 .bind(target, call, |binding| {
                     self.keys.open(binding, now(), &state)
                 })?
-                .map_err(|error: StateError| Error::invalid_params(error.to_string()))?;
+                .map_err(|error: StateError| ProtocolError::invalid_params(error.to_string()))?;
             let sealed: Sealed = serde_json::from_slice(&payload)
-                .map_err(|_| Error::invalid_params(StateError::NotOurs.to_string()))?;
+                .map_err(|_| ProtocolError::invalid_params(StateError::NotOurs.to_string()))?;
             round.answers = sealed.answers;
             round.state = sealed.state;
             kept = sealed.answer_log;
         }
         if let Some(raw) = params.input_responses {
-            let responses: Map<Json> = raw
-                .decode()
-                .map_err(|_| Error::invalid_params("\"inputResponses\" must be an object"))?;
+            let responses: Map<Json> = raw.decode().map_err(|_| {
+                ProtocolError::invalid_params("\"inputResponses\" must be an object")
+            })?;
             if responses.len() > MAX_RESPONSES {
-                return Err(Error::invalid_params(format!(
+                return Err(ProtocolError::invalid_params(format!(
                     "there are more than {MAX_RESPONSES} input responses"
                 )));
             }
             for (key, answer) in responses.iter() {
                 if !answer.is_object() {
-                    return Err(Error::invalid_params(format!(
+                    return Err(ProtocolError::invalid_params(format!(
                         "the input response \"{key:.64}\" must be an object"
                     )));
                 }
@@ -225,7 +225,7 @@ impl InputRounds {
         if let Some(kept) = kept {
             round.answer_log = kept
                 .resume(&round.answers)
-                .ok_or_else(|| Error::invalid_params(StateError::NotOurs.to_string()))?;
+                .ok_or_else(|| ProtocolError::invalid_params(StateError::NotOurs.to_string()))?;
         }
         Ok(Some(round))
     }
@@ -237,7 +237,7 @@ impl InputRounds {
         round: Option<&InputRound>,
         target: &BoundRequest<'_>,
         call: &RequestContext,
-    ) -> Result<InputRequiredResult, Error> {
+    ) -> Result<InputRequiredResult, ProtocolError> {
         check(&needs.requests, call)?;
         let answers = round.map_or_else(Map::new, |round| {
             round
@@ -269,9 +269,9 @@ impl InputRounds {
         sealed: &Sealed,
         target: &BoundRequest<'_>,
         call: &RequestContext,
-    ) -> Result<String, Error> {
+    ) -> Result<String, ProtocolError> {
         let payload = serde_json::to_vec(sealed).map_err(|error| {
-            Error::internal(format!("the request state cannot be encoded: {error}"))
+            ProtocolError::internal(format!("the request state cannot be encoded: {error}"))
         })?;
         let expires = now().saturating_add(self.ttl_secs);
         self.bind(target, call, |binding| {
@@ -279,9 +279,9 @@ impl InputRounds {
         })?
         .map_err(|error| match (error, sealed.largest()) {
             (SealError::TooLarge, Some((what, name, size))) => {
-                Error::internal(format!("{error}: {what} {name:?} takes {size}"))
+                ProtocolError::internal(format!("{error}: {what} {name:?} takes {size}"))
             }
-            _ => Error::internal(error.to_string()),
+            _ => ProtocolError::internal(error.to_string()),
         })
     }
 
@@ -291,9 +291,9 @@ impl InputRounds {
         target: &BoundRequest<'_>,
         call: &RequestContext,
         with: impl FnOnce(&StateBinding<'_>) -> T,
-    ) -> Result<T, Error> {
+    ) -> Result<T, ProtocolError> {
         let arguments = canonical::canonical_arguments(target.arguments)
-            .map_err(|_| Error::invalid_params("the arguments are nested too deep"))?;
+            .map_err(|_| ProtocolError::invalid_params("the arguments are nested too deep"))?;
         let principal = call.principal();
         let BoundRequest { method, name, .. } = target;
         Ok(with(&StateBinding {
@@ -313,7 +313,7 @@ fn now() -> u64 {
 
 /// Checks that the client declared the capabilities that answering requires, and that the questions
 /// are valid.
-pub(crate) fn check(requests: &InputRequests, call: &RequestContext) -> Result<(), Error> {
+pub(crate) fn check(requests: &InputRequests, call: &RequestContext) -> Result<(), ProtocolError> {
     let mut needed = ClientCapabilities::new();
     for request in requests.values() {
         need(&mut needed, request, call.features());
@@ -323,14 +323,17 @@ pub(crate) fn check(requests: &InputRequests, call: &RequestContext) -> Result<(
 }
 
 /// Checks one question in the same way.
-pub(crate) fn check_one(request: &InputRequest, call: &RequestContext) -> Result<(), Error> {
+pub(crate) fn check_one(
+    request: &InputRequest,
+    call: &RequestContext,
+) -> Result<(), ProtocolError> {
     let mut needed = ClientCapabilities::new();
     need(&mut needed, request, call.features());
     check_declared(&needed, call)?;
     check_content(request)
 }
 
-fn check_declared(needed: &ClientCapabilities, call: &RequestContext) -> Result<(), Error> {
+fn check_declared(needed: &ClientCapabilities, call: &RequestContext) -> Result<(), ProtocolError> {
     let Some(missing) = call.client_capabilities().missing(needed) else {
         return Ok(());
     };
@@ -338,16 +341,16 @@ fn check_declared(needed: &ClientCapabilities, call: &RequestContext) -> Result<
         .ok()
         .and_then(|json| String::from_utf8(json).ok())
         .unwrap_or_default();
-    Err(Error::missing_required_client_capability(
+    Err(ProtocolError::missing_required_client_capability(
         missing,
         format!("the client did not declare what this needs: {names}"),
     ))
 }
 
-fn check_content(request: &InputRequest) -> Result<(), Error> {
+fn check_content(request: &InputRequest) -> Result<(), ProtocolError> {
     match request {
         InputRequest::CreateMessage(params) => check_tool_use_pairing(&params.messages)
-            .map_err(|error| Error::internal(error.to_string())),
+            .map_err(|error| ProtocolError::internal(error.to_string())),
         InputRequest::Elicit(ElicitRequestParams::Url(params)) => check_elicitation_url(params),
         _ => Ok(()),
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use turnbuckle_types::{Error, Principal, RequiredScopes};
+use turnbuckle_types::{Principal, ProtocolError, RequiredScopes};
 
 /// A function that returns whether a principal can see an item.
 type VisibilityRule = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
@@ -81,7 +81,7 @@ impl AccessRules {
     }
 
     /// Returns an error if the principal lacks a required scope. Called before a handler starts.
-    pub(crate) fn check_scopes(&self, principal: Option<&Principal>) -> Result<(), Error> {
+    pub(crate) fn check_scopes(&self, principal: Option<&Principal>) -> Result<(), ProtocolError> {
         let scopes = self.scopes();
         if scopes.is_empty() {
             return Ok(());
@@ -90,7 +90,7 @@ impl AccessRules {
         if needed.is_met_by(principal) {
             Ok(())
         } else {
-            Err(Error::forbidden(needed))
+            Err(ProtocolError::forbidden(needed))
         }
     }
 }

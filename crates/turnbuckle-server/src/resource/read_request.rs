@@ -1,6 +1,6 @@
 //! The request that a resource's handler gets.
 
-use turnbuckle_types::{Error, Json};
+use turnbuckle_types::{Json, ProtocolError};
 
 use crate::error::failure::Result;
 use crate::uri_template::TemplateVariables;
@@ -25,6 +25,6 @@ impl ReadRequest {
     /// Returns the variables as JSON, to be decoded like arguments.
     pub(crate) fn arguments(&self) -> Result<Json> {
         let variables = self.variables.to_json();
-        Json::encode(&variables).map_err(|error| Error::internal(error.to_string()).into())
+        Json::encode(&variables).map_err(|error| ProtocolError::internal(error.to_string()).into())
     }
 }

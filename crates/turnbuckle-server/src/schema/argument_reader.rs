@@ -2,7 +2,7 @@
 //! and lenient repair.
 
 use serde::de::DeserializeOwned;
-use turnbuckle_types::{Error, Json, RawJson};
+use turnbuckle_types::{Json, ProtocolError, RawJson};
 
 use super::argument_error::{ArgumentError, explain_mismatch, not_an_object};
 use super::enforced::EnforcedSchema;
@@ -82,7 +82,7 @@ impl ArgumentReader {
     }
 
     /// Returns whether arguments that can be decoded match the schema.
-    fn fits(&self, schema: &EnforcedSchema, arguments: RawJson<'_>) -> Result<bool, Error> {
+    fn fits(&self, schema: &EnforcedSchema, arguments: RawJson<'_>) -> Result<bool, ProtocolError> {
         Ok(!schema.has_constraints()? || schema.validate(arguments)?.is_ok())
     }
 

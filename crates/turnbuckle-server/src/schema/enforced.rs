@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 #[cfg(feature = "validate")]
 use turnbuckle_schema::Validator;
 use turnbuckle_schema::{FastValidator, SchemaLimits, Violations};
-use turnbuckle_types::{Error, Json, RawJson, Schema};
+use turnbuckle_types::{Json, ProtocolError, RawJson, Schema};
 
 use crate::error::BuildError;
 
@@ -119,7 +119,7 @@ impl EnforcedSchema {
     ///
     /// # Errors
     /// If the schema of a type is not valid.
-    pub(crate) fn has_constraints(&self) -> Result<bool, Error> {
+    pub(crate) fn has_constraints(&self) -> Result<bool, ProtocolError> {
         match self {
             Self::Derived { source, validator } => {
                 Ok(get_or_compile(source, validator)?.has_constraints())
@@ -132,7 +132,10 @@ impl EnforcedSchema {
     ///
     /// # Errors
     /// If the schema of a type is not valid.
-    pub(crate) fn validate(&self, value: RawJson<'_>) -> Result<Result<(), Violations>, Error> {
+    pub(crate) fn validate(
+        &self,
+        value: RawJson<'_>,
+    ) -> Result<Result<(), Violations>, ProtocolError> {
         match self {
             Self::Derived { source, validator } => {
                 Ok(get_or_compile(source, validator)?.validate(value))
@@ -174,7 +177,7 @@ pub(crate) fn compile(schema: &Schema) -> Result<FastValidator, BuildError> {
 fn get_or_compile<'a>(
     source: &SchemaSource,
     validator: &'a OnceLock<CompiledValidator>,
-) -> Result<&'a FastValidator, Error> {
+) -> Result<&'a FastValidator, ProtocolError> {
     let make = || match source {
         SchemaSource::Schema(schema) => compile(schema),
         SchemaSource::Factory(make) => compile(&make()?),
@@ -184,8 +187,8 @@ fn get_or_compile<'a>(
 }
 
 /// Returns the error for the schema of a type that is not valid.
-pub(crate) fn invalid(fault: &BuildError) -> Error {
-    Error::internal(format!("a schema of the tool is not valid: {fault}"))
+pub(crate) fn invalid(fault: &BuildError) -> ProtocolError {
+    ProtocolError::internal(format!("a schema of the tool is not valid: {fault}"))
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ use serde::Serialize;
 use turnbuckle_schema::shorten;
 use turnbuckle_session::{HandlerOutcome, NotificationFuture, Peer, RequestContext};
 use turnbuckle_types::{
-    ClientCapabilities, Error, ErrorKind, Json, Meta, Notification, RawObject, Request, meta,
+    ClientCapabilities, ErrorKind, Json, Meta, Notification, ProtocolError, RawObject, Request,
+    meta,
 };
 use turnbuckle_wire::era::params::{MetaFields, raw_meta, raw_params};
 use turnbuckle_wire::era::{Reply, ResultBody, WriteTarget};
@@ -73,7 +74,7 @@ impl Extension {
                 Ok(params) => params,
                 Err(error) => {
                     let reason = shorten(&error.to_string());
-                    let error = Error::invalid_params(format!("{}: {reason}", M::METHOD));
+                    let error = ProtocolError::invalid_params(format!("{}: {reason}", M::METHOD));
                     return Reply::Error(error).into();
                 }
             };
@@ -128,16 +129,16 @@ impl Tool {
 
 debug_fields! { Extension { id, settings, result_types } }
 
-fn error_of(failure: Failure) -> Error {
-    let asks = || Error::internal("a method of an extension cannot ask for input");
+fn error_of(failure: Failure) -> ProtocolError {
+    let asks = || ProtocolError::internal("a method of an extension cannot ask for input");
     match failure.into_kind() {
         // Requiring URLs to be visited is a question, too.
         FailureKind::Protocol(error) => match error.kind() {
             ErrorKind::UrlElicitationRequired(_) => asks(),
             _ => error,
         },
-        FailureKind::Message(message) => Error::internal(message),
-        FailureKind::Arguments(error) => Error::invalid_params(error.to_string()),
+        FailureKind::Message(message) => ProtocolError::internal(message),
+        FailureKind::Arguments(error) => ProtocolError::invalid_params(error.to_string()),
         FailureKind::NeedsInput(_) => asks(),
     }
 }

@@ -10,8 +10,8 @@ use turnbuckle_session::{
     NotificationFuture, Peer, RequestContext, ServerIdentity,
 };
 use turnbuckle_types::{
-    CompleteRequestParams, CompletionReference, EmptyResult, Error, ErrorKind, Principal, RawJson,
-    SetLevelRequestParams, SubscriptionFilter, SubscriptionsListenRequestParams,
+    CompleteRequestParams, CompletionReference, EmptyResult, ErrorKind, Principal, ProtocolError,
+    RawJson, SetLevelRequestParams, SubscriptionFilter, SubscriptionsListenRequestParams,
 };
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{ParamHeader, Reply};
@@ -121,7 +121,7 @@ impl Server {
         &self,
         call: IncomingRequest<'_>,
         context: RequestContext,
-    ) -> Result<HandlerOutcome, Error> {
+    ) -> Result<HandlerOutcome, ProtocolError> {
         let Some(method) = call.method else {
             let context = HandlerContext::new(context, self.0.clone(), None);
             let answer = self.0.extensions.answer(call.name, call.text, context);
@@ -162,7 +162,7 @@ impl Server {
         call: IncomingRequest<'_>,
         context: RequestContext,
         method: Method,
-    ) -> Result<HandlerContext, Error> {
+    ) -> Result<HandlerContext, ProtocolError> {
         let round: Option<InputRound> =
             if context.is_legacy() || InputRound::is_first_round(call.params) {
                 None
@@ -180,17 +180,17 @@ impl Server {
         &self,
         call: IncomingRequest<'_>,
         context: RequestContext,
-    ) -> Result<HandlerOutcome, Error> {
+    ) -> Result<HandlerOutcome, ProtocolError> {
         let name = required_string(call.params.name, "name")?;
         let tool = self
             .0
             .tools
             .get(&name, context.principal())
-            .ok_or_else(|| Error::invalid_params(format!("Unknown tool: {name:.128}")))?;
+            .ok_or_else(|| ProtocolError::invalid_params(format!("Unknown tool: {name:.128}")))?;
         tool.access().check_scopes(context.principal())?;
         let arguments = call.params.arguments;
         if let Some(other) = arguments.filter(|arguments| !arguments.is_object()) {
-            return Err(Error::invalid_params(format!(
+            return Err(ProtocolError::invalid_params(format!(
                 "the arguments of the tool {name:.128} must be an object, got {}",
                 shorten(other.as_str())
             )));
@@ -203,13 +203,13 @@ impl Server {
         &self,
         call: IncomingRequest<'_>,
         context: RequestContext,
-    ) -> Result<HandlerOutcome, Error> {
+    ) -> Result<HandlerOutcome, ProtocolError> {
         let name = required_string(call.params.name, "name")?;
         let prompt = self
             .0
             .prompts
             .get(&name, context.principal())
-            .ok_or_else(|| Error::invalid_params(format!("Unknown prompt: {name:.128}")))?;
+            .ok_or_else(|| ProtocolError::invalid_params(format!("Unknown prompt: {name:.128}")))?;
         prompt.access().check_scopes(context.principal())?;
         let context = self.context(call, context, Method::GetPrompt)?;
         Ok(prompt.get(call.params.arguments, context))
@@ -219,7 +219,7 @@ impl Server {
         &self,
         call: IncomingRequest<'_>,
         context: RequestContext,
-    ) -> Result<HandlerOutcome, Error> {
+    ) -> Result<HandlerOutcome, ProtocolError> {
         let uri = required_string(call.params.uri, "uri")?;
         let principal = context.principal();
         if let Some(resource) = self.0.resources.get(&uri, principal) {
@@ -229,8 +229,10 @@ impl Server {
         }
         let (template, variables) = self
             .find_template(&uri, principal)
-            .map_err(|error| Error::invalid_params(format!("the URI is malformed: {error}")))?
-            .ok_or_else(|| Error::resource_not_found(uri.clone().into_owned()))?;
+            .map_err(|error| {
+                ProtocolError::invalid_params(format!("the URI is malformed: {error}"))
+            })?
+            .ok_or_else(|| ProtocolError::resource_not_found(uri.clone().into_owned()))?;
         template.access().check_scopes(principal)?;
         let context = self.context(call, context, Method::ReadResource)?;
         Ok(template.read(ReadRequest::new(uri.into_owned(), variables), context))
@@ -268,10 +270,10 @@ impl Server {
         &self,
         call: IncomingRequest<'_>,
         context: &RequestContext,
-    ) -> Result<HandlerOutcome, Error> {
+    ) -> Result<HandlerOutcome, ProtocolError> {
         let uri = required_string(call.params.uri, "uri")?;
         if !self.is_readable(&uri, context) {
-            return Err(Error::resource_not_found(uri.into_owned()));
+            return Err(ProtocolError::resource_not_found(uri.into_owned()));
         }
         // Without a session there is no stream to notify the client on.
         if let Some(feed) = context.session_change_feed() {
@@ -285,7 +287,7 @@ impl Server {
         &self,
         call: IncomingRequest<'_>,
         context: &RequestContext,
-    ) -> Result<HandlerOutcome, Error> {
+    ) -> Result<HandlerOutcome, ProtocolError> {
         let uri = required_string(call.params.uri, "uri")?;
         if let Some(feed) = context.session_change_feed() {
             self.subscriptions().unsubscribe(feed, &uri);
@@ -297,7 +299,7 @@ impl Server {
         &self,
         call: IncomingRequest<'_>,
         context: RequestContext,
-    ) -> Result<HandlerOutcome, Error> {
+    ) -> Result<HandlerOutcome, ProtocolError> {
         let params: SubscriptionsListenRequestParams = decode_params(call)?;
         let wanted = params.notifications;
         let capabilities = &self.0.identity.capabilities;
@@ -327,11 +329,11 @@ impl Server {
         &self,
         call: IncomingRequest<'_>,
         context: RequestContext,
-    ) -> Result<HandlerOutcome, Error> {
+    ) -> Result<HandlerOutcome, ProtocolError> {
         let params: CompleteRequestParams = decode_params(call)?;
         let argument = &params.argument.name;
         let unknown_argument = || {
-            Error::invalid_params(format!(
+            ProtocolError::invalid_params(format!(
                 "there is no argument \"{argument:.128}\" to complete"
             ))
         };
@@ -342,7 +344,9 @@ impl Server {
                     .0
                     .prompts
                     .get(name, context.principal())
-                    .ok_or_else(|| Error::invalid_params(format!("Unknown prompt: {name:.128}")))?;
+                    .ok_or_else(|| {
+                        ProtocolError::invalid_params(format!("Unknown prompt: {name:.128}"))
+                    })?;
                 prompt.access().check_scopes(context.principal())?;
                 if !prompt.has_argument(argument) {
                     return Err(unknown_argument());
@@ -357,7 +361,7 @@ impl Server {
                     found.map(|(template, _)| template)
                 });
                 let template = template.ok_or_else(|| {
-                    Error::invalid_params(format!("Unknown resource template: {uri:.256}"))
+                    ProtocolError::invalid_params(format!("Unknown resource template: {uri:.256}"))
                 })?;
                 template.access().check_scopes(principal)?;
                 if !template.template.variables().contains(&argument.as_str()) {
@@ -365,7 +369,7 @@ impl Server {
                 }
                 template.completers.get(argument)
             }
-            _ => return Err(Error::invalid_params("unknown type of reference")),
+            _ => return Err(ProtocolError::invalid_params("unknown type of reference")),
         };
         let known = params
             .context
@@ -377,7 +381,10 @@ impl Server {
     }
 }
 
-fn set_level(call: IncomingRequest<'_>, context: &RequestContext) -> Result<HandlerOutcome, Error> {
+fn set_level(
+    call: IncomingRequest<'_>,
+    context: &RequestContext,
+) -> Result<HandlerOutcome, ProtocolError> {
     let params: SetLevelRequestParams = decode_params(call)?;
     // Without a session there is nowhere to keep the level.
     if let Some(state) = context.legacy_state() {
@@ -386,8 +393,8 @@ fn set_level(call: IncomingRequest<'_>, context: &RequestContext) -> Result<Hand
     Ok(Reply::complete(EmptyResult::new()).into())
 }
 
-fn unknown_method(name: &str) -> Error {
-    Error::new(
+fn unknown_method(name: &str) -> ProtocolError {
+    ProtocolError::new(
         ErrorKind::MethodNotFound,
         format!("there is no method \"{name:.64}\" here"),
     )
@@ -397,16 +404,19 @@ fn unknown_method(name: &str) -> Error {
 fn required_string<'a>(
     raw: Option<RawJson<'a>>,
     name: &str,
-) -> Result<std::borrow::Cow<'a, str>, Error> {
-    raw.and_then(RawJson::text)
-        .ok_or_else(|| Error::invalid_params(format!("{name:?} must be there, as a string")))
+) -> Result<std::borrow::Cow<'a, str>, ProtocolError> {
+    raw.and_then(RawJson::text).ok_or_else(|| {
+        ProtocolError::invalid_params(format!("{name:?} must be there, as a string"))
+    })
 }
 
 /// Decodes all parameters of a request, where the captured ones are not enough.
-fn decode_params<T: serde::de::DeserializeOwned>(call: IncomingRequest<'_>) -> Result<T, Error> {
+fn decode_params<T: serde::de::DeserializeOwned>(
+    call: IncomingRequest<'_>,
+) -> Result<T, ProtocolError> {
     let raw = raw_params(call.text).map_or("{}", RawJson::as_str);
     serde_json::from_str(raw).map_err(|error| {
         let reason = shorten(&error.to_string());
-        Error::invalid_params(format!("{}: {reason}", call.name))
+        ProtocolError::invalid_params(format!("{}: {reason}", call.name))
     })
 }

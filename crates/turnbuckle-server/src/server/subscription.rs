@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use turnbuckle_session::{Change, ChangeFeed};
-use turnbuckle_types::Error;
+use turnbuckle_types::ProtocolError;
 
 /// The subscribers of one server.
 #[derive(Debug, Default)]
@@ -119,7 +119,7 @@ impl SubscriptionHub {
         feed: &Arc<ChangeFeed>,
         uri: &str,
         most: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ProtocolError> {
         let mut subscribers = self.subscribers();
         let feeds = subscribers.by_uri.get(uri);
         if feeds.is_some_and(|feeds| feeds.0.contains_key(&address(feed))) {
@@ -232,11 +232,11 @@ impl Subscribers {
 }
 
 /// Returns an error if `count` exceeds the resources that one subscriber can subscribe to.
-pub(crate) fn check_subscription_count(count: usize, limit: usize) -> Result<(), Error> {
+pub(crate) fn check_subscription_count(count: usize, limit: usize) -> Result<(), ProtocolError> {
     if count <= limit {
         return Ok(());
     }
-    Err(Error::invalid_params(format!(
+    Err(ProtocolError::invalid_params(format!(
         "one subscriber can subscribe to {limit} resources at most (ServerBuilder::max_subscriptions)"
     )))
 }

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use turnbuckle_types::{CallToolResult, ContentBlock, Error, Json, ResourceLink, Schema};
+use turnbuckle_types::{CallToolResult, ContentBlock, Json, ProtocolError, ResourceLink, Schema};
 use turnbuckle_wire::era::{Reply, TextToolResult};
 
 use crate::error::BuildError;
@@ -29,12 +29,13 @@ impl OutputValidator {
         if !self.0.has_constraints()? {
             return Ok(());
         }
-        let value = Json::encode(output)
-            .map_err(|error| Error::internal(format!("the output has no JSON form: {error}")))?;
+        let value = Json::encode(output).map_err(|error| {
+            ProtocolError::internal(format!("the output has no JSON form: {error}"))
+        })?;
         self.0.validate((&value).into())?.map_err(|violations| {
             let first = violations.iter().next();
             let first = first.map(|first| first.describe("output"));
-            Error::internal(format!(
+            ProtocolError::internal(format!(
                 "the output does not match the tool's output schema: {}",
                 first.unwrap_or_default()
             ))
@@ -47,10 +48,10 @@ impl OutputValidator {
     /// # Errors
     /// Always, since a tool with an output schema must return structured output.
     pub fn reject_missing(&self) -> Result<()> {
-        Err(
-            Error::internal("the tool has an output schema, but returned no structured output")
-                .into(),
+        Err(ProtocolError::internal(
+            "the tool has an output schema, but returned no structured output",
         )
+        .into())
     }
 }
 
@@ -105,8 +106,9 @@ impl<T: Serialize + JsonSchema + Send + 'static> ToolOutput for Structured<T> {
     }
 
     fn into_reply(self) -> Result<Reply> {
-        let body = turnbuckle_wire::era::StructuredToolResult::new(&self.0)
-            .map_err(|error| Error::internal(format!("the output has no JSON form: {error}")))?;
+        let body = turnbuckle_wire::era::StructuredToolResult::new(&self.0).map_err(|error| {
+            ProtocolError::internal(format!("the output has no JSON form: {error}"))
+        })?;
         Ok(Reply::Complete(Box::new(body)))
     }
 }

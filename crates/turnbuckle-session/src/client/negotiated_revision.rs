@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::ser::{Serialize, Serializer};
-use turnbuckle_types::{ClientCapabilities, Error, Implementation, RawJson, RawObject};
+use turnbuckle_types::{ClientCapabilities, Implementation, ProtocolError, RawJson, RawObject};
 use turnbuckle_wire::era::headers::{self, mirror_param_headers};
 use turnbuckle_wire::era::{ParamHeader, Project, RequestEnvelope};
 use turnbuckle_wire::json::WriteError;
@@ -117,7 +117,7 @@ impl NegotiatedRevision {
         &self,
         method: &str,
         mirrored: MirroredFields<'_>,
-    ) -> Result<Vec<Header>, Error> {
+    ) -> Result<Vec<Header>, ProtocolError> {
         let version = self.features.revision.as_str().into();
         if self.envelope.is_none() {
             // A handshake negotiates the revision: before it there is none to name.

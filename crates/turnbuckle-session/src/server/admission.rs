@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use turnbuckle_types::{
-    EmptyResult, Error, ErrorKind, LoggingLevel, ProgressToken, RawJson, RequestId,
+    EmptyResult, ErrorKind, LoggingLevel, ProgressToken, ProtocolError, RawJson, RequestId,
 };
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Party};
@@ -48,7 +48,7 @@ pub(crate) trait Lifecycle {
     ///
     /// # Errors
     /// Returns an error if the request may not be served after all.
-    fn begin(&self, context: &RequestContext) -> Result<(), Error>;
+    fn begin(&self, context: &RequestContext) -> Result<(), ProtocolError>;
 
     /// Records that a request was served in place. Returns whether its response is still wanted.
     fn finish(&self, id: &RequestId) -> bool;
@@ -141,7 +141,7 @@ impl<L: Lifecycle> Admission<'_, L> {
 
     /// Returns the method of a request that may be made: the revision has it, or no revision does,
     /// and the account's rates allow it.
-    fn admit(&self, name: &str) -> Result<Option<Method>, Error> {
+    fn admit(&self, name: &str) -> Result<Option<Method>, ProtocolError> {
         let method = received_method(name, Party::Server, self.features)?;
         self.account.admit(method)?;
         Ok(method)
@@ -156,7 +156,7 @@ impl<L: Lifecycle> Admission<'_, L> {
         request: &rpc::Request<'_, Params<'_>>,
         frame: InboundFrame<'_>,
         sink: impl FnOnce() -> RequestSink,
-    ) -> Result<RequestContext, Error> {
+    ) -> Result<RequestContext, ProtocolError> {
         let meta = &request.params.meta;
         let range = |raw: RawJson<'_>| FrameRange::locate(frame.frame, raw.as_str());
         let client = match (self.lifecycle.client(), meta.client_capabilities) {
@@ -167,7 +167,7 @@ impl<L: Lifecycle> Admission<'_, L> {
                 decoded: OnceLock::new(),
             },
             (None, None) => {
-                return Err(Error::new(
+                return Err(ProtocolError::new(
                     ErrorKind::InvalidEnvelope,
                     "the envelope is incomplete",
                 ));
@@ -196,14 +196,15 @@ impl<L: Lifecycle> Admission<'_, L> {
     }
 }
 
-fn decode_log_level(raw: RawJson<'_>) -> Result<LoggingLevel, Error> {
+fn decode_log_level(raw: RawJson<'_>) -> Result<LoggingLevel, ProtocolError> {
     raw.decode().map_err(|_| {
         let given = raw.text().unwrap_or(Cow::Borrowed("no string"));
-        Error::invalid_params(format!("there is no log level \"{given:.32}\""))
+        ProtocolError::invalid_params(format!("there is no log level \"{given:.32}\""))
     })
 }
 
-fn decode_progress_token(raw: RawJson<'_>) -> Result<ProgressToken, Error> {
-    ProgressToken::from_json(raw.as_str())
-        .ok_or_else(|| Error::invalid_params("a progress token must be a string or an integer"))
+fn decode_progress_token(raw: RawJson<'_>) -> Result<ProgressToken, ProtocolError> {
+    ProgressToken::from_json(raw.as_str()).ok_or_else(|| {
+        ProtocolError::invalid_params("a progress token must be a string or an integer")
+    })
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Sleep;
-use turnbuckle_types::{Error, RequestId};
+use turnbuckle_types::{ProtocolError, RequestId};
 use turnbuckle_wire::era::{MessageEra, VersionHeader};
 use turnbuckle_wire::revision::Revision;
 use turnbuckle_wire::rpc::{DecodeError, DecodeErrorKind, Message};
@@ -301,7 +301,7 @@ impl<T: Transport> Connection<T> {
 }
 
 #[cold]
-fn modern_error(id: &RequestId, error: &Error) -> EncodedResponse {
+fn modern_error(id: &RequestId, error: &ProtocolError) -> EncodedResponse {
     let mut frame = Vec::with_capacity(256);
     turnbuckle_wire::era::write_error(&mut frame, id, error, Revision::NEWEST.features());
     EncodedResponse {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use turnbuckle_types::{Error, Principal, RequestId};
+use turnbuckle_types::{Principal, ProtocolError, RequestId};
 use turnbuckle_wire::era::{ParamHeader, Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Method, Revision};
 use turnbuckle_wire::rpc;
@@ -144,7 +144,7 @@ impl ServerEndpoint {
         &self,
         tool: &str,
         principal: Option<&Principal>,
-    ) -> Result<Arc<[ParamHeader]>, Error> {
+    ) -> Result<Arc<[ParamHeader]>, ProtocolError> {
         handler_task::param_headers(&*self.dispatch.dispatch, tool, principal)
     }
 
@@ -199,7 +199,7 @@ impl ServerEndpoint {
     pub fn encode_error(
         &self,
         id: &RequestId,
-        error: Error,
+        error: ProtocolError,
         revision: Revision,
     ) -> EncodedResponse {
         self.dispatch.encode(id, &error.into(), revision.features())
@@ -232,7 +232,7 @@ impl Lifecycle for SingleRequest<'_> {
     }
 
     fn initialize(&self, request: &rpc::Request<'_, Params<'_>>, _: &str) -> EncodedResponse {
-        let error = Error::internal("a request without a session opens none");
+        let error = ProtocolError::internal("a request without a session opens none");
         self.endpoint
             .encode_error(&request.id, error, self.revision)
     }
@@ -250,7 +250,7 @@ impl Lifecycle for SingleRequest<'_> {
         })
     }
 
-    fn begin(&self, _: &RequestContext) -> Result<(), Error> {
+    fn begin(&self, _: &RequestContext) -> Result<(), ProtocolError> {
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
-use turnbuckle_types::Error;
+use turnbuckle_types::ProtocolError;
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
@@ -143,7 +143,7 @@ async fn run_handler(
         () = context.cancelled() => HandlerEnd::Cancelled,
         () = timed_out => HandlerEnd::TimedOut(match own {
             Some((_, timeout_reply)) => timeout_reply(),
-            None => Error::internal(
+            None => ProtocolError::internal(
                 "the request took longer than the server allows (Limits::handler_timeout)",
             )
             .into(),
@@ -174,6 +174,6 @@ pub(crate) fn param_headers(
     dispatch: &dyn Dispatch,
     tool: &str,
     principal: Option<&turnbuckle_types::Principal>,
-) -> Result<Arc<[turnbuckle_wire::era::ParamHeader]>, Error> {
+) -> Result<Arc<[turnbuckle_wire::era::ParamHeader]>, ProtocolError> {
     catch_panic(|| dispatch.param_headers(tool, principal))
 }

@@ -4,8 +4,9 @@
 //! Specification: basic/lifecycle (2025-11-25), server/discover (2026-07-28).
 
 use turnbuckle_types::{
-    CacheScope, ClientCapabilities, DiscoverResult, ElicitationCapability, Error, Implementation,
-    InitializeRequestParams, InitializeResult, RootsCapability, SamplingCapability, Settings,
+    CacheScope, ClientCapabilities, DiscoverResult, ElicitationCapability, Implementation,
+    InitializeRequestParams, InitializeResult, ProtocolError, RootsCapability, SamplingCapability,
+    Settings,
 };
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Project, Reply, negotiate_revision};
@@ -20,12 +21,12 @@ pub(crate) fn initialize(
     identity: &ServerIdentity,
     text: &str,
     keep: usize,
-) -> Result<(LegacyState, Reply), Error> {
-    let raw =
-        raw_params(text).ok_or_else(|| Error::invalid_params("\"initialize\" needs parameters"))?;
+) -> Result<(LegacyState, Reply), ProtocolError> {
+    let raw = raw_params(text)
+        .ok_or_else(|| ProtocolError::invalid_params("\"initialize\" needs parameters"))?;
     let mut params: InitializeRequestParams = raw
         .decode()
-        .map_err(|error| Error::invalid_params(format!("\"initialize\": {error}")))?;
+        .map_err(|error| ProtocolError::invalid_params(format!("\"initialize\": {error}")))?;
     let revision = negotiate_revision(&params.protocol_version);
     if raw.as_str().len() > keep {
         params.client_info = shorten_implementation(&params.client_info);

@@ -1,6 +1,6 @@
 //! Blocking work, on threads where nothing else waits.
 
-use turnbuckle_types::Error;
+use turnbuckle_types::ProtocolError;
 
 use crate::shared::panic_guard::catch_panic;
 
@@ -11,10 +11,10 @@ use crate::shared::panic_guard::catch_panic;
 /// Returns an internal error when the work panics.
 pub async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Error> {
+) -> Result<T, ProtocolError> {
     match tokio::task::spawn_blocking(|| catch_panic(work)).await {
         Ok(done) => done,
-        Err(_) => Err(Error::internal("the server is being shut down")),
+        Err(_) => Err(ProtocolError::internal("the server is being shut down")),
     }
 }
 

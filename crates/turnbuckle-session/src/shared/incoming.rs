@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::pin::Pin;
 
-use turnbuckle_types::{Error, ErrorKind};
+use turnbuckle_types::{ErrorKind, ProtocolError};
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{Features, Method, Party};
 
@@ -85,7 +85,7 @@ pub(crate) fn received_method(
     name: &str,
     receiver: Party,
     features: &Features,
-) -> Result<Option<Method>, Error> {
+) -> Result<Option<Method>, ProtocolError> {
     match Method::parse(name) {
         Some(method) if !method.is_received_by(receiver, features.revision) => {
             Err(method_not_found(name))
@@ -95,12 +95,12 @@ pub(crate) fn received_method(
 }
 
 /// Returns the error for a method that does not exist.
-pub(crate) fn method_not_found(name: &str) -> Error {
+pub(crate) fn method_not_found(name: &str) -> ProtocolError {
     let shown: Cow<'_, str> = match name.char_indices().nth(64) {
         Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
         None => Cow::Borrowed(name),
     };
-    Error::new(
+    ProtocolError::new(
         ErrorKind::MethodNotFound,
         format!("there is no method {shown:?} here"),
     )

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
-use turnbuckle_types::Error;
+use turnbuckle_types::ProtocolError;
 use turnbuckle_wire::era::Reply;
 
 use crate::shared::incoming::HandlerFuture;
@@ -14,7 +14,7 @@ use crate::shared::incoming::HandlerFuture;
 /// # Errors
 /// Returns an internal error when the function panics. The panic's message is logged and not part
 /// of the error.
-pub fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, Error> {
+pub fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, ProtocolError> {
     catch_unwind(AssertUnwindSafe(function)).map_err(|panic| panic_error(&*panic))
 }
 
@@ -29,12 +29,12 @@ pub(crate) fn poll_handler(handler: &mut HandlerFuture, cx: &mut Context<'_>) ->
 }
 
 #[cold]
-fn panic_error(panic: &(dyn Any + Send)) -> Error {
+fn panic_error(panic: &(dyn Any + Send)) -> ProtocolError {
     let message = panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
     tracing::error!(message, "a handler panicked");
-    Error::internal("the handler failed unexpectedly")
+    ProtocolError::internal("the handler failed unexpectedly")
 }

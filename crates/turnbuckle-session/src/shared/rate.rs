@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use turnbuckle_types::{Error, ErrorKind, Principal};
+use turnbuckle_types::{ErrorKind, Principal, ProtocolError};
 use turnbuckle_wire::revision::Method;
 
 use crate::server::limits::Limits;
@@ -100,7 +100,7 @@ impl TokenBucket {
     /// # Errors
     /// Returns an error that names `operations` and the setting of the limit, when there is no
     /// token.
-    pub fn admit(&self, what: &str, set_by: &str) -> Result<(), Error> {
+    pub fn admit(&self, what: &str, set_by: &str) -> Result<(), ProtocolError> {
         let taken = self.take(Instant::now);
         taken.map_err(|wait| too_many(what, self.rate, set_by, wait))
     }
@@ -200,7 +200,7 @@ impl RateAccount {
     /// # Errors
     /// Returns an error when the rate is exceeded, or too many requests run. The requests of a
     /// shared account that run are not bounded.
-    pub(crate) fn admit(&self, method: Option<Method>) -> Result<(), Error> {
+    pub(crate) fn admit(&self, method: Option<Method>) -> Result<(), ProtocolError> {
         let (bucket, what, set_by) = match method {
             Some(Method::Ping | Method::Initialize | Method::Unsubscribe) => return Ok(()),
             Some(Method::Complete) => (&self.completions, "completions", "Limits::completion_rate"),
@@ -274,16 +274,16 @@ impl Drop for RunningRequest {
 }
 
 /// Returns the error for a request beyond a limit of running requests.
-pub(crate) fn in_flight(most: usize, set_by: &str) -> Error {
+pub(crate) fn in_flight(most: usize, set_by: &str) -> ProtocolError {
     let message = format!("too many requests in flight: the limit is {most} ({set_by})");
-    Error::new(ErrorKind::RateLimited { retry_after: None }, message)
+    ProtocolError::new(ErrorKind::RateLimited { retry_after: None }, message)
 }
 
 #[cold]
-fn too_many(what: &str, rate: Rate, set_by: &str, wait: Duration) -> Error {
+fn too_many(what: &str, rate: Rate, set_by: &str, wait: Duration) -> ProtocolError {
     let Rate { per_second, .. } = rate;
     let message = format!("too many {what}: the limit is {per_second} a second ({set_by})");
-    Error::rate_limited(message, wait)
+    ProtocolError::rate_limited(message, wait)
 }
 
 /// The accounts of the peers of one endpoint.

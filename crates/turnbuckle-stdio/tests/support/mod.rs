@@ -7,7 +7,7 @@ use turnbuckle_session::{
     Dispatch, HandlerOutcome, IncomingRequest, RequestContext, ServerIdentity,
 };
 use turnbuckle_types::{
-    CallToolResult, Error, ErrorKind, Implementation, ListCapability, Principal, RawJson,
+    CallToolResult, ErrorKind, Implementation, ListCapability, Principal, ProtocolError, RawJson,
     ServerCapabilities,
 };
 use turnbuckle_wire::era::{EncodedResult, ParamHeader, Reply};
@@ -37,7 +37,11 @@ impl Dispatch for TestServer {
 
     fn call(&self, call: IncomingRequest<'_>, _: RequestContext) -> HandlerOutcome {
         if call.method != Some(Method::CallTool) {
-            return Reply::from(Error::new(ErrorKind::MethodNotFound, "only tools here")).into();
+            return Reply::from(ProtocolError::new(
+                ErrorKind::MethodNotFound,
+                "only tools here",
+            ))
+            .into();
         }
         let name = call.params.name.and_then(RawJson::text).unwrap_or_default();
         let text = |text: &str| Reply::complete(CallToolResult::text(text));
@@ -63,7 +67,7 @@ impl Dispatch for TestServer {
                 "{\n\"resultType\":\"complete\",\r\n\"content\":[]\n}",
             )))
             .into(),
-            _ => Reply::from(Error::invalid_params("there is no such tool")).into(),
+            _ => Reply::from(ProtocolError::invalid_params("there is no such tool")).into(),
         }
     }
 

@@ -6,16 +6,16 @@ use turnbuckle_types::*;
 
 #[test]
 fn an_error_is_as_large_as_a_pointer() {
-    assert_eq!(size_of::<Error>(), size_of::<usize>());
+    assert_eq!(size_of::<ProtocolError>(), size_of::<usize>());
     fn crosses_threads<T: Send + Sync + 'static>() {}
-    crosses_threads::<Error>();
+    crosses_threads::<ProtocolError>();
 }
 
 #[test]
 fn a_kind_brings_its_data() {
-    let data = |error: Error| error.data().map(ToString::to_string).unwrap_or_default();
+    let data = |error: ProtocolError| error.data().map(ToString::to_string).unwrap_or_default();
     assert_eq!(
-        data(Error::new(
+        data(ProtocolError::new(
             ErrorKind::UnsupportedProtocolVersion {
                 supported: vec!["b".to_owned(), "a".to_owned()],
                 requested: "z".to_owned(),
@@ -26,20 +26,25 @@ fn a_kind_brings_its_data() {
     );
     let needed = ClientCapabilities::new().sampling(SamplingCapability::new());
     assert_eq!(
-        data(Error::missing_required_client_capability(needed, "m")),
+        data(ProtocolError::missing_required_client_capability(
+            needed, "m"
+        )),
         r#"{"requiredCapabilities":{"sampling":{}}}"#
     );
     let url = ElicitRequestUrlParams::new("m", "u").elicitation_id("e");
     assert_eq!(
-        data(Error::url_elicitation_required([url], "m")),
+        data(ProtocolError::url_elicitation_required([url], "m")),
         r#"{"elicitations":[{"mode":"url","message":"m","url":"u","elicitationId":"e"}]}"#
     );
     assert_eq!(
-        data(Error::resource_not_found("file:///a")),
+        data(ProtocolError::resource_not_found("file:///a")),
         r#"{"uri":"file:///a"}"#
     );
-    assert_eq!(data(Error::invalid_params("m")), "");
-    assert_eq!(data(Error::application(-1, "m").with_data(&[1])), "[1]");
+    assert_eq!(data(ProtocolError::invalid_params("m")), "");
+    assert_eq!(
+        data(ProtocolError::application(-1, "m").with_data(&[1])),
+        "[1]"
+    );
 }
 
 #[test]
@@ -47,23 +52,41 @@ fn a_constructor_makes_the_kind_of_its_name() {
     let needed = ClientCapabilities::new();
     let scopes = RequiredScopes::new(["a", "b"]);
     let errors = [
-        (Error::parse_error("x"), ErrorKind::ParseError),
-        (Error::invalid_request("x"), ErrorKind::InvalidRequest),
-        (Error::invalid_envelope("x"), ErrorKind::InvalidEnvelope),
-        (Error::header_mismatch("x"), ErrorKind::HeaderMismatch),
+        (ProtocolError::parse_error("x"), ErrorKind::ParseError),
         (
-            Error::missing_required_client_capability(needed.clone(), "x"),
+            ProtocolError::invalid_request("x"),
+            ErrorKind::InvalidRequest,
+        ),
+        (
+            ProtocolError::invalid_envelope("x"),
+            ErrorKind::InvalidEnvelope,
+        ),
+        (
+            ProtocolError::header_mismatch("x"),
+            ErrorKind::HeaderMismatch,
+        ),
+        (
+            ProtocolError::missing_required_client_capability(needed.clone(), "x"),
             ErrorKind::MissingRequiredClientCapability(Box::new(needed)),
         ),
-        (Error::method_not_found("x"), ErrorKind::MethodNotFound),
-        (Error::resource_not_found("x"), ErrorKind::ResourceNotFound),
-        (Error::invalid_params("x"), ErrorKind::InvalidParams),
         (
-            Error::forbidden(scopes.clone()),
+            ProtocolError::method_not_found("x"),
+            ErrorKind::MethodNotFound,
+        ),
+        (
+            ProtocolError::resource_not_found("x"),
+            ErrorKind::ResourceNotFound,
+        ),
+        (ProtocolError::invalid_params("x"), ErrorKind::InvalidParams),
+        (
+            ProtocolError::forbidden(scopes.clone()),
             ErrorKind::Forbidden(scopes),
         ),
-        (Error::internal("x"), ErrorKind::Internal),
-        (Error::application(7, "x"), ErrorKind::Application(7)),
+        (ProtocolError::internal("x"), ErrorKind::Internal),
+        (
+            ProtocolError::application(7, "x"),
+            ErrorKind::Application(7),
+        ),
     ];
     for (error, kind) in errors {
         assert_eq!(*error.kind(), kind);
@@ -73,7 +96,7 @@ fn a_constructor_makes_the_kind_of_its_name() {
 #[test]
 fn the_source_stays_at_home_and_the_data_out_of_the_log() {
     let cause = std::io::Error::other("disk on fire");
-    let error = Error::internal("could not read")
+    let error = ProtocolError::internal("could not read")
         .with_data("hunter2")
         .with_source(cause);
     assert_eq!(error.to_string(), "could not read");

@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use turnbuckle_types::{Error, ErrorKind, Json, RequestId};
+use turnbuckle_types::{ErrorKind, Json, ProtocolError, RequestId};
 
 use crate::revision::Features;
 use crate::rpc::{self, DecodeError, DecodeErrorKind, code};
@@ -51,7 +51,7 @@ fn code_of(kind: &ErrorKind, features: &Features) -> i64 {
 }
 
 /// Appends the error response to the request `id`.
-pub fn write_error(out: &mut Vec<u8>, id: &RequestId, error: &Error, features: &Features) {
+pub fn write_error(out: &mut Vec<u8>, id: &RequestId, error: &ProtocolError, features: &Features) {
     let data = error.data().map(Json::as_raw);
     rpc::write_error_response(
         out,

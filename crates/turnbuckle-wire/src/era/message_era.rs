@@ -3,7 +3,7 @@
 //! Specification: basic/versioning, "Backward Compatibility with Initialization-Based Versions"
 //! (2026-07-28); basic/transports/streamable-http, "Protocol Version Header" (2026-07-28).
 
-use turnbuckle_types::{Error, ErrorKind, RawJson};
+use turnbuckle_types::{ErrorKind, ProtocolError, RawJson};
 
 use super::params::Params;
 use crate::revision::{EraKind, Method, Revision};
@@ -59,7 +59,7 @@ pub enum MessageEra {
     /// The modern era, at this revision.
     Modern(Revision),
     /// The modern era with a wrong envelope, which is answered with this error.
-    Invalid(Error),
+    Invalid(ProtocolError),
 }
 
 /// Returns the era of a request or notification, by its envelope and its version header.
@@ -87,13 +87,13 @@ pub fn message_era(header: VersionHeader<'_>, method: &str, params: &Params<'_>)
         VersionHeader::Http(NamedRevision::None)
             if matches!(envelope, NamedRevision::Modern(_)) =>
         {
-            return MessageEra::Invalid(Error::new(
+            return MessageEra::Invalid(ProtocolError::new(
                 ErrorKind::HeaderMismatch,
                 "the MCP-Protocol-Version header is missing",
             ));
         }
         VersionHeader::Http(mark) if mark != NamedRevision::None && mark != envelope => {
-            return MessageEra::Invalid(Error::new(
+            return MessageEra::Invalid(ProtocolError::new(
                 ErrorKind::HeaderMismatch,
                 format!(
                     "the MCP-Protocol-Version header says {:?}, the request's _meta {:?}",
@@ -117,18 +117,18 @@ pub fn message_era(header: VersionHeader<'_>, method: &str, params: &Params<'_>)
     }
 }
 
-fn missing(key: &str, form: &str) -> Error {
-    Error::new(
+fn missing(key: &str, form: &str) -> ProtocolError {
+    ProtocolError::new(
         ErrorKind::InvalidEnvelope,
         format!("every request needs {key:?} in its _meta, as {form}"),
     )
 }
 
-fn unsupported_version(requested: &str) -> Error {
+fn unsupported_version(requested: &str) -> ProtocolError {
     let supported = Revision::modern()
         .map(|revision| revision.as_str().to_owned())
         .collect();
-    Error::new(
+    ProtocolError::new(
         ErrorKind::UnsupportedProtocolVersion {
             supported,
             requested: requested.to_owned(),

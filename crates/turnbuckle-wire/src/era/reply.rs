@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde::Serialize;
 use turnbuckle_types::meta as meta_key;
-use turnbuckle_types::{Error, RequestId};
+use turnbuckle_types::{ProtocolError, RequestId};
 
 use super::body::{ResultBody, WriteTarget};
 use super::project::ProjectedResult;
@@ -12,7 +12,7 @@ use crate::json::{Additions, WriteError};
 use crate::revision::Features;
 use crate::rpc;
 
-/// The outcome of a request, made of a result by [`Reply::complete`] or of an [`Error`].
+/// The outcome of a request, made of a result by [`Reply::complete`] or of a [`ProtocolError`].
 pub enum Reply {
     /// The result.
     Complete(Box<dyn ResultBody>),
@@ -21,7 +21,7 @@ pub enum Reply {
     /// A result of a type that an extension defines.
     Extension(&'static str, Box<dyn ResultBody>),
     /// An error.
-    Error(Error),
+    Error(ProtocolError),
 }
 
 impl Reply {
@@ -65,8 +65,8 @@ impl std::fmt::Debug for Reply {
     }
 }
 
-impl From<Error> for Reply {
-    fn from(error: Error) -> Self {
+impl From<ProtocolError> for Reply {
+    fn from(error: ProtocolError) -> Self {
         Self::Error(error)
     }
 }
@@ -118,7 +118,8 @@ pub fn write_reply(
         Ok(()) => out.push(b'}'),
         Err(error) => {
             out.truncate(start);
-            let error = Error::internal(format!("the result could not be written: {error}"));
+            let error =
+                ProtocolError::internal(format!("the result could not be written: {error}"));
             write_error(out, id, &error, features);
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnbuckle_client::{ClientBuilder, FormAnswer, SamplingRejected, UrlAnswer};
 use turnbuckle_types::{
-    CreateMessageRequestParams, CreateMessageResult, Error, Json, Role,
+    CreateMessageRequestParams, CreateMessageResult, Json, ProtocolError, Role,
     SamplingMessageContentBlock, TextContent,
 };
 
@@ -120,7 +120,7 @@ impl Script {
                     match answer {
                         Ok(Answer::Sampling(Some(text))) => Ok(model_reply(text)),
                         Ok(_) => Err(SamplingRejected.into()),
-                        Err(message) => Err(Error::internal(message)),
+                        Err(message) => Err(ProtocolError::internal(message)),
                     }
                 }
             })

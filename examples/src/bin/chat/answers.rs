@@ -8,8 +8,8 @@ use tokio::process::Command;
 use turnbuckle::ClientBuilder;
 use turnbuckle::client::{Form, FormAnswer, UrlAnswer, UrlRequest};
 use turnbuckle::types::{
-    CreateMessageRequestParams, CreateMessageResult, Error, FieldValue, Map,
-    PrimitiveSchemaDefinition, Role, SamplingMessage, SamplingMessageContentBlock,
+    CreateMessageRequestParams, CreateMessageResult, FieldValue, Map, PrimitiveSchemaDefinition,
+    ProtocolError, Role, SamplingMessage, SamplingMessageContentBlock,
 };
 
 use crate::console::Console;
@@ -171,7 +171,7 @@ impl Model {
     async fn answer(
         &self,
         params: &CreateMessageRequestParams,
-    ) -> Result<CreateMessageResult, Error> {
+    ) -> Result<CreateMessageResult, ProtocolError> {
         let mut texts = params.messages.iter().map(text_of);
         let (name, answer) = match &self.0 {
             None => ("echo", texts.next_back().unwrap_or_default()),
@@ -183,8 +183,8 @@ impl Model {
                     .chain(texts)
                     .collect();
                 let answer = run(command, &conversation.join("\n\n")).await;
-                let answer =
-                    answer.map_err(|error| Error::internal(format!("{command}: {error}")))?;
+                let answer = answer
+                    .map_err(|error| ProtocolError::internal(format!("{command}: {error}")))?;
                 (command.as_str(), answer)
             }
         };

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use turnbuckle::prelude::*;
-use turnbuckle::types::{Error, ReadResourceResult};
+use turnbuckle::types::{ProtocolError, ReadResourceResult};
 use turnbuckle::{CompletionRequest, ResourceOutput};
 
 use grant::{Tree, run_blocking, tree_for_client};
@@ -184,7 +184,7 @@ async fn read_file(
         Ok(Ok(Content::Text(text, mime))) => text.into_result(&uri, Some(mime)),
         Ok(Ok(Content::Bytes(bytes, mime))) => bytes.into_result(&uri, Some(mime)),
         Ok(Err(error)) if error.kind() == std::io::ErrorKind::FileTooLarge => Err(error.into()),
-        Ok(Err(_)) | Err(_) => Err(Error::resource_not_found(uri).into()),
+        Ok(Err(_)) | Err(_) => Err(ProtocolError::resource_not_found(uri).into()),
     }
 }
 

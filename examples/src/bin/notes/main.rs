@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use turnbuckle::CompletionRequest;
 use turnbuckle::prelude::*;
-use turnbuckle::types::{ContentBlock, Error, PromptMessage, TextResourceContents};
+use turnbuckle::types::{ContentBlock, PromptMessage, ProtocolError, TextResourceContents};
 
 use store::{Change, Note, Page, SearchQuery, Store};
 
@@ -175,7 +175,9 @@ impl Notes {
             messages.push(PromptMessage::user(ContentBlock::resource(text)));
         }
         if messages.is_empty() {
-            return Err(Error::invalid_params(format!("there are no notes{tag_phrase}")).into());
+            return Err(
+                ProtocolError::invalid_params(format!("there are no notes{tag_phrase}")).into(),
+            );
         }
         let instruction = format!(
             "These are my notes{tag_phrase}. Summarize them in a few sentences, \
@@ -211,7 +213,7 @@ fn note_resource(id: i64, title: &str) -> Resource {
 /// Returns a note as Markdown.
 fn markdown(store: &Store, id: i64) -> Result<String> {
     let note = store.note(id)?;
-    let note = note.ok_or_else(|| Error::resource_not_found(uri_of(id)))?;
+    let note = note.ok_or_else(|| ProtocolError::resource_not_found(uri_of(id)))?;
     Ok(format!("# {}\n\n{}\n", note.title, note.body))
 }
 

@@ -13,7 +13,9 @@ use turnbuckle_it::coupled::{Coupled, connect_to};
 use turnbuckle_it::harness::Case;
 use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
 
-use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, Error, Role, Root};
+use turnbuckle_types::{
+    CreateMessageRequestParams, CreateMessageResult, ProtocolError, Role, Root,
+};
 use turnbuckle_wire::revision::{EraKind, Revision};
 
 use crate::asking::{self, handler_text};
@@ -263,7 +265,7 @@ async fn a_handler_that_fails_is_an_internal_error() {
             let builder = plain().on_sampling(
                 move |_: CreateMessageRequestParams, _: QuestionContext| async move {
                     assert!(!panics, "on purpose");
-                    Err::<CreateMessageResult, _>(Error::internal("no model"))
+                    Err::<CreateMessageResult, _>(ProtocolError::internal("no model"))
                 },
             );
             let params = json!({"maxTokens": 1, "messages": []});

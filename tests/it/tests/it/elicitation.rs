@@ -10,8 +10,8 @@ use turnbuckle_server::{
     Server, Tool,
 };
 use turnbuckle_types::{
-    ElicitAction, ElicitRequestFormParams, ElicitRequestUrlParams, ElicitationSchema, Error,
-    FieldValue, NumberSchema, SingleSelectEnumSchema, StringSchema,
+    ElicitAction, ElicitRequestFormParams, ElicitRequestUrlParams, ElicitationSchema, FieldValue,
+    NumberSchema, ProtocolError, SingleSelectEnumSchema, StringSchema,
 };
 use turnbuckle_wire::revision::Features;
 
@@ -268,7 +268,7 @@ async fn an_invalid_url_is_refused() {
         };
         let needed = move |_: (), _: HandlerContext| async move {
             let urls = [ElicitRequestUrlParams::new("Go", bad)];
-            Err::<String, _>(Error::url_elicitation_required(urls, "first"))
+            Err::<String, _>(ProtocolError::url_elicitation_required(urls, "first"))
         };
         let server = Server::new("s", "1")
             .tool(
@@ -297,7 +297,7 @@ fn needing() -> Server {
             ElicitRequestUrlParams::new("Sign in", "https://example.com/1"),
             ElicitRequestUrlParams::new("Pay", "https://example.com/2").elicitation_id("mine"),
         ];
-        Error::url_elicitation_required(urls, "Not before you signed in")
+        ProtocolError::url_elicitation_required(urls, "Not before you signed in")
     };
     Server::new("needing", "1.0.0")
         .tool(
@@ -306,7 +306,7 @@ fn needing() -> Server {
         )
         .tool(
             Tool::builder("pose").handler(async |(): (), _: HandlerContext| {
-                Err::<String, _>(Error::application(-32042, "it only looks so"))
+                Err::<String, _>(ProtocolError::application(-32042, "it only looks so"))
             }),
         )
         .prompt(

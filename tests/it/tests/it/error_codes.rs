@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{HandlerContext, Resource, Result, Server};
 use turnbuckle_types::{
-    ClientCapabilities, ElicitRequestUrlParams, Error, ErrorKind, RequiredScopes,
+    ClientCapabilities, ElicitRequestUrlParams, ErrorKind, ProtocolError, RequiredScopes,
 };
 
 use crate::servers::{echo_builder, full_server};
@@ -50,7 +50,7 @@ fn failing() -> Server {
         .fold(echo_builder(), |builder, (at, kind)| {
             let fail = move |_: HandlerContext| {
                 let kind = kind.clone();
-                async move { Result::<String, Error>::Err(Error::new(kind, "failed")) }
+                async move { Result::<String, ProtocolError>::Err(ProtocolError::new(kind, "failed")) }
             };
             builder
                 .resource(Resource::builder(format!("test://{at}"), format!("r{at}")).handler(fail))

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{Failure, HandlerContext, ReadRequest, Resource, Server, ServerBuilder};
-use turnbuckle_types::Error;
+use turnbuckle_types::ProtocolError;
 
 use crate::support::{code, connect_as, list_values, message, missing_name_code, result};
 
@@ -123,7 +123,7 @@ fn reading() -> (Server, Arc<AtomicUsize>) {
             reads.fetch_add(1, Ordering::Relaxed);
             async move {
                 match reading.variables.text("path") {
-                    Some("gone") => Err(Error::resource_not_found(reading.uri)),
+                    Some("gone") => Err(ProtocolError::resource_not_found(reading.uri)),
                     _ => Ok(reading.uri),
                 }
             }

@@ -12,7 +12,7 @@ use turnbuckle_server::{
     Prompt, Result, Server, Tool,
 };
 use turnbuckle_types::{
-    CompleteRequestParams, CompleteResult, ElicitRequestUrlParams, Error, Request,
+    CompleteRequestParams, CompleteResult, ElicitRequestUrlParams, ProtocolError, Request,
 };
 
 use crate::asking::{self, form, good_answer, handler_text, requests, url};
@@ -147,7 +147,7 @@ async fn only_three_methods_may_need_input() {
         async |params: CompleteRequestParams, context: HandlerContext| {
             if params.argument.value == "visit" {
                 let url = ElicitRequestUrlParams::new("Sign in", "https://example.com/sign-in");
-                return Err(Error::url_elicitation_required([url], "Sign in").into());
+                return Err(ProtocolError::url_elicitation_required([url], "Sign in").into());
             }
             context.ask("name", form())?;
             Err(Failure::new("not asked"))
@@ -211,7 +211,7 @@ async fn a_completion_asks_for_nothing() {
                     Vec::<String>::new()
                 })
                 .complete("city", async |_: CompletionRequest| {
-                    Err::<Vec<String>, _>(Error::url_elicitation_required([url()], "first"))
+                    Err::<Vec<String>, _>(ProtocolError::url_elicitation_required([url()], "first"))
                 })
                 .complete(
                     "country",

@@ -32,9 +32,9 @@ async fn no_message_contains_a_newline() {
                 let level = turnbuckle_types::LoggingLevel::Error;
                 context.log(level, Some(BREAKS), BREAKS).await;
                 context.progress_message(1, None, BREAKS).await;
-                Err::<&str, _>(Failure::from(turnbuckle_types::Error::invalid_params(
-                    BREAKS,
-                )))
+                Err::<&str, _>(Failure::from(
+                    turnbuckle_types::ProtocolError::invalid_params(BREAKS),
+                ))
             }),
         )
         .prompt(Prompt::builder("p").handler(async |(): (), _: HandlerContext| BREAKS.to_owned()))

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
-use turnbuckle_types::{Error, InputRequests, Json, Map};
+use turnbuckle_types::{InputRequests, Json, Map, ProtocolError};
 
 use super::AnswerLog;
 use super::state::{AnswerLogState, LoggedQuestion, MAX_QUESTIONS};
@@ -88,7 +88,7 @@ impl AnswerLog {
         &self,
         sent: &InputRequests,
         ran: bool,
-    ) -> Result<Option<SealedAnswerLog>, Error> {
+    ) -> Result<Option<SealedAnswerLog>, ProtocolError> {
         let state = self.lock();
         if state.entries.is_empty() && state.once_values.is_empty() {
             return Ok(None);
@@ -102,7 +102,7 @@ impl AnswerLog {
             if sent.is_some() && sent != entry.asked.as_ref()
                 || sent.is_some() && entry.answer.is_some()
             {
-                return Err(Error::internal(format!(
+                return Err(ProtocolError::internal(format!(
                     "two questions have the key {:?}",
                     entry.key
                 )));

@@ -3,7 +3,7 @@
 use std::task::Waker;
 use std::thread::ThreadId;
 
-use turnbuckle_types::{ElicitRequestParams, Error, InputRequest, Json, Map};
+use turnbuckle_types::{ElicitRequestParams, InputRequest, Json, Map, ProtocolError};
 
 use crate::input::AskError;
 use crate::input::canonical::canonical;
@@ -190,5 +190,5 @@ pub(super) fn check_name(name: &str) -> Result<(), AskError> {
 /// Returns an error for a mistake in the handler.
 #[cold]
 pub(super) fn internal_error(message: impl Into<String>) -> AskError {
-    AskError::Failed(Error::internal(message).into())
+    AskError::Failed(ProtocolError::internal(message).into())
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use turnbuckle_types::{Error, ErrorKind};
+use turnbuckle_types::{ErrorKind, ProtocolError};
 
 use crate::error::failure::Failure;
 use crate::input::NeedsInput;
@@ -22,7 +22,7 @@ pub enum AskError {
     Cancelled,
     /// The client did not declare the capability, or its revision does not have the question. The
     /// error names what is missing. Nothing was sent.
-    Unsupported(Error),
+    Unsupported(ProtocolError),
     /// The answer does not have the requested form. The text names the field, never the value.
     Malformed(String),
     /// The handler asks other questions than before, or in another order. The request has to be
@@ -39,11 +39,13 @@ pub enum AskError {
 
 impl AskError {
     /// Returns the protocol error for a client that cannot be asked any more.
-    pub(crate) fn into_error(self) -> Error {
+    pub(crate) fn into_error(self) -> ProtocolError {
         match self {
             Self::Unsupported(error) => error,
-            Self::Malformed(_) | Self::Changed(_) => Error::invalid_params(self.to_string()),
-            _ => Error::internal(self.to_string()),
+            Self::Malformed(_) | Self::Changed(_) => {
+                ProtocolError::invalid_params(self.to_string())
+            }
+            _ => ProtocolError::internal(self.to_string()),
         }
     }
 
@@ -58,7 +60,7 @@ impl AskError {
     }
 
     /// Returns the error for a question that could not be asked.
-    pub(crate) fn before_asking(error: Error) -> Self {
+    pub(crate) fn before_asking(error: ProtocolError) -> Self {
         match error.kind() {
             ErrorKind::MissingRequiredClientCapability(_) => Self::Unsupported(error),
             _ => Self::Failed(error.into()),

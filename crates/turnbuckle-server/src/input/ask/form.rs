@@ -7,9 +7,9 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use turnbuckle_types::{
-    BooleanSchema, ElicitationSchema, Error, MultiSelectEnumSchema, MultiSelectItems, Number,
-    NumberSchema, PrimitiveSchemaDefinition, SingleSelectEnumSchema, StringFormat, StringSchema,
-    TitledChoice,
+    BooleanSchema, ElicitationSchema, MultiSelectEnumSchema, MultiSelectItems, Number,
+    NumberSchema, PrimitiveSchemaDefinition, ProtocolError, SingleSelectEnumSchema, StringFormat,
+    StringSchema, TitledChoice,
 };
 
 use super::AskError;
@@ -20,7 +20,9 @@ pub(super) fn schema_of<T: DeserializeOwned + JsonSchema>() -> Result<Elicitatio
     let schema = derive_schema::<T>();
     form(&schema, field_names::<T>().unwrap_or_default()).map_err(|fault| {
         let name = T::schema_name();
-        AskError::Failed(Error::internal(format!("{name} cannot be a form: {fault}")).into())
+        AskError::Failed(
+            ProtocolError::internal(format!("{name} cannot be a form: {fault}")).into(),
+        )
     })
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
-use turnbuckle_types::{EmptyResult, Error, ErrorKind};
+use turnbuckle_types::{EmptyResult, ErrorKind, ProtocolError};
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
 use turnbuckle_wire::rpc::{self, Message};
@@ -31,7 +31,7 @@ impl ClientSession {
             session.clone().spawn_response(frame);
         };
         let Some(features) = self.features() else {
-            let early = Error::new(ErrorKind::InvalidRequest, "the handshake is not over");
+            let early = ProtocolError::new(ErrorKind::InvalidRequest, "the handshake is not over");
             let features = Revision::NEWEST_LEGACY.features();
             return match &*request.method == Method::Ping.as_str() {
                 true => reply(features, Reply::complete(EmptyResult::new())),
@@ -63,7 +63,10 @@ impl ClientSession {
             RequestDecision::Pong => reply(features, Reply::complete(EmptyResult::new())),
             RequestDecision::Refuse(error) => reply(features, error.into()),
             RequestDecision::Open => {
-                reply(features, Error::method_not_found(&request.method).into());
+                reply(
+                    features,
+                    ProtocolError::method_not_found(&request.method).into(),
+                );
             }
             RequestDecision::Serve => {
                 let (method, text) = (request.method.into_owned(), text.to_owned());
@@ -162,7 +165,7 @@ async fn run_handler(
         reply = handler => (!signal.is_cancelled()).then_some(reply),
         () = signal.cancelled() => None,
         () = tokio::time::sleep(timeout) => Some(
-            Error::internal(
+            ProtocolError::internal(
                 "the answer took longer than this client allows (ClientLimits::handler_timeout)"
             ).into()
         ),

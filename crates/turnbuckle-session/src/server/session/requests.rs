@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
-use turnbuckle_types::{CancelledNotificationParams, Error, RawJson, RequestId};
+use turnbuckle_types::{CancelledNotificationParams, ProtocolError, RawJson, RequestId};
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Revision};
@@ -208,7 +208,7 @@ impl Lifecycle for SessionLifecycle<'_> {
         })
     }
 
-    fn begin(&self, context: &RequestContext) -> Result<(), Error> {
+    fn begin(&self, context: &RequestContext) -> Result<(), ProtocolError> {
         let mut kernel = self.session.state.kernel();
         kernel.begin_request(context.id().clone(), context.cancel_handle())
     }

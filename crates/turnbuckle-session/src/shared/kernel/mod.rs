@@ -10,7 +10,7 @@ mod explore;
 use std::collections::hash_map::Entry;
 
 use foldhash::HashMap;
-use turnbuckle_types::{Error, ErrorKind, RequestId};
+use turnbuckle_types::{ErrorKind, ProtocolError, RequestId};
 use turnbuckle_wire::revision::{EraKind, Method};
 
 use crate::shared::rate::in_flight;
@@ -30,7 +30,7 @@ pub(crate) enum RequestDecision {
     /// Answer a ping.
     Pong,
     /// Answer with this error.
-    Refuse(Error),
+    Refuse(ProtocolError),
 }
 
 /// The decision about a notification.
@@ -144,7 +144,7 @@ impl<C, P> Kernel<C, P> {
             .map_or_else(RequestDecision::Refuse, |()| RequestDecision::Serve)
     }
 
-    fn check_capacity(&self) -> Result<(), Error> {
+    fn check_capacity(&self) -> Result<(), ProtocolError> {
         if self.answering.len() < self.max_answering {
             return Ok(());
         }
@@ -166,7 +166,7 @@ impl<C, P> Kernel<C, P> {
     /// # Errors
     /// Returns an error if the id or the last free place was taken since the decision, or the
     /// connection has ended.
-    pub(crate) fn begin_request(&mut self, id: RequestId, call: C) -> Result<(), Error> {
+    pub(crate) fn begin_request(&mut self, id: RequestId, call: C) -> Result<(), ProtocolError> {
         if self.ended {
             return Err(not_a_message(ENDED));
         }
@@ -297,8 +297,8 @@ impl<C, P> Kernel<C, P> {
 const ENDED: &str = "the session has ended";
 const IN_FLIGHT: &str = "a request with this id is still in flight";
 
-fn not_a_message(message: &'static str) -> Error {
-    Error::new(ErrorKind::InvalidRequest, message)
+fn not_a_message(message: &'static str) -> ProtocolError {
+    ProtocolError::new(ErrorKind::InvalidRequest, message)
 }
 
 #[cfg(test)]

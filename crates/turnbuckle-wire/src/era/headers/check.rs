@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use turnbuckle_types::{Error, RawJson};
+use turnbuckle_types::{ProtocolError, RawJson};
 
 use super::arguments::{extract, header_text, is_mirrorable};
 use super::{METHOD, NAME, decode_value, encode_value, value_matches};
@@ -64,7 +64,7 @@ pub fn check_headers<'h>(
     params: &Params<'_>,
     header_method: impl Into<HeaderValues<'h>>,
     header_name: impl Into<HeaderValues<'h>>,
-) -> Result<(), Error> {
+) -> Result<(), ProtocolError> {
     match header_method.into() {
         HeaderValues::One(value) if value.trim_ascii() == method.as_bytes() => {}
         HeaderValues::One(value) => {
@@ -98,7 +98,7 @@ pub fn check_param_headers<'h>(
     declared: &[ParamHeader],
     arguments: Option<RawJson<'_>>,
     lookup: impl Fn(&str) -> HeaderValues<'h>,
-) -> Result<(), Error> {
+) -> Result<(), ProtocolError> {
     let values = extract(declared, arguments).map_err(mismatch)?;
     for (ParamHeader { header, path, .. }, value) in declared.iter().zip(values) {
         match (lookup(header), value) {
@@ -144,8 +144,8 @@ pub fn check_param_headers<'h>(
 pub fn mirror_param_headers<'p>(
     declared: &'p [ParamHeader],
     arguments: Option<RawJson<'_>>,
-) -> Result<Vec<(&'p str, String)>, Error> {
-    let unfit = Error::invalid_params;
+) -> Result<Vec<(&'p str, String)>, ProtocolError> {
+    let unfit = ProtocolError::invalid_params;
     let values = extract(declared, arguments).map_err(unfit)?;
     let mut headers = Vec::with_capacity(declared.len());
     for (param, value) in declared.iter().zip(values) {
@@ -161,12 +161,12 @@ pub fn mirror_param_headers<'p>(
     Ok(headers)
 }
 
-fn decode<'h>(header: &str, value: &'h [u8]) -> Result<Cow<'h, str>, Error> {
+fn decode<'h>(header: &str, value: &'h [u8]) -> Result<Cow<'h, str>, ProtocolError> {
     decode_value(value)
         .map_err(|error| mismatch(format!("the header {header} is malformed: {error}")))
 }
 
-fn absent_or_repeated(header: &str, values: HeaderValues<'_>) -> Error {
+fn absent_or_repeated(header: &str, values: HeaderValues<'_>) -> ProtocolError {
     let wrong = if values == HeaderValues::Repeated {
         "there more than once"
     } else {
@@ -175,7 +175,7 @@ fn absent_or_repeated(header: &str, values: HeaderValues<'_>) -> Error {
     mismatch(format!("the header {header} is {wrong}"))
 }
 
-fn differs(header: &str, sent: &str, body: &str) -> Error {
+fn differs(header: &str, sent: &str, body: &str) -> ProtocolError {
     mismatch(format!(
         "the header {header} says {:?}, the body {:?}",
         brief(sent),
@@ -183,8 +183,8 @@ fn differs(header: &str, sent: &str, body: &str) -> Error {
     ))
 }
 
-fn mismatch(message: String) -> Error {
-    Error::header_mismatch(message)
+fn mismatch(message: String) -> ProtocolError {
+    ProtocolError::header_mismatch(message)
 }
 
 /// Returns the beginning of a text that may be of any length.
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use crate::era::param_headers;
 
-    fn mismatch_message(result: Result<(), Error>) -> String {
+    fn mismatch_message(result: Result<(), ProtocolError>) -> String {
         let error = result.unwrap_err();
         assert_eq!(*error.kind(), ErrorKind::HeaderMismatch, "{error}");
         error.message().to_owned()
@@ -213,7 +213,7 @@ mod tests {
         params: &str,
         header: Option<&str>,
         name: Option<&str>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ProtocolError> {
         let params: Params<'_> = serde_json::from_str(params).unwrap();
         check_headers(
             method,
@@ -290,7 +290,7 @@ mod tests {
         "count":{"type":"integer","x-mcp-header":"Count"},
         "options":{"properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}}"#;
 
-    fn judge_params(arguments: &str, headers: &[(&str, &str)]) -> Result<(), Error> {
+    fn judge_params(arguments: &str, headers: &[(&str, &str)]) -> Result<(), ProtocolError> {
         let declared = param_headers(&SCHEMA.parse().unwrap()).unwrap();
         let arguments: RawJson<'_> = serde_json::from_str(arguments).unwrap();
         let lookup = |name: &str| {

@@ -3,9 +3,9 @@
 use turnbuckle_types::{
     BooleanSchema, ClientCapabilities, ElicitRequestFormParams, ElicitRequestParams,
     ElicitRequestUrlParams, ElicitResult, ElicitationCapability,
-    ElicitationCompleteNotificationParams, ElicitationSchema, Error, InputRequest,
-    InputRequiredResult, LegacyTitledEnumSchema, MultiSelectEnumSchema, MultiSelectItems,
-    NumberSchema, PrimitiveSchemaDefinition, Settings, SingleSelectEnumSchema, StringSchema,
+    ElicitationCompleteNotificationParams, ElicitationSchema, InputRequest, InputRequiredResult,
+    LegacyTitledEnumSchema, MultiSelectEnumSchema, MultiSelectItems, NumberSchema,
+    PrimitiveSchemaDefinition, ProtocolError, Settings, SingleSelectEnumSchema, StringSchema,
     TitledChoice,
 };
 
@@ -44,7 +44,7 @@ project_objects! {
 
 project_unions! {
     ElicitRequestParams { Form, Url } + impl {
-    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
+    fn check_expressible(&self, features: &Features) -> Result<(), ProtocolError> {
         match self {
             Self::Form(_) if !features.elicitation => Err(missing_form("forms")),
             Self::Form(form) if !features.elicitation_url => {
@@ -69,7 +69,7 @@ project_unions! {
         String, Number, Boolean, SingleSelect, MultiSelect, LegacyEnum,
     }
     InputRequest { Elicit, CreateMessage, ListRoots } + impl {
-    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
+    fn check_expressible(&self, features: &Features) -> Result<(), ProtocolError> {
         match self {
             Self::Elicit(params) => params.check_expressible(features),
             Self::CreateMessage(params) => params.check_expressible(features),
@@ -79,13 +79,13 @@ project_unions! {
     }
 }
 
-fn missing_form(what: &str) -> Error {
+fn missing_form(what: &str) -> ProtocolError {
     missing(ElicitationCapability::new().form(Settings::new()), what)
 }
 
-fn missing(modes: ElicitationCapability, what: &str) -> Error {
+fn missing(modes: ElicitationCapability, what: &str) -> ProtocolError {
     let needed = ClientCapabilities::new().elicitation(modes);
-    Error::missing_required_client_capability(
+    ProtocolError::missing_required_client_capability(
         needed,
         format!("the client's revision cannot ask for {what}"),
     )

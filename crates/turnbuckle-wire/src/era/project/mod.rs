@@ -19,7 +19,7 @@ mod tool;
 
 use rules::Fate;
 use serde::Serialize;
-use turnbuckle_types::{Error, Extra, Map, Meta, meta};
+use turnbuckle_types::{Extra, Map, Meta, ProtocolError, meta};
 
 use super::body::{ResultBody, WriteTarget, write_value};
 use super::result::RESULT_TYPE;
@@ -82,7 +82,7 @@ pub trait Project {
     /// # Errors
     /// [`ErrorKind::MissingRequiredClientCapability`](turnbuckle_types::ErrorKind::MissingRequiredClientCapability), with what
     /// the peer would need, when the projection would ask for something else than the value does.
-    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
+    fn check_expressible(&self, features: &Features) -> Result<(), ProtocolError> {
         let _ = features;
         Ok(())
     }
@@ -164,7 +164,7 @@ impl<T: Project> Project for Vec<T> {
         self.iter_mut().for_each(|value| value.project(features));
     }
 
-    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
+    fn check_expressible(&self, features: &Features) -> Result<(), ProtocolError> {
         self.iter()
             .try_for_each(|value| value.check_expressible(features))
     }
@@ -181,7 +181,7 @@ impl<T: Project> Project for Option<T> {
         }
     }
 
-    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
+    fn check_expressible(&self, features: &Features) -> Result<(), ProtocolError> {
         self.as_ref()
             .map_or(Ok(()), |value| value.check_expressible(features))
     }
@@ -196,7 +196,7 @@ impl<V: Project> Project for Map<V> {
         self.values_mut().for_each(|value| value.project(features));
     }
 
-    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
+    fn check_expressible(&self, features: &Features) -> Result<(), ProtocolError> {
         self.values()
             .try_for_each(|value| value.check_expressible(features))
     }
@@ -211,7 +211,7 @@ impl<T: Project> Project for Box<T> {
         (**self).project(features);
     }
 
-    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
+    fn check_expressible(&self, features: &Features) -> Result<(), ProtocolError> {
         (**self).check_expressible(features)
     }
 }

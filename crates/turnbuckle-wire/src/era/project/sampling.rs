@@ -1,9 +1,10 @@
 //! Sampling: questions to a model, and its answers.
 
 use turnbuckle_types::{
-    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, Error, ModelHint,
-    ModelPreferences, OneOrMany, SamplingCapability, SamplingMessage, SamplingMessageContentBlock,
-    Settings, TextContent, ToolChoice, ToolResultContent, ToolUseContent,
+    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ModelHint,
+    ModelPreferences, OneOrMany, ProtocolError, SamplingCapability, SamplingMessage,
+    SamplingMessageContentBlock, Settings, TextContent, ToolChoice, ToolResultContent,
+    ToolUseContent,
 };
 
 use super::rules::{project_objects, project_unions};
@@ -18,7 +19,7 @@ project_objects! {
         stop_sequences, metadata, tools since sampling_tools, tool_choice since sampling_tools,
         meta by message_meta, extra,
     } + impl {
-    fn check_expressible(&self, features: &Features) -> Result<(), Error> {
+    fn check_expressible(&self, features: &Features) -> Result<(), ProtocolError> {
         if features.sampling_tools {
             return Ok(());
         }
@@ -34,7 +35,7 @@ project_objects! {
             return Ok(());
         };
         let needed = SamplingCapability::new().tools(Settings::new());
-        Err(Error::missing_required_client_capability(
+        Err(ProtocolError::missing_required_client_capability(
             ClientCapabilities::new().sampling(needed),
             format!("the client's revision cannot {lacks}"),
         ))

@@ -18,7 +18,7 @@ use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::service::{CallRequest, CallResponse, CallService, ItemKind};
 use turnbuckle_server::{Ask, Failure, Group, HandlerContext, Prompt, Resource, Server, Tool};
 use turnbuckle_types::{
-    BooleanSchema, ElicitRequestParams, ElicitRequestUrlParams, ElicitationSchema, Error,
+    BooleanSchema, ElicitRequestParams, ElicitRequestUrlParams, ElicitationSchema, ProtocolError,
 };
 
 use super::policy::Busy;
@@ -387,7 +387,7 @@ async fn signed_in(call: CallRequest, inner: CallService) -> Result<CallResponse
     let asked = call.name() != "asks" || context.raw_answer("go").is_some();
     if asked && context.raw_answer("url1").is_none() {
         let url = ElicitRequestUrlParams::new("Sign in", "https://example.com/1");
-        return Err(Error::url_elicitation_required([url], "Not yet").into());
+        return Err(ProtocolError::url_elicitation_required([url], "Not yet").into());
     }
     Ok(pass(call, inner).await)
 }
