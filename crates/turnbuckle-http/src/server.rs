@@ -90,15 +90,18 @@ impl HttpServer {
         }
         let shutdown = Signal::new();
         let dispatch = dispatch.into();
-        let until = || Some(shutdown.clone());
         let routes = Routes {
             path: "/mcp".into(),
             sse: options.http_sse.then(|| SseRoutes {
                 path: "/sse".into(),
                 messages: "/messages".into(),
-                service: HttpSse::with_shutdown(dispatch.clone(), options.clone(), until()),
+                service: HttpSse::with_shutdown(
+                    dispatch.clone(),
+                    options.clone(),
+                    shutdown.clone(),
+                ),
             }),
-            streamable: StreamableHttp::with_shutdown(dispatch, options.clone(), until()),
+            streamable: StreamableHttp::with_shutdown(dispatch, options.clone(), shutdown.clone()),
         };
         Ok(Self {
             listener,

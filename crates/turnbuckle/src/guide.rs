@@ -39,6 +39,9 @@ struct Progress;
 #[doc = include_str!("../../../docs/guide/src/transports.md")]
 struct Transports;
 
+#[doc = include_str!("../../../docs/guide/src/axum.md")]
+struct Axum;
+
 #[doc = include_str!("../../../docs/guide/src/deploy.md")]
 struct Deploy;
 

@@ -56,6 +56,9 @@ pub mod testing;
 pub use authorize::Authorize;
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub use run::Run;
+#[cfg(feature = "http")]
+#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
+pub use run::termination;
 #[cfg(feature = "apps")]
 pub use turnbuckle_apps as apps;
 #[cfg(feature = "auth")]

@@ -66,14 +66,13 @@ impl Web {
     /// Creates the endpoints of HTTP+SSE with a signal that shuts them down.
     #[must_use]
     pub fn sse_until(server: &Server, options: HttpServerOptions, shutdown: Signal) -> Self {
-        let service = HttpSse::with_shutdown(server.clone(), options, Some(shutdown));
+        let service = HttpSse::with_shutdown(server.clone(), options, shutdown);
         Self(Service::Sse(service))
     }
 
     /// Creates an endpoint with a signal that shuts it down.
     #[must_use]
     pub fn until(server: &Server, options: HttpServerOptions, shutdown: Signal) -> Self {
-        let shutdown = Some(shutdown);
         Self(Service::Streamable(StreamableHttp::with_shutdown(
             server.clone(),
             options,

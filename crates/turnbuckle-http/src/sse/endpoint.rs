@@ -39,14 +39,14 @@ pub(crate) struct SseEndpoints {
     limits: Limits,
     allowed: OriginPolicy,
     connections: Arc<ConnectionTable>,
-    shutdown: Option<Signal>,
+    pub(super) shutdown: Signal,
 }
 
 impl SseEndpoints {
     pub(crate) fn new(
         dispatch: Arc<dyn Dispatch>,
         config: HttpServerOptions,
-        shutdown: Option<Signal>,
+        shutdown: Signal,
     ) -> Self {
         // What was read is cut short by a shutdown alone, which has a time of its own.
         let mut limits = config.limits.clone();
@@ -125,7 +125,7 @@ impl SseEndpoints {
         if !head.accepts_events {
             return error_reply(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream");
         }
-        if self.shutdown.as_ref().is_some_and(Signal::is_closing) {
+        if self.shutdown.is_closing() {
             return error_reply(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "the server is shutting down",
@@ -155,7 +155,7 @@ impl SseEndpoints {
         let first = event::endpoint(messages, &entry.id);
         let context = TransportContext {
             principal,
-            shutdown: self.shutdown.clone(),
+            shutdown: Some(self.shutdown.clone()),
             http: crate::request_head::capture(parts, self.server.needs_http_head()),
         };
         let own = RateAccount::new(&self.limits);
@@ -168,7 +168,7 @@ impl SseEndpoints {
             transport,
             self.limits.clone(),
             context,
-            self.shutdown.clone().unwrap_or_default(),
+            self.shutdown.clone(),
         );
         let interval = self.config.keep_alive_interval;
         let stream = SseStream::new(first, served, buffer, entry, interval);
@@ -183,12 +183,7 @@ impl SseEndpoints {
     /// Returns a future that ends when the server begins to shut down.
     fn shutdown_started(&self) -> EndOfInput {
         let shutdown = self.shutdown.clone();
-        Box::pin(async move {
-            match shutdown {
-                Some(shutdown) => shutdown.closing().await,
-                None => std::future::pending().await,
-            }
-        })
+        Box::pin(async move { shutdown.closing().await })
     }
 
     /// Takes a message for a connection. The message is answered on the connection's stream.

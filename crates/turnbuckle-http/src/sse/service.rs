@@ -43,7 +43,7 @@ impl HttpSse {
     /// Creates both endpoints for the server that `dispatch` calls, with `/messages` for messages.
     #[must_use]
     pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, config: HttpServerOptions) -> Self {
-        Self::with_shutdown(dispatch, config, None)
+        Self::with_shutdown(dispatch, config, Signal::new())
     }
 
     /// Creates both endpoints, which end when `shutdown` is closed: then no message is taken any
@@ -53,7 +53,7 @@ impl HttpSse {
     pub fn with_shutdown(
         dispatch: impl Into<Arc<dyn Dispatch>>,
         config: HttpServerOptions,
-        shutdown: Option<Signal>,
+        shutdown: Signal,
     ) -> Self {
         Self {
             endpoint: Arc::new(SseEndpoints::new(dispatch.into(), config, shutdown)),
@@ -67,6 +67,15 @@ impl HttpSse {
     pub fn messages_at(mut self, reference: impl AsRef<str>) -> Self {
         self.messages = reference.as_ref().into();
         self
+    }
+
+    /// Returns the signal that ends the connections when it is closed, as
+    /// [`with_shutdown`](Self::with_shutdown) says. A server in which the service is mounted closes it
+    /// when its own shutdown begins: it would otherwise wait for the open streams.
+    /// [`Signal::close_after`] does both.
+    #[must_use]
+    pub fn shutdown(&self) -> Signal {
+        self.endpoint.shutdown.clone()
     }
 
     /// Returns the scopes that the items of the server require, in order and without repetition.

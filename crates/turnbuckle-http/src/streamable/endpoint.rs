@@ -42,7 +42,7 @@ pub(crate) struct StreamableEndpoint {
     pub(crate) server: ServerEndpoint,
     pub(crate) options: Arc<HttpServerOptions>,
     pub(crate) sessions: Arc<SessionTable>,
-    pub(crate) shutdown: Option<Signal>,
+    pub(crate) shutdown: Signal,
     allowed: OriginPolicy,
 }
 
@@ -50,7 +50,7 @@ impl StreamableEndpoint {
     pub(crate) fn new(
         server: ServerEndpoint,
         options: HttpServerOptions,
-        shutdown: Option<Signal>,
+        shutdown: Signal,
     ) -> Self {
         let options = Arc::new(options);
         Self {
@@ -178,7 +178,7 @@ impl StreamableEndpoint {
         let principal = principal::from_extensions(&parts.extensions);
         let transport = TransportContext {
             principal: principal.clone(),
-            shutdown: self.shutdown.clone(),
+            shutdown: Some(self.shutdown.clone()),
             http: crate::request_head::capture(parts, self.server.needs_http_head()),
         };
         let inbound = |text| InboundFrame {

@@ -87,15 +87,10 @@ impl EventStream {
         head: Option<Bytes>,
         reader: StreamReader,
         session: Arc<Session>,
-        shutdown: Option<Signal>,
+        shutdown: Signal,
         keep_alive: Duration,
     ) -> Self {
-        let closing: Closing = Box::pin(async move {
-            match shutdown {
-                Some(shutdown) => shutdown.closing().await,
-                None => std::future::pending().await,
-            }
-        });
+        let closing: Closing = Box::pin(async move { shutdown.closing().await });
         Self::new(
             head,
             Source::Standalone {

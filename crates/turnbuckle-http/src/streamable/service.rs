@@ -38,20 +38,28 @@ impl StreamableHttp {
     /// Creates an endpoint for the server that `dispatch` calls.
     #[must_use]
     pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, options: HttpServerOptions) -> Self {
-        Self::with_shutdown(dispatch, options, None)
+        Self::with_shutdown(dispatch, options, Signal::new())
     }
 
-    /// Creates an endpoint that ends its open streams when `shutdown` is closed.
+    /// Creates an endpoint that ends the streams of listening clients when `shutdown` is closed.
     #[must_use]
     pub fn with_shutdown(
         dispatch: impl Into<Arc<dyn Dispatch>>,
         options: HttpServerOptions,
-        shutdown: Option<Signal>,
+        shutdown: Signal,
     ) -> Self {
         let exchange = ServerEndpoint::new(dispatch.into(), options.limits.clone());
         Self {
             endpoint: Arc::new(StreamableEndpoint::new(exchange, options, shutdown)),
         }
+    }
+
+    /// Returns the signal that ends the streams of listening clients when it is closed. A server in
+    /// which the endpoint is mounted closes it when its own shutdown begins: it would otherwise wait
+    /// for these clients. [`Signal::close_after`] does both. Requests in flight go on.
+    #[must_use]
+    pub fn shutdown(&self) -> Signal {
+        self.endpoint.shutdown.clone()
     }
 
     /// Returns the scopes that the items of the server require, in order and without repetition.

@@ -57,6 +57,19 @@ impl Signal {
         self.wait_for_level(CANCELLED).await;
     }
 
+    /// Waits for `trigger`, then closes the signal. This is a future for the graceful shutdown of a
+    /// server in which an endpoint is mounted.
+    pub fn close_after(
+        &self,
+        trigger: impl Future<Output = ()> + Send + 'static,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let signal = self.clone();
+        async move {
+            trigger.await;
+            signal.close();
+        }
+    }
+
     fn level(&self) -> u8 {
         self.0.level.load(Ordering::Acquire)
     }

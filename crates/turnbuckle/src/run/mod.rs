@@ -9,6 +9,8 @@ use std::env;
 use turnbuckle_server::{BuildError, Result, Server, ServerBuilder};
 
 use arguments::{TransportChoice, parse_transport};
+#[cfg(feature = "http")]
+pub use shutdown::termination;
 
 /// Runs a [`Server`] or [`ServerBuilder`] as a process.
 ///

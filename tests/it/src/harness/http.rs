@@ -49,7 +49,7 @@ impl Http {
         let http_options = HttpServerOptions::new().limits(options.limits.clone());
         let (arrives, arrived) = mpsc::unbounded_channel();
         Self {
-            service: StreamableHttp::with_shutdown(server.clone(), http_options, Some(stop)),
+            service: StreamableHttp::with_shutdown(server.clone(), http_options, stop),
             principal: options.principal.clone().map(Arc::new),
             revision,
             session: Arc::default(),

@@ -36,7 +36,7 @@ impl Sse {
     pub(super) fn new(server: &Server, options: &ClientOptions, stop: Signal) -> Self {
         let http_options = HttpServerOptions::new().limits(options.limits.clone());
         Self {
-            service: HttpSse::with_shutdown(server.clone(), http_options, Some(stop)),
+            service: HttpSse::with_shutdown(server.clone(), http_options, stop),
             principal: options.principal.clone().map(Arc::new),
             stream: None,
         }

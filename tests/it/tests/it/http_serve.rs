@@ -19,7 +19,7 @@ use turnbuckle_wire::revision::Revision;
 use crate::servers::{echo, echo_builder};
 
 /// Long enough for anything that happens at all.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Running {
     address: SocketAddr,
@@ -56,7 +56,7 @@ impl Running {
     }
 }
 
-async fn read_all(mut stream: TcpStream) -> String {
+pub(crate) async fn read_all(mut stream: TcpStream) -> String {
     let mut text = String::new();
     let read = timeout(PATIENCE, stream.read_to_string(&mut text)).await;
     read.expect("the end").unwrap();
@@ -64,7 +64,7 @@ async fn read_all(mut stream: TcpStream) -> String {
 }
 
 /// Reads until that has come.
-async fn read_until(stream: &mut TcpStream, end: &str) -> String {
+pub(crate) async fn read_until(stream: &mut TcpStream, end: &str) -> String {
     let mut text = String::new();
     let mut piece = [0; 1024];
     while !text.contains(end) {
@@ -89,7 +89,7 @@ fn call(tool: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
 }
 
-fn post(body: &Value, head: &str) -> String {
+pub(crate) fn post(body: &Value, head: &str) -> String {
     let body = body.to_string();
     format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
@@ -104,6 +104,38 @@ fn modern(tool: &str) -> String {
         Revision::NEWEST
     );
     post(&call(tool), &head)
+}
+
+/// Returns a modern request that listens for changes.
+pub(crate) fn listen() -> String {
+    let meta = Value::from(modern_meta(Revision::NEWEST, &json!({})));
+    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+    let listen = json!({"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen",
+        "params": params});
+    let head = format!(
+        "MCP-Protocol-Version: {}\r\nMcp-Method: subscriptions/listen\r\n",
+        Revision::NEWEST
+    );
+    post(&listen, &head)
+}
+
+/// Returns a legacy request that opens a session.
+pub(crate) fn initialize() -> String {
+    let params = json!({"protocolVersion": Revision::NEWEST_LEGACY.as_str(),
+        "capabilities": {}, "clientInfo": {"name": "n", "version": "1"}});
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    post(&initialize, "Connection: close\r\n")
+}
+
+/// Returns the request that opens the GET stream of a session that was opened by `opened`.
+pub(crate) fn get_stream(opened: &str) -> String {
+    let id = opened
+        .lines()
+        .find_map(|line| line.strip_prefix("mcp-session-id: "));
+    format!(
+        "GET /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: {}\r\n\r\n",
+        id.unwrap()
+    )
 }
 
 /// Creates a server whose tool `hold` signals when it begins and when it is cancelled, and runs
@@ -263,31 +295,10 @@ async fn shutdown_is_bounded() {
 #[tokio::test]
 async fn shutdown_lets_streams_come_to_their_end() {
     let running = Running::start(echo(), HttpServerOptions::new().shutdown_timeout(PATIENCE)).await;
-    let meta = Value::from(modern_meta(Revision::NEWEST, &json!({})));
-    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
-    let listen = json!({"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen",
-        "params": params});
-    let head = format!(
-        "MCP-Protocol-Version: {}\r\nMcp-Method: subscriptions/listen\r\n",
-        Revision::NEWEST
-    );
-    let mut listening = running.send(&post(&listen, &head)).await;
+    let mut listening = running.send(&listen()).await;
     read_until(&mut listening, "acknowledged").await;
-
-    let params = json!({"protocolVersion": Revision::NEWEST_LEGACY.as_str(),
-        "capabilities": {}, "clientInfo": {"name": "n", "version": "1"}});
-    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-    let opened = running
-        .exchange(&post(&initialize, "Connection: close\r\n"))
-        .await;
-    let id = opened
-        .lines()
-        .find_map(|line| line.strip_prefix("mcp-session-id: "));
-    let get = format!(
-        "GET /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: {}\r\n\r\n",
-        id.unwrap()
-    );
-    let mut general = running.send(&get).await;
+    let opened = running.exchange(&initialize()).await;
+    let mut general = running.send(&get_stream(&opened)).await;
     read_until(&mut general, "retry").await;
 
     running.shutdown.close();

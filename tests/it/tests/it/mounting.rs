@@ -1,5 +1,7 @@
 //! The endpoint mounted in somebody else's server.
 
+mod shutdown;
+
 use axum::Router;
 use axum::body::Body;
 use http::{Request, StatusCode};
