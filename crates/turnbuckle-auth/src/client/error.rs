@@ -22,6 +22,9 @@ pub enum AuthErrorKind {
     Denied,
     /// The authorization server issued no token.
     Token,
+    /// The MCP server refuses the token of a login that has just ended. No other login begins for ten
+    /// minutes, unless [`OAuth::log_in`](super::OAuth::log_in) asks for one.
+    TokenRefused,
     /// A URL from the server is not allowed, for instance a private address that a public server
     /// named.
     UrlRefused,

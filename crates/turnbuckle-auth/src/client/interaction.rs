@@ -31,6 +31,16 @@ pub trait LoginUi: Send + Sync + 'static {
         &'a self,
         preferred_redirect: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>>;
+
+    /// Tells the user that the login waits for another one at the same server, which a task or a
+    /// process with the same credential store has begun. It waits for 6 minutes at most, and uses the
+    /// credentials of the other login. The default does nothing.
+    ///
+    /// # Errors
+    /// An error ends the wait. Without a user, it is [`LoginUiErrorKind::LoginRequired`].
+    fn announce_wait(&self) -> Result<(), LoginUiError> {
+        Ok(())
+    }
 }
 
 /// A login that is ready to begin. Dropping the value, or the future of `open`, ends the login.
@@ -65,6 +75,14 @@ impl NoLogin {
     pub fn new() -> Self {
         Self
     }
+
+    fn refusal(self) -> LoginUiError {
+        LoginUiError::new(
+            LoginUiErrorKind::LoginRequired,
+            "a login is required, but this program was told not to log in (NoLogin); \
+             log in with a program that can, into the same credential store",
+        )
+    }
 }
 
 impl LoginUi for NoLogin {
@@ -72,13 +90,11 @@ impl LoginUi for NoLogin {
         &'a self,
         _preferred_redirect: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
-        Box::pin(async {
-            Err(LoginUiError::new(
-                LoginUiErrorKind::LoginRequired,
-                "a login is required, but this program was told not to log in (NoLogin); \
-                 log in with a program that can, into the same credential store",
-            ))
-        })
+        Box::pin(async { Err(self.refusal()) })
+    }
+
+    fn announce_wait(&self) -> Result<(), LoginUiError> {
+        Err(self.refusal())
     }
 }
 

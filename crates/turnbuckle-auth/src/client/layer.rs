@@ -102,6 +102,9 @@ where
             .as_ref()
             .is_some_and(|token| store_nonce(token, request.uri(), response.headers()));
         let status = response.status();
+        if let Some(token) = &token {
+            token.note_status(status);
+        }
         let demand = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 demand(status, response.headers(), unauthorized == 0)
@@ -117,9 +120,9 @@ where
         let Some(demand) = demand else {
             return Ok(response);
         };
-        let count = match &demand {
-            Demand::Unauthorized { .. } => &mut unauthorized,
-            Demand::InsufficientScope(_) => &mut forbidden,
+        let count = match status {
+            StatusCode::UNAUTHORIZED => &mut unauthorized,
+            _ => &mut forbidden,
         };
         *count += 1;
         if *count > MAX_REPLACEMENTS {

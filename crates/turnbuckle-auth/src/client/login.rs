@@ -1,6 +1,7 @@
 //! One attempt to obtain credentials: discovery, then a refresh, a login in the browser or a grant.
 //!
-//! The caller holds the lock of the store. New credentials are stored before they are returned.
+//! The caller holds the lock of the credentials for a refresh, and that of logins for everything else.
+//! New credentials are stored before they are returned.
 //!
 //! Specification: basic/authorization, "Authorization Flow Steps" (2026-07-28).
 
@@ -36,6 +37,13 @@ pub(crate) struct Login<'a> {
     recorder: &'a Recorder,
 }
 
+/// The outcome of [`Login::renew`].
+pub(crate) enum Renewal {
+    Refreshed(Box<Credentials>),
+    /// No refresh token helps: the user or a grant has to.
+    LoginNeeded(Box<Discovery>),
+}
+
 /// The client at an authorization server, and what it asks for.
 struct Asked<'a> {
     server: &'a AuthorizationServerMetadata,
@@ -69,14 +77,14 @@ impl<'a> Login<'a> {
         self.refresh(stored, &stored.credentials.server).await
     }
 
-    /// Obtains credentials after a 401. A refresh token is used first, unless it may not, or the
-    /// server has moved to another issuer.
-    pub(crate) async fn reauthorize(
+    /// Refreshes a token after a 401. The refresh token is not used if it may not, or if the server has
+    /// moved to another issuer.
+    pub(crate) async fn renew(
         &self,
         previous: Option<&ActiveToken>,
         challenge: Option<&Challenge>,
         may_refresh: bool,
-    ) -> Result<Credentials, AuthError> {
+    ) -> Result<Renewal, AuthError> {
         let refreshable =
             previous.filter(|previous| may_refresh && previous.credentials.refresh_token.is_some());
         let discovery = match self.discover(previous, challenge).await {
@@ -87,32 +95,27 @@ impl<'a> Login<'a> {
                     return Err(error);
                 };
                 let server = &previous.credentials.server;
-                return self.refresh(previous, server).await.map_err(|_| error);
+                let refreshed = self.refresh(previous, server).await;
+                return match refreshed {
+                    Ok(credentials) => Ok(Renewal::Refreshed(Box::new(credentials))),
+                    Err(_) => Err(error),
+                };
             }
         };
         if let Some(previous) = refreshable
             && previous.credentials.issuer == discovery.issuer
         {
             match self.refresh(previous, &discovery.server).await {
-                Ok(credentials) => return Ok(credentials),
+                Ok(credentials) => return Ok(Renewal::Refreshed(Box::new(credentials))),
                 Err(error) if error.kind() == AuthErrorKind::Network => return Err(error),
                 Err(_) => {}
             }
         }
-        self.authorize(&discovery, previous, challenge).await
+        Ok(Renewal::LoginNeeded(Box::new(discovery)))
     }
 
-    /// Obtains credentials with more scopes.
-    pub(crate) async fn step_up(
-        &self,
-        previous: Option<&ActiveToken>,
-        challenge: &Challenge,
-    ) -> Result<Credentials, AuthError> {
-        let discovery = self.discover(previous, Some(challenge)).await?;
-        self.authorize(&discovery, previous, Some(challenge)).await
-    }
-
-    async fn discover(
+    /// Finds the authorization server. That of the previous token is preferred.
+    pub(crate) async fn discover(
         &self,
         previous: Option<&ActiveToken>,
         challenge: Option<&Challenge>,
@@ -200,7 +203,7 @@ impl<'a> Login<'a> {
     }
 
     /// Obtains credentials by the grant of the settings.
-    async fn authorize(
+    pub(crate) async fn authorize(
         &self,
         discovery: &Discovery,
         previous: Option<&ActiveToken>,
@@ -235,6 +238,8 @@ impl<'a> Login<'a> {
         } else {
             self.request_grant(discovery, asked, dpop_key).await?
         };
+        // A refresh of the former credentials must not end after this. The login is kept in any case.
+        let _lock = self.session.lock_store(self.recorder).await;
         self.session.save(&credentials, self.recorder).await;
         Ok(credentials)
     }

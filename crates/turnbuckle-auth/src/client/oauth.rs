@@ -244,19 +244,30 @@ impl OAuth {
         }
         match probe(&session).await? {
             Probe::NoLogin => Ok(None),
-            Probe::Refused(challenge) => self.log_in_after(challenge).await.map(Some),
+            Probe::Refused(challenge) => {
+                let demand = Demand::Unauthorized {
+                    challenge,
+                    may_refresh: false,
+                };
+                self.log_in_after(demand).await.map(Some)
+            }
         }
     }
 
     /// Logs in now, even if there is a valid token.
     ///
+    /// The server is asked for its challenge by a request without a token. If it takes some requests
+    /// without one, use [`log_in_with`](Self::log_in_with).
+    ///
     /// # Errors
     /// Fails as a request would that needs a login, and when the server asks for none.
     pub async fn log_in(&self) -> Result<AuthStatus, AuthError> {
         match probe(&self.session()).await? {
-            Probe::Refused(challenge) => self.log_in_after(challenge).await,
+            Probe::Refused(challenge) => self.log_in_after(Demand::Login(challenge)).await,
             Probe::NoLogin => {
-                let message = "the server asks for no login: it took a request without a token";
+                let message = "the server asks for no login: it took a request without a token; \
+                               log in with the challenge of a request that it refused \
+                               (OAuth::log_in_with)";
                 Err(AuthError::new(
                     AuthErrorKind::Discovery,
                     message,
@@ -266,13 +277,18 @@ impl OAuth {
         }
     }
 
-    async fn log_in_after(&self, challenge: Option<Challenge>) -> Result<AuthStatus, AuthError> {
+    /// Logs in now, even if there is a valid token, because the server answered a request with
+    /// `challenge`: its URL of metadata and its scopes are used, and nothing is asked beforehand.
+    ///
+    /// # Errors
+    /// Fails as a request would that needs a login.
+    pub async fn log_in_with(&self, challenge: Challenge) -> Result<AuthStatus, AuthError> {
+        self.log_in_after(Demand::Login(Some(challenge))).await
+    }
+
+    async fn log_in_after(&self, demand: Demand) -> Result<AuthStatus, AuthError> {
         let session = self.session();
         let used = session.token().await;
-        let demand = Demand::Unauthorized {
-            challenge,
-            may_refresh: false,
-        };
         let token = session.replace(used, demand).await?;
         Ok(status(&token, session.clock.now()))
     }

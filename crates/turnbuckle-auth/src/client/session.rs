@@ -1,40 +1,32 @@
 //! The authorization of one client at one server: the current token, and how to get the next one.
 //!
 //! Requests take the current token without waiting. Whoever finds that it has to be replaced takes
-//! the one place in `flight`; others wait there and use its outcome. A lock of the store does the
-//! same between processes. Getting a token runs in a task of its own: a refresh token that the
+//! the one place in `flight`; others wait there and use its outcome. Locks of the store do the same
+//! between processes. Getting a token (`attempt`) runs in a task of its own: a refresh token that the
 //! server has replaced must be stored, even if the request that needed it is dropped.
+
+mod active_token;
+mod attempt;
+mod login_guard;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use http::HeaderValue;
+pub(crate) use active_token::ActiveToken;
+use active_token::TokenOrigin;
+pub(crate) use attempt::Demand;
 
-use super::credentials::{Credentials, TokenType};
+use self::login_guard::LoginGuard;
+use super::credentials::Credentials;
 use super::error::{AuthError, AuthErrorKind};
 use super::login::Login;
 use super::settings::Settings;
-use super::store::StoreLock;
 use super::transcript::{Recorder, StepKind, Transcript};
-use crate::challenge::Challenge;
 use crate::clock::Clock;
-use crate::dpop::{DpopKey, DpopSession};
 use crate::outbound::{Outbound, is_https_or_loopback};
 
 /// The time until an early refresh is tried again after a failure, in seconds.
 const REFRESH_RETRY_DELAY: u64 = 10;
-
-/// The sets of scopes that are remembered as authorized because of a challenge.
-const MAX_STEP_UPS: usize = 64;
-
-/// A token that can be sent.
-pub(crate) struct ActiveToken {
-    pub(crate) credentials: Credentials,
-    /// The value of `Authorization`.
-    pub(crate) header: HeaderValue,
-    /// The key that the token is bound to.
-    pub(crate) dpop: Option<Arc<DpopSession>>,
-}
 
 /// The current token.
 #[derive(Default)]
@@ -53,6 +45,7 @@ struct Flight {
     last_error: Option<AuthError>,
     /// The sets of scopes that were authorized because of a challenge.
     step_ups: Vec<Vec<String>>,
+    login_guard: LoginGuard,
 }
 
 /// The authorization of one client at one server.
@@ -70,18 +63,6 @@ pub(crate) struct AuthSession {
     /// True if the store lacks the current token because it could not be saved.
     is_unsaved: AtomicBool,
     transcript: Mutex<Transcript>,
-}
-
-/// The reason why a new token is needed.
-pub(crate) enum Demand {
-    /// The server answered 401, or the user asked to log in.
-    Unauthorized {
-        challenge: Option<Challenge>,
-        /// False if the token that was refused had just been refreshed.
-        may_refresh: bool,
-    },
-    /// The server answered 403: more scopes are needed.
-    InsufficientScope(Challenge),
 }
 
 impl AuthSession {
@@ -194,11 +175,12 @@ impl AuthSession {
             login.refresh_or_adopt(&token, &stored).await
         };
         let refreshed = refreshed.await;
-        self.keep_transcript(&recorder);
+        self.set_transcript(recorder.transcript());
         match refreshed {
             Ok(credentials) => {
                 flight.last_error = None;
-                self.activate(credentials, Some(&token), &recorder).ok()
+                self.activate(credentials, Some(&token), TokenOrigin::Refresh, &recorder)
+                    .ok()
             }
             Err(error) if error.kind() == AuthErrorKind::LoginRequired => None,
             Err(error) => {
@@ -208,108 +190,6 @@ impl AuthSession {
                 token.credentials.is_valid(now).then_some(token)
             }
         }
-    }
-
-    /// Gets another token because the server refused `used`, the token of a request or none.
-    ///
-    /// Requests that were refused at the same time share one attempt and its outcome. The attempt goes
-    /// on if the returned future is dropped.
-    pub(crate) async fn replace(
-        self: &Arc<Self>,
-        used: Option<Arc<ActiveToken>>,
-        demand: Demand,
-    ) -> Result<Arc<ActiveToken>, AuthError> {
-        let session = self.clone();
-        let seen = self.finished_attempts.load(Ordering::Acquire);
-        let attempt = tokio::spawn(async move { session.join_attempt(used, demand, seen).await });
-        attempt.await.unwrap_or_else(|_| {
-            let recorder = Recorder::new();
-            let message = "the authorization was ended with its runtime";
-            Err(AuthError::new(AuthErrorKind::Network, message, &recorder))
-        })
-    }
-
-    async fn join_attempt(
-        &self,
-        used: Option<Arc<ActiveToken>>,
-        demand: Demand,
-        seen: u64,
-    ) -> Result<Arc<ActiveToken>, AuthError> {
-        let mut flight = self.flight.lock().await;
-        if let Some(token) = self.newer_than(used.as_deref()) {
-            return Ok(token);
-        }
-        let has_waited = self.finished_attempts.load(Ordering::Acquire) != seen;
-        if has_waited && let Some(error) = &flight.last_error {
-            return Err(error.clone());
-        }
-        let recorder = Recorder::new();
-        let outcome = self
-            .attempt(&mut flight, used.as_deref(), &demand, &recorder)
-            .await;
-        self.keep_transcript(&recorder);
-        flight.last_error = outcome.as_ref().err().cloned();
-        self.finished_attempts.fetch_add(1, Ordering::Release);
-        outcome
-    }
-
-    async fn attempt(
-        &self,
-        flight: &mut Flight,
-        used: Option<&ActiveToken>,
-        demand: &Demand,
-        recorder: &Recorder,
-    ) -> Result<Arc<ActiveToken>, AuthError> {
-        record_demand(demand, recorder);
-        let _lock = self.lock_store(recorder).await?;
-        let stored = self.load(recorder).await?;
-        // Another process may have been faster.
-        let is_other = |stored: &ActiveToken| {
-            used.is_none_or(|used| used.credentials.access_token != stored.credentials.access_token)
-        };
-        if let Some(stored) = &stored
-            && is_other(stored)
-            && stored.credentials.is_valid(self.clock.now())
-        {
-            recorder.record(
-                StepKind::Store,
-                "load the credentials",
-                "another token",
-                "use the token that another process obtained",
-            );
-            self.set_current(Some(stored.clone()));
-            return Ok(stored.clone());
-        }
-        // Credentials that were removed are not brought back.
-        let previous = stored.as_deref();
-        let login = Login::new(self, recorder)?;
-        let credentials = match demand {
-            Demand::Unauthorized {
-                challenge,
-                may_refresh,
-            } => {
-                flight.step_ups.clear();
-                login
-                    .reauthorize(previous, challenge.as_ref(), *may_refresh)
-                    .await?
-            }
-            Demand::InsufficientScope(challenge) => {
-                let scopes = challenge.scope().unwrap_or_default();
-                if flight.step_ups.contains(&scopes) {
-                    let scopes = scopes.join(" ");
-                    return Err(AuthError::new(
-                        AuthErrorKind::StepUpLimit,
-                        format!("the server asks again for scopes that it was given: {scopes}"),
-                        recorder,
-                    ));
-                }
-                let credentials = login.step_up(previous, challenge).await?;
-                flight.step_ups.truncate(MAX_STEP_UPS - 1);
-                flight.step_ups.insert(0, scopes);
-                credentials
-            }
-        };
-        self.activate(credentials, previous, recorder)
     }
 
     /// Forgets the token, and returns it.
@@ -384,12 +264,6 @@ impl AuthSession {
         (is_other && current.credentials.is_valid(self.clock.now())).then_some(current)
     }
 
-    async fn lock_store(&self, recorder: &Recorder) -> Result<StoreLock, AuthError> {
-        let key = self.settings.credentials_key();
-        let lock = self.settings.store.lock(&key).await;
-        lock.map_err(|error| store_error(&error, recorder))
-    }
-
     /// Returns the credentials of the store, ready for use.
     async fn load(&self, recorder: &Recorder) -> Result<Option<Arc<ActiveToken>>, AuthError> {
         if self.is_unsaved.load(Ordering::Acquire) {
@@ -404,7 +278,7 @@ impl AuthSession {
             return Ok(None);
         };
         let known = self.current().token.clone();
-        let token = ActiveToken::new(credentials, known.as_deref());
+        let token = ActiveToken::new(credentials, known.as_deref(), TokenOrigin::Store);
         Ok(token.ok().map(Arc::new))
     }
 
@@ -414,9 +288,10 @@ impl AuthSession {
         &self,
         credentials: Credentials,
         previous: Option<&ActiveToken>,
+        origin: TokenOrigin,
         recorder: &Recorder,
     ) -> Result<Arc<ActiveToken>, AuthError> {
-        let token = ActiveToken::new(credentials, previous);
+        let token = ActiveToken::new(credentials, previous, origin);
         let token =
             token.map_err(|reason| AuthError::new(AuthErrorKind::Token, reason, recorder))?;
         let token = Arc::new(token);
@@ -424,68 +299,12 @@ impl AuthSession {
         Ok(token)
     }
 
-    fn keep_transcript(&self, recorder: &Recorder) {
-        let mut transcript = self.transcript.lock();
-        let transcript = transcript.as_deref_mut();
-        if let Ok(transcript) = transcript {
-            *transcript = recorder.transcript();
-        }
+    fn set_transcript(&self, transcript: Transcript) {
+        *self
+            .transcript
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = transcript;
     }
-}
-
-impl ActiveToken {
-    /// Prepares credentials for use.
-    ///
-    /// # Errors
-    /// Fails with a text for people when the token cannot be sent, or its key cannot be read.
-    fn new(credentials: Credentials, previous: Option<&Self>) -> Result<Self, String> {
-        let scheme = match credentials.token_type {
-            TokenType::Bearer => "Bearer",
-            TokenType::Dpop => "DPoP",
-        };
-        let text = format!("{scheme} {}", credentials.access_token.expose());
-        let mut header = HeaderValue::try_from(text)
-            .map_err(|_| "the access token has characters that cannot be sent".to_owned())?;
-        header.set_sensitive(true);
-        let same_key = previous.filter(|previous| {
-            previous.credentials.dpop_key.is_some()
-                && previous.credentials.dpop_key == credentials.dpop_key
-        });
-        let dpop = match (&credentials.dpop_key, same_key) {
-            (_, Some(previous)) => previous.dpop.clone(),
-            (Some(key), None) => {
-                let key = DpopKey::from_pem(key).map_err(|error| error.to_string())?;
-                Some(Arc::new(DpopSession::new(key)))
-            }
-            (None, None) => None,
-        };
-        Ok(Self {
-            credentials,
-            header,
-            dpop,
-        })
-    }
-}
-
-fn record_demand(demand: &Demand, recorder: &Recorder) {
-    let (answer, decision) = match demand {
-        Demand::Unauthorized {
-            challenge: Some(challenge),
-            ..
-        } => (format!("401 {challenge}"), "authorize"),
-        Demand::Unauthorized {
-            challenge: None, ..
-        } => ("no challenge".to_owned(), "authorize"),
-        Demand::InsufficientScope(challenge) => {
-            (format!("403 {challenge}"), "authorize with more scopes")
-        }
-    };
-    recorder.record(
-        StepKind::Challenge,
-        "a request to the server",
-        answer,
-        decision,
-    );
 }
 
 /// Converts an error of the store.

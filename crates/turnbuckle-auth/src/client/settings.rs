@@ -43,12 +43,21 @@ impl Settings {
     /// Returns the key of the credentials in the store. Clients with ids or grants of their own do not
     /// share credentials.
     pub(crate) fn credentials_key(&self) -> String {
+        self.key_of_credentials("credentials")
+    }
+
+    /// Returns the key that is locked while the user logs in. It has no value.
+    pub(crate) fn login_key(&self) -> String {
+        self.key_of_credentials("login")
+    }
+
+    fn key_of_credentials(&self, kind: &str) -> String {
         let server = shorten(&self.server_text);
         let client = self.registered.first();
         match (self.grant.identity(), client) {
-            (Some(identity), _) => format!("credentials:{server}#{}", shorten(&identity)),
-            (None, Some(client)) => format!("credentials:{server}#{}", shorten(&client.client_id)),
-            (None, None) => format!("credentials:{server}"),
+            (Some(identity), _) => format!("{kind}:{server}#{}", shorten(&identity)),
+            (None, Some(client)) => format!("{kind}:{server}#{}", shorten(&client.client_id)),
+            (None, None) => format!("{kind}:{server}"),
         }
     }
 

@@ -3,6 +3,7 @@
 //! The inner service of the layer stands for the MCP server's endpoint. Its metadata come from a
 //! [`ScriptedServer`], and a second one is the authorization server.
 
+mod logins;
 mod support;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -69,22 +69,27 @@ pub(crate) async fn log_in_after_challenge(
     console: &Console,
 ) -> Result<(), CliError> {
     let profile = LoginProfile::load(&store, url).await?;
-    let oauth = build_oauth(url, store, &profile, &common.server)?
-        .scopes(challenge_scopes(challenge))
-        .login_ui(TerminalLogin::new(
-            console.clone(),
-            profile.redirect_uri.clone(),
-            false,
-        ));
+    let oauth = build_oauth(url, store, &profile, &common.server)?.login_ui(TerminalLogin::new(
+        console.clone(),
+        profile.redirect_uri.clone(),
+        false,
+    ));
     console.print_message("The server asks for a login.");
-    log_in(&oauth).await?;
+    log_in(&oauth, parse_challenge(challenge)).await?;
     console.print_note("logged in");
     Ok(())
 }
 
-/// Logs in, and fails also if the credentials could not be stored.
-pub(crate) async fn log_in(oauth: &OAuth) -> Result<AuthStatus, CliError> {
-    let status = oauth.log_in().await?;
+/// Logs in because of a challenge, or asks the server for one. Fails also if the credentials could not
+/// be stored.
+pub(crate) async fn log_in(
+    oauth: &OAuth,
+    challenge: Option<Challenge>,
+) -> Result<AuthStatus, CliError> {
+    let status = match challenge {
+        Some(challenge) => oauth.log_in_with(challenge).await?,
+        None => oauth.log_in().await?,
+    };
     let transcript = oauth.transcript();
     let mut steps = transcript.steps.iter();
     let unsaved = steps.find(|step| step.step == StepKind::Store && !step.succeeded);
@@ -107,7 +112,16 @@ pub(crate) fn url_without_query(url: &str) -> String {
 
 /// Returns the scopes that a `WWW-Authenticate` header names.
 pub(crate) fn challenge_scopes(challenge: Option<&str>) -> Vec<String> {
-    let challenges = Challenge::parse_all(challenge.into_iter());
-    let scopes = challenges.iter().find_map(Challenge::scope);
-    scopes.unwrap_or_default()
+    let challenge = parse_challenge(challenge);
+    challenge
+        .and_then(|challenge| challenge.scope())
+        .unwrap_or_default()
+}
+
+/// Returns the challenge of a `WWW-Authenticate` header that a login answers.
+fn parse_challenge(header: Option<&str>) -> Option<Challenge> {
+    let challenges = Challenge::parse_all(header.into_iter());
+    let is_oauth =
+        |challenge: &Challenge| challenge.is_scheme("Bearer") || challenge.is_scheme("DPoP");
+    challenges.into_iter().find(is_oauth)
 }

@@ -68,6 +68,13 @@ impl LoginUi for TerminalLogin {
             }),
         }
     }
+
+    fn announce_wait(&self) -> Result<(), LoginUiError> {
+        self.console.print_message(
+            "Another process logs in at this server: finish the login there. This one waits.",
+        );
+        Ok(())
+    }
 }
 
 /// The user interface of a command that must not ask: each login fails.
@@ -80,9 +87,18 @@ impl LoginUi for StoredLoginOnly {
         &'a self,
         _preferred_redirect: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+        Box::pin(async { Err(Self::refusal()) })
+    }
+
+    fn announce_wait(&self) -> Result<(), LoginUiError> {
+        Err(Self::refusal())
+    }
+}
+
+impl StoredLoginOnly {
+    fn refusal() -> LoginUiError {
         let reason = "no stored login does, and this command does not ask for one";
-        let error = LoginUiError::new(LoginUiErrorKind::LoginRequired, reason);
-        Box::pin(async { Err(error) })
+        LoginUiError::new(LoginUiErrorKind::LoginRequired, reason)
     }
 }
 

@@ -74,7 +74,7 @@ async fn debug_login(
     let console = target.console.clone();
     let ui = TerminalLogin::new(console, profile.redirect_uri.clone(), no_browser);
     let oauth = target.oauth(profile)?.login_ui(ui);
-    if let Err(error) = log_in(&oauth).await {
+    if let Err(error) = log_in(&oauth, None).await {
         return Ok(Outcome::from_error(error, &oauth));
     }
     profile.save(&target.store).await?;

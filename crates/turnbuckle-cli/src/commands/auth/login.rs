@@ -113,7 +113,7 @@ pub(crate) async fn run(options: Options) -> Result<(), CliError> {
         no_browser,
     );
     let oauth = target.oauth(&profile)?.login_ui(ui);
-    let status = match log_in(&oauth).await {
+    let status = match log_in(&oauth, None).await {
         Ok(status) => status,
         Err(error) => return Err(explain_failure(&target, error).await),
     };

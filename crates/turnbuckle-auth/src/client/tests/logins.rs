@@ -1,0 +1,251 @@
+//! Tests of logins that meet: of two processes with one store, and of one process again and again.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use super::super::interaction::{LoginUi, LoginUiError, PendingLogin};
+use super::super::store::{BoxFuture, FileStore, MemoryStore};
+use super::super::{AuthErrorKind, OAuth};
+use super::support::{
+    McpEndpoint, User, authorization_server, failure, post, requests_to, resource_metadata,
+};
+use crate::Challenge;
+use crate::test_http::{Reply, ScriptedServer};
+
+/// A user who needs a while for each login: until a permit is there.
+#[derive(Clone)]
+struct SlowUser {
+    user: User,
+    permits: Arc<Semaphore>,
+    has_opened: Arc<Semaphore>,
+    has_waited: Arc<Semaphore>,
+}
+
+impl SlowUser {
+    fn new() -> Self {
+        Self {
+            user: User::default(),
+            permits: Arc::new(Semaphore::new(0)),
+            has_opened: Arc::new(Semaphore::new(0)),
+            has_waited: Arc::new(Semaphore::new(0)),
+        }
+    }
+}
+
+struct SlowLogin {
+    inner: Box<dyn PendingLogin>,
+    user: SlowUser,
+}
+
+impl LoginUi for SlowUser {
+    fn prepare<'a>(
+        &'a self,
+        preferred_redirect: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+        Box::pin(async move {
+            let inner = self.user.prepare(preferred_redirect).await?;
+            let user = self.clone();
+            Ok(Box::new(SlowLogin { inner, user }) as Box<dyn PendingLogin>)
+        })
+    }
+
+    fn announce_wait(&self) -> Result<(), LoginUiError> {
+        self.has_waited.add_permits(1);
+        Ok(())
+    }
+}
+
+impl PendingLogin for SlowLogin {
+    fn redirect_uri(&self) -> &str {
+        self.inner.redirect_uri()
+    }
+
+    fn open<'a>(
+        self: Box<Self>,
+        authorization_url: &'a str,
+    ) -> BoxFuture<'a, Result<String, LoginUiError>> {
+        Box::pin(async move {
+            self.user.has_opened.add_permits(1);
+            self.user.permits.acquire().await.unwrap().forget();
+            self.inner.open(authorization_url).await
+        })
+    }
+}
+
+/// A directory that is removed with this value.
+struct Directory(std::path::PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Self {
+        let name = format!("turnbuckle-{name}-{}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn a_login_that_meets_another_waits_for_it_and_uses_its_credentials() {
+    let auth = authorization_server(None).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (url, directory) = (mcp.url("/mcp"), Directory::new("two-logins"));
+    let user = SlowUser::new();
+    // Two stores that share their files only, as two processes do.
+    let session = || {
+        let store = FileStore::open(&directory.0).unwrap();
+        let oauth = OAuth::new(&url, store).unwrap();
+        oauth.login_ui(user.clone())
+    };
+    let (first, second) = (session(), session());
+    let request = |oauth: OAuth| {
+        let url = url.clone();
+        let endpoint = McpEndpoint::accepting("token-1");
+        tokio::spawn(async move { post(&oauth, &endpoint, &url).await.status() })
+    };
+    let first_request = request(first.clone());
+    user.has_opened.acquire().await.unwrap().forget();
+    // The store is free meanwhile: for one that must not log in, and for one that logs out.
+    let stored_only = session().stored_only();
+    let response = post(&stored_only, &McpEndpoint::accepting("token-1"), &url).await;
+    assert!(failure(&response).contains("a login is required"));
+    assert!(!stored_only.log_out().await.unwrap());
+
+    let second_request = request(second.clone());
+    user.has_waited.acquire().await.unwrap().forget();
+    user.permits.add_permits(1);
+    assert_eq!(first_request.await.unwrap(), 200);
+    assert_eq!(second_request.await.unwrap(), 200);
+    assert_eq!(user.user.opened_pages().len(), 1);
+    assert_eq!(requests_to(&auth.requests(), "/token").len(), 1);
+    let steps = second.transcript().steps;
+    assert!(steps.iter().any(|step| step.decision == "wait for it"));
+}
+
+#[tokio::test]
+async fn a_token_is_refreshed_while_another_process_logs_in() {
+    let auth = authorization_server(Some("refresh")).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (user, url, store) = (SlowUser::new(), mcp.url("/mcp"), MemoryStore::new());
+    let session = || {
+        let oauth = OAuth::new(&url, store.clone()).unwrap();
+        oauth.login_ui(user.clone())
+    };
+    user.permits.add_permits(1);
+    session().log_in().await.unwrap();
+    user.has_opened.acquire().await.unwrap().forget();
+    let slow = session();
+    let login = tokio::spawn(async move { slow.log_in().await });
+    user.has_opened.acquire().await.unwrap().forget();
+    let endpoint = McpEndpoint::accepting("token-2");
+    assert_eq!(post(&session(), &endpoint, &url).await.status(), 200);
+    let requests = auth.requests();
+    let refresh = requests_to(&requests, "/token")[1];
+    assert_eq!(refresh.form("grant_type").unwrap(), "refresh_token");
+    // The login is the newest, and what the store has in the end.
+    user.permits.add_permits(1);
+    login.await.unwrap().unwrap();
+    let token = session().access_token().await.unwrap();
+    assert_eq!(token.expose(), "token-3");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_login_that_never_ends_is_not_waited_for_longer_than_six_minutes() {
+    let auth = authorization_server(None).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (user, url, store) = (SlowUser::new(), mcp.url("/mcp"), MemoryStore::new());
+    let session = || {
+        let oauth = OAuth::new(&url, store.clone()).unwrap();
+        oauth.login_ui(user.clone())
+    };
+    let (first, second) = (session(), session());
+    let login = tokio::spawn(async move { first.log_in().await });
+    user.has_opened.acquire().await.unwrap().forget();
+    let start = tokio::time::Instant::now();
+    let error = second.log_in().await.unwrap_err();
+    assert_eq!(error.kind(), AuthErrorKind::LoginRequired);
+    let text = error.to_string();
+    assert!(
+        text.contains("logs in at this server, since 360 s"),
+        "{text}"
+    );
+    assert!(start.elapsed().as_secs() < 362, "{:?}", start.elapsed());
+    login.abort();
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_every_token_opens_one_login_until_the_program_asks_for_another() {
+    let auth = authorization_server(Some("refresh")).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (user, url) = (User::default(), mcp.url("/mcp"));
+    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+    let oauth = oauth.login_ui(user.clone());
+    let refuses = Arc::new(AtomicBool::new(true));
+    let does_refuse = refuses.clone();
+    let endpoint = McpEndpoint::new(move |authorization| match authorization {
+        Some(_) if !does_refuse.load(Ordering::Relaxed) => (200, None),
+        _ => (401, None),
+    });
+    let mut steps = None;
+    for _ in 0..3 {
+        let response = post(&oauth, &endpoint, &url).await;
+        assert_eq!(response.status(), 401);
+        let text = failure(&response);
+        assert!(
+            text.contains("refuses the token") && text.contains(&auth.origin()),
+            "{text}"
+        );
+        let now = oauth.transcript().steps.len();
+        assert_eq!(*steps.get_or_insert(now), now);
+    }
+    assert_eq!(user.opened_pages().len(), 1);
+    assert_eq!(requests_to(&auth.requests(), "/token").len(), 1);
+    // The user asks for it. A token that was accepted before is replaced as ever.
+    oauth.log_in().await.unwrap();
+    assert_eq!(user.opened_pages().len(), 2);
+    refuses.store(false, Ordering::Relaxed);
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    let once = AtomicBool::new(true);
+    let endpoint = McpEndpoint::new(move |_| match once.swap(false, Ordering::Relaxed) {
+        true => (401, None),
+        false => (200, None),
+    });
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    let requests = auth.requests();
+    let last = requests_to(&requests, "/token").pop().unwrap();
+    assert_eq!(last.form("grant_type").unwrap(), "refresh_token");
+}
+
+#[tokio::test]
+async fn a_server_that_answers_some_requests_anonymously_still_logs_in() {
+    let auth = authorization_server(None).await;
+    let issuer = auth.origin();
+    let mcp = ScriptedServer::start(move |request| match request.path.as_str() {
+        "/hidden-metadata" => Reply::json(json!({
+            "resource": format!("{}/mcp", request.origin()),
+            "authorization_servers": [issuer],
+        })),
+        "/mcp" => Reply::status(400),
+        _ => Reply::status(404),
+    })
+    .await;
+    let (user, url) = (User::default(), mcp.url("/mcp"));
+    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+    let oauth = oauth.login_ui(user.clone());
+    let error = oauth.log_in().await.unwrap_err();
+    assert!(error.to_string().contains("OAuth::log_in_with"), "{error}");
+    assert_eq!(oauth.ensure_logged_in().await.unwrap(), None);
+    let challenge = Challenge::new("Bearer")
+        .with("resource_metadata", mcp.url("/hidden-metadata"))
+        .with("scope", "read");
+    let before = requests_to(&mcp.requests(), "/mcp").len();
+    let status = oauth.log_in_with(challenge).await.unwrap();
+    assert_eq!(status.scopes, ["read"]);
+    assert_eq!(requests_to(&mcp.requests(), "/mcp").len(), before);
+}
