@@ -52,6 +52,10 @@ pub(crate) struct ServerArgs {
     #[arg(long)]
     pub(crate) insecure_http: bool,
 
+    /// Send --header, --header-env and --bearer-env also to a URL from a file that was found
+    #[arg(long)]
+    pub(crate) headers_to_found_url: bool,
+
     /// Also trust the certificates in this PEM file
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
@@ -102,7 +106,8 @@ pub(crate) struct ProtocolArgs {
     #[arg(long = "root", value_name = "PATH")]
     pub(crate) roots: Vec<PathBuf>,
 
-    /// Answer every question of the server with its defaults, without asking
+    /// Answer every question of the server with its defaults, and use commands and URLs of files that
+    /// were found, without asking
     #[arg(short, long, conflicts_with = "no_input")]
     pub(crate) yes: bool,
 
@@ -125,6 +130,10 @@ pub(crate) struct ProtocolArgs {
     /// Write every message to a file as JSON lines, with secrets redacted
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+
+    /// Keep tokens, cookies, request states and form values in the file of --trace
+    #[arg(long, requires = "trace")]
+    pub(crate) trace_secrets: bool,
 }
 
 impl ProtocolArgs {

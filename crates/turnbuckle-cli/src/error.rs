@@ -1,13 +1,14 @@
 //! The error of a command: what went wrong and what to try next.
 
 use std::fmt;
+use std::io::{self, Write as _};
 
 use serde::Serialize;
 use turnbuckle::auth::client::{AuthError, AuthErrorKind, TranscriptStep};
 use turnbuckle::types::ErrorObject;
 
 use crate::exit_status::ExitStatus;
-use crate::output::sanitize;
+use crate::output::{one_line, sanitize};
 
 /// An error that is printed to standard error, for a person or as JSON.
 #[derive(Debug)]
@@ -144,10 +145,12 @@ impl CliError {
         if self.silent {
             return;
         }
-        match json.then(|| serde_json::to_string(&self.report())) {
-            Some(Ok(line)) => eprintln!("{line}"),
-            _ => eprintln!("{self}"),
-        }
+        let text = match json.then(|| serde_json::to_string(&self.report())) {
+            Some(Ok(line)) => one_line(&line),
+            _ => self.to_string(),
+        };
+        // `eprintln!` would panic if standard error is closed or full.
+        let _ = writeln!(io::stderr(), "{text}");
     }
 
     fn report(&self) -> ErrorReport<'_> {

@@ -1,4 +1,4 @@
-//! Signals that end a command: Ctrl-C, and SIGTERM on Unix.
+//! Signals that end a command: Ctrl-C, and on Unix SIGTERM and the end of the terminal (SIGHUP).
 
 use std::io;
 
@@ -7,6 +7,7 @@ use std::io;
 pub(crate) struct ShutdownSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    hangup: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
@@ -18,14 +19,16 @@ impl ShutdownSignals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
         })
     }
 
-    /// Waits for the next SIGINT (Ctrl-C) or SIGTERM.
+    /// Waits for the next SIGINT (Ctrl-C), SIGTERM or SIGHUP.
     pub(crate) async fn recv(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
         }
     }
 }

@@ -62,6 +62,9 @@ pub(crate) fn find_server(
         }
     };
     for file in files {
+        if config.is_none() {
+            check_owner(&file)?;
+        }
         let mut servers = read_servers(&file)?;
         if let Some(entry) = servers.remove(name) {
             let name = name.to_owned();
@@ -123,6 +126,47 @@ fn project_files(here: &Path) -> Vec<PathBuf> {
         .flat_map(|directory| CONFIG_PATHS.map(|place| directory.join(place)))
         .filter(|file| file.is_file())
         .collect()
+}
+
+/// Refuses a file that other users of this machine can change: a server's command in it would run in
+/// the name of the user.
+#[cfg(unix)]
+fn check_owner(file: &Path) -> Result<(), CliError> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    const WRITABLE_BY_GROUP: u32 = 0o020;
+    const WRITABLE_BY_ALL: u32 = 0o002;
+    const STICKY: u32 = 0o1000;
+    let refused = |path: &Path, why: &str| {
+        CliError::usage(format!("{} is not used: {why}", path.display()))
+            .hint("check what it says, and name it with `--config FILE`")
+    };
+    let user = rustix::process::geteuid().as_raw();
+    let group = rustix::process::getegid().as_raw();
+    let directory = file.parent().filter(|path| !path.as_os_str().is_empty());
+    for path in [Some(file), directory].into_iter().flatten() {
+        let metadata = std::fs::metadata(path)
+            .map_err(|error| CliError::usage(format!("{}: {error}", path.display())))?;
+        let mode = metadata.mode();
+        // In a sticky directory such as /tmp nobody can replace the file of another.
+        let is_sticky = metadata.is_dir() && mode & STICKY != 0;
+        if metadata.uid() != user && metadata.uid() != 0 {
+            return Err(refused(path, "it belongs to another user"));
+        }
+        // The user's own group has nobody else in it.
+        let by_group = mode & WRITABLE_BY_GROUP != 0 && metadata.gid() != group;
+        if (by_group || mode & WRITABLE_BY_ALL != 0) && !is_sticky {
+            return Err(refused(path, "other users can change it"));
+        }
+    }
+    Ok(())
+}
+
+/// Windows keeps the owner of a file in access lists, which the first use of a server's command does
+/// not depend on: the user is asked.
+#[cfg(not(unix))]
+fn check_owner(_: &Path) -> Result<(), CliError> {
+    Ok(())
 }
 
 /// Reads and parses a configuration file of at most [`MAX_FILE_BYTES`].

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use turnbuckle::auth::OAuth;
-use turnbuckle::http::{HttpConnector, SseConnector};
+use turnbuckle::http::{HttpClientOptions, HttpConnector, SseConnector};
 use turnbuckle::session::Connector;
 use turnbuckle::stdio::{Command, StderrMode};
 
-use super::target::{Target, is_local};
+use super::target::{ConfigEntry, Target};
 use crate::args::{CommonArgs, ServerArgs};
 use crate::authorization::{LoginProfile, UserStore, build_oauth};
 use crate::config::parse_env_file;
@@ -45,9 +45,39 @@ pub(crate) async fn prepare(
 ) -> Result<PreparedConnector, CliError> {
     match target {
         Target::Url {
-            url, headers, sse, ..
-        } => http_connector(&url, headers, sse, layer, common, secrets).await,
+            url,
+            headers,
+            sse,
+            entry,
+        } => {
+            refuse_headers_to_found_url(entry.as_ref(), &common.server)?;
+            http_connector(&url, headers, sse, layer, common, secrets).await
+        }
         Target::Command { .. } => command_connector(target, &common.server, console, secrets),
+    }
+}
+
+/// Refuses to send headers of the command line to a URL that the user did not write.
+fn refuse_headers_to_found_url(
+    entry: Option<&ConfigEntry>,
+    server_args: &ServerArgs,
+) -> Result<(), CliError> {
+    let has_headers = !server_args.headers.is_empty()
+        || !server_args.header_env.is_empty()
+        || server_args.bearer_env.is_some();
+    match entry {
+        Some(entry) if entry.found && has_headers && !server_args.headers_to_found_url => {
+            Err(CliError::usage(format!(
+                "headers of the command line are not sent to the URL that {} has for {:?}",
+                entry.file.display(),
+                entry.name
+            ))
+            .hint(
+                "write the URL itself or name the file with `--config`, or pass \
+                 `--headers-to-found-url`",
+            ))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -67,9 +97,10 @@ async fn http_connector(
     let wrong = |error: turnbuckle::http::ConnectorError| {
         CliError::usage(format!("the server's URL: {error}"))
     };
-    let mut connector = HttpConnector::new(url)
-        .map_err(wrong)?
-        .connect_timeout(protocol.connect_timeout);
+    let options = HttpClientOptions::new()
+        .connect_timeout(protocol.connect_timeout)
+        .allow_unencrypted_headers(server_args.insecure_http);
+    let mut connector = HttpConnector::new(url).map_err(wrong)?.options(options);
     let mut headers: Vec<(String, String)> = headers.into_iter().collect();
     headers.extend(server_args.headers.iter().cloned());
     for (name, variable) in &server_args.header_env {
@@ -81,7 +112,8 @@ async fn http_connector(
             format!("Bearer {}", read_variable(variable)?),
         ));
     }
-    if !headers.is_empty() && !server_args.insecure_http && is_unencrypted_remote(url) {
+    let is_unencrypted_remote = connector.is_unencrypted_remote();
+    if !headers.is_empty() && !server_args.insecure_http && is_unencrypted_remote {
         return Err(CliError::usage(format!(
             "the headers for {url} would be sent without encryption"
         ))
@@ -106,7 +138,7 @@ async fn http_connector(
         secrets.add([value]);
     }
     // Tokens are never sent without encryption, except to this machine.
-    if !has_authorization && !is_unencrypted_remote(url) {
+    if !has_authorization && !is_unencrypted_remote {
         connector = match layer {
             LoginLayer::Absent => connector,
             LoginLayer::Given(oauth) => connector.layer(*oauth),
@@ -129,10 +161,7 @@ async fn http_connector(
 
 /// Returns whether a URL leads to another machine without encryption.
 pub(crate) fn is_unencrypted_remote(url: &str) -> bool {
-    let rest = url
-        .get(..7)
-        .filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
-    rest.is_some() && !is_local(&url[7..])
+    HttpConnector::new(url).is_ok_and(|connector| connector.is_unencrypted_remote())
 }
 
 pub(crate) fn read_file(file: &Path) -> Result<Vec<u8>, CliError> {
@@ -156,7 +185,7 @@ fn command_connector(
         mut env,
         env_file,
         cwd,
-        config_file: from,
+        entry,
     } = target
     else {
         return Err(CliError::new("the target is not a command"));
@@ -168,14 +197,14 @@ fn command_connector(
     }
     env.extend(server_args.env.iter().cloned());
     let cwd = server_args.cwd.clone().or(cwd);
-    if let Some(from) = from {
+    if let Some(ConfigEntry { file, .. }) = entry {
         let mut words = vec![program.to_string_lossy()];
         words.extend(args.iter().map(|arg| arg.to_string_lossy()));
         let mut shown = format!(
             "{} {}",
             console.style_stderr(
                 Style::Warning,
-                &format!("{} runs:", shell_quote([&*from.to_string_lossy()]))
+                &format!("{} runs:", shell_quote([&*file.to_string_lossy()]))
             ),
             shell_quote(words.iter().map(|word| &**word)),
         );

@@ -1,6 +1,7 @@
 //! A connection to one server, from connecting to closing.
 
 mod connector;
+mod consent;
 mod target;
 
 use std::pin::pin;
@@ -25,6 +26,7 @@ use crate::signals::ShutdownSignals;
 use connector::prepare;
 
 pub(crate) use connector::{LoginLayer, is_unencrypted_remote, read_file, read_variable};
+pub(crate) use consent::confirm_target;
 pub(crate) use target::{PositionalArgs, Target};
 
 /// The time limit of closing the connection.
@@ -64,6 +66,7 @@ where
         secrets: KnownSecrets::default(),
         trace: None,
     };
+    command.confirm_target().await?;
     let mut logins = 0;
     loop {
         match command.run(&work).await {
@@ -119,6 +122,15 @@ impl Command<'_> {
             () = self.signals.recv() => {}
         }
         done
+    }
+
+    /// Asks the user about a target that comes from a file that was found.
+    async fn confirm_target(&mut self) -> Result<(), CliError> {
+        let store = UserStore::new(self.secrets.clone());
+        tokio::select! {
+            done = confirm_target(self.target, self.common, &store, &self.console) => done,
+            () = self.signals.recv() => Err(interruption()),
+        }
     }
 
     /// Logs the user in, as the server demanded with `error`.
@@ -211,7 +223,8 @@ async fn connect(
     let prepared = prepare(target, layer, common, console, secrets).await?;
     // A repeated command goes on with its trace.
     if let (None, Some(path)) = (&trace, &protocol.trace) {
-        *trace = Some(Arc::new(Trace::create(path, secrets.clone())?));
+        let created = Trace::create(path, protocol.trace_secrets, secrets.clone())?;
+        *trace = Some(Arc::new(created));
     }
     let trace = trace.clone();
     let recorder = Arc::new(Recorder::default());

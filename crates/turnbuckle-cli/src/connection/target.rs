@@ -63,8 +63,8 @@ pub(crate) enum Target {
         headers: BTreeMap<String, String>,
         /// True if the server is known to speak HTTP+SSE.
         sse: bool,
-        /// The name of the server in a configuration file.
-        name: Option<String>,
+        /// The entry of a configuration file that has the URL.
+        entry: Option<ConfigEntry>,
     },
     Command {
         program: OsString,
@@ -72,9 +72,18 @@ pub(crate) enum Target {
         env: BTreeMap<String, String>,
         env_file: Option<PathBuf>,
         cwd: Option<PathBuf>,
-        /// The configuration file that names the server. Its command is shown before it runs.
-        config_file: Option<PathBuf>,
+        /// The entry of a configuration file that has the command. It is shown before it runs.
+        entry: Option<ConfigEntry>,
     },
+}
+
+/// The entry of a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConfigEntry {
+    pub(crate) file: PathBuf,
+    pub(crate) name: String,
+    /// True if the tool found the file: the user did not name it with `--config`.
+    pub(crate) found: bool,
 }
 
 impl Target {
@@ -92,7 +101,7 @@ impl Target {
                 env: BTreeMap::new(),
                 env_file: None,
                 cwd: None,
-                config_file: None,
+                entry: None,
             });
         }
         if let Some(name) = &server_args.server {
@@ -102,25 +111,23 @@ impl Target {
             CliError::usage("no server was given")
                 .hint("give a URL, a name from a file, or `-- COMMAND ARGS`")
         })?;
-        if word.contains("://") {
+        if is_url(&word) {
             return Ok(Self::from_url(word));
         }
-        match Self::from_config(&word, server_args)? {
-            Ok(target) => Ok(target),
-            Err(_) if server_args.config.is_none() && is_host(&word) => {
-                let scheme = if is_local(&word) { "http" } else { "https" };
-                Ok(Self::from_url(format!("{scheme}://{word}")))
-            }
-            Err(missing) => Err(missing.to_error(&word)),
+        // A file that was found must not decide where a host leads.
+        if server_args.config.is_none() && is_host(&word) {
+            let scheme = if is_local(&word) { "http" } else { "https" };
+            return Ok(Self::from_url(format!("{scheme}://{word}")));
         }
+        Self::from_config(&word, server_args)?.map_err(|missing| missing.to_error(&word))
     }
 
     /// Returns the words that name the server on a command line, if it has a URL.
     pub(crate) fn words(&self, server_args: &ServerArgs) -> Option<String> {
-        let Self::Url { url, name, .. } = self else {
+        let Self::Url { url, entry, .. } = self else {
             return None;
         };
-        let Some(name) = name else {
+        let Some(ConfigEntry { name, .. }) = entry else {
             return Some(shell_quote([&**url]));
         };
         Some(match &server_args.config {
@@ -134,7 +141,7 @@ impl Target {
             url,
             headers: BTreeMap::new(),
             sse: false,
-            name: None,
+            entry: None,
         }
     }
 
@@ -158,12 +165,17 @@ impl Target {
                 found.file.display()
             ))
         })?;
+        let entry = Some(ConfigEntry {
+            file: found.file,
+            name: found.name,
+            found: server_args.config.is_none(),
+        });
         Ok(Ok(match reached {
             ResolvedServer::Url { url, headers, sse } => Self::Url {
                 url,
                 headers,
                 sse,
-                name: Some(found.name),
+                entry,
             },
             ResolvedServer::Command {
                 program,
@@ -178,10 +190,21 @@ impl Target {
                 // Relative paths in a file start at its project.
                 env_file: env_file.map(|file| workspace.join(file)),
                 cwd: cwd.map(|directory| workspace.join(directory)),
-                config_file: Some(found.file),
+                entry,
             },
         }))
     }
+}
+
+/// Returns whether a word looks like a URL. Whether it is one, and how it is read, the parser of URLs
+/// decides: it also reads `http:/host`, and ignores the tabs and spaces around.
+fn is_url(word: &str) -> bool {
+    let word = word.trim_start().as_bytes();
+    let begins_with = |scheme: &str| {
+        word.get(..scheme.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme.as_bytes()))
+    };
+    begins_with("http:") || begins_with("https:") || word.windows(3).any(|part| part == b"://")
 }
 
 /// Returns whether a word looks like a URL without its scheme.

@@ -72,7 +72,10 @@ pub(crate) async fn run(options: Options) -> Result<(), CliError> {
 /// Serves on standard input and output. A person at a terminal gets a message on standard error.
 async fn serve_stdio(server: Server) -> Result<(), CliError> {
     if io::stderr().is_terminal() {
-        eprintln!("turnbuckle demo: one JSON message per line. Ctrl-C ends it.");
+        let _ = writeln!(
+            io::stderr(),
+            "turnbuckle demo: one JSON message per line. Ctrl-C ends it."
+        );
     }
     stdio::run(server, StdioOptions::new())
         .await

@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(super) const REDACTED: &str = "[redacted]";
 
 /// Parts of names whose values are secret. Names are compared in lower case without punctuation.
-const SECRET_NAMES: [&str; 12] = [
+const SECRET_NAMES: [&str; 13] = [
     "authorization",
     "cookie",
     "token",
@@ -22,6 +22,8 @@ const SECRET_NAMES: [&str; 12] = [
     "privatekey",
     "credential",
     "sessionid",
+    // The server's own record of a call, which may hold what the user answered.
+    "requeststate",
 ];
 
 /// Endings of names that look secret but are not: the protocol's own.
@@ -38,10 +40,12 @@ pub(super) fn is_secret(name: &str) -> bool {
         && SECRET_NAMES.iter().any(|secret| plain.contains(secret))
 }
 
-/// Redacts members with secret names, and known secrets in any text.
+/// Redacts members with secret names, the values that a user typed into a form, and known secrets in
+/// any text.
 pub(super) fn redact(value: &mut Value, known: &[String]) {
     match value {
         Value::Object(members) => {
+            redact_form(members);
             for (name, value) in members {
                 match is_secret(name) && !value.is_null() {
                     true => *value = Value::from(REDACTED),
@@ -56,6 +60,16 @@ pub(super) fn redact(value: &mut Value, known: &[String]) {
             }
         }
         _ => {}
+    }
+}
+
+/// Redacts the values of an elicitation result: `action`, and an object as `content`.
+fn redact_form(members: &mut serde_json::Map<String, Value>) {
+    let is_result = members.get("action").is_some_and(Value::is_string);
+    if let (true, Some(Value::Object(fields))) = (is_result, members.get_mut("content")) {
+        for value in fields.values_mut() {
+            *value = Value::from(REDACTED);
+        }
     }
 }
 
@@ -165,6 +179,22 @@ mod tests {
                 "access-token": REDACTED,
                 "password": null,
             })
+        );
+    }
+
+    #[test]
+    fn answers_to_forms_and_the_state_of_a_request_are_redacted() {
+        let mut value = json!({"params": {
+            "requestState": "sealed",
+            "inputResponses": {"q": {"action": "accept", "content": {"pin": 1234}}},
+        }});
+        redact(&mut value, &[]);
+        assert_eq!(
+            value,
+            json!({"params": {
+                "requestState": REDACTED,
+                "inputResponses": {"q": {"action": "accept", "content": {"pin": REDACTED}}},
+            }})
         );
     }
 

@@ -10,19 +10,25 @@ use serde_json::{Value, json};
 use turnbuckle::session::{Frame, LinkError, OutboundMessage};
 
 use super::KnownSecrets;
-use super::redact::{REDACTED, is_secret, redact, redact_text};
+use super::redact::{redact, redact_text};
 use crate::error::CliError;
+use crate::output::one_line;
 
-/// Writes each message with its direction and time, without secrets.
+/// Writes each message with its direction and time, without secrets unless the user wants them.
 pub(crate) struct Trace {
     file: Mutex<File>,
+    has_secrets: bool,
     /// Values that are redacted in any text.
     secrets: KnownSecrets,
 }
 
 impl Trace {
     /// Creates the file with permissions for its owner only.
-    pub(crate) fn create(path: &Path, secrets: KnownSecrets) -> Result<Self, CliError> {
+    pub(crate) fn create(
+        path: &Path,
+        has_secrets: bool,
+        secrets: KnownSecrets,
+    ) -> Result<Self, CliError> {
         let failed = |error| CliError::new(format!("cannot write {}: {error}", path.display()));
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
@@ -40,6 +46,7 @@ impl Trace {
         }
         Ok(Self {
             file: Mutex::new(file),
+            has_secrets,
             secrets,
         })
     }
@@ -52,10 +59,7 @@ impl Trace {
         let headers: serde_json::Map<String, Value> = parcel
             .headers
             .iter()
-            .map(|(name, value)| {
-                let shown = if is_secret(name) { REDACTED } else { value };
-                (name.to_string(), Value::from(shown))
-            })
+            .map(|(name, value)| (name.to_string(), Value::from(&**value)))
             .collect();
         let headers = (!headers.is_empty()).then_some(headers);
         self.message("send", &parcel.frame, headers);
@@ -102,7 +106,9 @@ impl Trace {
         headers: Option<serde_json::Map<String, Value>>,
     ) {
         let secrets = self.secrets.lock().clone();
-        redact(&mut value, &secrets);
+        if !self.has_secrets {
+            redact(&mut value, &secrets);
+        }
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
@@ -113,12 +119,14 @@ impl Trace {
         });
         if let Some(headers) = headers {
             let mut headers = Value::Object(headers);
-            redact(&mut headers, &secrets);
+            if !self.has_secrets {
+                redact(&mut headers, &secrets);
+            }
             line["headers"] = headers;
         }
-        let mut text = line.to_string();
+        let mut text = one_line(&line.to_string());
         // A last check of the whole line, member names included.
-        if let Some(hidden) = redact_text(&text, &secrets) {
+        if let (false, Some(hidden)) = (self.has_secrets, redact_text(&text, &secrets)) {
             text = hidden;
         }
         text.push('\n');

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::json::pretty;
+use super::json::{one_line, pretty};
 use super::sanitize::{sanitize, sanitize_line};
 use super::style::Style;
 use crate::args::{Format, OutputArgs};
@@ -28,7 +28,7 @@ pub(crate) struct Console {
 
 impl std::fmt::Debug for OutputArgs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Look")
+        f.debug_struct("OutputArgs")
             .field("output", &self.output)
             .finish_non_exhaustive()
     }
@@ -79,8 +79,7 @@ impl Console {
     pub(crate) fn print_json(&self, json: &str) -> Result<(), CliError> {
         match self.stdout_is_terminal && self.args.output != Format::Ndjson {
             true => self.print(&pretty(json)),
-            false if self.stdout_is_terminal => self.print(&to_single_line(json)),
-            false => self.print(&remove_line_breaks(json)),
+            false => self.print(&one_line(json)),
         }
     }
 
@@ -187,24 +186,6 @@ impl Console {
             sanitize(text)
         ));
     }
-}
-
-/// Puts JSON on one line and leaves it otherwise as it was written.
-fn remove_line_breaks(json: &str) -> String {
-    match json.contains('\n') || json.contains('\r') {
-        // Valid JSON has line breaks between tokens only.
-        true => json.replace(['\n', '\r'], ""),
-        false => json.to_owned(),
-    }
-}
-
-/// Puts JSON on one line and escapes what a terminal would act upon.
-fn to_single_line(json: &str) -> String {
-    pretty(json)
-        .lines()
-        .map(str::trim_start)
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 /// Returns the number of columns of the terminal.

@@ -1,4 +1,4 @@
-//! Pretty-printing of JSON text without decoding its values.
+//! Formatting of JSON text without decoding its values.
 
 use std::fmt::Write as _;
 
@@ -62,6 +62,26 @@ fn copy_string(chars: &mut impl Iterator<Item = char>, formatted: &mut String) {
     }
 }
 
+/// Puts valid JSON on one line. Values keep their spelling; characters that a terminal would act
+/// upon, or that are invisible, are written as escapes, since the text may reach a terminal through
+/// a pipe or a file.
+pub(crate) fn one_line(json: &str) -> String {
+    let mut line = String::with_capacity(json.len());
+    let mut chars = json.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '"' => {
+                line.push('"');
+                copy_string(&mut chars, &mut line);
+            }
+            // Valid JSON has control characters between tokens only, as line breaks and tabs.
+            char if char.is_control() => {}
+            char => line.push(char),
+        }
+    }
+    line
+}
+
 fn new_line(formatted: &mut String, depth: usize) {
     formatted.push('\n');
     formatted.extend(std::iter::repeat_n("  ", depth));
@@ -78,6 +98,15 @@ mod tests {
         assert_eq!(
             formatted,
             "{\n  \"a\": [\n    1.0e+400,\n    {},\n    []\n  ],\n  \"b\": \"x\\\"{,}\\\\\",\n  \"é\": null\n}"
+        );
+    }
+
+    #[test]
+    fn one_line_keeps_the_spelling_and_escapes_what_a_terminal_acts_upon() {
+        let json = "{\n\t\"a\": [1.0e+400, \"x\u{9b}2J\u{202e}\\n\"]\r\n}";
+        assert_eq!(
+            one_line(json),
+            "{\"a\": [1.0e+400, \"x\\u009b2J\\u202e\\n\"]}"
         );
     }
 

@@ -9,6 +9,6 @@ mod style;
 
 pub(crate) use console::Console;
 pub(crate) use content::{render_blocks, render_contents};
-pub(crate) use json::pretty;
+pub(crate) use json::{one_line, pretty};
 pub(crate) use sanitize::{sanitize, sanitize_line, shell_quote};
 pub(crate) use style::{Style, format_bytes};

@@ -1,6 +1,6 @@
 //! Configuration files that name servers.
 
-use crate::support::{Scratch, TOOL, command, run};
+use crate::support::{Run, Scratch, TOOL, command, run};
 
 fn file(scratch: &Scratch, name: &str, root: &str) -> String {
     let tool = serde_json::to_string(TOOL).expect("it is text");
@@ -38,7 +38,7 @@ fn config_files_are_searched_up_to_the_repository() {
         std::fs::create_dir_all(scratch.path().join("repository/.git")).expect("it can be made");
         let inside = scratch.path().join("repository/deep/er");
         std::fs::create_dir_all(&inside).expect("it can be made");
-        let output = command(&["call", "demo", "echo", "message=found"])
+        let output = command(&["call", "demo", "echo", "message=found", "--yes"])
             .current_dir(&inside)
             .output()
             .expect("the tool runs");
@@ -85,4 +85,103 @@ fn errors_in_config_files_are_named() {
             .err
             .contains("line 1")
     );
+}
+
+#[test]
+fn a_server_of_a_found_file_is_not_used_unasked() {
+    let scratch = Scratch::new();
+    file(&scratch, ".mcp.json", "mcpServers");
+    let text = r#"{"mcpServers": {"remote": {"url": "http://127.0.0.1:1/mcp"}}}"#;
+    scratch.file("mcp.json", text);
+    for (name, shown) in [
+        ("demo", "demo --stdio"),
+        ("remote", "http://127.0.0.1:1/mcp"),
+    ] {
+        for words in [&["info", name][..], &["info", name, "--no-input"]] {
+            let mut command = command(words);
+            command.current_dir(scratch.path());
+            let run = Run::new(command.output().expect("the tool runs")).ends(2);
+            assert!(run.err.contains("was found"), "{run:#?}");
+            assert!(run.err.contains(shown), "{run:#?}");
+            assert!(run.err.contains("--yes"), "{run:#?}");
+            assert!(!run.err.contains("hidden-value"), "{run:#?}");
+        }
+    }
+}
+
+#[test]
+fn headers_of_the_command_line_are_not_sent_to_the_url_of_a_found_file() {
+    let scratch = Scratch::new();
+    let text = r#"{"mcpServers": {"remote": {"url": "http://127.0.0.1:1/mcp"}}}"#;
+    let config = scratch.file(".mcp.json", text);
+    let info = |words: &[&str]| {
+        let mut command = command(&[&["info", "remote", "--yes"], words].concat());
+        command.current_dir(scratch.path()).env("SECRET", "s3cret");
+        Run::new(command.output().expect("the tool runs"))
+    };
+    for header in [
+        &["-H", "X-Key: s3cret"][..],
+        &["--header-env", "X-Key=SECRET"],
+        &["--bearer-env", "SECRET"],
+    ] {
+        let refused = info(header).ends(2);
+        assert!(
+            refused.err.contains("--headers-to-found-url"),
+            "{refused:#?}"
+        );
+        assert!(!refused.err.contains("s3cret"), "{refused:#?}");
+        // The server is contacted, and does not exist.
+        info(&[header, &["--headers-to-found-url"]].concat()).ends(4);
+        run(&["info", "remote", "-c", &config, "-H", "X-Key: s3cret"]).ends(4);
+    }
+}
+
+#[test]
+fn a_host_is_a_host_whatever_a_found_file_says() {
+    let scratch = Scratch::new();
+    let config = scratch.file(
+        ".mcp.json",
+        r#"{"mcpServers": {"127.0.0.1:1/mcp": {"command": "sh", "args": ["-c", "touch ran"]}}}"#,
+    );
+    let mut info = command(&["info", "127.0.0.1:1/mcp", "--yes"]);
+    info.current_dir(scratch.path());
+    let run = Run::new(info.output().expect("the tool runs")).ends(4);
+    assert!(!scratch.path().join("ran").exists(), "{run:#?}");
+    // The user who names the file means the file.
+    let mut info = command(&["info", "127.0.0.1:1/mcp", "-c", &config]);
+    info.current_dir(scratch.path());
+    let run = Run::new(info.output().expect("the tool runs"));
+    assert!(scratch.path().join("ran").exists(), "{run:#?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_found_file_that_others_can_change_is_not_used() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let scratch = Scratch::new();
+    let config = file(&scratch, ".mcp.json", "mcpServers");
+    let info = || {
+        let mut command = command(&["info", "demo", "--yes"]);
+        command.current_dir(scratch.path());
+        Run::new(command.output().expect("the tool runs"))
+    };
+    let set_mode = |path: &str, mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(path, mode).expect("it is ours");
+    };
+    info().ends(0);
+    set_mode(&config, 0o646);
+    let refused = info().ends(2);
+    assert!(
+        refused.err.contains("other users can change it"),
+        "{refused:#?}"
+    );
+    run(&["info", "demo", "-c", &config]).ends(0);
+    set_mode(&config, 0o644);
+    let directory = scratch.path().to_str().expect("it is UTF-8");
+    set_mode(directory, 0o777);
+    info().ends(2);
+    set_mode(directory, 0o755);
+    info().ends(0);
 }

@@ -170,3 +170,20 @@ fn headers_are_sent_and_a_401_means_authorization_is_needed() {
         "{err}"
     );
 }
+
+#[test]
+fn headers_are_never_sent_to_another_machine_without_encryption() {
+    for url in [
+        "http://203.0.113.1/mcp",
+        "HTTP://203.0.113.1/mcp",
+        " http://203.0.113.1/mcp",
+        "http:\\\\203.0.113.1/mcp",
+        "ht\ttp://203.0.113.1/mcp",
+        "http:///203.0.113.1/mcp",
+        "http://0xcb007101/mcp",
+        "http://user.localhost.example/mcp",
+    ] {
+        let refused = run(&["info", url, "-H", "X-Key: s3cret"]).ends(2);
+        assert!(!refused.err.contains("s3cret"), "{refused:#?}");
+    }
+}

@@ -30,6 +30,11 @@ impl TerminalSession {
 
     /// Starts the tool without the demo as its server.
     pub(crate) fn start_alone(words: &[&str], env: &[(&str, &str)]) -> Self {
+        Self::start_in(words, env, ".")
+    }
+
+    /// Starts the tool in a directory.
+    fn start_in(words: &[&str], env: &[(&str, &str)], directory: &str) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there is one");
         grantpt(&master).expect("it is ours");
         unlockpt(&master).expect("it opens");
@@ -43,6 +48,7 @@ impl TerminalSession {
         let stdio = || Stdio::from(slave.try_clone().expect("it can be shared"));
         let child = command(words)
             .envs(env.iter().copied())
+            .current_dir(directory)
             .stdin(stdio())
             .stdout(stdio())
             .stderr(stdio())
@@ -209,6 +215,65 @@ fn json_is_formatted_on_a_terminal() {
     let (seen, _) =
         TerminalSession::start(&["call", "echo", "message=hi", "-o", "json"], &[]).end();
     assert!(seen.starts_with("{\r\n  \"content\": [\r\n"), "{seen:?}");
+}
+
+#[test]
+fn a_server_of_a_found_file_is_asked_about_once() {
+    let scratch = crate::support::Scratch::new();
+    let tool = serde_json::to_string(crate::support::TOOL).expect("it is text");
+    let write = |mode: &str| {
+        let text = format!(
+            "{{\"mcpServers\": {{\"demo\": {{\"command\": {tool}, \"args\": [\"demo\", \"{mode}\"]}}}}}}"
+        );
+        scratch.file("project/.mcp.json", &text);
+    };
+    write("--stdio");
+    let home = scratch.name("home");
+    let env = ["HOME", "XDG_DATA_HOME", "LOCALAPPDATA"].map(|name| (name, &*home));
+    let project = scratch.name("project");
+    let start =
+        || TerminalSession::start_in(&["call", "demo", "echo", "message=hi"], &env, &project);
+
+    let mut at = start();
+    at.expect("demo --stdio", "");
+    at.expect("Use it? [y/N]", "n\n");
+    assert_eq!(at.end().1, Some(2));
+    let mut at = start();
+    at.expect("Use it? [y/N]", "y\n");
+    assert_eq!(at.end().1, Some(0));
+    let (seen, code) = start().end();
+    assert_eq!(code, Some(0));
+    assert!(!seen.contains("Use it?"), "{seen:?}");
+    // Another command is another question.
+    write("--port=0");
+    let mut at = start();
+    at.expect("--port=0", "");
+    at.expect("Use it? [y/N]", "\n");
+    assert_eq!(at.end().1, Some(2));
+}
+
+#[test]
+fn the_end_of_the_terminal_ends_a_server_that_never_answers() {
+    let scratch = crate::support::Scratch::new();
+    let file = scratch.name("pid");
+    // The name appears once the whole number is in the file.
+    let script = format!("echo $$ >{file}.new; mv {file}.new {file}; exec sleep 300");
+    let at = TerminalSession::start_alone(&["info", "--", "sh", "-c", &script], &[]);
+    let until = Instant::now() + OUTPUT_TIMEOUT;
+    let server = loop {
+        if let Ok(text) = std::fs::read_to_string(&file) {
+            break Pid::from_raw(text.trim().parse().expect("it is a number")).expect("not 0");
+        }
+        assert!(Instant::now() < until, "the server never started");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    kill_process(Pid::from_child(&at.child), Signal::HUP).expect("it is there");
+    let (_, code) = at.end();
+    assert_eq!(code, Some(130));
+    while rustix::process::test_kill_process(server).is_ok() {
+        assert!(Instant::now() < until, "the server was left behind");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]

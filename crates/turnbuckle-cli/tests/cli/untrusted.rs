@@ -85,3 +85,48 @@ fn escapes_are_removed_from_error_messages() {
     let run = run(&["call", "t", "--", "sh", "-c", &script]).ends(5);
     assert_harmless(&run.err);
 }
+
+#[test]
+fn no_format_prints_what_a_terminal_acts_upon() {
+    // Raw characters, as a server may send them within JSON strings.
+    let raw = "\u{9b}31mred\u{202e}gnp.exe\u{7f}";
+    let result = format!(
+        "{{\"resultType\":\"complete\",\"content\":[{{\"type\":\"text\",\"text\":\"{raw}\"}}],\
+         \"structuredContent\":{{\"a{raw}\":1}}}}"
+    );
+    let error = server("null").replace(
+        "\"result\":null",
+        &format!("\"error\":{{\"code\":-32000,\"message\":\"{raw}\"}}"),
+    );
+    for script in [server(&result), error] {
+        for format in ["text", "json", "ndjson"] {
+            let run = run(&["call", "t", "-o", format, "--", "sh", "-c", &script]);
+            for text in [&run.out, &run.err] {
+                let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+                assert!(!text.contains(bad), "{run:?}");
+            }
+            if format != "text" {
+                let text = format!("{}{}", run.out, run.err);
+                assert!(text.contains("\\u009b31mred\\u202e"), "{run:?}");
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_or_full_output_is_no_panic() {
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full");
+    for words in [
+        &["info", "nothing"][..],
+        &["list"],
+        &["--help"],
+        &["nonsense"],
+    ] {
+        let mut command = crate::support::command(words);
+        command.stdout(full().expect("it is there"));
+        command.stderr(full().expect("it is there"));
+        let code = command.status().expect("the tool runs").code();
+        assert!(matches!(code, Some(0..=8)), "{words:?}: {code:?}");
+    }
+}

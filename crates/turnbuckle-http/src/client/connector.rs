@@ -67,6 +67,9 @@ impl HttpConnector {
     /// never shown. A name that is added twice is sent twice. Headers of the transport itself take
     /// precedence.
     ///
+    /// A connector with such headers refuses to connect to another machine without encryption, unless
+    /// [`HttpClientOptions::allow_unencrypted_headers`] is set. `User-Agent` is no secret.
+    ///
     /// # Errors
     /// Fails when the header cannot be sent, or belongs to the framing of HTTP.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, ConnectorError> {
@@ -154,6 +157,31 @@ impl HttpConnector {
         self.with_new_client()
     }
 
+    /// Returns whether the URL leads to another machine without encryption.
+    #[must_use]
+    pub fn is_unencrypted_remote(&self) -> bool {
+        !self.target.is_secure() && !self.target.is_loopback()
+    }
+
+    /// Refuses to send headers of the user without encryption.
+    fn check_encryption(&self) -> Result<(), LinkError> {
+        let mut names = self.headers.keys().filter(|name| **name != USER_AGENT);
+        match names.next() {
+            Some(name)
+                if self.is_unencrypted_remote() && !self.options.allow_unencrypted_headers =>
+            {
+                Err(LinkError::Unreachable {
+                    reason: format!(
+                        "the header {name} would be sent to {} without encryption: use https, or \
+                         set HttpClientOptions::allow_unencrypted_headers",
+                        self.target
+                    ),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the connector without a client, so that it does not share connections with the
     /// connector that it was made from.
     fn with_new_client(mut self) -> Self {
@@ -163,6 +191,7 @@ impl HttpConnector {
 
     /// Returns the server behind the connector's client, which is built the first time.
     pub(crate) fn remote(&self) -> Result<RemoteServer, LinkError> {
+        self.check_encryption()?;
         let client = self.client.get_or_init(|| {
             let base_client = match &self.base_client {
                 Some(client) => client.clone(),

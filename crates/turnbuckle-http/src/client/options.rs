@@ -33,6 +33,9 @@ pub struct HttpClientOptions {
     /// True if proxies of the environment (`HTTPS_PROXY` and its like) are used for servers on other
     /// machines. Default `true`.
     pub use_env_proxy: bool,
+    /// True if headers that the user added are sent to another machine over HTTP without encryption.
+    /// They may hold credentials that everybody on the way can read. Default `false`.
+    pub allow_unencrypted_headers: bool,
 }
 
 impl Default for HttpClientOptions {
@@ -50,6 +53,7 @@ impl Default for HttpClientOptions {
             reconnect_delay: Duration::from_secs(1),
             max_reconnect_delay: Duration::from_secs(30),
             use_env_proxy: true,
+            allow_unencrypted_headers: false,
         }
     }
 }
@@ -142,6 +146,13 @@ impl HttpClientOptions {
     #[must_use]
     pub fn use_env_proxy(mut self, used: bool) -> Self {
         self.use_env_proxy = used;
+        self
+    }
+
+    /// Sets [`allow_unencrypted_headers`](Self::allow_unencrypted_headers).
+    #[must_use]
+    pub fn allow_unencrypted_headers(mut self, allowed: bool) -> Self {
+        self.allow_unencrypted_headers = allowed;
         self
     }
 }

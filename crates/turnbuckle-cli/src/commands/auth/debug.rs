@@ -43,7 +43,7 @@ struct DebugReport<'a> {
 
 pub(super) async fn run(options: Options) -> Result<(), CliError> {
     let no_browser = options.no_browser;
-    let (target, change) = options.split()?;
+    let (target, change) = options.split().await?;
     let profile = change.apply(target.profile().await?);
     let server = target.oauth(&profile)?.server_url().to_owned();
     let may_ask = may_log_in(&target.common) || (no_browser && !target.forbids_login());

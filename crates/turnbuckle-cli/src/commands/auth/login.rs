@@ -60,7 +60,7 @@ pub(super) struct ProfileChange {
 
 impl Options {
     /// Splits the options into the server and what the login is remembered by.
-    pub(super) fn split(self) -> Result<(AuthTarget, ProfileChange), CliError> {
+    pub(super) async fn split(self) -> Result<(AuthTarget, ProfileChange), CliError> {
         let secret = self.client_secret_env.as_deref().map(read_variable);
         let change = ProfileChange {
             client_id: self.client_id,
@@ -72,7 +72,7 @@ impl Options {
                 .callback_port
                 .map(|port| format!("http://127.0.0.1:{port}/callback")),
         };
-        Ok((AuthTarget::resolve(self.target_args)?, change))
+        Ok((AuthTarget::resolve(self.target_args).await?, change))
     }
 }
 
@@ -99,7 +99,7 @@ impl ProfileChange {
 
 pub(crate) async fn run(options: Options) -> Result<(), CliError> {
     let no_browser = options.no_browser;
-    let (target, change) = options.split()?;
+    let (target, change) = options.split().await?;
     if target.forbids_login() {
         return Err(CliError::usage(
             "a login asks the user, which `--stored-auth-only` and `--no-input` forbid",
@@ -151,7 +151,7 @@ async fn explain_failure(target: &AuthTarget, error: CliError) -> CliError {
 
 /// Removes the credentials of a server and the options of its login.
 pub(super) async fn log_out(args: TargetArgs) -> Result<(), CliError> {
-    let target = AuthTarget::resolve(args)?;
+    let target = AuthTarget::resolve(args).await?;
     let mut had_credentials = false;
     let mut url = target.url.clone();
     // Without a store there is nothing to remove, and none has to be made for that.

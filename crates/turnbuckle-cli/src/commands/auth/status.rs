@@ -55,7 +55,7 @@ struct TokenReport<'a> {
 }
 
 pub(super) async fn run(args: TargetArgs) -> Result<(), CliError> {
-    let target = AuthTarget::resolve(args)?;
+    let target = AuthTarget::resolve(args).await?;
     let oauth = target.oauth(&target.profile().await?)?;
     let Some(status) = oauth.status().await else {
         return Err(target.not_logged_in());
@@ -75,7 +75,7 @@ pub(super) async fn run(args: TargetArgs) -> Result<(), CliError> {
 
 /// Prints the access token, the only secret that the tool ever prints.
 pub(super) async fn print_token(args: TargetArgs) -> Result<(), CliError> {
-    let target = AuthTarget::resolve(args)?;
+    let target = AuthTarget::resolve(args).await?;
     let oauth = target.oauth(&target.profile().await?)?;
     let Some(token) = oauth.access_token().await else {
         return Err(target.not_logged_in());

@@ -5,7 +5,9 @@ use turnbuckle::auth::OAuth;
 use crate::args::CommonArgs;
 use crate::authorization::{LoginProfile, UserStore, build_oauth, url_without_query};
 use crate::commands::TargetArgs;
-use crate::connection::{LoginLayer, Target, explain, is_unencrypted_remote, try_connection};
+use crate::connection::{
+    LoginLayer, Target, confirm_target, explain, is_unencrypted_remote, try_connection,
+};
 use crate::error::CliError;
 use crate::exit_status::ExitStatus;
 use crate::observe::KnownSecrets;
@@ -23,7 +25,7 @@ pub(super) struct AuthTarget {
 
 impl AuthTarget {
     /// Resolves the server, which must have a URL that tokens may be sent to.
-    pub(super) fn resolve(mut args: TargetArgs) -> Result<Self, CliError> {
+    pub(super) async fn resolve(mut args: TargetArgs) -> Result<Self, CliError> {
         let (target, words) = args.target()?;
         words.expect_end()?;
         let Target::Url { url, .. } = &target else {
@@ -40,11 +42,14 @@ impl AuthTarget {
             .hint("use https"));
         }
         let secrets = KnownSecrets::default();
+        let store = UserStore::new(secrets.clone());
+        let console = Console::new(&args.common.output);
+        confirm_target(&target, &args.common, &store, &console).await?;
         Ok(Self {
             url: url.clone(),
-            store: UserStore::new(secrets.clone()),
+            store,
             secrets,
-            console: Console::new(&args.common.output),
+            console,
             target,
             common: args.common,
         })

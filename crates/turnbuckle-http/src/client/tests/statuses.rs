@@ -22,6 +22,7 @@ async fn a_request_is_posted_with_its_headers_and_answered() {
     let server = ScriptedServer::new([ScriptedResponse::json(200, answer(1))]);
     let connector = server
         .connector()
+        .options(HttpClientOptions::new().allow_unencrypted_headers(true))
         .header("Authorization", "Bearer s3cret")
         .unwrap()
         .header("accept", "text/html")
@@ -429,4 +430,36 @@ async fn closing_ends_the_exchanges_and_the_session() {
     let opened = OpenedLink::to(&server.connector()).await;
     opened.link.close().await;
     assert!(server.received_requests().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn headers_of_the_user_are_not_sent_to_another_machine_without_encryption() {
+    for (url, refused) in [
+        ("http://203.0.113.1/mcp", true),
+        ("HTTP:/\\203.0.113.1/mcp", true),
+        ("http://localhost.example/mcp", true),
+        ("https://203.0.113.1/mcp", false),
+        ("http://127.0.0.1:1/mcp", false),
+        ("http://localhost:1/mcp", false),
+    ] {
+        let connector = HttpConnector::new(url).unwrap();
+        assert_eq!(connector.is_unencrypted_remote(), refused, "{url}");
+        let agent = connector.clone().header("user-agent", "me/1.0").unwrap();
+        let secret = connector.header("x-key", "s3cret").unwrap();
+        let allowed = HttpClientOptions::new().allow_unencrypted_headers(true);
+        let inbox = || Arc::new(RecordingInbox::default());
+        assert!(agent.open(inbox()).await.is_ok(), "{url}");
+        assert!(
+            secret.clone().options(allowed).open(inbox()).await.is_ok(),
+            "{url}"
+        );
+        match secret.open(inbox()).await {
+            Ok(_) => assert!(!refused, "{url}"),
+            Err(error) => {
+                assert!(refused, "{url}");
+                let text = error.to_string();
+                assert!(text.contains("x-key") && !text.contains("s3cret"), "{text}");
+            }
+        }
+    }
 }

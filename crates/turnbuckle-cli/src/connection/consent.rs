@@ -1,0 +1,149 @@
+//! The user's consent to a command or a URL of a configuration file that the tool found.
+//!
+//! Such a file comes with a project, and so perhaps from somebody else. What it makes the tool run
+//! or contact is shown and asked about once; the answer is kept, by a hash, beside the credentials.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use turnbuckle::auth::Secret;
+use turnbuckle::auth::client::store::{CredentialStore as _, StoreError};
+
+use super::target::{ConfigEntry, Target};
+use crate::args::CommonArgs;
+use crate::ask::{is_interactive, read_line};
+use crate::authorization::UserStore;
+use crate::error::CliError;
+use crate::output::{Console, sanitize_line, shell_quote};
+
+/// The most characters of a command or a URL that are shown.
+const MAX_SHOWN_CHARS: usize = 2000;
+
+/// Asks the user about a target of a file that was found, unless the user has agreed to it before.
+///
+/// # Errors
+/// Fails if the user refuses, or cannot be asked.
+pub(crate) async fn confirm_target(
+    target: &Target,
+    common: &CommonArgs,
+    store: &UserStore,
+    console: &Console,
+) -> Result<(), CliError> {
+    let entry = match target {
+        Target::Url { entry, .. } | Target::Command { entry, .. } => entry,
+    };
+    let Some(entry) = entry.as_ref().filter(|entry| entry.found) else {
+        return Ok(());
+    };
+    if common.protocol.yes {
+        return Ok(());
+    }
+    let key = consent_key(target, entry);
+    if store.load(&key).await.map_err(store_error)?.is_some() {
+        return Ok(());
+    }
+    let what = describe(target);
+    let file = entry.file.display();
+    if common.protocol.no_input || !is_interactive() {
+        return Err(CliError::usage(format!(
+            "{file} was found, and {:?} in it has not been used before: {what}",
+            entry.name
+        ))
+        .hint("check it; then pass `--yes`, or name the file with `--config`"));
+    }
+    let text = format!("{file} was found. {:?} in it {what}", entry.name);
+    console.print_message(&sanitize_line(&text, MAX_SHOWN_CHARS * 2));
+    match ask(console).await {
+        true => store
+            .save(&key, &Secret::new("yes"))
+            .await
+            .map_err(store_error),
+        false => Err(CliError::usage("the server of the file was refused")),
+    }
+}
+
+/// Asks until the user says yes or no. The end of the input means no.
+async fn ask(console: &Console) -> bool {
+    loop {
+        let console = console.clone();
+        let asked = tokio::task::spawn_blocking(move || read_line(&console, "Use it? [y/N] "));
+        let Ok(Some(typed)) = asked.await else {
+            return false;
+        };
+        match typed.trim().to_lowercase().as_str() {
+            "y" | "yes" => return true,
+            "" | "n" | "no" => return false,
+            _ => {}
+        }
+    }
+}
+
+/// Says what using the target does.
+fn describe(target: &Target) -> String {
+    match target {
+        Target::Url { url, headers, .. } => {
+            let mut text = format!("contacts {}", shell_quote([&**url]));
+            if !headers.is_empty() {
+                text += &format!(
+                    " with the headers {}",
+                    shell_quote(headers.keys().map(String::as_str))
+                );
+            }
+            sanitize_line(&text, MAX_SHOWN_CHARS)
+        }
+        Target::Command {
+            program,
+            args,
+            env,
+            cwd,
+            ..
+        } => {
+            let words: Vec<_> = std::iter::once(program)
+                .chain(args)
+                .map(|word| word.to_string_lossy())
+                .collect();
+            let mut text = format!("runs {}", shell_quote(words.iter().map(|word| &**word)));
+            if let Some(cwd) = cwd {
+                text += &format!(" in {}", shell_quote([&*cwd.to_string_lossy()]));
+            }
+            if !env.is_empty() {
+                text += &format!(" with {}", shell_quote(env.keys().map(String::as_str)));
+            }
+            sanitize_line(&text, MAX_SHOWN_CHARS)
+        }
+    }
+}
+
+/// Returns the key of a consent: it covers the file, the name and all that the entry says.
+fn consent_key(target: &Target, entry: &ConfigEntry) -> String {
+    let file = std::path::absolute(&entry.file).unwrap_or_else(|_| entry.file.clone());
+    let text = |path: &std::path::Path| path.as_os_str().as_encoded_bytes().to_vec();
+    let what = match target {
+        Target::Url {
+            url, headers, sse, ..
+        } => json!({ "url": url, "headers": headers, "sse": sse }),
+        Target::Command {
+            program,
+            args,
+            env,
+            env_file,
+            cwd,
+            ..
+        } => json!({
+            "program": program.as_encoded_bytes(),
+            "args": args.iter().map(|arg| arg.as_encoded_bytes()).collect::<Vec<_>>(),
+            "env": env,
+            "env_file": env_file.as_deref().map(text),
+            "cwd": cwd.as_deref().map(text),
+        }),
+    };
+    let all = json!({ "file": text(&file), "name": entry.name, "target": what });
+    let hash = Sha256::digest(all.to_string());
+    format!("consent:{}", URL_SAFE_NO_PAD.encode(hash))
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+fn store_error(error: StoreError) -> CliError {
+    CliError::new(format!("the credential store: {error}"))
+}
