@@ -36,6 +36,9 @@ struct Asking;
 #[doc = include_str!("../../../docs/guide/src/progress.md")]
 struct Progress;
 
+#[doc = include_str!("../../../docs/guide/src/command-line.md")]
+struct CommandLine;
+
 #[doc = include_str!("../../../docs/guide/src/transports.md")]
 struct Transports;
 

@@ -38,6 +38,7 @@
 //! | `auth` | | authorization: a server checks tokens, with `client` a client logs in: `auth` |
 //! | `validate` | | full validation of hand-written schemas |
 //! | `testing` | | the testing kit `testing`, and `client`; with `auth` an authorization server for tests |
+//! | `clap` | | the arguments of a server in a clap parser of your own: [`RunArgs`] |
 //! | `apps` | | MCP Apps, tools with a user interface: `apps` |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -54,11 +55,11 @@ pub mod testing;
 #[cfg(feature = "auth")]
 #[cfg_attr(docsrs, doc(cfg(feature = "auth")))]
 pub use authorize::Authorize;
-#[cfg(any(feature = "stdio", feature = "http"))]
-pub use run::Run;
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use run::termination;
+#[cfg(any(feature = "stdio", feature = "http"))]
+pub use run::{Run, RunArgs};
 #[cfg(feature = "apps")]
 pub use turnbuckle_apps as apps;
 #[cfg(feature = "auth")]

@@ -1,65 +1,109 @@
-//! Parsing of the process arguments that select the transport.
+//! The command line arguments that select the transport.
 
 use std::ffi::OsString;
 
 use turnbuckle_server::Result;
 
-/// The transport to serve on.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum TransportChoice {
-    Stdio,
-    Http(String),
+/// The command line arguments of a server: the transport that
+/// [`run_with`](super::Run::run_with) serves. The default is standard input and output.
+///
+/// A program with arguments of its own reads these along with them: with the feature `clap` by
+/// flattening this type into its parser, otherwise by [`take_from`](Self::take_from).
+#[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[non_exhaustive]
+pub struct RunArgs {
+    /// Serves HTTP at this address instead of standard input and output.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "ADDRESS"))]
+    pub http: Option<String>,
+    #[cfg(feature = "http")]
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub(super) http_options: crate::http::HttpServerOptions,
 }
 
-/// Parses the arguments after the program name. Other arguments are ignored.
-pub(super) fn parse_transport(
-    arguments: impl IntoIterator<Item = OsString>,
-) -> Result<TransportChoice> {
-    let mut arguments = arguments
-        .into_iter()
-        .take_while(|argument| argument != "--");
-    while let Some(argument) = arguments.next() {
-        let address = match argument.to_str() {
-            Some("--http") => arguments.next(),
-            Some(argument) => match argument.strip_prefix("--http=") {
-                Some(address) => Some(address.into()),
-                None => continue,
-            },
-            None => continue,
+impl RunArgs {
+    /// Takes the arguments of a server out of those of a program, without its name: `--http ADDRESS`
+    /// or `--http=ADDRESS`. The program reads what remains. Arguments after `--` are left alone.
+    ///
+    /// # Errors
+    /// If `--http` has no address.
+    pub fn take_from(arguments: &mut Vec<OsString>) -> Result<Self> {
+        let own = arguments.iter().take_while(|argument| *argument != "--");
+        let own: Vec<_> = own.map(|argument| argument.to_str()).collect();
+        let end = own.len();
+        let is_http = |argument: &Option<&str>| {
+            argument.is_some_and(|text| text == "--http" || text.starts_with("--http="))
+        };
+        let Some(at) = own.iter().position(is_http) else {
+            return Ok(Self::default());
+        };
+        let (address, taken) = match own[at].and_then(|text| text.strip_prefix("--http=")) {
+            Some(address) => (Some(address), 1),
+            None => (own.get(at + 1).copied().flatten(), 2),
         };
         // An option in this place means that the address is missing.
-        let address = address.and_then(|address| address.into_string().ok());
-        return match address {
-            Some(address) if !address.is_empty() && !address.starts_with('-') => {
-                Ok(TransportChoice::Http(address))
-            }
-            _ => Err("--http needs an address, as in --http 127.0.0.1:8080".into()),
+        let address = address.filter(|address| !address.is_empty() && !address.starts_with('-'));
+        let Some(address) = address.map(str::to_owned) else {
+            return Err("--http needs an address, as in --http 127.0.0.1:8080".into());
         };
+        arguments.drain(at..end.min(at + taken));
+        Ok(Self {
+            http: Some(address),
+            ..Self::default()
+        })
     }
-    Ok(TransportChoice::Stdio)
+
+    /// Sets the options of a server on HTTP. They have no effect on standard input and output.
+    #[cfg(feature = "http")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
+    #[must_use]
+    pub fn http_options(mut self, options: crate::http::HttpServerOptions) -> Self {
+        self.http_options = options;
+        self
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(arguments: &[&str]) -> Result<TransportChoice, String> {
-        parse_transport(arguments.iter().map(OsString::from))
-            .map_err(|failure| format!("{failure:?}"))
+    /// Returns the address, and the arguments that remain.
+    fn take(arguments: &[&str]) -> Result<(Option<String>, Vec<String>), String> {
+        let mut arguments = arguments.iter().map(OsString::from).collect();
+        let args = RunArgs::take_from(&mut arguments).map_err(|failure| format!("{failure:?}"))?;
+        let rest = arguments.into_iter();
+        Ok((
+            args.http,
+            rest.map(|it| it.into_string().unwrap()).collect(),
+        ))
     }
 
     #[test]
-    fn http_is_served_on_request_and_stdio_otherwise() {
-        let http = |address: &str| Ok(TransportChoice::Http(address.into()));
-        for (arguments, expected) in [
-            (&[][..], Ok(TransportChoice::Stdio)),
-            (&["--verbose", "file"], Ok(TransportChoice::Stdio)),
-            (&["--https", "--httpx=1"], Ok(TransportChoice::Stdio)),
-            (&["--", "--http", "localhost:1"], Ok(TransportChoice::Stdio)),
-            (&["--http", "localhost:1"], http("localhost:1")),
-            (&["-v", "--http=[::1]:0", "x"], http("[::1]:0")),
+    fn the_arguments_of_a_server_are_taken_out_and_others_remain() {
+        for (arguments, address, rest) in [
+            (&[][..], None, &[][..]),
+            (&["--verbose", "file"], None, &["--verbose", "file"]),
+            (&["--https", "--httpx=1"], None, &["--https", "--httpx=1"]),
+            (
+                &["--", "--http", "localhost:1"],
+                None,
+                &["--", "--http", "localhost:1"],
+            ),
+            (&["--http", "localhost:1"], Some("localhost:1"), &[]),
+            (
+                &["-v", "--http=[::1]:0", "x"],
+                Some("[::1]:0"),
+                &["-v", "x"],
+            ),
+            (
+                &["a", "--http", "[::1]:0", "--", "b"],
+                Some("[::1]:0"),
+                &["a", "--", "b"],
+            ),
         ] {
-            assert_eq!(read(arguments), expected, "{arguments:?}");
+            let (taken, remaining) = take(arguments).unwrap();
+            assert_eq!(taken.as_deref(), address, "{arguments:?}");
+            assert_eq!(remaining, rest, "{arguments:?}");
         }
     }
 
@@ -71,8 +115,8 @@ mod tests {
             &["--http", "--verbose"],
             &["--http", "--"],
         ] {
-            let error = read(arguments).unwrap_err();
-            assert!(error.starts_with("--http needs an address"), "{error}");
+            let error = take(arguments).unwrap_err();
+            assert!(error.contains("--http needs an address"), "{error}");
         }
     }
 
@@ -82,10 +126,28 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
 
         let strange = || OsString::from_vec(vec![0xff]);
-        assert_eq!(
-            parse_transport([strange()]).ok(),
-            Some(TransportChoice::Stdio)
-        );
-        assert!(parse_transport(["--http".into(), strange()]).is_err());
+        let mut arguments = vec![strange()];
+        assert_eq!(RunArgs::take_from(&mut arguments).unwrap().http, None);
+        assert_eq!(arguments, [strange()]);
+        assert!(RunArgs::take_from(&mut vec!["--http".into(), strange()]).is_err());
+    }
+
+    #[cfg(feature = "clap")]
+    #[test]
+    fn a_clap_parser_takes_them_beside_its_own() {
+        use clap::Parser;
+
+        #[derive(Parser)]
+        struct Options {
+            #[arg(long)]
+            write: bool,
+            #[command(flatten)]
+            run: RunArgs,
+        }
+        let options = Options::try_parse_from(["files", "--http", "localhost:1", "--write"]);
+        let options = options.unwrap_or_else(|error| panic!("{error}"));
+        assert!(options.write);
+        assert_eq!(options.run.http.as_deref(), Some("localhost:1"));
+        assert!(Options::try_parse_from(["files", "--http"]).is_err());
     }
 }

@@ -8,7 +8,7 @@ use std::env;
 
 use turnbuckle_server::{BuildError, Result, Server, ServerBuilder};
 
-use arguments::{TransportChoice, parse_transport};
+pub use arguments::RunArgs;
 #[cfg(feature = "http")]
 pub use shutdown::termination;
 
@@ -34,7 +34,8 @@ pub trait Run: Sealed {
     /// - otherwise: the client that started the process, on standard input and output, like
     ///   [`serve_stdio`](Self::serve_stdio). Needs the feature `stdio`.
     ///
-    /// Other arguments are ignored, and so are all arguments after `--`.
+    /// Other arguments are ignored, and so are all arguments after `--`. A program with arguments of
+    /// its own calls [`run_with`](Self::run_with).
     ///
     /// # Errors
     /// If the server cannot be built, `--http` has no address, or the needed feature is missing;
@@ -44,9 +45,25 @@ pub trait Run: Sealed {
         Self: Sized,
     {
         async move {
-            match parse_transport(env::args_os().skip(1))? {
-                TransportChoice::Stdio => stdio(self).await,
-                TransportChoice::Http(address) => http(self, &address).await,
+            let args = RunArgs::take_from(&mut env::args_os().skip(1).collect())?;
+            self.run_with(args).await
+        }
+    }
+
+    /// Serves on the transport that `args` select. This is [`run`](Self::run) for a program that
+    /// reads its command line itself, and with the feature `clap` flattens [`RunArgs`] into its
+    /// parser. The arguments of the process are not read.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    fn run_with(self, args: RunArgs) -> impl Future<Output = Result> + Send
+    where
+        Self: Sized,
+    {
+        async move {
+            match &args.http {
+                None => stdio(self).await,
+                Some(address) => http(self, address, &args).await,
             }
         }
     }
@@ -175,12 +192,13 @@ async fn stdio(_: impl Run) -> Result {
 }
 
 #[cfg(feature = "http")]
-async fn http(server: impl Run, address: &str) -> Result {
-    server.serve_http(address).await
+async fn http(server: impl Run, address: &str, args: &RunArgs) -> Result {
+    let options = args.http_options.clone();
+    server.serve_http_with(address, options).await
 }
 
 #[cfg(not(feature = "http"))]
-async fn http(_: impl Run, _: &str) -> Result {
+async fn http(_: impl Run, _: &str, _: &RunArgs) -> Result {
     Err(
         "--http needs the feature \"http\" of the crate turnbuckle: cargo add turnbuckle \
          --features http"

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use tokio::sync::Mutex;
+use turnbuckle::RunArgs;
 use turnbuckle::prelude::*;
 
 use copy::{Copier, CopyStep};
@@ -35,9 +36,8 @@ struct Options {
     /// The maximum speed in MiB per second.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
-    /// Serves HTTP at this address instead of standard input and output.
-    #[arg(long, value_name = "ADDRESS")]
-    http: Option<String>,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 #[tokio::main]
@@ -48,10 +48,7 @@ async fn main() -> Result {
         .group(Backup::new(&options)?)
         // The default timeout of a call is one hour, which is too short for a large backup.
         .timeout(Duration::from_secs(12 * 3600));
-    match options.http {
-        Some(address) => server.serve_http(&address).await,
-        None => server.serve_stdio().await,
-    }
+    server.run_with(options.run).await
 }
 
 struct Backup {

@@ -22,8 +22,8 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use tokio::sync::Mutex;
-use turnbuckle::AskError;
 use turnbuckle::prelude::*;
+use turnbuckle::{AskError, RunArgs};
 
 use script::Script;
 
@@ -35,9 +35,8 @@ struct Options {
     /// Deploys to production without a confirmation if the client cannot ask its user.
     #[arg(long)]
     unattended: bool,
-    /// Serves HTTP at this address instead of standard input and output.
-    #[arg(long, value_name = "ADDRESS")]
-    http: Option<String>,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 #[tokio::main]
@@ -48,10 +47,7 @@ async fn main() -> Result {
         unattended: options.unattended,
         run_lock: Mutex::default(),
     });
-    match options.http {
-        Some(address) => server.serve_http(&address).await,
-        None => server.serve_stdio().await,
-    }
+    server.run_with(options.run).await
 }
 
 /// The deployment server.

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use clap::Parser;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{ProtocolError, ReadResourceResult};
-use turnbuckle::{CompletionRequest, ResourceOutput};
+use turnbuckle::{CompletionRequest, ResourceOutput, RunArgs};
 
 use grant::{Tree, run_blocking, tree_for_client};
 use read::{Content, Listing, Text};
@@ -42,9 +42,8 @@ struct Options {
     /// Lets clients write files.
     #[arg(long)]
     write: bool,
-    /// Serves HTTP at this address instead of standard input and output.
-    #[arg(long, value_name = "ADDRESS")]
-    http: Option<String>,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 #[tokio::main]
@@ -75,10 +74,7 @@ async fn main() -> Result {
     let server = server.build()?;
     // Dropping the watcher stops it.
     let _watcher = watch::start(&tree, server.clone())?;
-    match options.http {
-        Some(address) => server.serve_http(&address).await,
-        None => server.serve_stdio().await,
-    }
+    server.run_with(options.run).await
 }
 
 /// The tools and resources for reading.

@@ -18,9 +18,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Parser;
-use turnbuckle::CompletionRequest;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{ContentBlock, PromptMessage, ProtocolError, TextResourceContents};
+use turnbuckle::{CompletionRequest, RunArgs};
 
 use store::{Change, Note, Page, SearchQuery, Store};
 
@@ -38,9 +38,8 @@ const MAX_SUMMARIZED: usize = 50;
 struct Options {
     /// The file of the database, or `:memory:`.
     db: PathBuf,
-    /// Serves HTTP at this address instead of standard input and output.
-    #[arg(long, value_name = "ADDRESS")]
-    http: Option<String>,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 #[tokio::main]
@@ -58,10 +57,7 @@ async fn main() -> Result {
     for note in store.search(&newest)?.notes {
         server = server.resource(note_resource(note.id, &note.title));
     }
-    match options.http {
-        Some(address) => server.serve_http(&address).await,
-        None => server.serve_stdio().await,
-    }
+    server.run_with(options.run).await
 }
 
 /// The server. All handlers share the store.
