@@ -74,9 +74,10 @@ pub use server::Server;
 pub use server::builder::ServerBuilder;
 pub use server::extension::{Extension, ExtensionResult};
 pub use server::update::ServerUpdate;
-pub use tool::output::{Audio, Image, OutputValidator, Structured, ToolOutput};
+pub use tool::output::{OutputValidator, Structured, ToolOutput};
 pub use tool::{Tool, ToolBuilder};
 pub use turnbuckle_schema::{Objection, Profile, SchemaLimits, lint};
+pub use turnbuckle_types::{Audio, Image};
 pub use uri_template::{TemplateError, TemplateValue, TemplateVariables, UriTemplate};
 
 /// The example of the README, compiled.

@@ -1,6 +1,9 @@
 //! Content: what tools return and prompts and samples are made of.
 //!
-//! Binary data stay in Base64 text, as they travel.
+//! Received binary data stay in Base64 text; [`Image`](crate::Image) and [`Audio`](crate::Audio)
+//! are for sending some.
+
+use std::borrow::Cow;
 
 use crate::object::object;
 use crate::tagged::tagged;
@@ -49,7 +52,7 @@ object! {
 
 object! {
     /// A picture.
-    pub struct ImageContent tagged "type" = "image" {
+    pub struct ImageContent as pub from_base64 tagged "type" = "image" {
         /// The picture in Base64.
         req data: String = "data",
         /// The media type.
@@ -63,7 +66,7 @@ object! {
 
 object! {
     /// Sound.
-    pub struct AudioContent tagged "type" = "audio" {
+    pub struct AudioContent as pub from_base64 tagged "type" = "audio" {
         /// The sound in Base64.
         req data: String = "data",
         /// The media type.
@@ -118,18 +121,6 @@ impl ContentBlock {
         Self::Text(TextContent::new(text))
     }
 
-    /// Creates an image from its Base64 text and media type.
-    #[must_use]
-    pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self::Image(ImageContent::new(data, mime_type))
-    }
-
-    /// Creates audio from its Base64 text and media type.
-    #[must_use]
-    pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self::Audio(AudioContent::new(data, mime_type))
-    }
-
     /// Creates a reference to a resource.
     #[must_use]
     pub fn resource_link(uri: impl Into<String>, name: impl Into<String>) -> Self {
@@ -150,6 +141,22 @@ impl ContentBlock {
             _ => None,
         }
     }
+}
+
+/// Joins those texts that there are, one per line.
+pub(crate) fn join_texts<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Cow<'a, str> {
+    let mut joined = Cow::Borrowed("");
+    for (at, text) in texts.flatten().enumerate() {
+        match at {
+            0 => joined = Cow::Borrowed(text),
+            _ => {
+                let joined = joined.to_mut();
+                joined.push('\n');
+                joined.push_str(text);
+            }
+        }
+    }
+    joined
 }
 
 impl From<ResourceLink> for ContentBlock {

@@ -45,6 +45,7 @@ mod input_responses;
 mod json;
 mod logging;
 mod map;
+mod media;
 mod meta_key;
 mod number;
 mod object;
@@ -101,6 +102,7 @@ pub use input_responses::InputResponses;
 pub use json::{Json, RawJson, RawObject, describe_decode_error};
 pub use logging::{LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams};
 pub use map::{Extra, Map};
+pub use media::{Audio, Image, MediaError, NotBase64};
 pub use meta::Meta;
 pub use meta_key::MetaKeyError;
 pub use method::{Notification, Outcome, Request};
@@ -130,4 +132,7 @@ pub use subscription::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
     SubscriptionsListenRequestParams, SubscriptionsListenResult,
 };
-pub use tool::{CallToolRequestParams, CallToolResult, ListToolsResult, Tool, ToolAnnotations};
+pub use tool::{
+    CallToolRequestParams, CallToolResult, ListToolsResult, StructuredContentError, Tool,
+    ToolAnnotations,
+};

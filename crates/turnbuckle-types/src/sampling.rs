@@ -1,10 +1,12 @@
 //! Sampling: a server asks the client's model.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
+use crate::content::join_texts;
 use crate::object::object;
 use crate::tagged::tagged;
 use crate::words::words;
@@ -55,9 +57,30 @@ object! {
         /// The structured content, for programs: any JSON value.
         raw structured_content: Json = "structuredContent",
         /// The tool failed.
-        opt is_error: bool = "isError",
+        bare is_error: bool = "isError",
         /// Metadata.
         map meta: Meta = "_meta",
+    }
+}
+
+impl ToolResultContent {
+    /// Returns the texts of the content, one per line; empty if no content is text.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        join_texts(self.content.iter().map(ContentBlock::as_text))
+    }
+
+    /// Returns whether the tool failed. The [text](Self::text) then says how.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.is_error == Some(true)
+    }
+
+    /// Sets `isError`: whether the tool failed.
+    #[must_use]
+    pub fn with_is_error(mut self, is_error: bool) -> Self {
+        self.is_error = Some(is_error);
+        self
     }
 }
 
@@ -66,18 +89,6 @@ impl SamplingMessageContentBlock {
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))
-    }
-
-    /// Creates an image from its Base64 text and media type.
-    #[must_use]
-    pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self::Image(ImageContent::new(data, mime_type))
-    }
-
-    /// Creates audio from its Base64 text and media type.
-    #[must_use]
-    pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Self::Audio(AudioContent::new(data, mime_type))
     }
 
     /// Returns the text, if this is text.
@@ -133,6 +144,14 @@ impl<'a, T> IntoIterator for &'a OneOrMany<T> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
+    }
+}
+
+impl OneOrMany<SamplingMessageContentBlock> {
+    /// Returns the texts of the content, one per line; empty if no content is text.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        join_texts(self.iter().map(SamplingMessageContentBlock::as_text))
     }
 }
 
@@ -302,6 +321,14 @@ object! {
         opt stop_reason: String = "stopReason",
         /// Metadata.
         map meta: Meta = "_meta",
+    }
+}
+
+impl CreateMessageResult {
+    /// Returns the texts of the content, one per line; empty if no content is text.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        self.content.text()
     }
 }
 

@@ -1,8 +1,17 @@
 //! Tools: what a server lets a model do.
 
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+
+use crate::content::join_texts;
 use crate::object::object;
 use crate::without;
-use crate::{CacheScope, ContentBlock, Icon, InputResponses, Json, Meta, RawObject, Schema};
+use crate::{
+    CacheScope, ContentBlock, Icon, InputResponses, Json, Meta, RawObject, Schema,
+    describe_decode_error,
+};
 
 object! {
     /// A tool in a server's list.
@@ -69,7 +78,7 @@ object! {
         /// schema.
         raw structured_content: Json = "structuredContent",
         /// The tool failed, in a way that the model should see and can act on.
-        opt is_error: bool = "isError",
+        bare is_error: bool = "isError",
         /// Metadata.
         map meta: Meta = "_meta",
     }
@@ -78,12 +87,44 @@ object! {
 impl CallToolResult {
     /// Creates a result of one text.
     #[must_use]
-    pub fn text(text: impl Into<String>) -> Self {
+    pub fn from_text(text: impl Into<String>) -> Self {
         Self::new().content([ContentBlock::text(text)])
     }
 
+    /// Returns the texts of the content, one per line; empty if no content is text.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        join_texts(self.content.iter().map(ContentBlock::as_text))
+    }
+
+    /// Returns whether the tool failed. The [text](Self::text) then says how.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.is_error == Some(true)
+    }
+
+    /// Sets `isError`: whether the tool failed.
+    #[must_use]
+    pub fn with_is_error(mut self, is_error: bool) -> Self {
+        self.is_error = Some(is_error);
+        self
+    }
+
+    /// Decodes the structured content. Servers of revisions without structured content send the
+    /// same JSON as the only text; this is decoded if there is no structured content.
+    ///
+    /// # Errors
+    /// If the tool failed, the result has neither structured content nor JSON as its only text, or
+    /// the content is no `T`.
+    pub fn structured<T: DeserializeOwned>(&self) -> Result<T, StructuredContentError> {
+        if self.is_error() {
+            return Err(StructuredContentError::ToolFailed(self.text().into_owned()));
+        }
+        decode_structured(self.structured_content.as_ref(), &self.content)
+    }
+
     /// Decodes a result for whoever wants its structured form: the content is passed over, unless the
-    /// tool failed.
+    /// tool failed or there is no other form.
     ///
     /// # Errors
     /// If the rest is no such result.
@@ -91,18 +132,62 @@ impl CallToolResult {
     #[doc(hidden)]
     pub fn decode_structured(text: &str) -> Result<Self, serde_json::Error> {
         let result: Self = without::decode(text, "content")?;
-        match result.is_error {
-            Some(true) => serde_json::from_str(text),
-            _ => Ok(result),
+        match result.is_error() || result.structured_content.is_none() {
+            true => serde_json::from_str(text),
+            false => Ok(result),
         }
     }
 
     /// Creates a failure that the model should see, as one text.
     #[must_use]
     pub fn error(text: impl Into<String>) -> Self {
-        Self::text(text).is_error(true)
+        Self::from_text(text).with_is_error(true)
     }
 }
+
+/// Decodes structured content, or else the JSON in the only text of `content`.
+pub(crate) fn decode_structured<T: DeserializeOwned>(
+    structured: Option<&Json>,
+    content: &[ContentBlock],
+) -> Result<T, StructuredContentError> {
+    let malformed = |error| StructuredContentError::Malformed(describe_decode_error(&error));
+    if let Some(structured) = structured {
+        return structured.decode().map_err(malformed);
+    }
+    let text = match content {
+        [only] => only.as_text(),
+        _ => None,
+    };
+    let json = text.and_then(|text| text.parse::<Json>().ok());
+    let json = json.ok_or(StructuredContentError::Missing)?;
+    json.decode().map_err(malformed)
+}
+
+/// The reason that a tool's result has no structured content of the expected type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StructuredContentError {
+    /// The tool failed, with this text.
+    ToolFailed(String),
+    /// The result has neither structured content nor JSON as its only text.
+    Missing,
+    /// The structured content is of another type; the text says where.
+    Malformed(String),
+}
+
+impl fmt::Display for StructuredContentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ToolFailed(text) => write!(f, "the tool failed: {text}"),
+            Self::Missing => {
+                f.write_str("the result has neither structured content nor JSON as its only text")
+            }
+            Self::Malformed(reason) => write!(f, "the structured content: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for StructuredContentError {}
 
 object! {
     /// Result of `tools/list`: one page.

@@ -215,7 +215,7 @@ async fn failing_scripts_and_invalid_arguments_are_errors() {
                 .unwrap()
                 .extend(arguments.as_object().unwrap().clone());
             let refused = match client.call_tool("deploy", &all).await {
-                Ok(result) => result.is_error == Some(true),
+                Ok(result) => result.is_error(),
                 Err(_) => true,
             };
             assert!(refused, "{all}");

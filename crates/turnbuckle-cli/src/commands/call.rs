@@ -65,7 +65,7 @@ async fn find_tool(connection: &ServerConnection, name: &str) -> Result<Tool, Cl
 fn print_result(connection: &ServerConnection, result: &CallToolResult) -> Result<(), CliError> {
     let console = &connection.console;
     let content = render_blocks(console, &result.content)?;
-    if result.is_error == Some(true) {
+    if result.is_error() {
         console.print(&console.style(Style::Error, &content))?;
     } else if !content.is_empty() {
         console.print(&content)?;

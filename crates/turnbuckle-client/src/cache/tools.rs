@@ -146,9 +146,7 @@ impl ToolDefinitions {
         tool: &str,
         result: &CallToolResult,
     ) -> Result<(), Error> {
-        if !connection.negotiated_revision.features().structured_output
-            || result.is_error == Some(true)
-        {
+        if !connection.negotiated_revision.features().structured_output || result.is_error() {
             return Ok(());
         }
         let Some(output) = self.output(tool) else {

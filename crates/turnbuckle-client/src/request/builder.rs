@@ -162,29 +162,25 @@ impl<M: ServerMethod> RequestBuilder<M> {
 }
 
 impl RequestBuilder<CallTool> {
-    /// Sends the call and decodes the `structuredContent` of its result. The content blocks are not
-    /// decoded, unless the tool failed.
+    /// Sends the call and decodes the structured content of its result. In revisions without
+    /// structured content, servers send the same JSON as the only text, and that is decoded.
+    ///
+    /// The content blocks are not decoded if there is structured content.
     ///
     /// # Errors
     /// Returns [`Error::ToolFailed`] if the result has `isError`, [`Error::InvalidResult`] if the
-    /// result has no structured content or the content is no `T`, and any other
-    /// [`Error`](crate::Error) if there is no result.
+    /// result has neither form or the content is no `T`, and any other [`Error`](crate::Error) if
+    /// there is no result.
     pub async fn structured_content<T: DeserializeOwned>(mut self) -> Result<T, Error> {
         self.options.structured_only = true;
         let result = self.send().await?;
-        let invalid = |reason: String| Error::InvalidResult {
-            method: CallTool::METHOD.to_owned(),
-            reason,
-        };
-        if result.is_error == Some(true) {
+        if result.is_error() {
             return Err(Error::ToolFailed(Box::new(result)));
         }
-        let structured = result
-            .structured_content
-            .ok_or_else(|| invalid("it has no structured content".into()))?;
-        structured
-            .decode()
-            .map_err(|error| invalid(format!("its structured content: {error}")))
+        result.structured().map_err(|error| Error::InvalidResult {
+            method: CallTool::METHOD.to_owned(),
+            reason: error.to_string(),
+        })
     }
 }
 

@@ -168,11 +168,7 @@ async fn every_input_request_is_answered_in_every_revision_that_has_it() {
             ("roots", true, "file:///work"),
         ] {
             let result = client.call_tool(feature, &()).await.unwrap();
-            assert_eq!(
-                result.is_error == Some(true),
-                !there,
-                "{feature} {revision}"
-            );
+            assert_eq!(result.is_error(), !there, "{feature} {revision}");
             if there {
                 assert_eq!(text(&result), answer, "{feature} {revision}");
             }
@@ -302,9 +298,7 @@ fn unanswered_reason(
             assert_eq!(method, "elicitation/create");
             reason
         }
-        (EraPreference::Legacy, Ok(result)) if result.is_error == Some(true) => {
-            text(&result).to_owned()
-        }
+        (EraPreference::Legacy, Ok(result)) if result.is_error() => text(&result).to_owned(),
         (_, outcome) => panic!("{outcome:?}"),
     }
 }

@@ -280,7 +280,13 @@ async fn structured_content_is_decoded_beside_malformed_content() {
     };
     assert_eq!(failed.content, ["no".into()]);
 
+    let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
+    assert_eq!(structured(text("[1]")).await.unwrap(), json!([1]));
+
+    let block = text("[1]")["content"][0].take();
     for wrong in [
+        json!({"content": [block, block]}),
+        text("no JSON"),
         json!({"content": []}),
         json!({"content": [], "structuredContent": {}, "isError": 1}),
         json!({"content": [{"type": 5}], "isError": true}),

@@ -28,7 +28,7 @@ impl Extract for User {
 async fn everywhere(
     progress: Progress,
     a: u8,
-    State(words): State<Vec<String>>,
+    State { arc: words }: State<Vec<String>>,
     mut b: u8,
     #[extract] User(user): User,
     cancel: Cancellation,

@@ -42,7 +42,7 @@ struct Drawn {
     rename_all = "camelCase"
 )]
 async fn draw(
-    State(pen): State<String>,
+    State { arc: pen }: State<String>,
     /// The shape to draw
     shape: Shape,
     /** The width of the line */

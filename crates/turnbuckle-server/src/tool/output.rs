@@ -1,13 +1,11 @@
 //! Results that a tool can return.
 
-use std::fmt;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use turnbuckle_types::{CallToolResult, ContentBlock, Json, ProtocolError, ResourceLink, Schema};
+use turnbuckle_types::{
+    Audio, CallToolResult, ContentBlock, Image, Json, ProtocolError, ResourceLink, Schema,
+};
 use turnbuckle_wire::era::{Reply, TextToolResult};
 
 use crate::error::BuildError;
@@ -131,93 +129,6 @@ impl ToolOutput for () {
     }
 }
 
-/// An image: its bytes and their media type. It is sent as Base64.
-///
-/// Specification: server/tools, "Image Content" (2026-07-28).
-#[derive(Clone, PartialEq, Eq)]
-pub struct Image {
-    mime_type: String,
-    bytes: Vec<u8>,
-}
-
-impl Image {
-    /// Creates an image with a media type such as `image/webp`.
-    pub fn new(mime_type: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
-        Self {
-            mime_type: mime_type.into(),
-            bytes: bytes.into(),
-        }
-    }
-
-    /// Creates a PNG image.
-    pub fn png(bytes: impl Into<Vec<u8>>) -> Self {
-        Self::new("image/png", bytes)
-    }
-
-    /// Creates a JPEG image.
-    pub fn jpeg(bytes: impl Into<Vec<u8>>) -> Self {
-        Self::new("image/jpeg", bytes)
-    }
-}
-
-impl From<Image> for ContentBlock {
-    fn from(image: Image) -> Self {
-        Self::image(STANDARD.encode(image.bytes), image.mime_type)
-    }
-}
-
-/// A sound: its bytes and their media type. It is sent as Base64; clients of the oldest revision
-/// get an embedded resource.
-///
-/// Specification: server/tools, "Audio Content" (2026-07-28).
-#[derive(Clone, PartialEq, Eq)]
-pub struct Audio {
-    mime_type: String,
-    bytes: Vec<u8>,
-}
-
-impl Audio {
-    /// Creates a sound with a media type such as `audio/ogg`.
-    pub fn new(mime_type: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
-        Self {
-            mime_type: mime_type.into(),
-            bytes: bytes.into(),
-        }
-    }
-
-    /// Creates a WAV sound.
-    pub fn wav(bytes: impl Into<Vec<u8>>) -> Self {
-        Self::new("audio/wav", bytes)
-    }
-
-    /// Creates an MP3 sound.
-    pub fn mp3(bytes: impl Into<Vec<u8>>) -> Self {
-        Self::new("audio/mpeg", bytes)
-    }
-}
-
-impl From<Audio> for ContentBlock {
-    fn from(audio: Audio) -> Self {
-        Self::audio(STANDARD.encode(audio.bytes), audio.mime_type)
-    }
-}
-
-/// Debug output with the number of bytes instead of the bytes.
-macro_rules! media {
-    ($($Medium:ident),*) => {$(
-        impl fmt::Debug for $Medium {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($Medium))
-                    .field("mime_type", &self.mime_type)
-                    .field("bytes", &self.bytes.len())
-                    .finish()
-            }
-        }
-    )*};
-}
-
-media!(Image, Audio);
-
 macro_rules! content {
     ($($Content:ty),*) => {$(
         impl ToolOutput for $Content {
@@ -245,7 +156,7 @@ impl ToolOutput for Vec<ContentBlock> {
 impl ToolOutput for CallToolResult {
     fn check(&self, schema: &OutputValidator) -> Result<()> {
         match &self.structured_content {
-            _ if self.is_error == Some(true) => Ok(()),
+            _ if self.is_error() => Ok(()),
             Some(structured) => schema.check_value(structured),
             None => schema.reject_missing(),
         }

@@ -44,7 +44,7 @@ impl Dispatch for TestServer {
             .into();
         }
         let name = call.params.name.and_then(RawJson::text).unwrap_or_default();
-        let text = |text: &str| Reply::complete(CallToolResult::text(text));
+        let text = |text: &str| Reply::complete(CallToolResult::from_text(text));
         match &*name {
             "echo" => text(call.params.arguments.map_or("", |raw| raw.as_str())).into(),
             #[allow(clippy::print_stdout, reason = "the tool prints on purpose")]
@@ -60,7 +60,7 @@ impl Dispatch for TestServer {
             }
             "later" => HandlerOutcome::Pending(Box::pin(async move {
                 tokio::time::sleep(Duration::from_millis(300)).await;
-                Reply::complete(CallToolResult::text("later"))
+                Reply::complete(CallToolResult::from_text("later"))
             })),
             "never" => HandlerOutcome::Pending(Box::pin(std::future::pending())),
             "lines" => Reply::Complete(Box::new(EncodedResult::object(

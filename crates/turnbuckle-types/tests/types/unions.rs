@@ -75,11 +75,11 @@ fn constructors_write_what_the_page_shows() {
     let written = |block: ContentBlock| serde_json::to_string(&block).unwrap();
     assert_eq!(written("hi".into()), r#"{"type":"text","text":"hi"}"#);
     assert_eq!(
-        written(ContentBlock::image("AA==", "image/png")),
+        written(Image::png([0]).into()),
         r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#
     );
     assert_eq!(
-        written(ContentBlock::audio("AA==", "audio/wav")),
+        written(Audio::wav([0]).into()),
         r#"{"type":"audio","data":"AA==","mimeType":"audio/wav"}"#
     );
     assert_eq!(

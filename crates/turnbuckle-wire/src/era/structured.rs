@@ -137,9 +137,9 @@ mod tests {
             let bodies: [Box<dyn ResultBody>; 4] = [
                 Box::new(TextToolResult("t".to_owned())),
                 Box::new(StructuredToolResult::new(&json!([1])).unwrap()),
-                Box::new(ProjectedResult(CallToolResult::text("t"))),
+                Box::new(ProjectedResult(CallToolResult::from_text("t"))),
                 Box::new(ProjectedResult(
-                    CallToolResult::text("t").structured_content(Json::encode(&1).unwrap()),
+                    CallToolResult::from_text("t").structured_content(Json::encode(&1).unwrap()),
                 )),
             ];
             for body in bodies {
@@ -151,7 +151,7 @@ mod tests {
                 );
             }
             for flag in [false, true] {
-                let result = CallToolResult::text("t").is_error(flag);
+                let result = CallToolResult::from_text("t").with_is_error(flag);
                 let result = result_of(Box::new(ProjectedResult(result)), revision);
                 assert_eq!(result["isError"], flag, "{revision}");
             }

@@ -115,7 +115,7 @@ async fn a_client_without_handlers_is_asked_for_nothing() {
         let client = Coupled::connect(case, &server, plain()).await;
         let call = client.call_tool("ask", &json!({"kinds": "roots"}));
         let failed = match call.await {
-            Ok(result) => result.is_error == Some(true),
+            Ok(result) => result.is_error(),
             Err(error) => error.error_response().is_some(),
         };
         assert!(failed, "{case}");

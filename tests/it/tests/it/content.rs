@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{HandlerContext, Prompt, Resource, Server, Tool};
 use turnbuckle_types::{
-    BlobResourceContents, ContentBlock, PromptMessage, ResourceContents, Role, TextResourceContents,
+    Audio, BlobResourceContents, ContentBlock, Image, PromptMessage, ResourceContents, Role,
+    TextResourceContents,
 };
 
 use crate::servers::echo_builder;
@@ -19,8 +20,8 @@ fn blocks() -> Vec<ContentBlock> {
     let mut blob = BlobResourceContents::new("test://blob", BASE64);
     blob.mime_type = Some("application/octet-stream".into());
     vec![
-        ContentBlock::image(BASE64, "image/png"),
-        ContentBlock::audio(BASE64, "audio/wav"),
+        Image::png(BYTES).into(),
+        Audio::wav(BYTES).into(),
         ContentBlock::resource(ResourceContents::Text(text)),
         ContentBlock::resource(ResourceContents::Blob(blob)),
     ]

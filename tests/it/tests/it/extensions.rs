@@ -45,7 +45,7 @@ fn clock() -> Server {
     let later =
         async |(): (), context: HandlerContext| -> Result<turnbuckle_types::CallToolResult> {
             let _ = context;
-            Ok(turnbuckle_types::CallToolResult::text("now"))
+            Ok(turnbuckle_types::CallToolResult::from_text("now"))
         };
     let defer = async |(): (), _: HandlerContext| ExtensionResult {
         result_type: "com.example.deferred",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{HandlerContext, Prompt, Server, Structured, Tool};
 use turnbuckle_session::CloseReason;
-use turnbuckle_types::{ContentBlock, Icon, LoggingLevel};
+use turnbuckle_types::{Audio, ContentBlock, Icon, LoggingLevel};
 use turnbuckle_wire::revision::Revision;
 
 use crate::servers::{echo, echo_builder};
@@ -202,7 +202,7 @@ fn rich() -> Server {
     let icon = || Icon::new("https://example.com/icon.png");
     let many = |(): (), _: HandlerContext| async {
         vec![
-            ContentBlock::audio("AAAA", "audio/wav"),
+            Audio::wav([0; 3]).into(),
             ContentBlock::resource_link("test://linked", "linked"),
         ]
     };

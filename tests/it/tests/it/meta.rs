@@ -82,7 +82,7 @@ async fn arriving_keys_pass_unjudged() {
     let give_back = async |(): (), context: HandlerContext| {
         let meta = context.meta().unwrap_or_default();
         let meta: std::collections::BTreeMap<&str, &Json> = meta.iter().collect();
-        CallToolResult::text(serde_json::to_string(&meta).unwrap())
+        CallToolResult::from_text(serde_json::to_string(&meta).unwrap())
     };
     let server = echo_builder()
         .tool(Tool::builder("meta").handler(give_back))

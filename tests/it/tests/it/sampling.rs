@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{Failure, HandlerContext, Server, Tool};
 use turnbuckle_types::{
-    CreateMessageRequestParams, IncludeContext, RawObject, Role, SamplingMessage,
+    Audio, CreateMessageRequestParams, Image, IncludeContext, RawObject, Role, SamplingMessage,
     SamplingMessageContentBlock, Schema, ToolResultContent, ToolUseContent,
 };
 
@@ -46,8 +46,8 @@ async fn a_message_has_role_and_content() {
         [
             SamplingMessage::user("hello"),
             SamplingMessage::assistant("yes?"),
-            SamplingMessage::user(SamplingMessageContentBlock::image("aGk=", "image/png")),
-            SamplingMessage::user(SamplingMessageContentBlock::audio("aGk=", "audio/wav")),
+            SamplingMessage::user(Image::png("hi")),
+            SamplingMessage::user(Audio::wav("hi")),
         ]
     };
     let server = asking_with(move || {

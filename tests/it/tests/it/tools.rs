@@ -334,7 +334,7 @@ async fn structured_output_off_its_schema_is_an_error() {
         }))
     };
     let by_hand = async |arguments: RawArguments, _: HandlerContext| match arguments.0.as_str() {
-        "{}" => CallToolResult::text("no structure"),
+        "{}" => CallToolResult::from_text("no structure"),
         r#"{"fail":1}"# => CallToolResult::error("as told"),
         _ => CallToolResult::new().structured_content(arguments.0),
     };

@@ -35,7 +35,7 @@ project_objects! {
         const IS_TOOL_RESULT: bool = true;
 
         fn is_error(&self) -> bool {
-            self.is_error == Some(true)
+            CallToolResult::is_error(self)
         }
 
     fn undo_projection(&mut self) {

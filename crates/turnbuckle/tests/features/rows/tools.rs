@@ -1,6 +1,7 @@
 //! Functions as tools.
 
-use serde_json::json;
+use serde_json::{Value, json};
+use turnbuckle::types::StructuredContentError;
 
 use super::{call_error_text, call_text, error_code, find_tool, result};
 use crate::cells::each;
@@ -51,17 +52,32 @@ fn data_are_structured_output() {
             ("place", json!({"name": "Lund"}), lund),
             ("add", json!({"a": 2, "b": 3}), five),
         ] {
-            let result = result(&at, tool, arguments).await;
+            let result = result(&at, tool, arguments.clone()).await;
             assert_eq!(super::text(&result), output.to_string());
             let structured = serde_json::to_value(&result.structured_content).unwrap();
-            let expected = at.reader.structured.then_some(output);
+            let expected = at.reader.structured.then_some(&output);
             assert_eq!(structured, json!(expected));
+            assert_eq!(result.structured::<Value>().unwrap(), output);
+            let call = at.call_tool(tool, &arguments);
+            assert_eq!(call.structured_content::<Value>().await.unwrap(), output);
         }
         let schema = find_tool(&at, "place").await.unwrap();
         let people = schema.pointer("/outputSchema/properties/people/description");
         let people = people.and_then(|text| text.as_str());
         let expected = at.reader.structured.then_some("The number of inhabitants.");
         assert_eq!(people, expected);
+    });
+}
+
+#[test]
+fn a_result_without_data_says_so() {
+    each(|at| async move {
+        let text = result(&at, "later", json!({"text": "now"})).await;
+        let missing = text.structured::<Value>().unwrap_err();
+        assert_eq!(missing, StructuredContentError::Missing);
+        let failed = result(&at, "parse", json!({"text": "seven"})).await;
+        let failed = failed.structured::<i64>().unwrap_err();
+        assert!(matches!(failed, StructuredContentError::ToolFailed(_)));
     });
 }
 

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use turnbuckle::AskError;
 use turnbuckle::prelude::*;
-use turnbuckle::types::Json;
 
 pub(super) fn group() -> Group {
     Group::new()
@@ -59,7 +58,7 @@ struct Till(AtomicU32);
 
 /// Takes money, once, between questions.
 #[tool]
-async fn charge(ask: Ask, State(till): State<Till>) -> Result<String> {
+async fn charge(ask: Ask, State { arc: till }: State<Till>) -> Result<String> {
     let before = word(&ask, "really").await;
     let pay = async { Ok(till.0.fetch_add(1, Ordering::Relaxed) + 1) };
     let receipt: u32 = ask.once("pay", pay).await?;
@@ -76,9 +75,7 @@ async fn url(page: String, ask: Ask) -> String {
 
 #[tool]
 async fn sample(question: String, ask: Ask) -> Result<String> {
-    let asked = ask.sample(question).await?;
-    let content = Json::encode(&asked.content)?;
-    Ok(content.as_str().to_owned())
+    Ok(ask.sample(question).await?.text().into_owned())
 }
 
 #[tool]

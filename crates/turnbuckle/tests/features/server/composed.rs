@@ -140,7 +140,7 @@ struct Crowd(AtomicU32);
 
 /// Returns the number of concurrent runs of this tool.
 #[tool]
-async fn alone(State(crowd): State<Crowd>) -> String {
+async fn alone(State { arc: crowd }: State<Crowd>) -> String {
     let inside = crowd.0.fetch_add(1, Ordering::Relaxed) + 1;
     tokio::time::sleep(Duration::from_millis(5)).await;
     crowd.0.fetch_sub(1, Ordering::Relaxed);

@@ -13,7 +13,7 @@ fn tool(name: &str) -> Tool {
 
 /// Returns a server builder with one item of each kind, all of which return its state.
 fn notes() -> ServerBuilder {
-    let show_state = |State(whose): State<String>| whose.to_string();
+    let show_state = |State { arc: whose }: State<String>| whose.to_string();
     Server::new("notes", "1.0.0")
         .state("notes".to_owned())
         .tool(Tool::builder("find").handler(show_state))
