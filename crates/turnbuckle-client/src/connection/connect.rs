@@ -208,9 +208,12 @@ impl ConnectAttempt<'_> {
             return Err(first);
         };
         drop(guard);
-        // If this fails as well, the error of the newer transport says more.
-        let Ok(session) = self.open(&*fallback).await else {
-            return Err(first);
+        let session = match self.open(&*fallback).await {
+            Ok(session) => session,
+            // The server speaks the older transport, to those who are authorized.
+            Err(error @ Error::Unauthorized { .. }) => return Err(error),
+            // The error of the newer transport says more.
+            Err(_) => return Err(first),
         };
         let guard = AbortUnlessReady(Some(session.clone()));
         let raw = self.send_initialize(&session, revision).await;

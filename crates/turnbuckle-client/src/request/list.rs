@@ -49,7 +49,8 @@ lists! {
 /// A list of the server: read as a whole, page by page, or as a stream of items.
 ///
 /// The stream requests the next page when the items of the page before are used up. It ends with
-/// the list or after the first error.
+/// the list or after the first error. A list that the server declares and does not know (-32601) is
+/// empty.
 #[must_use = "nothing is asked for before the list is read"]
 pub struct List<M: ListMethod> {
     /// The request for the first page.
@@ -131,9 +132,10 @@ async fn collect_pages<M: ListMethod>(
     let mut all = Vec::new();
     while let Some(cursor) = walk.next() {
         let begun = cursor.is_some();
-        let result = page_request(request, cursor)
-            .await
-            .map_err(|error| (error, begun))?;
+        let result = match page_request(request, cursor).await {
+            Err(error) if !begun && is_unknown_list::<M>(&error) => return Ok(all),
+            result => result.map_err(|error| (error, begun))?,
+        };
         let (items, next) = M::into_page(result);
         if !walk.advance(next) || all.len() + items.len() > limits.max_list_items {
             return Err((endless_list::<M>(), begun));
@@ -165,6 +167,9 @@ impl<M: ListMethod> Stream for List<M> {
             this.pending_page = None;
             let (items, next) = match outcome {
                 Ok(result) => M::into_page(result),
+                Err(error) if this.walk.pages == 0 && is_unknown_list::<M>(&error) => {
+                    (Vec::new(), None)
+                }
                 Err(error) => return Poll::Ready(Some(Err(error))),
             };
             if !this.walk.advance(next) {
@@ -225,6 +230,22 @@ impl PageWalk {
         }
         ends
     }
+}
+
+/// Returns whether the server does not know the method of a list, although it declared the
+/// capability: some servers with resources have no method for resource templates. Such a list is
+/// empty.
+fn is_unknown_list<M: Request>(error: &Error) -> bool {
+    let is_unknown = error
+        .error_response()
+        .is_some_and(|refusal| refusal.code == turnbuckle_wire::era::code::METHOD_NOT_FOUND);
+    if is_unknown {
+        tracing::warn!(
+            method = M::METHOD,
+            "the server does not know this list: it is taken as empty"
+        );
+    }
+    is_unknown
 }
 
 fn is_invalid_params(error: &Error) -> bool {

@@ -376,3 +376,34 @@ async fn an_extension_needs_a_valid_id() {
         connect(good).await.unwrap();
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_the_probe_made_unusable_is_connected_to_afresh() {
+    let handshakes = AtomicUsize::new(0);
+    let peer = scripted_peer(move |heard| match heard.method() {
+        "initialize" if handshakes.fetch_add(1, Ordering::Relaxed) == 0 => {
+            refuse(heard, -32600, Value::Null)
+        }
+        "initialize" => greeting(heard, "2025-06-18"),
+        "server/discover" => refuse(heard, -32601, Value::Null),
+        _ => Vec::new(),
+    });
+    let client = connect(&peer, EraPreference::Auto).await.unwrap();
+    let server = client.server_info().unwrap();
+    assert_eq!(server.revision, Revision::V2025_06_18);
+    assert_eq!(
+        methods(&peer),
+        [
+            "server/discover",
+            "initialize",
+            "initialize",
+            "notifications/initialized"
+        ]
+    );
+
+    // A server that refuses every handshake is asked twice, and its first answer is the error.
+    let peer = scripted_peer(|heard| refuse(heard, -32601, Value::Null));
+    let error = connect(&peer, EraPreference::Auto).await.unwrap_err();
+    assert!(matches!(error, Error::ErrorResponse(_)), "{error:?}");
+    assert_eq!(methods(&peer).len(), 3);
+}

@@ -14,8 +14,16 @@ use turnbuckle_wire::revision::Revision;
 /// An endpoint that responds to every request with a JSON-RPC error without an id.
 struct Refuses {
     error: Value,
-    /// True if a server speaks HTTP+SSE there.
-    older: bool,
+    older: Older,
+}
+
+/// The server of HTTP+SSE at the same place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Older {
+    Speaks,
+    Absent,
+    /// There is one, for those who are authorized.
+    DemandsAuthorization,
 }
 
 impl Connector for Refuses {
@@ -29,8 +37,19 @@ impl Connector for Refuses {
     }
 
     fn fallback(&self) -> Option<Arc<dyn Connector>> {
-        if !self.older {
-            return Some(Arc::new(Nothing));
+        match self.older {
+            Older::Speaks => {}
+            Older::Absent => {
+                let reason = "no stream".to_owned();
+                return Some(Arc::new(Unusable(LinkError::ProtocolViolation { reason })));
+            }
+            Older::DemandsAuthorization => {
+                return Some(Arc::new(Unusable(LinkError::Unauthorized {
+                    status: 401,
+                    challenge: Some("Bearer".to_owned()),
+                    failure: None,
+                })));
+            }
         }
         let (ours, theirs) = memory_pair();
         let server: Arc<dyn Dispatch> = Server::new("s", "1").build().unwrap().into();
@@ -44,15 +63,12 @@ impl Connector for Refuses {
     }
 }
 
-/// An endpoint that does not speak HTTP+SSE either.
-struct Nothing;
+/// An endpoint to which no link can be opened.
+struct Unusable(LinkError);
 
-impl Connector for Nothing {
+impl Connector for Unusable {
     fn open(&self, _: Arc<dyn Inbox>) -> OpenFuture<'_> {
-        let reason = "no stream".to_owned();
-        Box::pin(std::future::ready(Err(LinkError::ProtocolViolation {
-            reason,
-        })))
+        Box::pin(std::future::ready(Err(self.0.clone())))
     }
 
     fn link_kind(&self) -> LinkKind {
@@ -85,7 +101,7 @@ impl Link for Refusing {
     }
 }
 
-async fn connect(error: Value, older: bool, era: EraPreference) -> Result<Client, Error> {
+async fn connect(error: Value, older: Older, era: EraPreference) -> Result<Client, Error> {
     let builder = Client::builder("c", "1").era(era);
     builder.connect(Refuses { error, older }).await
 }
@@ -101,7 +117,7 @@ async fn a_json_rpc_error_at_the_handshake_leads_to_http_sse() {
             EraPreference::Legacy,
             EraPreference::Only(Revision::V2024_11_05),
         ] {
-            let client = connect(error.clone(), true, era).await.unwrap();
+            let client = connect(error.clone(), Older::Speaks, era).await.unwrap();
             assert!(
                 client.list_tools().fetch_all().await.is_err(),
                 "it has no tools"
@@ -114,17 +130,28 @@ async fn a_json_rpc_error_at_the_handshake_leads_to_http_sse() {
 #[tokio::test(start_paused = true)]
 async fn without_http_sse_the_first_error_is_reported() {
     let error = json!({"code": -32000, "message": "Session not found"});
-    let error = connect(error, false, EraPreference::Auto)
+    let error = connect(error, Older::Absent, EraPreference::Auto)
         .await
         .unwrap_err();
     assert!(error.to_string().contains("Session not found"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_demand_for_authorization_over_http_sse_is_reported() {
+    let error = json!({"code": -32000, "message": "Session not found"});
+    let error = connect(error, Older::DemandsAuthorization, EraPreference::Auto)
+        .await
+        .unwrap_err();
+    let is_demand = matches!(&error, Error::Unauthorized { status: 401, challenge, .. }
+        if challenge.as_deref() == Some("Bearer"));
+    assert!(is_demand, "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_modern_server_is_not_sought_over_http_sse() {
     let error = json!({"code": -32022, "message": "no", "data": {"supported": ["2999-01-01"]}});
     for era in [EraPreference::Auto, EraPreference::Legacy] {
-        let outcome = connect(error.clone(), true, era).await;
+        let outcome = connect(error.clone(), Older::Speaks, era).await;
         let refused = matches!(
             outcome,
             Err(Error::ErrorResponse(_) | Error::Incompatible { .. })

@@ -248,3 +248,26 @@ async fn a_page_that_does_not_come_times_out() {
     crate::scripted_server::settle().await;
     assert_eq!(scripted.messages_of("notifications/cancelled").len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_declared_and_unknown_is_empty() {
+    let unknown = |_: usize, message: &Value| match message["params"]["cursor"] {
+        Value::Null => Some(Err(-32601)),
+        _ => tools(&["a"], None),
+    };
+    let (old, _) = legacy(builder(), "2024-11-05", unknown).await;
+    let (new, _) = modern(builder(), unknown).await;
+    for client in [old, new] {
+        assert!(client.list_tools().fetch_all().await.unwrap().is_empty());
+        assert!(client.list_tools().next().await.is_none());
+        // Who asks for one page gets the answer of the server.
+        client.list_tools().page(None).await.unwrap_err();
+    }
+    // A server that knows the first page knows the list.
+    let (client, _) = modern(builder(), |_, message| match message["params"]["cursor"] {
+        Value::Null => tools(&["a"], Some("more")),
+        _ => Some(Err(-32601)),
+    })
+    .await;
+    client.list_tools().fetch_all().await.unwrap_err();
+}

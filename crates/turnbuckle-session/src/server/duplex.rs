@@ -2,7 +2,8 @@
 //! flushes once.
 //!
 //! Both eras share the connection. A request that carries an envelope is of the modern era,
-//! whatever came before it. All others belong to the session that a handshake opened.
+//! whatever came before it. All others belong to the session that a handshake opened. Another
+//! handshake ends that session with all that it had open, and opens the next.
 
 use std::future::poll_fn;
 use std::io;
@@ -13,7 +14,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Sleep;
-use turnbuckle_types::{ProtocolError, RequestId};
+use turnbuckle_types::method::Initialize;
+use turnbuckle_types::{ProtocolError, Request as _, RequestId};
 use turnbuckle_wire::era::{MessageEra, VersionHeader};
 use turnbuckle_wire::revision::Revision;
 use turnbuckle_wire::rpc::{DecodeError, DecodeErrorKind, Message};
@@ -76,70 +78,51 @@ pub async fn serve_with_account<T: Transport>(
 ) -> CloseReason {
     let queue = Arc::new(FrameQueue::with_max_bytes(limits.max_queue_bytes));
     let sink: Arc<dyn ReplySink> = queue.clone();
-    let session = Session::new(
-        Arc::new(DispatchHandle::new(dispatch)),
-        Binding::Duplex,
-        limits,
-        sink.clone(),
-        account,
-    );
-    let end = EndOnDrop {
-        session: session.clone(),
-        queue: queue.clone(),
+    let dispatch = Arc::new(DispatchHandle::new(dispatch));
+    let limits = Arc::new(limits);
+    let new_session = || {
+        Session::new(
+            dispatch.clone(),
+            Binding::Duplex,
+            limits.clone(),
+            sink.clone(),
+            account.clone(),
+        )
     };
     let mut connection = Connection {
         transport,
-        session,
+        session: new_session(),
         queue,
-        sink,
+        sink: sink.clone(),
         context,
         input_ended: false,
         pending: 0,
+        previous: None,
+        initialize: None,
     };
-    let mut drain_timeout = None;
-    let session = connection.session.clone();
-    let mut stopped = std::pin::pin!(stop.cancelled());
-    let mut ended = std::pin::pin!(session.end_signal().cancelled());
-    let mut watched: Option<(Waker, bool)> = None;
-    let reason = poll_fn(|cx| {
-        // Signals that hold the current waker and have not fired need not be polled again.
-        let is_closing = stop.is_closing() || session.end_signal().is_closing();
-        let is_watching =
-            |(waker, then): &(Waker, bool)| waker.will_wake(cx.waker()) && *then == is_closing;
-        if !watched.as_ref().is_some_and(is_watching) {
-            watched = Some((cx.waker().clone(), is_closing));
-            let _ = (stopped.as_mut().poll(cx), ended.as_mut().poll(cx));
+    let reason = loop {
+        match connection.serve_session(&stop).await {
+            SessionEnd::Closed(reason) => break reason,
+            SessionEnd::Superseded(initialize) => {
+                connection.start_session(new_session(), &initialize);
+            }
         }
-        if stop.is_cancelled() {
-            return Poll::Ready(CloseReason::ByServer);
-        }
-        if session.end_signal().is_cancelled() {
-            // The session ends before its connection only if a ping was not answered.
-            return Poll::Ready(CloseReason::Broken(io::ErrorKind::TimedOut.into()));
-        }
-        connection.poll(&mut drain_timeout, cx)
-    })
-    .await;
+    };
     if matches!(reason, CloseReason::ByServer) {
         connection.final_flush().await;
     }
-    drop(end);
     reason
 }
 
-struct EndOnDrop {
-    session: Arc<Session>,
-    queue: Arc<FrameQueue>,
+/// The end of one session of a connection.
+enum SessionEnd {
+    /// The connection is closed.
+    Closed(CloseReason),
+    /// The client sent `initialize` once more: the frame begins another session.
+    Superseded(Bytes),
 }
 
-impl Drop for EndOnDrop {
-    fn drop(&mut self) {
-        self.queue.close();
-        self.session.end();
-    }
-}
-
-/// A duplex connection that is being served.
+/// A duplex connection that is being served. Everything that belongs to it ends when it is dropped.
 struct Connection<T> {
     transport: T,
     session: Arc<Session>,
@@ -152,9 +135,78 @@ struct Connection<T> {
     /// Requests and batches that were pending when they were received. Each of them finishes on
     /// the queue once.
     pending: u64,
+    /// The session before this one.
+    previous: Option<Arc<Session>>,
+    /// The frame that begins another session.
+    initialize: Option<Bytes>,
+}
+
+impl<T> Drop for Connection<T> {
+    fn drop(&mut self) {
+        self.queue.close();
+        self.session.end();
+    }
 }
 
 impl<T: Transport> Connection<T> {
+    /// Serves the current session until it ends.
+    async fn serve_session(&mut self, stop: &Signal) -> SessionEnd {
+        let mut drain_timeout = None;
+        let session = self.session.clone();
+        let mut stopped = std::pin::pin!(stop.cancelled());
+        let mut ended = std::pin::pin!(session.end_signal().cancelled());
+        let mut watched: Option<(Waker, bool)> = None;
+        poll_fn(|cx| {
+            // Signals that hold the current waker and have not fired need not be polled again.
+            let is_closing = stop.is_closing() || session.end_signal().is_closing();
+            let is_watching =
+                |(waker, then): &(Waker, bool)| waker.will_wake(cx.waker()) && *then == is_closing;
+            if !watched.as_ref().is_some_and(is_watching) {
+                watched = Some((cx.waker().clone(), is_closing));
+                let _ = (stopped.as_mut().poll(cx), ended.as_mut().poll(cx));
+            }
+            if stop.is_cancelled() {
+                return Poll::Ready(SessionEnd::Closed(CloseReason::ByServer));
+            }
+            if session.end_signal().is_cancelled() {
+                // The session ends before its connection only if a ping was not answered.
+                let reason = CloseReason::Broken(io::ErrorKind::TimedOut.into());
+                return Poll::Ready(SessionEnd::Closed(reason));
+            }
+            match self.poll(&mut drain_timeout, cx) {
+                Poll::Ready(reason) => Poll::Ready(SessionEnd::Closed(reason)),
+                Poll::Pending => match self.initialize.take() {
+                    Some(frame) => Poll::Ready(SessionEnd::Superseded(frame)),
+                    None => Poll::Pending,
+                },
+            }
+        })
+        .await
+    }
+
+    /// Ends the session with all that it had open, and serves another one, which the frame begins.
+    #[cold]
+    fn start_session(&mut self, session: Arc<Session>, initialize: &Bytes) {
+        let previous = std::mem::replace(&mut self.session, session);
+        previous.end();
+        self.previous = Some(previous);
+        // The new session may use the same ids: responses to the old one would answer its requests.
+        self.queue.clear();
+        self.receive(&Frame::Message(initialize.clone()));
+    }
+
+    /// Returns whether a request begins another session on this connection, as gateways send one
+    /// for each of their clients. Only once the handlers of the session before this one have ended, so
+    /// that repeating it multiplies no limit.
+    fn is_new_session(&self, method: &str) -> bool {
+        method == Initialize::METHOD
+            && self.session.is_open()
+            && self
+                .previous
+                .as_ref()
+                .is_none_or(|previous| previous.is_idle())
+    }
+
     fn poll(
         &mut self,
         drain_timeout: &mut Option<Pin<Box<Sleep>>>,
@@ -169,7 +221,12 @@ impl<T: Transport> Connection<T> {
             {
                 frames += 1;
                 match self.transport.poll_frame(cx) {
-                    Poll::Ready(Some(frame)) => self.receive(&frame),
+                    Poll::Ready(Some(frame)) => {
+                        self.receive(&frame);
+                        if self.initialize.is_some() {
+                            return Poll::Pending;
+                        }
+                    }
                     Poll::Ready(None) => {
                         self.input_ended = true;
                         self.session.close_requests();
@@ -257,7 +314,7 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    fn receive_message(&self, frame: &Bytes) -> MessageOutcome {
+    fn receive_message(&mut self, frame: &Bytes) -> MessageOutcome {
         let inbound = |text| InboundFrame {
             frame,
             text,
@@ -278,6 +335,10 @@ impl<T: Transport> Connection<T> {
             (MessageEra::Modern(revision), Message::Request(_)) => Some(revision),
             (MessageEra::Invalid(error), Message::Request(request)) => {
                 return MessageOutcome::Response(modern_error(&request.id, &error));
+            }
+            (_, Message::Request(request)) if self.is_new_session(&request.method) => {
+                self.initialize = Some(frame.clone());
+                return MessageOutcome::NoResponse;
             }
             // Only requests carry an envelope.
             _ => None,

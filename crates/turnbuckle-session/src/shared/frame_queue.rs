@@ -114,10 +114,19 @@ impl FrameQueue {
         state.finished == finished && state.frames.is_empty()
     }
 
+    /// Drops the queued frames.
+    pub(crate) fn clear(&self) {
+        self.drop_frames(false);
+    }
+
     /// Drops the queued frames and every frame that is sent from now on.
     pub(crate) fn close(&self) {
+        self.drop_frames(true);
+    }
+
+    fn drop_frames(&self, close: bool) {
         let mut state = self.state();
-        state.closed = true;
+        state.closed |= close;
         state.bytes = 0;
         let frames = std::mem::take(&mut state.frames);
         drop(state);

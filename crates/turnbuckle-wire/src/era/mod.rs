@@ -19,7 +19,7 @@ mod tool_result;
 /// The codes of errors that a receiver acts upon.
 pub mod code {
     pub use super::error::{HEADER_MISMATCH, RESOURCE_NOT_FOUND, URL_REQUIRED};
-    pub use crate::rpc::code::INVALID_PARAMS;
+    pub use crate::rpc::code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 }
 
 pub use body::{ResultBody, WriteTarget};

@@ -426,3 +426,39 @@ async fn a_stop_cancels() {
         assert_eq!(seen.take().len(), 1, "{case}: dropped after its grace");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn another_handshake_on_a_pipe_ends_what_the_session_before_had_open() {
+    for case in Case::legacy().into_iter().filter(|case| case.is_duplex()) {
+        let seen = Seen::default();
+        let mut client = Client::connect(case, &cancellable(&seen)).await;
+        client.start("tools/call", json!({"name": "polite"})).await;
+        client.settle().await;
+        client.messages().await;
+        let handshake = json!({
+            "protocolVersion": "2024-11-05",
+            "capabilities": {},
+            "clientInfo": {"name": "next", "version": "1"},
+        });
+        let answer = client.request("initialize", handshake.clone()).await;
+        assert_eq!(answer["result"]["protocolVersion"], "2024-11-05", "{case}");
+        client.notify("notifications/initialized", json!({})).await;
+        client.settle().await;
+        assert_eq!(seen.take(), ["cancelled: true"], "{case}");
+        let answer = client.request("tools/list", json!({})).await;
+        assert!(answer["result"].is_object(), "{case}: {answer}");
+        client.wait(Duration::from_secs(60)).await;
+        client.expect_silence().await;
+
+        // A handler that does not end keeps its place, so that no limit is multiplied.
+        for refused in [false, true] {
+            let params = json!({"name": "stubborn"});
+            client.start("tools/call", params).await;
+            client.settle().await;
+            client.messages().await;
+            let answer = client.request("initialize", handshake.clone()).await;
+            assert_eq!(answer["error"].is_object(), refused, "{case}: {answer}");
+            client.notify("notifications/initialized", json!({})).await;
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_it::harness::{Case, Client, ClientOptions};
+use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{HandlerContext, Prompt, Server, Structured, Tool};
 use turnbuckle_session::CloseReason;
 use turnbuckle_types::{Audio, ContentBlock, Icon, LoggingLevel};
@@ -135,8 +135,11 @@ async fn only_ping_precedes_initialize() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_is_opened_once() {
+async fn a_session_of_streamable_http_is_opened_once() {
     for case in Case::legacy() {
+        if case.binding != Bind::Http {
+            continue;
+        }
         let mut client = Client::connect_with(case, &echo(), fresh()).await;
         // What is no handshake opens nothing, and another may be tried.
         for params in [

@@ -74,7 +74,17 @@ impl ConnectAttempt<'_> {
         match outcome {
             DetectedEra::Modern(found) => self.finish_modern(session, *found, None),
             DetectedEra::Legacy(LegacyConnection::Usable) => {
-                self.connect_legacy(session, Revision::NEWEST_LEGACY).await
+                let is_duplex = session.link_kind() == LinkKind::Duplex;
+                match self.connect_legacy(session, Revision::NEWEST_LEGACY).await {
+                    // The probe may be what made the server unusable: a gateway that initializes by
+                    // itself at the first message refuses a handshake after it.
+                    Err(error) if is_duplex && self.connector.can_reopen() => {
+                        let session = self.open(self.connector).await?;
+                        let retried = self.connect_legacy(session, Revision::NEWEST_LEGACY).await;
+                        retried.map_err(|_| error)
+                    }
+                    outcome => outcome,
+                }
             }
             DetectedEra::Legacy(LegacyConnection::Initialized(result)) => {
                 self.finish_legacy(session, *result).await

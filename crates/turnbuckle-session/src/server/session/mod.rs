@@ -97,6 +97,11 @@ impl Session {
         self.state.kernel().in_flight()
     }
 
+    /// Returns whether every handler has ended, those of cancelled requests included.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state.kernel().unfinished() == 0
+    }
+
     /// Returns the client, for messages that belong to no request.
     #[must_use]
     pub fn peer(&self) -> Peer {

@@ -275,14 +275,20 @@ impl<C, P> Kernel<C, P> {
         self.answering.len() - self.cancelled
     }
 
-    /// Ends the connection. Returns what was kept of the requests in both directions.
+    /// Returns how many requests of the peer have a handler that has not ended, cancelled or not.
+    pub(crate) fn unfinished(&self) -> usize {
+        self.answering.len()
+    }
+
+    /// Ends the connection, which cancels the requests of the peer. Returns what was kept of the
+    /// requests in both directions.
     pub(crate) fn end(&mut self) -> (Vec<C>, Vec<P>) {
         self.ended = true;
-        self.cancelled = 0;
+        self.cancelled = self.answering.len();
         (
             self.answering
-                .drain()
-                .filter_map(|(_, call)| call)
+                .values_mut()
+                .filter_map(Option::take)
                 .collect(),
             self.waiting.drain().map(|(_, waiting)| waiting).collect(),
         )
