@@ -135,11 +135,11 @@ pub fn prompt(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// Turns a function into a resource or a resource template.
 ///
 /// ```
-/// use turnbuckle::{Server, resource};
+/// use turnbuckle::prelude::{Result, Server, resource};
 ///
 /// /// A note
 /// #[resource("notes://{user}/{id}", mime = "text/plain", cache(ttl = 60_000))]
-/// async fn note(user: String, id: String) -> turnbuckle::Result<String> {
+/// async fn note(user: String, id: String) -> Result<String> {
 ///     Ok(format!("note {id} of {user}"))
 /// }
 ///

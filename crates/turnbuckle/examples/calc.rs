@@ -17,6 +17,6 @@ fn add(
 }
 
 #[tokio::main]
-async fn main() -> Result {
+async fn main() -> turnbuckle::Result {
     Server::new("calc", "1.0.0").tool(add).run().await
 }

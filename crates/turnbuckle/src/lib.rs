@@ -18,7 +18,8 @@
 //! - The [`prelude`] exports the usual names for a server: [`Server`], [`Tool`], [`Prompt`],
 //!   [`Resource`], the attributes, and the types that handlers take and return. [`types`] has the
 //!   types of the specification.
-//! - [`Run`] runs a server as a process. [`stdio`] and `http` are the transports; [`session`] is
+//! - [`Run`] runs a server as a process; [`Error`] is what can go wrong in a program. [`Failure`]
+//!   is the failure of a handler. [`stdio`] and `http` are the transports; [`session`] is
 //!   for transports of your own.
 //! - `Client` connects to any server; `client` has the rest of the client.
 //! - `testing` connects a test to a server in memory.
@@ -44,6 +45,7 @@
 
 #[cfg(feature = "auth")]
 mod authorize;
+mod error;
 #[cfg(doctest)]
 mod guide;
 pub mod prelude;
@@ -55,6 +57,7 @@ pub mod testing;
 #[cfg(feature = "auth")]
 #[cfg_attr(docsrs, doc(cfg(feature = "auth")))]
 pub use authorize::Authorize;
+pub use error::{Error, Result};
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use run::termination;
@@ -89,7 +92,7 @@ pub use turnbuckle_server::{
     Handler, HandlerContext, HandlerRequirements, HttpRequest, Image, IntoItem,
     IntoSamplingRequest, Invocation, Log, NeedsInput, Objection, OutputValidator, Profile,
     Progress, Prompt, PromptBuilder, PromptOutput, Question, RandomnessUnavailable, RawArguments,
-    ReadRequest, Resource, ResourceBuilder, ResourceOutput, Result, Roots, SchemaLimits, Server,
+    ReadRequest, Resource, ResourceBuilder, ResourceOutput, Roots, SchemaLimits, Server,
     ServerBuilder, ServerUpdate, State, StateKey, StateKeyRing, Structured, TemplateError,
     TemplateValue, TemplateVariables, Tool, ToolBuilder, ToolOutput, UriTemplate, lint,
 };

@@ -6,7 +6,8 @@
 //! - The extractors of handlers: [`Args`], [`RawArguments`], [`State`], [`Progress`], [`Log`],
 //!   [`Cancellation`], [`ClientInfo`], [`Principal`], [`Claims`], [`Meta`], [`Ask`],
 //!   [`HttpRequest`] and [`HandlerContext`]; for resources [`ReadRequest`], for completers [`CompletionRequest`].
-//! - The return types [`Structured`], [`Result`] and [`Failure`].
+//! - The return types [`Structured`], [`Result`] and [`Failure`]: the result and the failure of a
+//!   handler. The result of a `main` is [`turnbuckle::Result`](crate::Result).
 
 #[cfg(feature = "macros")]
 pub use turnbuckle_macros::{data, prompt, resource, server, tool};

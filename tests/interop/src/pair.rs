@@ -8,6 +8,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
+use turnbuckle::prelude::Result;
 use turnbuckle::types::{
     BooleanSchema, CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestUrlParams,
     ElicitationSchema, LoggingLevel, NumberSchema, PromptMessage, SamplingMessage,
@@ -15,7 +16,7 @@ use turnbuckle::types::{
 };
 use turnbuckle::{
     Args, BuildError, CompletionRequest, Failure, HandlerContext, Prompt, ReadRequest, Resource,
-    Result, Roots, Server, ServerBuilder, Structured, Tool,
+    Roots, Server, ServerBuilder, Structured, Tool,
 };
 
 const COUNTER: &str = "fixture://counter";

@@ -1,7 +1,8 @@
 //! Arguments of attributed functions, as handlers receive them.
 
 use serde_json::{Value, json};
-use turnbuckle::{Result, Server, data, resource, testing, tool};
+use turnbuckle::prelude::Result;
+use turnbuckle::{Server, data, resource, testing, tool};
 
 /// Returns the text of a call's result, or of its error.
 pub(crate) async fn call_text(

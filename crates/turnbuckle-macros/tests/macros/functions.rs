@@ -4,10 +4,11 @@ use std::fmt;
 
 use serde_json::json;
 use turnbuckle::prelude::ClientInfo;
+use turnbuckle::prelude::Result;
 use turnbuckle::types::{ContentBlock, Meta};
 use turnbuckle::{
     Args, Cancellation, Extract, Failure, HandlerContext, IntoItem as _, Invocation, Log, Progress,
-    RawArguments, Result, Server, State, Tool, data, testing, tool,
+    RawArguments, Server, State, Tool, data, testing, tool,
 };
 
 use crate::arguments::call_text;

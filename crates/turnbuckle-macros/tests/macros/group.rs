@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::json;
-use turnbuckle::{CompletionRequest, Progress, Result, Server, data, server, testing};
+use turnbuckle::prelude::Result;
+use turnbuckle::{CompletionRequest, Progress, Server, data, server, testing};
 
 use crate::arguments::call_text;
 

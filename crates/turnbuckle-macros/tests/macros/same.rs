@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use turnbuckle::prelude::Result;
 use turnbuckle::types::{CacheScope, Icon, ToolAnnotations};
 use turnbuckle::{
-    Args, CompletionRequest, Group, Prompt, Resource, Result, Server, State, Structured, Tool,
-    prompt, resource, testing, tool,
+    Args, CompletionRequest, Group, Prompt, Resource, Server, State, Structured, Tool, prompt,
+    resource, testing, tool,
 };
 
 /// A drawn shape.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use turnbuckle_server::Result;
+use crate::error::{Error, Result};
 
 /// The command line arguments of a server: the transport that
 /// [`run_with`](super::Run::run_with) serves. The default is standard input and output.
@@ -44,7 +44,9 @@ impl RunArgs {
         // An option in this place means that the address is missing.
         let address = address.filter(|address| !address.is_empty() && !address.starts_with('-'));
         let Some(address) = address.map(str::to_owned) else {
-            return Err("--http needs an address, as in --http 127.0.0.1:8080".into());
+            return Err(Error::new(
+                "--http needs an address, as in --http 127.0.0.1:8080",
+            ));
         };
         arguments.drain(at..end.min(at + taken));
         Ok(Self {
@@ -70,7 +72,7 @@ mod tests {
     /// Returns the address, and the arguments that remain.
     fn take(arguments: &[&str]) -> Result<(Option<String>, Vec<String>), String> {
         let mut arguments = arguments.iter().map(OsString::from).collect();
-        let args = RunArgs::take_from(&mut arguments).map_err(|failure| format!("{failure:?}"))?;
+        let args = RunArgs::take_from(&mut arguments).map_err(|error| error.to_string())?;
         let rest = arguments.into_iter();
         Ok((
             args.http,

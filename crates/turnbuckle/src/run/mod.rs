@@ -6,7 +6,9 @@ mod shutdown;
 
 use std::env;
 
-use turnbuckle_server::{BuildError, Result, Server, ServerBuilder};
+use turnbuckle_server::{BuildError, Server, ServerBuilder};
+
+use crate::error::{Error, Result};
 
 pub use arguments::RunArgs;
 #[cfg(feature = "http")]
@@ -14,8 +16,8 @@ pub use shutdown::termination;
 
 /// Runs a [`Server`] or [`ServerBuilder`] as a process.
 ///
-/// The error of a run is a [`Failure`](crate::Failure), which a `main` that returns
-/// [`Result`](crate::Result) prints.
+/// The error of a run is an [`Error`](crate::Error), which a `main` that returns
+/// [`turnbuckle::Result`](crate::Result) prints.
 ///
 /// ```no_run
 /// use turnbuckle::prelude::*;
@@ -150,7 +152,9 @@ async fn serve_until_signal(
     let server = server.into_server()?;
     let server = crate::http::HttpServer::bind(server, address, options)
         .await
-        .map_err(|error| format!("cannot serve HTTP on {address}: {error}"))?;
+        .map_err(|error| {
+            Error::new(format!("cannot serve HTTP on {address}")).with_source(error)
+        })?;
     shutdown::serve_until_signal(prepare(server)).await
 }
 
@@ -184,11 +188,10 @@ async fn stdio(server: impl Run) -> Result {
 
 #[cfg(not(feature = "stdio"))]
 async fn stdio(_: impl Run) -> Result {
-    Err(
+    Err(Error::new(
         "no transport: pass --http 127.0.0.1:8080, or, to serve on standard input and output, \
-         add the feature \"stdio\" of the crate turnbuckle"
-            .into(),
-    )
+         add the feature \"stdio\" of the crate turnbuckle",
+    ))
 }
 
 #[cfg(feature = "http")]
@@ -199,9 +202,8 @@ async fn http(server: impl Run, address: &str, args: &RunArgs) -> Result {
 
 #[cfg(not(feature = "http"))]
 async fn http(_: impl Run, _: &str, _: &RunArgs) -> Result {
-    Err(
+    Err(Error::new(
         "--http needs the feature \"http\" of the crate turnbuckle: cargo add turnbuckle \
-         --features http"
-            .into(),
-    )
+         --features http",
+    ))
 }

@@ -16,8 +16,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 #[cfg(unix)]
 use signal_hook::low_level::{pipe, unregister};
-use turnbuckle_server::Result;
 
+use crate::error::Result;
 use crate::http::HttpServer;
 
 /// Serves until the first signal, then waits for requests in progress until they end, their time is

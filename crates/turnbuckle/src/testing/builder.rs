@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use turnbuckle_client::{Client, ClientBuilder, EraPreference, FormAnswer, Roots, UrlAnswer};
-use turnbuckle_server::{Result, Server};
+use turnbuckle_server::Server;
 use turnbuckle_types::{FieldValue, Json, Map, Principal, Root};
 use turnbuckle_wire::revision::Revision;
 
 use super::TestClient;
 use super::client::MemoryServer;
 use super::script::{Answer, Script};
+use crate::error::{Error, Result};
 
 /// A test client before it connects.
 ///
@@ -150,7 +151,7 @@ impl TestClientBuilder {
     pub async fn connect(self) -> Result<TestClient> {
         let server = self.server?;
         if let Some(fault) = self.error {
-            return Err(fault.into());
+            return Err(Error::new(fault));
         }
         let script = Arc::new(self.script);
         let mut builder = Client::builder("test", env!("CARGO_PKG_VERSION"))

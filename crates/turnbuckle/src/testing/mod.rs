@@ -29,8 +29,10 @@ mod pretty;
 mod script;
 mod surface;
 
-use turnbuckle_server::{Result, Server, ServerBuilder};
+use turnbuckle_server::{Server, ServerBuilder};
 use turnbuckle_wire::revision::Revision;
+
+use crate::error::Result;
 
 pub use builder::TestClientBuilder;
 pub use client::TestClient;
@@ -76,7 +78,9 @@ impl TestTarget for &Server {}
 impl TestTarget for ServerBuilder {}
 
 mod sealed {
-    use turnbuckle_server::{Result, Server, ServerBuilder};
+    use turnbuckle_server::{Server, ServerBuilder};
+
+    use crate::error::Result;
 
     /// The types that can be tested.
     pub trait IntoServer {

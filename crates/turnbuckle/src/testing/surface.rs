@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde::Serialize;
 use turnbuckle_client::{List, ListMethod};
-use turnbuckle_server::Result;
 use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use super::pretty::pretty;
 use super::{TestTarget, connect};
+use crate::error::{Error, Result};
 
 /// The environment variable that makes [`assert_surface`] write its file.
 const UPDATE_VARIABLE: &str = "TURNBUCKLE_UPDATE";
@@ -53,7 +53,9 @@ pub async fn surface(server: impl TestTarget) -> Result<String> {
         resources: fetch_all_if(resources, client.list_resources()).await?,
         resource_templates: fetch_all_if(resources, client.list_resource_templates()).await?,
     };
-    Ok(pretty(&serde_json::to_string(&surface)?))
+    let json = serde_json::to_string(&surface)
+        .map_err(|error| Error::new("the surface has no JSON form").with_source(error))?;
+    Ok(pretty(&json))
 }
 
 async fn fetch_all_if<M: ListMethod>(declared: bool, list: List<M>) -> Result<Vec<M::Item>> {
@@ -75,7 +77,7 @@ pub async fn assert_surface(server: impl TestTarget, path: impl AsRef<Path>) {
     let update = std::env::var_os(UPDATE_VARIABLE).is_some_and(|value| value == "1");
     let outcome = match surface(server).await {
         Ok(surface) => compare_with_file(path.as_ref(), &surface, update),
-        Err(failure) => Err(format!("cannot get the surface of the server: {failure:?}")),
+        Err(error) => Err(format!("cannot get the surface of the server: {error:?}")),
     };
     if let Err(message) = outcome {
         #[expect(clippy::panic, reason = "this is how a test fails")]

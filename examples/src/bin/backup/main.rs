@@ -41,7 +41,7 @@ struct Options {
 }
 
 #[tokio::main]
-async fn main() -> Result {
+async fn main() -> turnbuckle::Result {
     let options = Options::parse();
     let server = Server::new("backup", env!("CARGO_PKG_VERSION"))
         .logging()

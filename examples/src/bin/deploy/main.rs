@@ -40,7 +40,7 @@ struct Options {
 }
 
 #[tokio::main]
-async fn main() -> Result {
+async fn main() -> turnbuckle::Result {
     let options = Options::parse();
     let server = Server::new("deploy", env!("CARGO_PKG_VERSION")).group(DeployServer {
         script: Script::find(&options.script)?,

@@ -47,7 +47,7 @@ struct Options {
 }
 
 #[tokio::main]
-async fn main() -> Result {
+async fn main() -> turnbuckle::Result {
     let options = Options::parse();
     let tree = Tree::open(&options.roots)?;
     let mut server = Server::new("files", env!("CARGO_PKG_VERSION"))

@@ -43,7 +43,7 @@ struct Options {
 }
 
 #[tokio::main]
-async fn main() -> Result {
+async fn main() -> turnbuckle::Result {
     let options = Options::parse();
     let store = Store::open(&options.db)?;
     let mut server = Server::new("notes", env!("CARGO_PKG_VERSION"))
