@@ -123,6 +123,10 @@ pub(crate) struct ProtocolArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
     pub(crate) connect_timeout: Duration,
 
+    /// The largest message that the server may send, in bytes, with k, M or G: 64M
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "16M")]
+    pub(crate) max_message_bytes: usize,
+
     /// Show the server's log messages from this level on [default with -v: info]
     #[arg(long, value_name = "LEVEL", value_parser = parse_log_level)]
     pub(crate) log: Option<LoggingLevel>,
@@ -265,9 +269,38 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, &'static str> {
     }
 }
 
+/// Parses a number of bytes: `4096`, `512k`, `64M` or `1G`, in powers of 1,024.
+fn parse_size(text: &str) -> Result<usize, &'static str> {
+    const FORMAT: &str = "a size is written like 4096, 512k, 64M or 1G";
+    let (number, unit) = match text.char_indices().next_back() {
+        Some((end, 'k' | 'K')) => (&text[..end], 1 << 10),
+        Some((end, 'M' | 'm')) => (&text[..end], 1 << 20),
+        Some((end, 'G' | 'g')) => (&text[..end], 1 << 30),
+        _ => (text, 1),
+    };
+    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(FORMAT);
+    }
+    let bytes = number.parse::<usize>().ok();
+    match bytes.and_then(|number| number.checked_mul(unit)) {
+        Some(0) | None => Err(FORMAT),
+        Some(bytes) => Ok(bytes),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_a_unit_or_count_bytes() {
+        for (text, bytes) in [("1", 1), ("2k", 2048), ("16M", 16 << 20), ("1G", 1 << 30)] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "0", "M", "-1", "+1", "1T", "1.5M", "99999999999999999G"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_time_has_a_unit() {

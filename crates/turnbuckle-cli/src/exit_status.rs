@@ -21,6 +21,8 @@ pub(crate) enum ExitStatus {
     Refused = 5,
     /// The server violated the protocol.
     ProtocolViolation = 6,
+    /// The result was printed, but a part of it could not be shown or saved.
+    Incomplete = 7,
     /// The server did not answer in time.
     TimedOut = 8,
     /// The user interrupted the command.
@@ -42,6 +44,7 @@ impl ExitStatus {
             Self::Unreachable => "unreachable",
             Self::Refused => "tool_error",
             Self::ProtocolViolation => "protocol_violation",
+            Self::Incomplete => "incomplete",
             Self::TimedOut => "timeout",
             Self::Interrupted => "interrupted",
         }
@@ -76,7 +79,12 @@ impl ExitStatus {
 
 impl From<Error> for CliError {
     fn from(error: Error) -> Self {
-        let failure = Self::new(error.to_string()).status(ExitStatus::of_error(&error));
+        let text = match &error {
+            // The words of the server stay as they are.
+            Error::ErrorResponse(_) | Error::ToolFailed(_) => error.to_string(),
+            _ => name_flags(&error.to_string()),
+        };
+        let failure = Self::new(text).status(ExitStatus::of_error(&error));
         match error {
             Error::ErrorResponse(refusal) => failure.response(refusal),
             Error::Unauthorized {
@@ -114,6 +122,37 @@ impl From<Error> for CliError {
     }
 }
 
+/// The settings that errors of the library name, and the options of the command that set them. Those
+/// without an option are left out of the text.
+const SETTINGS: [(&str, &str); 11] = [
+    (" (Timeouts::idle_timeout)", " (--timeout)"),
+    (" (Timeouts::total_timeout)", " (--timeout)"),
+    (" (ClientBuilder::connect_timeout)", " (--connect-timeout)"),
+    (
+        " (Command::max_message_bytes, HttpClientOptions::max_message_bytes)",
+        " (--max-message-bytes)",
+    ),
+    ("try EraPreference::Auto", "try `--era auto`"),
+    (
+        "set HttpClientOptions::allow_unencrypted_headers",
+        "pass `--insecure-http`",
+    ),
+    (" (ClientLimits::max_list_pages, max_list_items)", ""),
+    (" (ClientBuilder::max_input_rounds)", ""),
+    (" (ClientLimits::max_outgoing_requests)", ""),
+    (" (ClientLimits::handler_timeout)", ""),
+    (" (ClientBuilder::reconnect_policy)", ""),
+];
+
+/// Names the options of the command instead of the settings of the library.
+fn name_flags(text: &str) -> String {
+    SETTINGS
+        .iter()
+        .fold(text.to_owned(), |text, (setting, flag)| {
+            text.replace(setting, flag)
+        })
+}
+
 /// Describes why a user has to log in, by the HTTP status of the server's answer.
 fn describe_demand(status: u16) -> String {
     match status {
@@ -141,6 +180,11 @@ impl From<AuthError> for CliError {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use turnbuckle::session::TimeoutKind;
+    use turnbuckle::types::ErrorObject;
+
     use super::*;
 
     #[test]
@@ -152,10 +196,49 @@ mod tests {
             (ExitStatus::Unreachable, 4),
             (ExitStatus::Refused, 5),
             (ExitStatus::ProtocolViolation, 6),
+            (ExitStatus::Incomplete, 7),
             (ExitStatus::TimedOut, 8),
             (ExitStatus::Interrupted, 130),
         ];
         assert!(all.iter().all(|(exit, code)| exit.code() == *code));
+    }
+
+    #[test]
+    fn errors_name_options_of_the_command() {
+        let second = Duration::from_secs(1);
+        let lost = |reason| Error::ConnectionLost { sent: true, reason };
+        for (error, flag) in [
+            (Error::TimedOut(TimeoutKind::Idle(second)), "--timeout"),
+            (Error::TimedOut(TimeoutKind::Total(second)), "--timeout"),
+            (
+                Error::ConnectTimedOut { timeout: second },
+                "--connect-timeout",
+            ),
+            (
+                lost(LinkError::MessageTooLarge { limit: 1 }),
+                "--max-message-bytes",
+            ),
+            (Error::EndlessList { method: "m".into() }, "m"),
+            (Error::TooManyInputRounds { limit: 1 }, "1"),
+            (Error::TooManyRequests { limit: 1 }, "1"),
+            (
+                Error::ReconnectsExhausted {
+                    attempts: 1,
+                    window: second,
+                    last_error: String::new(),
+                },
+                "1",
+            ),
+        ] {
+            let text = CliError::from(error).to_string();
+            assert!(text.contains(flag) && !text.contains("::"), "{text}");
+        }
+        let refusal = ErrorObject::new(
+            -32000,
+            "see Timeouts::idle_timeout (Timeouts::idle_timeout)",
+        );
+        let text = CliError::from(Error::ErrorResponse(refusal)).to_string();
+        assert!(text.contains("(Timeouts::idle_timeout)"), "{text}");
     }
 
     #[test]

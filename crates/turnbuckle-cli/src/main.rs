@@ -40,7 +40,7 @@ struct Cli {
 
 const EXIT_CODES_HELP: &str = "\
 Exit codes: 0 success, 1 failed, 2 usage error, 3 authorization needed, 4 unreachable, 5 tool failed \
-or not found, 6 protocol violated, 8 timed out, 130 interrupted.";
+or not found, 6 protocol violated, 7 result incomplete, 8 timed out, 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {

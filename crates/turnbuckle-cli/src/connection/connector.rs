@@ -53,7 +53,7 @@ pub(crate) async fn prepare(
             refuse_headers_to_found_url(entry.as_ref(), &common.server)?;
             http_connector(&url, headers, sse, layer, common, secrets).await
         }
-        Target::Command { .. } => command_connector(target, &common.server, console, secrets),
+        Target::Command { .. } => command_connector(target, common, console, secrets),
     }
 }
 
@@ -99,6 +99,7 @@ async fn http_connector(
     };
     let options = HttpClientOptions::new()
         .connect_timeout(protocol.connect_timeout)
+        .max_message_bytes(protocol.max_message_bytes)
         .allow_unencrypted_headers(server_args.insecure_http);
     let mut connector = HttpConnector::new(url).map_err(wrong)?.options(options);
     let mut headers: Vec<(String, String)> = headers.into_iter().collect();
@@ -175,10 +176,11 @@ pub(crate) fn read_variable(variable: &str) -> Result<String, CliError> {
 
 fn command_connector(
     target: Target,
-    server_args: &ServerArgs,
+    common: &CommonArgs,
     console: &Console,
     secrets: &KnownSecrets,
 ) -> Result<PreparedConnector, CliError> {
+    let server_args = &common.server;
     let Target::Command {
         program,
         args,
@@ -219,7 +221,8 @@ fn command_connector(
     let mut command = Command::new(program)
         .args(args)
         .envs(&env)
-        .inherit_env(server_args.inherit_env);
+        .inherit_env(server_args.inherit_env)
+        .max_message_bytes(common.protocol.max_message_bytes);
     if let Some(cwd) = cwd {
         command = command.current_dir(cwd);
     }

@@ -75,6 +75,12 @@ where
                 command.log_in(&error).await?;
             }
             Err(error) => return Err(command.explain(error)),
+            Ok(()) if command.console.is_incomplete() => {
+                let text = "a part of the result could not be decoded";
+                return Err(CliError::new(text)
+                    .status(ExitStatus::Incomplete)
+                    .hint("`-o json` prints it as the server sent it"));
+            }
             Ok(()) => return Ok(()),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::json::{one_line, pretty};
@@ -24,6 +25,8 @@ pub(crate) struct Console {
     pub(crate) width: usize,
     /// The progress bar on the last line of standard error, if one is shown.
     progress_bar: Arc<Mutex<Option<String>>>,
+    /// True if a part of the result could not be shown or saved.
+    is_incomplete: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for OutputArgs {
@@ -51,12 +54,23 @@ impl Console {
             stderr_colors: colours && err_terminal,
             width: terminal_width(),
             progress_bar: Arc::default(),
+            is_incomplete: Arc::default(),
         }
     }
 
     /// Returns whether results are printed for people.
     pub(crate) fn is_text(&self) -> bool {
         self.args.output == Format::Text
+    }
+
+    /// Records that a part of the result could not be shown or saved.
+    pub(crate) fn set_incomplete(&self) {
+        self.is_incomplete.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether a part of the result could not be shown or saved.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.is_incomplete.load(Ordering::Relaxed)
     }
 
     /// Prints a result. Text of servers must be sanitized by the caller.

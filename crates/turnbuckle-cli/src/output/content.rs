@@ -1,7 +1,8 @@
 //! Content of tools, prompts and resources as text for people.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use turnbuckle::types::{ContentBlock, ResourceContents};
 
 use super::console::Console;
@@ -152,7 +153,8 @@ fn render_data(
     base64: &str,
     uri: Option<&str>,
 ) -> Result<String, CliError> {
-    let Ok(bytes) = STANDARD.decode(base64) else {
+    let Some(bytes) = decode_base64(base64) else {
+        console.set_incomplete();
         let mime = mime.unwrap_or("no media type");
         return Ok(format!(
             "[{what} {}: its Base64 is not valid]",
@@ -168,6 +170,17 @@ fn render_data(
         uri,
         place.as_deref(),
     ))
+}
+
+/// Decodes Base64 of either alphabet, with or without padding: servers send both.
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    const CONFIG: GeneralPurposeConfig =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let alphabet = match text.contains(['-', '_']) {
+        true => alphabet::URL_SAFE,
+        false => alphabet::STANDARD,
+    };
+    GeneralPurpose::new(&alphabet, CONFIG).decode(text).ok()
 }
 
 /// Returns a one-line summary of data: kind, media type, size, URI, and the file that it was

@@ -113,6 +113,55 @@ fn no_format_prints_what_a_terminal_acts_upon() {
     }
 }
 
+#[test]
+fn base64_of_either_alphabet_is_read_and_the_rest_is_named() {
+    let scratch = crate::support::Scratch::new();
+    let file = scratch.name("data");
+    for (data, read) in [
+        ("-_-_", true),
+        ("+/+/", true),
+        ("-_8", true),
+        ("+/8=", true),
+        ("not base64!", false),
+    ] {
+        let image = format!(
+            "{{\"resultType\":\"complete\",\"content\":[{{\"type\":\"text\",\"text\":\"kept\"}},\
+             {{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"{data}\"}}]}}"
+        );
+        let script = server(&image);
+        let words = ["call", "t", "--out", &file, "--", "sh", "-c", &script];
+        let run = run(&words).ends(if read { 0 } else { 7 });
+        assert!(run.out.contains("kept"), "{run:?}");
+        if read {
+            assert_eq!(std::fs::read(&file).expect("it is there")[0], 0xfb);
+        }
+    }
+}
+
+#[test]
+fn a_message_over_the_limit_names_the_option() {
+    let text = "x".repeat(5000);
+    let result = format!(
+        "{{\"resultType\":\"complete\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}"
+    );
+    let script = server(&result);
+    let call = |limit| {
+        run(&[
+            "call",
+            "t",
+            "--max-message-bytes",
+            limit,
+            "--",
+            "sh",
+            "-c",
+            &script,
+        ])
+    };
+    let refused = call("4k").ends(6);
+    assert!(refused.err.contains("--max-message-bytes"), "{refused:?}");
+    call("8k").ends(0);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_closed_or_full_output_is_no_panic() {
