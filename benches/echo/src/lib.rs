@@ -22,7 +22,7 @@ fn echo(message: String) -> Echoed {
 pub fn server() -> Result<Server> {
     let more = std::env::args().next_back();
     let more: usize = more.and_then(|more| more.parse().ok()).unwrap_or(0);
-    let mut server = Server::new("echo", "1.0.0").tool(echo);
+    let mut server = Server::new("echo", "1.0.0").tools(tools![echo]);
     for number in 0..more {
         let tool = Tool::builder(format!("echo-{number}"));
         server =

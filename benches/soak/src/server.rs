@@ -54,16 +54,9 @@ pub(crate) static TABLES: OnceLock<Tables> = OnceLock::new();
 
 pub(crate) fn server() -> Result<Server, BuildError> {
     Server::new("soak", "1.0.0")
-        .tool(echo)
-        .tool(slow)
-        .tool(flood)
-        .tool(big)
-        .tool(form)
-        .tool(touch)
-        .tool(held)
-        .resource(watched)
-        .resource(note)
-        .prompt(greet)
+        .tools(tools![echo, slow, flood, big, form, touch, held])
+        .resources(resources![watched, note])
+        .prompts(prompts![greet])
         .build()
 }
 

@@ -1,9 +1,10 @@
 //! Attributes that turn functions and methods into tools, prompts and resources.
 //!
-//! An attribute expands to the builder calls that one would write by hand, and nothing else: the
-//! result is what `Tool::builder("…")…handler(…)` returns. The attributes are used through the facade,
-//! `turnbuckle`, which exports everything that the generated code needs. A crate that renames the
-//! facade sets `crate = "path::to::it"`.
+//! An attribute leaves the function as it is. Beside it, it makes the builder calls that one would
+//! write by hand, and nothing else: the item is what `Tool::builder("…")…handler(…)` returns. The
+//! facade's `tools![…]`, `prompts![…]` and `resources![…]` list the items of functions, `item!(…)` is
+//! one of them. The attributes are used through the facade, `turnbuckle`, which exports everything
+//! that the generated code needs. A crate that renames the facade sets `crate = "path::to::it"`.
 //!
 //! `#[schema(…)]` on parameters and fields has the same keys everywhere: see
 //! [`tool`](macro@tool#parameters).
@@ -19,7 +20,7 @@ use parse::item::ItemKind;
 /// Turns a function into a tool.
 ///
 /// ```
-/// use turnbuckle::{Server, tool};
+/// use turnbuckle::{Server, tool, tools};
 ///
 /// /// Add two numbers.
 /// #[tool(read_only)]
@@ -27,17 +28,16 @@ use parse::item::ItemKind;
 ///     a + b
 /// }
 ///
-/// let server = Server::new("calc", "1.0.0").tool(add).build()?;
+/// let server = Server::new("calc", "1.0.0").tools(tools![add]).build()?;
 /// assert_eq!(add(1, 2), 3);
 /// # Ok::<(), turnbuckle::BuildError>(())
 /// ```
 ///
 /// The function may be sync or async. A sync function runs in place, or on the blocking pool with
-/// `blocking`. Its doc comment becomes the description of the tool. Its name becomes a unit struct
-/// that can still be called like the function. Other functions of the module cannot use the name for
-/// variables or parameters, and the types of its parameters must be as visible as the function. (A
-/// function that is generic over lifetimes, takes references, or returns `impl Trait` cannot be
-/// called by its name.)
+/// `blocking`. Its doc comment becomes the description of the tool. It stays a plain function: it can be
+/// called, passed on and be recursive. `tools![add]` lists the tool, and `item!(add)` is the tool, to
+/// which settings can be added. Both find it by a hidden type of the function's name, so a module and
+/// its function cannot have the same name side by side, and `use` brings both.
 ///
 /// The return type implements `ToolOutput`, or `serde::Serialize` and `schemars::JsonSchema` for
 /// structured output, or is a `Result` of such a type with any error that implements `Display`.
@@ -97,7 +97,7 @@ pub fn tool(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// Turns a function into a prompt.
 ///
 /// ```
-/// use turnbuckle::{CompletionRequest, Server, prompt};
+/// use turnbuckle::{CompletionRequest, Server, prompt, prompts};
 ///
 /// /// Review code.
 /// #[prompt(title = "Review")]
@@ -110,7 +110,7 @@ pub fn tool(inside: TokenStream, item: TokenStream) -> TokenStream {
 ///     known.into_iter().filter(|name| name.starts_with(&request.value)).collect()
 /// }
 ///
-/// let server = Server::new("reviews", "1.0.0").prompt(review).build()?;
+/// let server = Server::new("reviews", "1.0.0").prompts(prompts![review]).build()?;
 /// # Ok::<(), turnbuckle::BuildError>(())
 /// ```
 ///
@@ -135,7 +135,7 @@ pub fn prompt(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// Turns a function into a resource or a resource template.
 ///
 /// ```
-/// use turnbuckle::prelude::{Result, Server, resource};
+/// use turnbuckle::prelude::{Result, Server, resource, resources};
 ///
 /// /// A note
 /// #[resource("notes://{user}/{id}", mime = "text/plain", cache(ttl = 60_000))]
@@ -143,7 +143,7 @@ pub fn prompt(inside: TokenStream, item: TokenStream) -> TokenStream {
 ///     Ok(format!("note {id} of {user}"))
 /// }
 ///
-/// let server = Server::new("notes", "1.0.0").resource(note).build()?;
+/// let server = Server::new("notes", "1.0.0").resources(resources![note]).build()?;
 /// # Ok::<(), turnbuckle::BuildError>(())
 /// ```
 ///
@@ -237,6 +237,21 @@ pub fn server(inside: TokenStream, block: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn data(inside: TokenStream, item: TokenStream) -> TokenStream {
     into_tokens(expand::data::expand_data(inside.into(), item.into()))
+}
+
+/// Makes an array of the items of functions with an attribute. The facade's `tools![…]`,
+/// `prompts![…]` and `resources![…]` call it.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __list(input: TokenStream) -> TokenStream {
+    into_tokens(expand::list::expand_list(input.into()))
+}
+
+/// Makes the item of one function with an attribute. The facade's `item!(…)` calls it.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __item(input: TokenStream) -> TokenStream {
+    into_tokens(expand::list::expand_item(input.into()))
 }
 
 /// Returns the tokens, or the errors as `compile_error!` calls.

@@ -16,6 +16,23 @@ use crate::tool::output::{Structured, ToolOutput};
 /// The crates that generated code names; re-exported so that users need not depend on them.
 pub use {schemars, serde};
 
+/// The type beside a function with an attribute, which makes a `K` of the function: a
+/// [`Tool`](crate::Tool), [`Prompt`](crate::Prompt) or [`Resource`](crate::Resource).
+#[diagnostic::on_unimplemented(
+    message = "this function is not a `{K}`",
+    label = "not a `{K}`",
+    note = "`tools![…]` lists functions with `#[tool]`, `prompts![…]` those with `#[prompt]`, `resources![…]` those with `#[resource(\"…\")]`",
+    note = "put the attribute on the function, or name it in the list of its kind"
+)]
+pub trait FunctionItem<K> {
+    /// Makes the item.
+    fn item() -> K;
+}
+
+/// The type that a list finds in place of a function without an attribute.
+#[derive(Debug)]
+pub struct FunctionWithoutAttribute {}
+
 /// A type that can be an argument of a `K`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a `{K}`",

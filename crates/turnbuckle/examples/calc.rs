@@ -18,5 +18,5 @@ fn add(
 
 #[tokio::main]
 async fn main() -> turnbuckle::Result {
-    Server::new("calc", "1.0.0").tool(add).run().await
+    Server::new("calc", "1.0.0").tools(tools![add]).run().await
 }

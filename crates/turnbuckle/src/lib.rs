@@ -11,7 +11,7 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> turnbuckle::Result {
-//!     Server::new("calc", "1.0.0").tool(add).run().await
+//!     Server::new("calc", "1.0.0").tools(tools![add]).run().await
 //! }
 //! ```
 //!
@@ -48,6 +48,8 @@ mod authorize;
 mod error;
 #[cfg(doctest)]
 mod guide;
+#[cfg(feature = "macros")]
+mod lists;
 pub mod prelude;
 #[cfg(any(feature = "stdio", feature = "http"))]
 mod run;
@@ -74,6 +76,9 @@ pub use turnbuckle_client as client;
 pub use turnbuckle_client::{Client, ClientBuilder};
 #[cfg(feature = "http")]
 pub use turnbuckle_http as http;
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub use turnbuckle_macros::{__item, __list};
 #[cfg(feature = "macros")]
 pub use turnbuckle_macros::{data, prompt, resource, server, tool};
 // Hidden, since only the code that the attributes generate uses it.

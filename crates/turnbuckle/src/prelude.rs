@@ -3,12 +3,16 @@
 //! - [`Server`], its items [`Tool`], [`Prompt`] and [`Resource`], and [`Run`] to run it.
 //! - The attributes `#[tool]`, `#[prompt]` and `#[resource("…")]` for functions, `#[server]` for
 //!   the methods of an `impl` block, and `#[data]` for types that are sent and received.
+//! - The lists of functions with an attribute, `tools![…]`, `prompts![…]` and `resources![…]`, and
+//!   `item!(…)` for one function.
 //! - The extractors of handlers: [`Args`], [`RawArguments`], [`State`], [`Progress`], [`Log`],
 //!   [`Cancellation`], [`ClientInfo`], [`Principal`], [`Claims`], [`Meta`], [`Ask`],
 //!   [`HttpRequest`] and [`HandlerContext`]; for resources [`ReadRequest`], for completers [`CompletionRequest`].
 //! - The return types [`Structured`], [`Result`] and [`Failure`]: the result and the failure of a
 //!   handler. The result of a `main` is [`turnbuckle::Result`](crate::Result).
 
+#[cfg(feature = "macros")]
+pub use crate::{item, prompts, resources, tools};
 #[cfg(feature = "macros")]
 pub use turnbuckle_macros::{data, prompt, resource, server, tool};
 pub use turnbuckle_server::{

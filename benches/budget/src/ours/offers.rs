@@ -25,14 +25,12 @@ fn echo(message: String) -> Echoed {
 /// Builds a server: `echo`: that tool alone; `bulk`: large answers; `busy`: handlers that wait, tell, and never end;
 /// a number: so many tools, all on one page of their list.
 pub(crate) fn server(offer: &str) -> Result<Server, Box<dyn Error>> {
-    let server = Server::new("budget", "1.0.0").tool(echo);
+    let server = Server::new("budget", "1.0.0").tools(tools![echo]);
     Ok(match offer {
         "echo" => server.build()?,
         "bulk" => server
-            .tool(prose)
-            .tool(escapes)
-            .tool(length)
-            .resource(document)
+            .tools(tools![prose, escapes, length])
+            .resources(resources![document])
             .build()?,
         "busy" => busy()?,
         number => {
@@ -76,12 +74,8 @@ fn busy() -> Result<Server, Box<dyn Error>> {
     let this = This::default();
     let server = Server::new("budget", "1.0.0")
         .state(this.clone())
-        .tool(echo)
-        .tool(wait)
-        .tool(report)
-        .tool(touch)
-        .tool(hang)
-        .resource(file)
+        .tools(tools![echo, wait, report, touch, hang])
+        .resources(resources![file])
         .build()?;
     let _ = this.0.set(server.clone());
     Ok(server)

@@ -1,17 +1,19 @@
 //! Expansion of `#[tool]`, `#[prompt]` and `#[resource]` on a free function.
 
-use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, ItemFn, Visibility};
+use syn::{Attribute, Ident, ItemFn, parse_quote};
 
+use super::default_facade;
 use super::handler::HandlerFunction;
-use super::{callable, default_facade};
-use crate::parse::docs;
 use crate::parse::item::{ItemAttribute, ItemKind};
 use crate::parse::keys::ErrorCollector;
 
-/// Expands a function to a unit struct of its name that converts into the item and can be called.
+/// Expands a function to itself and a type of its name, from which a list makes the item.
+///
+/// The type is a struct with braces: its name is in the type namespace only, where no variable,
+/// parameter or pattern is looked up.
 pub(crate) fn expand_function(
     kind: ItemKind,
     inside: TokenStream,
@@ -38,46 +40,38 @@ pub(crate) fn expand_function(
     let read = HandlerFunction::parse(item, &function.attrs, &mut function.sig, &mut mistakes);
     mistakes.into_result()?;
 
-    let ident = function.sig.ident.clone();
-    let visibility = std::mem::replace(&mut function.vis, Visibility::Inherited);
-    let (outside, inside): (Vec<Attribute>, Vec<Attribute>) =
-        function.attrs.drain(..).partition(belongs_outside);
-    function.attrs = inside;
-    let conditions = outside.iter().filter(|attribute| is_condition(attribute));
+    let ident = &function.sig.ident;
+    // Lints about the user's own types do not apply to a type with this span.
+    let hidden = Ident::new(
+        &ident.to_string(),
+        Span::call_site().located_at(ident.span()),
+    );
+    let visibility = &function.vis;
+    let conditions: Vec<&Attribute> = function.attrs.iter().filter(|a| is_condition(a)).collect();
     let krate = &read.item.krate;
     let made = read.expand(&quote!(#ident));
     let item = kind.builder_type();
-    let shortcut = callable::deref_to_function(&function.sig);
-    let ways = (kind == ItemKind::Tool).then(|| quote!(use #krate::__private::output_kinds::*;));
-    Ok(quote_spanned! {ident.span()=>
-        #(#outside)*
+    let output = (kind == ItemKind::Tool).then(|| quote!(use #krate::__private::output_kinds::*;));
+    let generated = quote! {
+        #(#conditions)*
+        #[doc(hidden)]
         #[allow(non_camel_case_types)]
-        #visibility struct #ident;
+        #visibility struct #hidden {}
 
         #(#conditions)*
-        const _: () = {
-            #[allow(clippy::too_many_arguments)]
-            #function
-            impl #krate::IntoItem<#krate::#item> for #ident {
-                fn into_item(self) -> #krate::#item {
-                    #[allow(unused_imports)]
-                    #ways
-                    #made
-                }
+        #[allow(deprecated)]
+        impl #krate::__private::FunctionItem<#krate::#item> for #hidden {
+            fn item() -> #krate::#item {
+                #[allow(unused_imports)]
+                #output
+                #made
             }
-            impl ::core::convert::From<#ident> for #krate::#item {
-                fn from(this: #ident) -> Self {
-                    #krate::IntoItem::into_item(this)
-                }
-            }
-            #shortcut
-        };
-    })
-}
-
-/// Returns whether an attribute belongs on the struct instead of the function inside.
-fn belongs_outside(attribute: &Attribute) -> bool {
-    docs::is_doc(attribute) || is_condition(attribute) || attribute.path().is_ident("deprecated")
+        }
+    };
+    function
+        .attrs
+        .push(parse_quote!(#[allow(clippy::too_many_arguments)]));
+    Ok(quote!(#function #generated))
 }
 
 fn is_condition(attribute: &Attribute) -> bool {

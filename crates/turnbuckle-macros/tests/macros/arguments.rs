@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle::prelude::Result;
-use turnbuckle::{Server, data, resource, testing, tool};
+use turnbuckle::{Server, data, resource, resources, testing, tool, tools};
 
 /// Returns the text of a call's result, or of its error.
 pub(crate) async fn call_text(
@@ -59,17 +59,22 @@ fn forecast(
 #[tokio::test]
 async fn arguments_are_decoded_by_name_and_may_be_optional() {
     let least = json!({"city": "Lund", "nextDays": 2});
-    let text = call_text(server().tool(forecast), "forecast", least).await;
+    let text = call_text(server().tools(tools![forecast]), "forecast", least).await;
     assert_eq!(text, "Lund 2 None sea imperial None");
     let all = json!({"city": "Lund", "nextDays": 2, "unit": "metric", "view": "hill",
                      "other": "metric", "type": 1});
-    let text = call_text(server().tool(forecast), "forecast", all).await;
+    let text = call_text(server().tools(tools![forecast]), "forecast", all).await;
     assert_eq!(text, "Lund 2 Some(\"metric\") hill metric Some(1)");
 }
 
 #[tokio::test]
 async fn an_invalid_argument_is_named() {
-    let text = call_text(server().tool(forecast), "forecast", json!({"city": "Lund"})).await;
+    let text = call_text(
+        server().tools(tools![forecast]),
+        "forecast",
+        json!({"city": "Lund"}),
+    )
+    .await;
     assert!(text.contains("nextDays"), "{text}");
 }
 
@@ -85,14 +90,14 @@ fn choose(
 async fn constraints_are_enforced() {
     let fits = json!({"count": 3, "names": ["a", "b"]});
     assert_eq!(
-        call_text(server().tool(choose), "choose", fits).await,
+        call_text(server().tools(tools![choose]), "choose", fits).await,
         "3 2"
     );
     for (argument, wrong) in [
         ("count", json!({"count": 4, "names": []})),
         ("names", json!({"count": 1, "names": ["a", "b", "c"]})),
     ] {
-        let text = call_text(server().tool(choose), "choose", wrong).await;
+        let text = call_text(server().tools(tools![choose]), "choose", wrong).await;
         assert!(text.contains(argument), "{text}");
     }
 }
@@ -104,7 +109,9 @@ fn note(user: String, path: Vec<String>, full: Option<String>) -> Result<String>
 
 #[tokio::test]
 async fn the_variables_of_a_template_are_arguments() {
-    let client = testing::connect(server().resource(note)).await.unwrap();
+    let client = testing::connect(server().resources(resources![note]))
+        .await
+        .unwrap();
     let read = client
         .read_resource("notes://me/a/b?full=yes")
         .await

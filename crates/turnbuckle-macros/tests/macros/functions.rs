@@ -7,8 +7,8 @@ use turnbuckle::prelude::ClientInfo;
 use turnbuckle::prelude::Result;
 use turnbuckle::types::{ContentBlock, Meta};
 use turnbuckle::{
-    Args, Cancellation, Extract, Failure, HandlerContext, IntoItem as _, Invocation, Log, Progress,
-    RawArguments, Server, State, Tool, data, testing, tool,
+    Args, Cancellation, Extract, Failure, HandlerContext, Invocation, Log, Progress, RawArguments,
+    Server, State, Tool, data, item, testing, tool, tools,
 };
 
 use crate::arguments::call_text;
@@ -67,9 +67,7 @@ async fn extractors_can_be_in_any_position() {
     let server = || {
         server()
             .state(vec![String::new()])
-            .tool(everywhere)
-            .tool(whole)
-            .tool(raw)
+            .tools(tools![everywhere, whole, raw])
     };
     let pair = json!({"a": 1, "b": 2});
     assert_eq!(
@@ -148,12 +146,8 @@ impl Iterator for Numbers {
 #[tokio::test]
 async fn data_is_structured_content_and_errors_are_text() {
     let tools = || {
-        let server = server()
-            .tool(data_of)
-            .tool(either)
-            .tool(text_or)
-            .tool(nothing);
-        server.tool(several).tool(maybe).tool(opaque)
+        let server = server().tools(tools![data_of, either, text_or, nothing]);
+        server.tools(tools![several, maybe, opaque])
     };
     let client = testing::connect(tools()).await.unwrap();
     let pair = client.call_tool("data_of", &json!({"a": 1})).await.unwrap();
@@ -213,7 +207,12 @@ async fn a_function_can_still_be_called() {
     assert_eq!(text_or("7".to_owned()).await.unwrap(), "7");
     let spawned = tokio::spawn(text_or("8".to_owned()));
     assert_eq!(spawned.await.unwrap().unwrap(), "8");
-    let text = call_text(server().tool(factorial), "factorial", json!({"n": 4})).await;
+    let text = call_text(
+        server().tools(tools![factorial]),
+        "factorial",
+        json!({"n": 4}),
+    )
+    .await;
     assert_eq!(text, "24");
 }
 
@@ -230,7 +229,7 @@ mod renamed {
 
 #[tokio::test]
 async fn the_facade_may_have_another_name() {
-    let tool: Tool = renamed::add.into_item();
+    let tool: Tool = item!(renamed::add);
     let text = call_text(server().tool(tool), "add", json!({"a": 1, "b": 2})).await;
     assert_eq!(text, "3");
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod data;
 mod functions;
 mod group;
+mod names;
 mod same;
 
 /// Compiler errors for refused code, compared with the expected texts.

@@ -8,7 +8,7 @@ use turnbuckle::prelude::Result;
 use turnbuckle::types::{CacheScope, Icon, ToolAnnotations};
 use turnbuckle::{
     Args, CompletionRequest, Group, Prompt, Resource, Server, State, Structured, Tool, prompt,
-    resource, testing, tool,
+    prompts, resource, resources, testing, tool, tools,
 };
 
 /// A drawn shape.
@@ -214,10 +214,9 @@ fn by_hand() -> Group {
 
 fn by_attribute() -> Group {
     Group::new()
-        .tool(draw)
-        .prompt(review)
-        .resource(note)
-        .resource(readme)
+        .tools(tools![draw])
+        .prompts(prompts![review])
+        .resources(resources![note, readme])
 }
 
 fn server(group: Group) -> turnbuckle::ServerBuilder {

@@ -49,15 +49,45 @@ macro_rules! group_setters {
             $this
         }
 
+        /// Adds tools; `tools![…]` of the `turnbuckle` crate lists those of functions with
+        /// `#[tool]`.
+        pub fn tools(
+            mut $this,
+            tools: impl IntoIterator<Item: IntoItem<Tool>>,
+        ) -> Self {
+            $group.tools.extend(tools.into_iter().map(IntoItem::into_item));
+            $this
+        }
+
         /// Adds a prompt.
         pub fn prompt(mut $this, prompt: impl IntoItem<Prompt>) -> Self {
             $group.prompts.push(prompt.into_item());
             $this
         }
 
+        /// Adds prompts; `prompts![…]` of the `turnbuckle` crate lists those of functions with
+        /// `#[prompt]`.
+        pub fn prompts(
+            mut $this,
+            prompts: impl IntoIterator<Item: IntoItem<Prompt>>,
+        ) -> Self {
+            $group.prompts.extend(prompts.into_iter().map(IntoItem::into_item));
+            $this
+        }
+
         /// Adds a resource or resource template.
         pub fn resource(mut $this, resource: impl IntoItem<Resource>) -> Self {
             $group.resources.push(resource.into_item());
+            $this
+        }
+
+        /// Adds resources and resource templates; `resources![…]` of the `turnbuckle` crate lists those of functions with
+        /// `#[resource("…")]`.
+        pub fn resources(
+            mut $this,
+            resources: impl IntoIterator<Item: IntoItem<Resource>>,
+        ) -> Self {
+            $group.resources.extend(resources.into_iter().map(IntoItem::into_item));
             $this
         }
 

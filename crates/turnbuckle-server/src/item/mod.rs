@@ -17,13 +17,13 @@ use turnbuckle_types::{Icon, Meta};
 /// Conversion into an item that a server can offer: a [`Tool`](crate::Tool),
 /// [`Prompt`](crate::Prompt), [`Resource`](crate::Resource) or [`Group`](crate::Group).
 ///
-/// Implemented for the items themselves, for functions with an attribute (`#[tool]`, `#[prompt]`,
-/// `#[resource("…")]`), and for values whose `impl` block has `#[server]`, which become groups.
+/// Implemented for the items themselves, and for values whose `impl` block has `#[server]`, which
+/// become groups. A function with an attribute is listed by its name: `.tools(tools![add])`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be offered as a `{T}`",
     label = "not a `{T}`",
-    note = "put the attribute on the function: `#[tool]`, `#[prompt]` or `#[resource(\"…\")]`; on an `impl` block: `#[server]`",
-    note = "or make it at run time: `Tool::builder(\"name\").handler(function)`"
+    note = "list functions with an attribute: `.tools(tools![…])`, `.prompts(prompts![…])`, `.resources(resources![…])`; `item!(…)` is one of them, with its setters",
+    note = "a function without an attribute: `Tool::builder(\"name\").handler(function)`; an `impl` block: put `#[server]` on it"
 )]
 pub trait IntoItem<T> {
     /// Converts into the item.

@@ -13,7 +13,7 @@ fn add(a: i64, b: i64) -> i64 {
 
 #[tokio::test]
 async fn two_lines_call_a_tool() -> Result {
-    let client = testing::connect(Server::new("calc", "1.0.0").tool(add)).await?;
+    let client = testing::connect(Server::new("calc", "1.0.0").tools(tools![add])).await?;
     let sum: i64 = client
         .call_tool("add", &json!({"a": 1, "b": 2}))
         .structured_content()
@@ -24,7 +24,7 @@ async fn two_lines_call_a_tool() -> Result {
 
 #[tokio::test]
 async fn every_revision_can_be_spoken_with_one_server() -> Result {
-    let server = Server::new("calc", "1.0.0").tool(add).build()?;
+    let server = Server::new("calc", "1.0.0").tools(tools![add]).build()?;
     let mut spoken = 0;
     for revision in testing::revisions() {
         let client = testing::client(&server)
@@ -46,7 +46,7 @@ async fn every_revision_can_be_spoken_with_one_server() -> Result {
 
 #[tokio::test]
 async fn a_server_that_cannot_be_built_is_an_error() {
-    let server = Server::new("calc", "1.0.0").tool(add).tool(add);
+    let server = Server::new("calc", "1.0.0").tools(tools![add, add]);
     let error = testing::connect(server).await.map(drop).unwrap_err();
     assert!(format!("{error:?}").contains("add"), "{error:?}");
 }
@@ -58,7 +58,7 @@ async fn the_server_ends_with_its_client() -> Result {
             .metrics()
             .num_alive_tasks()
     };
-    let client = testing::connect(Server::new("calc", "1.0.0").tool(add)).await?;
+    let client = testing::connect(Server::new("calc", "1.0.0").tools(tools![add])).await?;
     assert!(tasks() > 0);
     drop(client);
     while tasks() > 0 {

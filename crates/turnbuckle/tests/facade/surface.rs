@@ -25,7 +25,7 @@ fn server() -> ServerBuilder {
     let greet = Prompt::builder("greet").handler(|| "Greet them");
     Server::new("notes", "1.0.0")
         .instructions("Read the notes first.")
-        .tool(add)
+        .tools(tools![add])
         .prompt(greet)
         .resource(notes)
         .resource(readme)

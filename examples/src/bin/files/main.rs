@@ -69,7 +69,7 @@ async fn main() -> turnbuckle::Result {
         server = server.resource(directory);
     }
     if options.write {
-        server = server.tool(write_text);
+        server = server.tools(tools![write_text]);
     }
     let server = server.build()?;
     // Dropping the watcher stops it.

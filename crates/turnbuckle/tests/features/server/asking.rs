@@ -8,15 +8,17 @@ use turnbuckle::prelude::*;
 pub(super) fn group() -> Group {
     Group::new()
         .state(Till::default())
-        .tool(form)
-        .tool(forms)
-        .tool(charge)
-        .tool(url)
-        .tool(sample)
-        .tool(roots)
-        .tool(must_ask)
-        .prompt(letter)
-        .resource(secret)
+        .tools(tools![
+            form,
+            forms,
+            charge,
+            self::url,
+            sample,
+            roots,
+            must_ask
+        ])
+        .prompts(prompts![letter])
+        .resources(resources![secret])
 }
 
 #[data]

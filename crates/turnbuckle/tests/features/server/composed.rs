@@ -8,23 +8,20 @@ use std::time::Duration;
 
 use tower_layer::layer_fn;
 use tower_service::Service;
+use turnbuckle::ServerBuilder;
 use turnbuckle::prelude::*;
 use turnbuckle::service::{CallRequest, CallResponse, CallService};
 use turnbuckle::types::Principal;
-use turnbuckle::{IntoItem, ServerBuilder};
 
 pub(super) fn group() -> Group {
-    let rescued: Tool = fragile.into_item();
     Group::new()
         .group(Counter::default())
-        .group(Group::new().state(7u8).tool(lucky))
-        .group(Group::new().state(8u8).tool(lucky_too))
+        .group(Group::new().state(7u8).tools(tools![lucky]))
+        .group(Group::new().state(8u8).tools(tools![lucky_too]))
         .group(access_group())
         .group(limits_group())
-        .tool(rescued.layer(layer_fn(Rescue)))
-        .tool(shelve)
-        .tool(unshelve)
-        .tool(shelved)
+        .tool(item!(fragile).layer(layer_fn(Rescue)))
+        .tools(tools![shelve, unshelve, shelved])
 }
 
 /// A value whose methods are tools.
@@ -61,7 +58,9 @@ fn lucky_too(number: State<u8>) -> String {
 
 /// Returns a server with its own state, to be mounted.
 pub(super) fn inner() -> ServerBuilder {
-    Server::new("inner", "2.0.0").state(2u8).tool(which)
+    Server::new("inner", "2.0.0")
+        .state(2u8)
+        .tools(tools![which])
 }
 
 #[tool]
@@ -107,8 +106,8 @@ impl Service<CallRequest> for Rescue {
 fn access_group() -> Group {
     let known = |principal: Option<&Principal>| principal.is_some();
     Group::new()
-        .group(Group::new().visible_to(known).tool(hidden))
-        .tool(administer)
+        .group(Group::new().visible_to(known).tools(tools![hidden]))
+        .tools(tools![administer])
 }
 
 #[tool]
@@ -125,8 +124,8 @@ fn administer() -> &'static str {
 fn limits_group() -> Group {
     let late = Duration::from_millis(50);
     Group::new()
-        .group(Group::new().timeout(late).tool(endless))
-        .group(Group::new().max_concurrent(1).tool(alone))
+        .group(Group::new().timeout(late).tools(tools![endless]))
+        .group(Group::new().max_concurrent(1).tools(tools![alone]))
         .state(Crowd::default())
 }
 
@@ -151,7 +150,10 @@ async fn alone(State { arc: crowd }: State<Crowd>) -> String {
 #[tool]
 fn shelve(context: HandlerContext) -> Result {
     let server = context.server();
-    let update = server.update().disable_tool("shelved").add_tool(extra);
+    let update = server
+        .update()
+        .disable_tool("shelved")
+        .add_tool(item!(extra));
     update.apply()?;
     Ok(())
 }

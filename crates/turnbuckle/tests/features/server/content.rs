@@ -4,12 +4,7 @@ use turnbuckle::prelude::*;
 use turnbuckle::types::{CallToolResult, ContentBlock, ResourceLink};
 
 pub(super) fn group() -> Group {
-    Group::new()
-        .tool(picture)
-        .tool(sound)
-        .tool(link)
-        .tool(several)
-        .tool(full)
+    Group::new().tools(tools![picture, sound, link, several, full])
 }
 
 #[tool]

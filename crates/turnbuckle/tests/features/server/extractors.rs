@@ -10,18 +10,10 @@ pub(super) fn group() -> Group {
     Group::new()
         .state("shared".to_owned())
         .state(Marks::default())
-        .tool(state)
-        .tool(progress)
-        .tool(log)
-        .tool(wait)
-        .tool(await_mark)
-        .tool(whoami)
-        .tool(meta)
-        .tool(process)
-        .tool(flavour)
-        .tool(region)
-        .tool(caller)
-        .tool(context)
+        .tools(tools![
+            state, progress, log, wait, await_mark, whoami, meta, process, flavour, region, caller,
+            context
+        ])
 }
 
 #[tool]

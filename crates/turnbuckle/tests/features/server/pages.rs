@@ -9,7 +9,7 @@ pub(crate) const PAGE: &str = "ui://weather/view.html";
 pub(super) fn group() -> Group {
     let page = Page::builder(PAGE, "weather").html("<!doctype html><p id=now></p>");
     let page = page.unwrap();
-    Group::new().tool(weather.ui(&page)).resource(page)
+    Group::new().tool(item!(weather).ui(&page)).resource(page)
 }
 
 #[tool]

@@ -3,14 +3,7 @@
 use turnbuckle::prelude::*;
 
 pub(super) fn group() -> Group {
-    Group::new()
-        .tool(add)
-        .tool(later)
-        .tool(apart)
-        .tool(place)
-        .tool(book)
-        .tool(parse)
-        .tool(breaks)
+    Group::new().tools(tools![add, later, apart, place, book, parse, breaks])
 }
 
 /// Adds two numbers.

@@ -4,12 +4,7 @@ use turnbuckle::CompletionRequest;
 use turnbuckle::prelude::*;
 
 pub(super) fn group() -> Group {
-    Group::new()
-        .prompt(review)
-        .prompt(framework)
-        .prompt(hello)
-        .prompt(goodbye)
-        .prompt(thanks)
+    Group::new().prompts(prompts![review, framework, hello, goodbye, thanks])
 }
 
 /// Reviews code.

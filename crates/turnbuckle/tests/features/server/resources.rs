@@ -4,7 +4,9 @@ use turnbuckle::CompletionRequest;
 use turnbuckle::prelude::*;
 
 pub(super) fn group() -> Group {
-    Group::new().resource(readme).resource(note).tool(touch)
+    Group::new()
+        .resources(resources![readme, note])
+        .tools(tools![touch])
 }
 
 /// The first steps.

@@ -77,10 +77,7 @@ async fn whoami(caller: Principal) -> String {
 /// Creates a server whose tools need scopes, except for `whoami`.
 pub(crate) fn shop() -> Server {
     Server::new("shop", "1.0.0")
-        .tool(read_orders)
-        .tool(add_order)
-        .tool(remove_orders)
-        .tool(whoami)
+        .tools(tools![read_orders, add_order, remove_orders, whoami])
         .build()
         .unwrap()
 }
