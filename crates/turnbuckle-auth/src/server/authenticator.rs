@@ -20,9 +20,24 @@ use crate::clock::Clock;
 /// A caller whose token was verified for this resource.
 pub(super) struct Identity {
     pub(super) principal: Arc<Principal>,
+    /// The time until which the token can be used, in seconds since 1970: its end and the leeway.
+    pub(super) usable_until: Option<u64>,
     /// The key that the token is bound to.
     key_thumbprint: Option<String>,
     has_required_scopes: bool,
+}
+
+/// An audience that counts beside the URI of the resource.
+pub(super) struct ExtraAudience {
+    /// The issuer in whose tokens it counts. None: every issuer.
+    pub(super) issuer: Option<String>,
+    pub(super) audience: String,
+}
+
+impl ExtraAudience {
+    fn is_met_by(&self, issuer: &str, audience: &str) -> bool {
+        self.audience == audience && self.issuer.as_ref().is_none_or(|known| known == issuer)
+    }
 }
 
 /// The verifier of tokens that no JWT issuer signed.
@@ -34,7 +49,7 @@ pub(super) enum OpaqueVerifier {
 /// Everything that decides about requests.
 pub(super) struct Authenticator {
     pub(super) resource: ResourceUri,
-    pub(super) extra_audiences: Vec<String>,
+    pub(super) extra_audiences: Vec<ExtraAudience>,
     pub(super) required_scopes: RequiredScopes,
     pub(super) hierarchy: ScopeHierarchy,
     pub(super) api_key_header: Option<HeaderName>,
@@ -138,24 +153,28 @@ impl Authenticator {
         token: &str,
         verified: VerifiedToken,
     ) -> Result<Arc<Identity>, TokenRejection> {
+        let issuer = &verified.principal.issuer;
         let is_for_us = verified.audience.iter().any(|audience| {
-            self.resource.is_named_by(audience) || self.extra_audiences.contains(audience)
+            let mut extra = self.extra_audiences.iter();
+            self.resource.is_named_by(audience)
+                || extra.any(|known| known.is_met_by(issuer, audience))
         });
         if !is_for_us {
             let reason = format!("its audience is not {}", self.resource.as_str());
             return Err(TokenRejection::Invalid(reason));
         }
         let now = self.clock.now();
-        let usable_until = verified
-            .expires_at
-            .map_or(u64::MAX, |at| at.saturating_add(self.leeway));
-        if now >= usable_until {
+        let usable_until = verified.expires_at.map(|at| at.saturating_add(self.leeway));
+        if usable_until.is_some_and(|until| now >= until) {
             return Err(TokenRejection::Expired);
         }
         let max_cache_seconds = verified.max_cache_seconds;
-        let identity = Arc::new(self.identity(verified.principal, verified.key_thumbprint));
+        let mut identity = self.identity(verified.principal, verified.key_thumbprint);
+        identity.usable_until = usable_until;
+        let identity = Arc::new(identity);
         if max_cache_seconds > 0 {
-            let until = now.saturating_add(max_cache_seconds).min(usable_until);
+            let until = now.saturating_add(max_cache_seconds);
+            let until = usable_until.map_or(until, |usable| until.min(usable));
             self.cache.insert(token, Arc::clone(&identity), until);
         }
         Ok(identity)
@@ -171,6 +190,7 @@ impl Authenticator {
         Identity {
             has_required_scopes: self.required_scopes.is_met_by(Some(&principal)),
             principal: Arc::new(principal),
+            usable_until: None,
             key_thumbprint,
         }
     }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
+use tokio::time::{Instant, Sleep, sleep_until};
 
 pin_project! {
     /// The body of a response of a [`ResourceServer`](super::ResourceServer): its own short text, or
@@ -23,6 +24,13 @@ pin_project! {
     enum BodyKind<B> {
         Own { text: Bytes },
         Inner { #[pin] body: B },
+        // A stream that ends with the token of its request.
+        Bounded {
+            #[pin] body: B,
+            end: Instant,
+            // Made when the stream has to wait for the first time.
+            timer: Option<Pin<Box<Sleep>>>,
+        },
     }
 }
 
@@ -36,6 +44,17 @@ impl<B> ResourceServerBody<B> {
     pub(super) fn inner(body: B) -> Self {
         Self {
             kind: BodyKind::Inner { body },
+        }
+    }
+
+    /// Creates a body that ends at `end`, if the inner one has not ended before.
+    pub(super) fn inner_until(body: B, end: Instant) -> Self {
+        Self {
+            kind: BodyKind::Bounded {
+                body,
+                end,
+                timer: None,
+            },
         }
     }
 }
@@ -54,20 +73,32 @@ impl<B: Body<Data = Bytes>> Body for ResourceServerBody<B> {
                 Poll::Ready((!text.is_empty()).then(|| Ok(Frame::data(text))))
             }
             BodyKindProjection::Inner { body } => body.poll_frame(cx),
+            BodyKindProjection::Bounded { body, end, timer } => {
+                // Also a stream that is never silent ends.
+                if Instant::now() >= *end {
+                    return Poll::Ready(None);
+                }
+                let frame = body.poll_frame(cx);
+                if frame.is_ready() {
+                    return frame;
+                }
+                let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(*end)));
+                timer.as_mut().poll(cx).map(|()| None)
+            }
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.kind {
             BodyKind::Own { text } => text.is_empty(),
-            BodyKind::Inner { body } => body.is_end_stream(),
+            BodyKind::Inner { body } | BodyKind::Bounded { body, .. } => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
             BodyKind::Own { text } => SizeHint::with_exact(text.len() as u64),
-            BodyKind::Inner { body } => body.size_hint(),
+            BodyKind::Inner { body } | BodyKind::Bounded { body, .. } => body.size_hint(),
         }
     }
 }
@@ -77,7 +108,7 @@ impl<B> fmt::Debug for ResourceServerBody<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &self.kind {
             BodyKind::Own { .. } => "ResourceServerBody(Own)",
-            BodyKind::Inner { .. } => "ResourceServerBody(Inner)",
+            BodyKind::Inner { .. } | BodyKind::Bounded { .. } => "ResourceServerBody(Inner)",
         })
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 mod build;
 
+use super::authenticator::ExtraAudience;
 use super::dpop::DpopMode;
 use super::scopes::ScopeHierarchy;
 use super::token::TokenVerifier;
@@ -23,7 +24,7 @@ const DEFAULT_MAX_CACHED_TOKENS: usize = 10_000;
 #[must_use]
 pub struct ResourceServerBuilder {
     resource: String,
-    audiences: Vec<String>,
+    audiences: Vec<ExtraAudience>,
     jwt_issuers: Vec<JwtIssuerSetting>,
     opaque: Vec<OpaqueSetting>,
     authorization_servers: Vec<String>,
@@ -222,9 +223,27 @@ impl ResourceServerBuilder {
     }
 
     /// Accepts tokens for this audience too, for authorization servers that cannot issue tokens for
-    /// the URI of the resource.
+    /// the URI of the resource. It counts for every issuer: with several of them, use
+    /// [`issuer_audience`](Self::issuer_audience).
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
-        self.audiences.push(audience.into());
+        self.audiences.push(ExtraAudience {
+            issuer: None,
+            audience: audience.into(),
+        });
+        self
+    }
+
+    /// Accepts tokens of one issuer for this audience too. In tokens of other issuers the audience does
+    /// not count: there the same name can belong to another service.
+    pub fn issuer_audience(
+        mut self,
+        issuer: impl Into<String>,
+        audience: impl Into<String>,
+    ) -> Self {
+        self.audiences.push(ExtraAudience {
+            issuer: Some(issuer.into()),
+            audience: audience.into(),
+        });
         self
     }
 

@@ -7,10 +7,12 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, WWW_AUTHENTICATE};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use pin_project_lite::pin_project;
+use tokio::time::{Duration, Instant};
 use tower_service::Service;
 use turnbuckle_types::RequiredScopes;
+use turnbuckle_types::method::{Request as _, SubscriptionsListen};
 
 use super::authenticator::{Authenticator, Identity};
 use super::authorization_header::Scheme;
@@ -18,6 +20,12 @@ use super::body::ResourceServerBody;
 use super::denial::{ChallengeTemplate, DPOP_NONCE, Denial};
 use super::resource_metadata::MetadataDocument;
 use crate::secret::Secret;
+
+/// The header that names the method of a request of 2026-07-28. The endpoint compares it with the body.
+const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
+
+/// The longest time that a stream is open: a timer knows no end of time.
+const MAX_STREAM_SECONDS: u64 = 30 * 24 * 60 * 60;
 
 /// The parts of a resource server that all its services share.
 #[derive(Debug)]
@@ -89,9 +97,9 @@ where
         }
         match known_identity(authenticator, &request) {
             Ok(Some((identity, scheme))) => {
+                let admitted = Admitted::new(&self.shared, &identity, scheme, &request);
                 admit(authenticator, &mut request, &identity);
-                let inner = self.inner.call(request);
-                ResourceServerFuture::inner(inner, Some((Arc::clone(&self.shared), scheme)))
+                ResourceServerFuture::inner(self.inner.call(request), Some(admitted))
             }
             Ok(None) => {
                 let next = self.inner.clone();
@@ -154,14 +162,56 @@ where
     });
     match admitted {
         Ok((identity, scheme)) => {
+            let admitted = Admitted::new(&shared, &identity, scheme, &request);
             admit(authenticator, &mut request, &identity);
             let response = inner.call(request).await?;
-            Ok(shared
-                .finish(response, scheme)
-                .map(ResourceServerBody::inner))
+            Ok(admitted.finish(response))
         }
         Err(denial) => Ok(shared.deny(denial, &request).map(ResourceServerBody::own)),
     }
+}
+
+/// A request that was admitted, as far as its response needs it.
+struct Admitted {
+    shared: Arc<Shared>,
+    scheme: Scheme,
+    /// The end of the token in seconds since 1970, if the response may be a stream that lasts.
+    stream_until: Option<u64>,
+}
+
+impl Admitted {
+    fn new<B>(
+        shared: &Arc<Shared>,
+        identity: &Identity,
+        scheme: Scheme,
+        request: &Request<B>,
+    ) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            scheme,
+            stream_until: identity.usable_until.filter(|_| listens(request)),
+        }
+    }
+
+    fn finish<R>(&self, response: Response<R>) -> Response<ResourceServerBody<R>> {
+        let response = self.shared.finish(response, self.scheme);
+        let Some(until) = self.stream_until else {
+            return response.map(ResourceServerBody::inner);
+        };
+        let rest = until.saturating_sub(self.shared.authenticator.clock.now());
+        let rest = Duration::from_secs(rest.min(MAX_STREAM_SECONDS));
+        let end = Instant::now() + rest;
+        response.map(|body| ResourceServerBody::inner_until(body, end))
+    }
+}
+
+/// Returns whether the response of a request is a stream on which a client waits for what may come: a
+/// GET, or `subscriptions/listen`. The response of a call belongs to a request that was admitted, and
+/// ends with it.
+fn listens<B>(request: &Request<B>) -> bool {
+    let method = || request.headers().get(MCP_METHOD);
+    request.method() == Method::GET
+        || method().is_some_and(|name| name.as_bytes() == SubscriptionsListen::METHOD.as_bytes())
 }
 
 impl Shared {
@@ -232,7 +282,7 @@ pin_project! {
         Inner {
             #[pin]
             future: F,
-            admitted: Option<(Arc<Shared>, Scheme)>,
+            admitted: Option<Admitted>,
         },
         Verifying { future: Verifying<R, E> },
     }
@@ -247,7 +297,7 @@ impl<F, R, E> ResourceServerFuture<F, R, E> {
         }
     }
 
-    fn inner(future: F, admitted: Option<(Arc<Shared>, Scheme)>) -> Self {
+    fn inner(future: F, admitted: Option<Admitted>) -> Self {
         Self {
             state: State::Inner { future, admitted },
         }
@@ -270,11 +320,10 @@ where
             }
             StateProjection::Inner { future, admitted } => {
                 let response = ready!(future.poll(cx))?;
-                let response = match admitted {
-                    Some((shared, scheme)) => shared.finish(response, *scheme),
-                    None => response,
-                };
-                Poll::Ready(Ok(response.map(ResourceServerBody::inner)))
+                Poll::Ready(Ok(match admitted {
+                    Some(admitted) => admitted.finish(response),
+                    None => response.map(ResourceServerBody::inner),
+                }))
             }
             StateProjection::Verifying { future } => future.as_mut().poll(cx),
         }

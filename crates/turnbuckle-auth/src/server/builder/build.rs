@@ -55,6 +55,13 @@ impl ResourceServerBuilder {
             issuer_url("authorization_server", issuer)?;
         }
         self.authorization_servers.dedup();
+        let named = self.audiences.iter().filter_map(|it| it.issuer.as_ref());
+        for issuer in named {
+            if !self.authorization_servers.contains(issuer) {
+                let reason = format!("{issuer} is no issuer of this server");
+                return Err(ResourceServerError::new("issuer_audience", reason));
+            }
+        }
 
         let metadata = self.metadata_document(&resource)?;
         let challenge = ChallengeTemplate {

@@ -1,4 +1,6 @@
 //! The keys of one issuer: fetched when needed, kept for a while, fetched anew when they rotate.
+//!
+//! Old keys are replaced in the background: no request waits for that.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -9,7 +11,7 @@ use crate::outbound::Outbound;
 
 /// The age after which keys are fetched again.
 const FRESH_SECONDS: u64 = 10 * 60;
-/// The age up to which keys are used when the issuer cannot be reached.
+/// The age up to which keys are used while newer ones are fetched or the issuer cannot be reached.
 const MAX_STALE_SECONDS: u64 = 60 * 60;
 /// The time between two fetches because no key of the set has signed a token.
 const UNKNOWN_KEY_INTERVAL_SECONDS: u64 = 30;
@@ -65,25 +67,31 @@ impl IssuerKeys {
         }))
     }
 
-    /// Returns the current keys.
+    /// Returns the current keys. Old ones are returned as long as they may be used, and fetched anew
+    /// meanwhile.
     ///
     /// # Errors
     /// Returns the reason why they cannot be fetched.
     pub(super) async fn current(&self) -> Result<Arc<FetchedKeys>, String> {
         let now = self.0.clock.now();
-        let Some(known) = self.0.current() else {
-            return self.run(None).await;
-        };
-        if known.age(now) < FRESH_SECONDS {
-            return Ok(known);
+        match self.0.current() {
+            Some(known) if known.is_fresh(now) => Ok(known),
+            Some(known) if known.age(now) < MAX_STALE_SECONDS => {
+                self.fetch_in_background(&known, now);
+                Ok(known)
+            }
+            known => spawn(self.clone().fetch_unless_newer(known)).await,
         }
-        // Others go on with the known keys while one request fetches.
-        if self.0.fetching.try_lock().is_err() && known.age(now) < MAX_STALE_SECONDS {
-            return Ok(known);
-        }
-        match self.run(Some(Arc::clone(&known))).await {
-            Err(_) if known.age(now) < MAX_STALE_SECONDS => Ok(known),
-            fetched => fetched,
+    }
+
+    /// Begins to fetch newer keys than `known`, unless that is under way or failed a moment ago.
+    fn fetch_in_background(&self, known: &Arc<FetchedKeys>, now: u64) {
+        let state = self.0.fetching.try_lock();
+        if state.is_ok_and(|state| self.0.check_failure(&state, now).is_ok()) {
+            // A failure is logged, and tried again.
+            drop(tokio::spawn(
+                self.clone().fetch_unless_newer(Some(Arc::clone(known))),
+            ));
         }
     }
 
@@ -116,19 +124,18 @@ impl IssuerKeys {
     }
 
     /// Fetches keys unless others than `known` have arrived meanwhile.
-    async fn run(&self, known: Option<Arc<FetchedKeys>>) -> Result<Arc<FetchedKeys>, String> {
-        let keys = self.clone();
-        spawn(async move {
-            let mut state = keys.0.fetching.lock().await;
-            if let Some(current) = keys.0.current()
-                && known.is_none_or(|known| !Arc::ptr_eq(&known, &current))
-            {
-                return Ok(current);
-            }
-            keys.0.check_failure(&state, keys.0.clock.now())?;
-            keys.0.fetch(&mut state).await
-        })
-        .await
+    async fn fetch_unless_newer(
+        self,
+        known: Option<Arc<FetchedKeys>>,
+    ) -> Result<Arc<FetchedKeys>, String> {
+        let mut state = self.0.fetching.lock().await;
+        if let Some(current) = self.0.current()
+            && known.is_none_or(|known| !Arc::ptr_eq(&known, &current))
+        {
+            return Ok(current);
+        }
+        self.0.check_failure(&state, self.0.clock.now())?;
+        self.0.fetch(&mut state).await
     }
 }
 
@@ -194,6 +201,10 @@ impl Inner {
 }
 
 impl FetchedKeys {
+    pub(super) fn is_fresh(&self, now: u64) -> bool {
+        self.age(now) < FRESH_SECONDS
+    }
+
     fn age(&self, now: u64) -> u64 {
         now.saturating_sub(self.fetched_at)
     }

@@ -16,6 +16,8 @@ use crate::server::token::{Claims, TokenRejection, VerifiedToken};
 /// The time for which a verified token is not verified again. A key that its issuer withdraws counts
 /// for that long after the keys without it are fetched.
 const MAX_CACHE_SECONDS: u64 = 5 * 60;
+/// The time for which a token that old keys verified is not verified again, while newer keys are fetched.
+const STALE_CACHE_SECONDS: u64 = 10;
 
 /// An issuer of JWTs that is trusted.
 pub(crate) struct JwtIssuer {
@@ -32,6 +34,18 @@ struct Header {
     typ: Option<String>,
     kid: Option<String>,
     crit: Option<IgnoredAny>,
+}
+
+impl Header {
+    fn typ(&self) -> &str {
+        let typ = self.typ.as_deref().unwrap_or("JWT");
+        typ.strip_prefix("application/").unwrap_or(typ)
+    }
+
+    /// Returns whether the header says that the token is an access token (RFC 9068).
+    fn is_access_token(&self) -> bool {
+        self.typ().eq_ignore_ascii_case("at+jwt")
+    }
 }
 
 #[derive(Deserialize)]
@@ -93,7 +107,8 @@ impl JwtIssuer {
         let algorithm = self.check_header(&header)?;
         let signature = decode(signature)?;
         let message = &token[..header_part.len() + 1 + claims_part.len()];
-        self.check_signature(&header, algorithm, message.as_bytes(), &signature)
+        let keys = self
+            .check_signature(&header, algorithm, message.as_bytes(), &signature)
             .await?;
 
         let claims_text = String::from_utf8(decode(claims_part)?)
@@ -106,12 +121,16 @@ impl JwtIssuer {
         if claims.iss.as_deref() != Some(self.issuer.as_str()) {
             return Err(invalid("its issuer is another"));
         }
+        claims.check_kind(header.is_access_token())?;
         let mut verified =
             claims.into_verified(&self.issuer, raw, self.clock.now(), self.leeway)?;
         if verified.expires_at.is_none() {
             return Err(invalid("it never expires (exp)"));
         }
-        verified.max_cache_seconds = MAX_CACHE_SECONDS;
+        verified.max_cache_seconds = match keys.is_fresh(self.clock.now()) {
+            true => MAX_CACHE_SECONDS,
+            false => STALE_CACHE_SECONDS,
+        };
         Ok(verified)
     }
 
@@ -120,9 +139,7 @@ impl JwtIssuer {
         if header.crit.is_some() {
             return Err(invalid("its header has critical extensions"));
         }
-        let typ = header.typ.as_deref().unwrap_or("JWT");
-        let typ = typ.strip_prefix("application/").unwrap_or(typ);
-        if !typ.eq_ignore_ascii_case("JWT") && !typ.eq_ignore_ascii_case("at+jwt") {
+        if !header.typ().eq_ignore_ascii_case("JWT") && !header.is_access_token() {
             return Err(invalid("its typ is not that of an access token"));
         }
         JwtAlgorithm::from_name(&header.alg)
@@ -130,13 +147,14 @@ impl JwtIssuer {
             .ok_or_else(|| invalid("its algorithm is not allowed"))
     }
 
+    /// Returns the keys of which one has signed the message.
     async fn check_signature(
         &self,
         header: &Header,
         algorithm: JwtAlgorithm,
         message: &[u8],
         signature: &Vec<u8>,
-    ) -> Result<(), TokenRejection> {
+    ) -> Result<Arc<FetchedKeys>, TokenRejection> {
         let kid = header.kid.as_deref();
         let is_signed_by = |keys: &FetchedKeys| {
             keys.set
@@ -149,13 +167,13 @@ impl JwtIssuer {
             .await
             .map_err(TokenRejection::Unavailable)?;
         if is_signed_by(&keys) {
-            return Ok(());
+            return Ok(keys);
         }
         let invalid = |reason: &str| TokenRejection::Invalid(reason.to_owned());
         let is_known = kid.is_some_and(|kid| keys.set.has_key(kid));
         // The issuer may have put another key in the place of a known one.
         match self.keys.newer_than(&keys).await {
-            Ok(newer) if !Arc::ptr_eq(&newer, &keys) && is_signed_by(&newer) => Ok(()),
+            Ok(newer) if !Arc::ptr_eq(&newer, &keys) && is_signed_by(&newer) => Ok(newer),
             Err(reason) if !is_known => Err(TokenRejection::Unavailable(reason)),
             _ if is_known => Err(invalid("its signature is not of the issuer's key")),
             _ => Err(invalid("its key is not among the issuer's keys")),

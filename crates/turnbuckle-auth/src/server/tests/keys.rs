@@ -67,9 +67,39 @@ async fn a_withdrawn_key_counts_for_a_limited_time() {
     issuer.set_jwks(jwks(&[&TestKey::es256("two", 2)]));
     fixture.advance(299);
     fixture.assert_admitted(&token).await;
-    // The cached token is verified again, and the keys are fetched when they are ten minutes old.
+    // The cached token is verified again. The keys are ten minutes old: newer ones are fetched
+    // meanwhile, and what the old ones verify is kept for a few seconds only.
     fixture.advance(301);
-    fixture.assert_refused(&token).await;
+    fixture.assert_admitted(&token).await;
+    issuer.wait_for("/jwks", 2).await;
+    let mut admitted = 0;
+    while fixture.post_token(&token).await.status == 200 {
+        admitted += 1;
+        assert!(admitted < 100, "the withdrawn key still counts");
+        fixture.advance(10);
+    }
+}
+
+#[tokio::test]
+async fn no_request_waits_for_newer_keys_while_the_old_ones_are_good() {
+    let issuer = TestIssuer::start().await;
+    let fixture = Fixture::for_issuer(&issuer);
+    fixture.assert_admitted(&issuer.token()).await;
+    // The issuer takes longer than the time limit of a request to it.
+    issuer.set_jwks(jwks(&[&issuer.key]).delay(Duration::from_secs(60)));
+    fixture.advance(600);
+    let start = Instant::now();
+    for number in 0..10 {
+        let token = issuer.token_with("jti", json!(number));
+        fixture.assert_admitted(&token).await;
+    }
+    assert!(
+        start.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        start.elapsed()
+    );
+    issuer.wait_for("/jwks", 2).await;
+    assert_eq!(issuer.count("/jwks"), 2);
 }
 
 #[tokio::test]

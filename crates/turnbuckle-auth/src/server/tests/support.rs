@@ -147,6 +147,16 @@ impl TestIssuer {
             .count()
     }
 
+    /// Waits until there were `count` requests to a path, and their answers were sent.
+    pub(super) async fn wait_for(&self, path: &str, count: usize) {
+        while self.count(path) < count {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// Returns claims that are good for an hour.
     pub(super) fn claims(&self) -> Value {
         json!({

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use turnbuckle_types::{Principal, RawObject};
 
 use super::{TokenRejection, VerifiedToken};
@@ -30,6 +30,14 @@ pub(crate) struct Claims {
     /// The client in tokens of OpenID providers.
     azp: Option<String>,
     cnf: Option<Confirmation>,
+    /// The purpose of a token, at some authorization servers: `access` or `id`.
+    token_use: Option<String>,
+    /// The kind of a token, at some authorization servers: `Bearer`, `DPoP`, `ID`, `Refresh`.
+    typ: Option<String>,
+    /// Claims of ID tokens alone.
+    nonce: Option<IgnoredAny>,
+    at_hash: Option<IgnoredAny>,
+    c_hash: Option<IgnoredAny>,
 }
 
 /// The key that a token is bound to.
@@ -39,6 +47,36 @@ struct Confirmation {
 }
 
 impl Claims {
+    /// Checks that the token is an access token, not an ID token or refresh token of the same issuer.
+    ///
+    /// `token_use` and `typ`, if there, must say so. A JWT that says it neither there nor in its header
+    /// (`is_typed`) must have no claim of an ID token.
+    ///
+    /// # Errors
+    /// Fails for every other token.
+    pub(crate) fn check_kind(&self, is_typed: bool) -> Result<(), TokenRejection> {
+        let is = |claim: &Option<String>, names: &[&str]| {
+            let found = |text: &String| names.iter().any(|name| text.eq_ignore_ascii_case(name));
+            claim.as_ref().map(found)
+        };
+        let use_is_access = is(&self.token_use, &["access", "access_token"]);
+        let typ_is_access = is(&self.typ, &["Bearer", "DPoP", "at+jwt", "JWT"]);
+        if use_is_access == Some(false) || typ_is_access == Some(false) {
+            let reason = "its token_use or typ is not that of an access token";
+            return Err(TokenRejection::Invalid(reason.to_owned()));
+        }
+        let says_access = is_typed
+            || use_is_access == Some(true)
+            || is(&self.typ, &["Bearer", "DPoP", "at+jwt"]) == Some(true);
+        let is_like_id_token =
+            self.nonce.is_some() || self.at_hash.is_some() || self.c_hash.is_some();
+        if is_like_id_token && !says_access {
+            let reason = "it has claims of an ID token (nonce, at_hash or c_hash)";
+            return Err(TokenRejection::Invalid(reason.to_owned()));
+        }
+        Ok(())
+    }
+
     /// Returns what the token means. The caller has checked that the claims are genuine.
     ///
     /// # Errors

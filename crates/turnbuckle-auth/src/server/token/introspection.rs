@@ -109,6 +109,8 @@ impl Introspection {
                 "introspection names another issuer".to_owned(),
             ));
         }
+        // The issuer was asked about an access token, whatever claims its tokens have.
+        claims.check_kind(true)?;
         let mut verified = claims.into_verified(&self.issuer, raw, now, self.leeway)?;
         verified.max_cache_seconds = MAX_CACHE_SECONDS;
         Ok(verified)

@@ -1,14 +1,18 @@
 //! Sessions, streams, state and subscriptions belong to the principal that began them.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
+use turnbuckle::auth::client::store::MemoryStore;
+use turnbuckle::client::ChangeFilter;
 use turnbuckle::prelude::*;
 use turnbuckle::{Ask, Resource};
 
-use super::harness::{Reply, Wire, World, modern, open, post, send};
+use super::harness::{Reply, TIMEOUT, User, Wire, World, modern, open, post, send};
 
 /// A confirmation.
 #[data]
@@ -80,7 +84,7 @@ fn without_body(method: Method, url: &str, token: &str) -> Request<Full<Bytes>> 
 async fn read_until(response: &mut Response<Incoming>, end: &str) -> String {
     let mut text = String::new();
     while !text.contains(end) {
-        let frame = tokio::time::timeout(super::harness::TIMEOUT, response.body_mut().frame());
+        let frame = tokio::time::timeout(TIMEOUT, response.body_mut().frame());
         let frame = frame.await.unwrap().expect("more").unwrap();
         text.push_str(std::str::from_utf8(&frame.into_data().unwrap()).unwrap());
     }
@@ -112,13 +116,7 @@ async fn attack_session_hijack_by_id_gets_what_an_unknown_id_gets() {
     assert_ne!(known, unknown);
     let same_person_other_client = world
         .authorization_server
-        .issue_token(
-            "ann",
-            "another-client",
-            &world.resource,
-            [""; 0],
-            super::harness::TIMEOUT,
-        )
+        .issue_token("ann", "another-client", &world.resource, [""; 0], TIMEOUT)
         .unwrap();
     for stranger in [world.token("bob", &[]), same_person_other_client] {
         let call = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/list"});
@@ -198,7 +196,7 @@ async fn attack_resuming_the_stream_of_another_principal() {
 async fn send_briefly(request: Request<Full<Bytes>>) -> String {
     let mut response = open(request).await;
     let mut text = String::new();
-    let soon = std::time::Duration::from_millis(300);
+    let soon = Duration::from_millis(300);
     while let Ok(Some(Ok(frame))) = tokio::time::timeout(soon, response.body_mut().frame()).await {
         let data = frame.into_data().unwrap_or_default();
         text.push_str(&String::from_utf8_lossy(&data));
@@ -283,9 +281,35 @@ async fn attack_cancelling_the_subscription_of_another_principal() {
     let message: Value = json!({"requestId": 1});
     let note = modern(&world.url, Some(&bob), "notifications/cancelled", &message);
     let _ = send(note).await;
-    let rest = tokio::time::timeout(
-        std::time::Duration::from_millis(300),
-        stream.body_mut().frame(),
-    );
+    let rest = tokio::time::timeout(Duration::from_millis(300), stream.body_mut().frame());
     assert!(rest.await.is_err(), "the stream goes on");
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_token_and_the_client_goes_on_with_the_next_one() {
+    // Over HTTP+SSE, the stream is the session: the client begins another one.
+    for wire in [Wire::Modern, Wire::Sse] {
+        let server = server();
+        let ttl = Duration::from_secs(2);
+        let world = World::serving(
+            wire,
+            server.clone(),
+            |it| it.token_ttl(ttl),
+            |it, login| it.issuer(login.issuer()).leeway(Duration::ZERO),
+        )
+        .await;
+        let client = world
+            .connect(&world.oauth(&User::new(), &MemoryStore::new()))
+            .await;
+        let client = client.unwrap();
+        let mut changes = client.subscribe(ChangeFilter::new().tools()).await.unwrap();
+        // Nothing has changed: the client says so because it may have missed something.
+        let change = tokio::time::timeout(TIMEOUT, changes.next()).await.unwrap();
+        assert!(change.is_some(), "{wire:?}: {:?}", changes.close_reason());
+        assert!(world.refreshes() > 0, "{wire:?}");
+        server.notify_tools_changed();
+        let change = tokio::time::timeout(TIMEOUT, changes.next()).await.unwrap();
+        assert!(change.is_some(), "{wire:?}: {:?}", changes.close_reason());
+        client.close().await;
+    }
 }

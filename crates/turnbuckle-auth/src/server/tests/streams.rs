@@ -1,0 +1,118 @@
+//! Streams that last longer than the token of their request.
+
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::{Body, Frame};
+use http_body_util::BodyExt as _;
+use tokio::time::Instant;
+use tower_layer::Layer as _;
+use tower_service::Service;
+use turnbuckle_types::Principal;
+
+use super::support::{NOW, RESOURCE, request};
+use crate::clock::Clock;
+use crate::server::{ResourceServer, TokenVerifier, VerifiedToken, VerifyFuture};
+
+/// Accepts every token for a minute, but `endless` for ever.
+struct Minute;
+
+impl TokenVerifier for Minute {
+    fn verify<'a>(&'a self, token: &'a str) -> VerifyFuture<'a> {
+        let verified = VerifiedToken::new(Principal::new("https://as", "ann"), [RESOURCE]);
+        let verified = match token {
+            "endless" => verified,
+            _ => verified.expires_at(NOW + 60),
+        };
+        Box::pin(ready(Ok(verified.cache_for(Duration::from_secs(60)))))
+    }
+}
+
+/// A body that sends something each `interval`, for an hour.
+struct Stream {
+    interval: tokio::time::Interval,
+    end: Instant,
+}
+
+impl Body for Stream {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if Instant::now() >= self.end {
+            return Poll::Ready(None);
+        }
+        let tick = self.interval.poll_tick(cx);
+        tick.map(|_| Some(Ok(Frame::data(Bytes::from_static(b"x")))))
+    }
+}
+
+#[derive(Clone)]
+struct Streaming(Duration);
+
+impl Service<Request<String>> for Streaming {
+    type Response = Response<Stream>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<String>) -> Self::Future {
+        let start = Instant::now();
+        ready(Ok(Response::new(Stream {
+            interval: tokio::time::interval_at(start + self.0, self.0),
+            end: start + Duration::from_secs(3600),
+        })))
+    }
+}
+
+/// Returns the seconds after which the response of a request ends.
+async fn seconds(method: &str, headers: &[(&str, &str)], interval: Duration) -> u64 {
+    let start = Instant::now();
+    let now = move || NOW + start.elapsed().as_secs();
+    let server = ResourceServer::builder(RESOURCE)
+        .clock(Clock::from_fn(now))
+        .verifier(Minute)
+        .leeway(Duration::from_secs(10))
+        .build()
+        .unwrap();
+    let mut service = server.layer(Streaming(interval));
+    // The token is verified for the first request, and known for the second.
+    let first = service.call(request(method, "/mcp", headers)).await;
+    assert_eq!(first.unwrap().status(), 200);
+    let response = service.call(request(method, "/mcp", headers)).await;
+    response.unwrap().into_body().collect().await.unwrap();
+    start.elapsed().as_secs()
+}
+
+const LISTEN: (&str, &str) = ("mcp-method", "subscriptions/listen");
+const TOKEN: (&str, &str) = ("authorization", "Bearer minute");
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_when_its_token_expires() {
+    for interval in [1, 7, 4_000].map(Duration::from_secs) {
+        assert_eq!(seconds("GET", &[TOKEN], interval).await, 70);
+        assert_eq!(seconds("POST", &[TOKEN, LISTEN], interval).await, 70);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_response_of_a_call_outlives_its_token() {
+    let call = ("mcp-method", "tools/call");
+    let interval = Duration::from_secs(1);
+    for headers in [&[TOKEN][..], &[TOKEN, call]] {
+        assert_eq!(seconds("POST", headers, interval).await, 3600);
+    }
+    let endless = ("authorization", "Bearer endless");
+    assert_eq!(seconds("GET", &[endless], interval).await, 3600);
+}
