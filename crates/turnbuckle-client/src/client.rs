@@ -189,6 +189,23 @@ impl Client {
         })
     }
 
+    /// Waits until the current connection is lost or closed. Over HTTP the loss of a server shows
+    /// only when a request fails.
+    pub async fn wait_for_disconnect(&self) {
+        if let Some(connection) = self.inner.reconnector.last_connection() {
+            connection.session.closed().cancelled().await;
+        }
+    }
+
+    /// Opens another connection if the current one was lost, as the next request would.
+    ///
+    /// # Errors
+    /// Returns an [`Error`] if the server cannot be reached, or the limits of
+    /// [`ClientBuilder::reconnect_policy`] are used up.
+    pub async fn reconnect(&self) -> Result<(), Error> {
+        self.inner.reconnector.connection().await.map(drop)
+    }
+
     /// Ends the connection properly and waits until it is gone. A server that was started as a
     /// command is stopped. Requests that wait fail with [`Error::Closed`] or
     /// [`Error::ConnectionLost`].

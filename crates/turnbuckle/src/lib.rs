@@ -36,6 +36,7 @@
 //! | `macros` | yes | the attributes |
 //! | `http` | | servers on Streamable HTTP and HTTP+SSE: `http` |
 //! | `client` | | the client: `client`. With `stdio` it starts servers as processes, with `http` it connects to URLs |
+//! | `servers` | | many servers at once, from code or from an `mcp.json`, and a proxy in front of them: `servers` |
 //! | `auth` | | authorization: a server checks tokens, with `client` a client logs in: `auth` |
 //! | `validate` | | full validation of hand-written schemas |
 //! | `testing` | | the testing kit `testing`, and `client`; with `auth` an authorization server for tests |
@@ -84,6 +85,9 @@ pub use turnbuckle_macros::{data, prompt, resource, server, tool};
 // Hidden, since only the code that the attributes generate uses it.
 #[doc(hidden)]
 pub use turnbuckle_server::expand as __private;
+#[cfg(feature = "servers")]
+#[cfg_attr(docsrs, doc(cfg(feature = "servers")))]
+pub use turnbuckle_servers as servers;
 pub use turnbuckle_session as session;
 #[cfg(feature = "stdio")]
 pub use turnbuckle_stdio as stdio;

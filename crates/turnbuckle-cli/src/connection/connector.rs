@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use turnbuckle::auth::OAuth;
 use turnbuckle::http::{HttpClientOptions, HttpConnector, SseConnector};
+use turnbuckle::servers::config::parse_env_file;
 use turnbuckle::session::Connector;
 use turnbuckle::stdio::{Command, StderrMode};
 
 use super::target::{ConfigEntry, Target};
 use crate::args::{CommonArgs, ServerArgs};
 use crate::authorization::{LoginProfile, UserStore, build_oauth};
-use crate::config::parse_env_file;
 use crate::error::CliError;
 use crate::observe::KnownSecrets;
 use crate::output::{Console, Style, shell_quote};
@@ -242,5 +242,5 @@ fn command_connector(
 fn read_env_file(file: &Path) -> Result<BTreeMap<String, String>, CliError> {
     let failed = |why: String| CliError::usage(format!("{}: {why}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
-    parse_env_file(&text).map_err(failed)
+    parse_env_file(&text).map_err(|error| failed(error.to_string()))
 }

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use turnbuckle::servers::config::{ResolvedServer, Variables};
+
 use crate::args::ServerArgs;
-use crate::config::{ResolvedServer, Variables, find_server};
+use crate::config::find_server;
 use crate::error::CliError;
 use crate::output::shell_quote;
 
@@ -154,10 +156,7 @@ impl Target {
             Err(missing) => return Ok(Err(missing)),
         };
         let workspace = found.workspace();
-        let variables = Variables {
-            env: &|name| std::env::var(name).ok(),
-            workspace: &workspace,
-        };
+        let variables = Variables::from_env(&workspace);
         let reached = found.entry.resolve(&variables).map_err(|why| {
             CliError::usage(format!(
                 "{:?} in {}: {why}",

@@ -2,21 +2,13 @@
 //! words; and no variable is left in what comes of it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use self::expand::{Variables, parse_env_file};
-use self::servers::ResolvedServer;
-
-// The command is no library; its files are read here as they are.
-#[path = "../../../../crates/turnbuckle-cli/src/config/expand.rs"]
-mod expand;
-#[path = "../../../../crates/turnbuckle-cli/src/config/jsonc.rs"]
-mod jsonc;
-#[path = "../../../../crates/turnbuckle-cli/src/config/servers.rs"]
-mod servers;
+use turnbuckle_servers::config::{
+    ConfigFile, ResolvedServer, Variables, jsonc_to_json, parse_env_file,
+};
 
 /// Runs the target on `input`: the text of a file, of servers or of variables.
 pub fn config(input: &[u8]) {
@@ -36,7 +28,7 @@ fn value(text: &str) -> Option<Value> {
 /// Asserts that all text outside comments and trailing commas stays byte for byte in its place.
 fn comments(text: &str) {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let plain = jsonc::to_json(text);
+    let plain = jsonc_to_json(text);
     assert_eq!(plain.len(), body.len(), "{plain:?}");
     for (at, (new, old)) in plain.bytes().zip(body.bytes()).enumerate() {
         assert!(new == old || new == b' ', "byte {at} of {plain:?}");
@@ -95,13 +87,12 @@ fn string(text: &str) -> usize {
 /// Asserts that every server of a file connects or gives a reason, and that no variable of the file
 /// is left unexpanded.
 fn check_servers(text: &str) {
-    let parsed = servers::parse_servers(text);
-    let servers = match parsed {
-        Ok(servers) => servers,
-        Err(why) => return assert!(!why.is_empty()),
+    let servers = match ConfigFile::parse(text) {
+        Ok(file) => file.servers,
+        Err(why) => return assert!(!why.to_string().is_empty()),
     };
     // What nobody asks for is passed over, numbers of any size included.
-    let file = jsonc::to_json(text);
+    let file = jsonc_to_json(text);
     let is_json = serde_json::from_str::<IgnoredAny>(&file).is_ok();
     assert!(
         is_json && file.trim_start().starts_with(['{', '[']),
@@ -126,7 +117,10 @@ fn check_servers(text: &str) {
                 values.extend(headers.into_values());
                 values
             }
-            Err(why) => vec![why].into_iter().filter(|why| why.is_empty()).collect(),
+            Err(why) => vec![why.to_string()]
+                .into_iter()
+                .filter(|why| why.is_empty())
+                .collect(),
         };
         // A `$` may stand before what a variable brought along.
         let text = text.replace("\\u", "");
@@ -137,14 +131,11 @@ fn check_servers(text: &str) {
 }
 
 fn environment() -> Variables<'static> {
-    Variables {
-        env: &|name| match name {
-            "SET" | "HOME" => Some("/value".to_owned()),
-            "EMPTY" => Some(String::new()),
-            _ => None,
-        },
-        workspace: Path::new("/code/project"),
-    }
+    Variables::new("/code/project", |name| match name {
+        "SET" | "HOME" => Some("/value".to_owned()),
+        "EMPTY" => Some(String::new()),
+        _ => None,
+    })
 }
 
 /// Asserts that a text without a reference stays as it is, and that expansion distributes over
@@ -153,7 +144,7 @@ fn variables(text: &str) {
     let variables = environment();
     let whole = variables.expand(text);
     if !text.contains("${") {
-        assert_eq!(whole.as_deref(), Ok(text));
+        assert_eq!(whole.as_deref().ok(), Some(text));
     }
     let (one, other) = text.split_at(text.find('\n').map_or(0, |at| at + 1));
     if let (Ok(one), Ok(other)) = (variables.expand(one), variables.expand(other)) {
@@ -165,7 +156,7 @@ fn variables(text: &str) {
 fn lines(text: &str) {
     let variables = match parse_env_file(text) {
         Ok(variables) => variables,
-        Err(why) => return assert!(why.starts_with("line "), "{why}"),
+        Err(why) => return assert!(why.to_string().starts_with("line "), "{why}"),
     };
     let write = |(name, value): (&String, &String)| format!("export {name}='{value}'\n");
     let written: String = variables.iter().map(write).collect();

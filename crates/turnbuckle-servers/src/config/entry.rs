@@ -1,24 +1,16 @@
-//! The server entries of a configuration file, in the dialects of the common clients.
+//! One server entry of a configuration file, in the dialects of the common hosts.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Deserialize;
 
-use super::expand::Variables;
-use super::jsonc;
-
-/// A configuration file. Claude, Cursor and others write `mcpServers`; VS Code writes `servers`.
-#[derive(Deserialize)]
-struct ConfigFile {
-    #[serde(rename = "mcpServers")]
-    mcp_servers: Option<BTreeMap<String, ServerEntry>>,
-    servers: Option<BTreeMap<String, ServerEntry>>,
-}
+use super::{ConfigError, Variables};
 
 /// One server entry. Members that only other clients know are ignored.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ServerEntry {
+pub struct ServerEntry {
     #[serde(rename = "type", alias = "transport")]
     kind: Option<String>,
     command: Option<String>,
@@ -35,7 +27,7 @@ pub(crate) struct ServerEntry {
 }
 
 /// A value of `env`. People also write numbers and booleans without quotes.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(untagged)]
 enum EnvValue {
     Text(String),
@@ -44,46 +36,75 @@ enum EnvValue {
 }
 
 /// A server entry with all variables expanded.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum ResolvedServer {
+#[derive(Clone, PartialEq, Eq)]
+pub enum ResolvedServer {
     /// A server that is started as a child process.
     Command {
+        /// The program: a path, or a name that is looked up in `PATH`.
         program: String,
+        /// The arguments.
         args: Vec<String>,
+        /// The variables of its environment.
         env: BTreeMap<String, String>,
+        /// A file with more variables; see [`parse_env_file`](super::parse_env_file).
         env_file: Option<String>,
+        /// The directory that it runs in.
         cwd: Option<String>,
     },
-    /// A server at a URL. `sse` is true for the HTTP+SSE transport of 2024-11-05.
+    /// A server at a URL.
     Url {
+        /// The URL.
         url: String,
+        /// The headers of every request.
         headers: BTreeMap<String, String>,
+        /// True for the HTTP+SSE transport of 2024-11-05.
         sse: bool,
     },
 }
 
-/// Parses the text of a configuration file and returns its server entries by name.
-pub(super) fn parse_servers(text: &str) -> Result<BTreeMap<String, ServerEntry>, String> {
-    let file: ConfigFile =
-        serde_json::from_str(&jsonc::to_json(text)).map_err(|error| error.to_string())?;
-    match (file.mcp_servers, file.servers) {
-        (Some(mut servers), Some(more)) => {
-            servers.extend(more);
-            Ok(servers)
+/// Shows no values of variables and headers, since they may be secrets.
+impl fmt::Debug for ServerEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerEntry")
+            .field("command", &self.command)
+            .field("url", &self.url)
+            .field("env", &self.env.keys())
+            .field("headers", &self.headers.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Shows no arguments, and no values of variables and headers, since they may be secrets.
+impl fmt::Debug for ResolvedServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command { program, env, .. } => f
+                .debug_struct("Command")
+                .field("program", program)
+                .field("env", &env.keys())
+                .finish_non_exhaustive(),
+            Self::Url { url, headers, sse } => f
+                .debug_struct("Url")
+                .field("url", url)
+                .field("headers", &headers.keys())
+                .field("sse", sse)
+                .finish(),
         }
-        (Some(servers), None) | (None, Some(servers)) => Ok(servers),
-        (None, None) => Err("the file has neither mcpServers nor servers".to_owned()),
     }
 }
 
 impl ServerEntry {
     /// Returns the command or the URL with which the server is reached.
-    pub(crate) fn resolve(&self, variables: &Variables<'_>) -> Result<ResolvedServer, String> {
+    ///
+    /// # Errors
+    /// Returns an error if a variable cannot be expanded, the type is not supported, or the entry
+    /// has neither a command nor a URL.
+    pub fn resolve(&self, variables: &Variables<'_>) -> Result<ResolvedServer, ConfigError> {
         let all = |values: &BTreeMap<String, String>| {
             let expanded = values
                 .iter()
                 .map(|(name, value)| Ok((name.clone(), variables.expand(value)?)));
-            expanded.collect::<Result<BTreeMap<_, _>, String>>()
+            expanded.collect::<Result<BTreeMap<_, _>, ConfigError>>()
         };
         let maybe = |value: &Option<String>| {
             value
@@ -97,7 +118,11 @@ impl ServerEntry {
                 false
             }
             Some("sse") => true,
-            Some(other) => return Err(format!("the type {other:?} is not supported")),
+            Some(other) => {
+                return Err(ConfigError::new(format!(
+                    "the type {other:?} is not supported"
+                )));
+            }
         };
         let local = matches!(self.kind.as_deref(), Some("stdio" | "local"));
         match (&self.command, &self.url) {
@@ -117,8 +142,10 @@ impl ServerEntry {
                 headers: all(&self.headers)?,
                 sse,
             }),
-            (_, Some(_)) => Err("an entry of type stdio needs a command".to_owned()),
-            _ => Err("the entry has neither a command nor a url".to_owned()),
+            (_, Some(_)) => Err(ConfigError::new("an entry of type stdio needs a command")),
+            _ => Err(ConfigError::new(
+                "the entry has neither a command nor a url",
+            )),
         }
     }
 
@@ -138,17 +165,12 @@ impl ServerEntry {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
+    use super::super::ConfigFile;
     use super::*;
 
-    fn resolve_server(text: &str, name: &str) -> Result<ResolvedServer, String> {
+    fn resolve_server(text: &str, name: &str) -> Result<ResolvedServer, ConfigError> {
         let env = |name: &str| (name == "TOKEN").then(|| "t".to_owned());
-        let variables = Variables {
-            env: &env,
-            workspace: Path::new("/p"),
-        };
-        parse_servers(text)?[name].resolve(&variables)
+        ConfigFile::parse(text)?.servers[name].resolve(&Variables::new("/p", env))
     }
 
     #[test]
@@ -202,7 +224,7 @@ mod tests {
             (r#"{"other": 1}"#, "mcpServers"),
             ("{", "EOF"),
         ] {
-            let error = resolve_server(text, "a").unwrap_err();
+            let error = resolve_server(text, "a").unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
     }

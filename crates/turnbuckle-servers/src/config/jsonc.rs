@@ -2,7 +2,8 @@
 
 /// Replaces comments and trailing commas by blanks, so that line and column numbers in errors stay
 /// correct.
-pub(super) fn to_json(text: &str) -> String {
+#[must_use]
+pub fn to_json(text: &str) -> String {
     blank_trailing_commas(&blank_comments(text))
 }
 

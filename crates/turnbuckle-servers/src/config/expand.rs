@@ -1,30 +1,52 @@
 //! Expansion of variables such as `${VAR}` in configuration files.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fmt;
+use std::path::PathBuf;
 
-/// The sources of variable values.
-pub(crate) struct Variables<'a> {
-    /// The environment.
-    pub(crate) env: &'a dyn Fn(&str) -> Option<String>,
-    /// The project directory of the configuration file.
-    pub(crate) workspace: &'a Path,
+use super::ConfigError;
+
+/// Returns the value of an environment variable, if it is set.
+type Environment<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
+
+/// The sources of variable values: an environment, and the project directory of the configuration
+/// file.
+pub struct Variables<'a> {
+    env: Environment<'a>,
+    workspace: PathBuf,
 }
 
-impl Variables<'_> {
+impl<'a> Variables<'a> {
+    /// Creates variables with the values that `env` returns. `workspace` is the project directory.
+    pub fn new(workspace: impl Into<PathBuf>, env: impl Fn(&str) -> Option<String> + 'a) -> Self {
+        Self {
+            env: Box::new(env),
+            workspace: workspace.into(),
+        }
+    }
+
+    /// Creates variables with the environment of this process.
+    #[must_use]
+    pub fn from_env(workspace: impl Into<PathBuf>) -> Self {
+        Self::new(workspace, |name| std::env::var(name).ok())
+    }
+
     /// Replaces every `${…}`: `${VAR}`, `${env:VAR}`, `${VAR:-default}`, `${workspaceFolder}` and
     /// `${userHome}`.
     ///
     /// # Errors
-    /// If a variable is unknown, or is not set and has no default.
-    pub(crate) fn expand(&self, text: &str) -> Result<String, String> {
+    /// Returns an error that names a variable that is unknown, or that is not set and has no
+    /// default.
+    pub fn expand(&self, text: &str) -> Result<String, ConfigError> {
         let mut expanded = String::new();
         let mut rest = text;
         while let Some(start) = rest.find("${") {
             expanded.push_str(&rest[..start]);
             let after = &rest[start + 2..];
             let Some(end) = after.find('}') else {
-                return Err(format!("\"${{\" without \"}}\" in {text:?}"));
+                return Err(ConfigError::new(format!(
+                    "\"${{\" without \"}}\" in {text:?}"
+                )));
             };
             expanded.push_str(&self.resolve(&after[..end])?);
             rest = &after[end + 1..];
@@ -34,11 +56,11 @@ impl Variables<'_> {
     }
 
     /// Returns the value of one reference, such as `env:VAR`.
-    fn resolve(&self, reference: &str) -> Result<String, String> {
+    fn resolve(&self, reference: &str) -> Result<String, ConfigError> {
         if let Some(id) = reference.strip_prefix("input:") {
-            return Err(format!(
+            return Err(ConfigError::new(format!(
                 "${{input:{id}}} is not supported: set an environment variable and write ${{env:NAME}}"
-            ));
+            )));
         }
         match reference {
             "workspaceFolder" | "workspaceRoot" => {
@@ -50,7 +72,7 @@ impl Variables<'_> {
             }
             "userHome" => {
                 let home = (self.env)("HOME").or_else(|| (self.env)("USERPROFILE"));
-                return home.ok_or_else(|| "neither HOME nor USERPROFILE is set".to_owned());
+                return home.ok_or_else(|| ConfigError::new("neither HOME nor USERPROFILE is set"));
             }
             "pathSeparator" | "/" => return Ok(std::path::MAIN_SEPARATOR_STR.to_owned()),
             _ => {}
@@ -65,19 +87,32 @@ impl Variables<'_> {
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !valid {
-            return Err(format!("the variable ${{{reference}}} is not supported"));
+            return Err(ConfigError::new(format!(
+                "the variable ${{{reference}}} is not supported"
+            )));
         }
         // As in a shell, the default also stands for an empty value.
         let value = (self.env)(name).filter(|value| default.is_none() || !value.is_empty());
         value
             .or_else(|| default.map(ToOwned::to_owned))
-            .ok_or_else(|| format!("the environment variable {name} is not set"))
+            .ok_or_else(|| ConfigError::new(format!("the environment variable {name} is not set")))
+    }
+}
+
+impl fmt::Debug for Variables<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Variables")
+            .field("workspace", &self.workspace)
+            .finish_non_exhaustive()
     }
 }
 
 /// Parses a file with one `NAME=VALUE` per line. Blank lines and lines that begin with `#` are
 /// skipped.
-pub(crate) fn parse_env_file(text: &str) -> Result<BTreeMap<String, String>, String> {
+///
+/// # Errors
+/// Returns an error that has the number of the first other line.
+pub fn parse_env_file(text: &str) -> Result<BTreeMap<String, String>, ConfigError> {
     let mut variables = BTreeMap::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -86,7 +121,10 @@ pub(crate) fn parse_env_file(text: &str) -> Result<BTreeMap<String, String>, Str
         }
         let line = line.strip_prefix("export ").unwrap_or(line);
         let Some((name, value)) = line.split_once('=') else {
-            return Err(format!("line {} is not NAME=VALUE", number + 1));
+            return Err(ConfigError::new(format!(
+                "line {} is not NAME=VALUE",
+                number + 1
+            )));
         };
         let value = value.trim();
         let unquoted = ['"', '\''].iter().find_map(|quote| {
@@ -110,11 +148,9 @@ mod tests {
             "HOME" => Some("/srv/me".to_owned()),
             _ => None,
         };
-        Variables {
-            env: &env,
-            workspace: Path::new("/code/project"),
-        }
-        .expand(text)
+        Variables::new("/code/project", env)
+            .expand(text)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -159,6 +195,7 @@ mod tests {
             read,
             [("A", "1"), ("B", "two words"), ("C", "x=y"), ("D", "")]
         );
-        assert!(parse_env_file("A=1\nwrong").unwrap_err().contains("line 2"));
+        let error = parse_env_file("A=1\nwrong").unwrap_err().to_string();
+        assert!(error.contains("line 2"));
     }
 }

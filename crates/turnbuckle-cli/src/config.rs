@@ -1,18 +1,14 @@
 //! Search for the configuration file that names a server.
 
-use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::servers::{ServerEntry, parse_servers};
+use turnbuckle::servers::config::{ConfigFile, ServerEntry, workspace_of};
+
 use crate::error::CliError;
 use crate::suggest::did_you_mean;
 
 /// The configuration files that are searched, relative to a directory.
 const CONFIG_PATHS: [&str; 3] = [".mcp.json", "mcp.json", ".vscode/mcp.json"];
-
-/// The largest configuration file, in bytes.
-const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// The most parent directories that are searched for the root of the repository.
 const MAX_PARENT_DIRECTORIES: usize = 64;
@@ -28,17 +24,7 @@ pub(crate) struct ConfiguredServer {
 impl ConfiguredServer {
     /// Returns the project directory of the configuration file.
     pub(crate) fn workspace(&self) -> PathBuf {
-        let directory = self.file.parent().unwrap_or(Path::new("."));
-        let project = match directory.ends_with(".vscode") {
-            true => directory.parent().unwrap_or(directory),
-            false => directory,
-        };
-        let project = if project.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            project
-        };
-        std::path::absolute(project).unwrap_or_else(|_| project.to_owned())
+        workspace_of(&self.file)
     }
 }
 
@@ -65,7 +51,10 @@ pub(crate) fn find_server(
         if config.is_none() {
             check_owner(&file)?;
         }
-        let mut servers = read_servers(&file)?;
+        let config = ConfigFile::read(&file);
+        let mut servers = config
+            .map_err(|error| CliError::usage(error.to_string()))?
+            .servers;
         if let Some(entry) = servers.remove(name) {
             let name = name.to_owned();
             return Ok(Ok(ConfiguredServer { name, entry, file }));
@@ -167,17 +156,4 @@ fn check_owner(file: &Path) -> Result<(), CliError> {
 #[cfg(not(unix))]
 fn check_owner(_: &Path) -> Result<(), CliError> {
     Ok(())
-}
-
-/// Reads and parses a configuration file of at most [`MAX_FILE_BYTES`].
-fn read_servers(file: &Path) -> Result<BTreeMap<String, ServerEntry>, CliError> {
-    let failed = |why: String| CliError::usage(format!("{}: {why}", file.display()));
-    let mut text = String::new();
-    let opened = std::fs::File::open(file).map_err(|error| failed(error.to_string()))?;
-    let read = opened.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| failed(error.to_string()))?;
-    match text.len() as u64 > MAX_FILE_BYTES {
-        true => Err(failed(format!("larger than {MAX_FILE_BYTES} bytes"))),
-        false => parse_servers(&text).map_err(failed),
-    }
 }

@@ -1,0 +1,117 @@
+//! Reading the lists of one server.
+
+use std::sync::Arc;
+
+use turnbuckle_client::{Client, Error, List, ListMethod};
+
+use crate::limits::ServersLimits;
+use crate::member::state::Member;
+use crate::view::items::{ItemList, Listed, ServerItems, rename};
+
+/// The lists that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ListsToRead {
+    pub(crate) tools: bool,
+    pub(crate) resources: bool,
+    pub(crate) prompts: bool,
+}
+
+impl ListsToRead {
+    pub(crate) const ALL: Self = Self {
+        tools: true,
+        resources: true,
+        prompts: true,
+    };
+    pub(crate) const NONE: Self = Self {
+        tools: false,
+        resources: false,
+        prompts: false,
+    };
+}
+
+/// The faults of lists, by list, so that a list that is read again replaces its own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ListProblems([Option<String>; 4]);
+
+impl ListProblems {
+    /// Returns the texts.
+    pub(crate) fn to_texts(&self) -> Vec<String> {
+        self.0.iter().flatten().cloned().collect()
+    }
+}
+
+/// Returns whether an error means that the connection is lost, and not that one request failed.
+pub(crate) fn is_loss(error: &Error) -> bool {
+    !matches!(
+        error,
+        Error::ErrorResponse(_)
+            | Error::InvalidResult { .. }
+            | Error::EndlessList { .. }
+            | Error::Unsupported { .. }
+            | Error::TooManyRequests { .. }
+            | Error::TooManyInputRounds { .. }
+            | Error::InputUnanswered { .. }
+    )
+}
+
+/// Reads lists of a server and returns all its items; lists that are not to be read stay as they
+/// are. A list that the server refuses is empty, and a problem.
+///
+/// # Errors
+/// Returns the error of a lost connection.
+pub(crate) async fn read_lists(
+    client: &Client,
+    member: &Member,
+    limits: &ServersLimits,
+    which: ListsToRead,
+    problems: &mut ListProblems,
+) -> Result<ServerItems, Error> {
+    let mut items = (*member.items()).clone();
+    let [tools, resources, templates, prompts] = &mut problems.0;
+    if which.tools {
+        items.tools = Arc::new([]);
+        items.tools = read(client.list_tools(), member, limits, &items, tools).await?;
+    }
+    if which.resources {
+        items.resources = Arc::new([]);
+        items.resources = read(client.list_resources(), member, limits, &items, resources).await?;
+        items.templates = Arc::new([]);
+        let listing = client.list_resource_templates();
+        items.templates = read(listing, member, limits, &items, templates).await?;
+    }
+    if which.prompts {
+        items.prompts = Arc::new([]);
+        items.prompts = read(client.list_prompts(), member, limits, &items, prompts).await?;
+    }
+    Ok(items)
+}
+
+/// Reads one list.
+async fn read<M>(
+    list: List<M>,
+    member: &Member,
+    limits: &ServersLimits,
+    others: &ServerItems,
+    problem: &mut Option<String>,
+) -> Result<ItemList<M::Item>, Error>
+where
+    M: ListMethod,
+    M::Item: Listed,
+{
+    *problem = None;
+    let listed = match list.bypass_cache().fetch_all().await {
+        Ok(listed) => listed,
+        // The server does not have this kind of item.
+        Err(Error::Unsupported { .. }) => Vec::new(),
+        Err(error) if is_loss(&error) => return Err(error),
+        Err(error) => {
+            *problem = Some(format!("{}: {error}", M::METHOD));
+            Vec::new()
+        }
+    };
+    let renamed = rename(&member.name, &member.prefix, listed, limits, others.bytes());
+    if renamed.problem.is_some() {
+        *problem = renamed.problem;
+    }
+    Ok(renamed.items)
+}

@@ -1,0 +1,107 @@
+//! Requests to one of many servers.
+
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use turnbuckle_client::{RequestBuilder, ServerMethod};
+use turnbuckle_types::ProgressNotificationParams;
+
+use crate::error::Error;
+use crate::member::state::Member;
+use crate::view::merged_uris::{MergedUris, sealed};
+
+/// A request to the server that has an item. Awaiting it sends it; dropping the future while it waits
+/// cancels the request at the server.
+///
+/// URIs of resources in the result are those of the merged view.
+#[must_use = "a request is sent when it is awaited"]
+pub struct ServerRequest<M: ServerMethod>(Result<Routed<M>, Error>);
+
+/// A request with the server that it goes to.
+struct Routed<M: ServerMethod> {
+    member: Arc<Member>,
+    request: RequestBuilder<M>,
+}
+
+impl<M: ServerMethod> ServerRequest<M> {
+    pub(crate) fn new(member: Arc<Member>, request: RequestBuilder<M>) -> Self {
+        Self(Ok(Routed { member, request }))
+    }
+
+    pub(crate) fn from_error(error: Error) -> Self {
+        Self(Err(error))
+    }
+
+    /// Returns the name of the server; `None` if no server has the item.
+    #[must_use]
+    pub fn server(&self) -> Option<&str> {
+        self.0.as_ref().ok().map(|routed| &*routed.member.name)
+    }
+
+    /// Calls `configure` with the request to the server: its timeouts, its progress, its parameters.
+    pub fn configure(self, configure: impl FnOnce(RequestBuilder<M>) -> RequestBuilder<M>) -> Self {
+        Self(self.0.map(|routed| Routed {
+            request: configure(routed.request),
+            member: routed.member,
+        }))
+    }
+
+    /// Calls `callback` for each progress notification, with the name of the server. The callback
+    /// must not block.
+    pub fn on_progress(
+        self,
+        callback: impl Fn(&str, ProgressNotificationParams) + Send + Sync + 'static,
+    ) -> Self {
+        let server = self
+            .0
+            .as_ref()
+            .ok()
+            .map(|routed| routed.member.name.clone());
+        self.configure(|request| {
+            let server = server.unwrap_or_default();
+            request.on_progress(move |progress| callback(&server, progress))
+        })
+    }
+
+    /// Sends the request and returns its result.
+    ///
+    /// # Errors
+    /// Returns an [`Error`] if no server has the item, the server is not connected, or the request
+    /// fails.
+    pub async fn send(&self) -> Result<M::Result, Error>
+    where
+        M::Result: MergedUris,
+    {
+        let routed = self.0.as_ref().map_err(Error::clone)?;
+        let failed = |error| Error::Request {
+            server: routed.member.name.clone(),
+            error,
+        };
+        let mut result = routed.request.send().await.map_err(failed)?;
+        sealed::Rewrite::to_merged(&mut result, &routed.member.prefix);
+        Ok(result)
+    }
+}
+
+impl<M> IntoFuture for ServerRequest<M>
+where
+    M: ServerMethod,
+    M::Result: MergedUris,
+{
+    type Output = Result<M::Result, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.send().await })
+    }
+}
+
+impl<M: ServerMethod> std::fmt::Debug for ServerRequest<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerRequest")
+            .field("server", &self.server())
+            .field("method", &M::METHOD)
+            .finish_non_exhaustive()
+    }
+}

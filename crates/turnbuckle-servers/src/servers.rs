@@ -1,0 +1,291 @@
+//! The handle of many servers.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Serialize;
+use tokio::task::JoinHandle;
+use turnbuckle_client::Client;
+use turnbuckle_types::method::{CallTool, Complete, GetPrompt, ReadResource};
+use turnbuckle_types::{CompletionReference, Prompt, Resource, ResourceTemplate, Tool};
+
+use crate::builder::ServersBuilder;
+use crate::change::Changes;
+use crate::error::Error;
+use crate::member::shared::Shared;
+use crate::member::state::Member;
+use crate::member::status::ServerStatus;
+use crate::member::supervisor::supervise;
+use crate::request::ServerRequest;
+use crate::view::item_kind::ItemKind;
+use crate::view::items::ServerItem;
+
+/// Many servers at once. Clones share the servers, which are closed with the last of them;
+/// [`Servers::close`] closes them properly.
+///
+/// Each server is connected, watched and connected again by itself. The tools, resources and prompts
+/// of all servers are one list, in the order in which the servers were added. A name begins with the
+/// prefix of its server, and depends on nothing else.
+#[derive(Clone)]
+pub struct Servers(Arc<Handle>);
+
+/// Closes the servers when it is dropped.
+struct Handle {
+    shared: Arc<Shared>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shared.stop.cancel();
+        self.shared.changes.close();
+    }
+}
+
+impl Servers {
+    /// Returns a builder for a host that calls itself `name` and `version`.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServersBuilder {
+        ServersBuilder::new(name, version)
+    }
+
+    pub(crate) fn start(shared: Shared) -> Self {
+        let shared = Arc::new(shared);
+        let tasks = shared
+            .members
+            .iter()
+            .map(|member| tokio::spawn(supervise(shared.clone(), member.clone())));
+        Self(Arc::new(Handle {
+            tasks: Mutex::new(tasks.collect()),
+            shared: shared.clone(),
+        }))
+    }
+
+    pub(crate) fn state(&self) -> &Arc<Shared> {
+        &self.0.shared
+    }
+
+    /// Waits until each server is ready or its first attempt to connect has failed.
+    pub async fn wait_for_first_attempts(&self) {
+        for member in &self.state().members {
+            let mut settled = member.settled.subscribe();
+            // The sender lives as long as the member.
+            let _ = settled.wait_for(|settled| *settled).await;
+        }
+    }
+
+    /// Returns the tools of all servers.
+    #[must_use]
+    pub fn tools(&self) -> Vec<ServerItem<Tool>> {
+        self.state().view().tools.clone()
+    }
+
+    /// Returns the resources of all servers.
+    #[must_use]
+    pub fn resources(&self) -> Vec<ServerItem<Resource>> {
+        self.state().view().resources.clone()
+    }
+
+    /// Returns the resource templates of all servers.
+    #[must_use]
+    pub fn resource_templates(&self) -> Vec<ServerItem<ResourceTemplate>> {
+        self.state().view().templates.clone()
+    }
+
+    /// Returns the prompts of all servers.
+    #[must_use]
+    pub fn prompts(&self) -> Vec<ServerItem<Prompt>> {
+        self.state().view().prompts.clone()
+    }
+
+    /// Returns the tool of this name.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<ServerItem<Tool>> {
+        self.state().view().tool(name).cloned()
+    }
+
+    /// Returns the prompt of this name.
+    #[must_use]
+    pub fn prompt(&self, name: &str) -> Option<ServerItem<Prompt>> {
+        self.state().view().prompt(name).cloned()
+    }
+
+    /// Returns the state of every server, in the order in which they were added.
+    #[must_use]
+    pub fn status(&self) -> Vec<ServerStatus> {
+        let view = self.state().view();
+        let members = self.state().members.iter().enumerate();
+        let status = members.map(|(index, member)| {
+            let mut status = member.status();
+            let problems = view.problems.iter().filter(|(server, _)| *server == index);
+            status
+                .problems
+                .extend(problems.map(|(_, problem)| problem.clone()));
+            status
+        });
+        status.collect()
+    }
+
+    /// Subscribes to changes of the merged view and of the servers' states, from now on.
+    #[must_use]
+    pub fn changes(&self) -> Changes {
+        self.state().changes.subscribe()
+    }
+
+    /// Returns the client of one server, for requests that are not of the merged view. The client is
+    /// another one after the server was connected again.
+    ///
+    /// # Errors
+    /// Returns [`Error::UnknownServer`], or [`Error::NotReady`] if the server is not connected.
+    pub fn client(&self, server: &str) -> Result<Client, Error> {
+        self.member(server)?.client()
+    }
+
+    /// Reads the lists of a connected server anew, and connects another one without further delay.
+    ///
+    /// # Errors
+    /// Returns [`Error::UnknownServer`].
+    pub fn refresh(&self, server: &str) -> Result<(), Error> {
+        self.member(server)?.refresh.notify_one();
+        Ok(())
+    }
+
+    /// Creates a call of the tool of this name in the merged view. See
+    /// [`Client::call_tool`](turnbuckle_client::Client::call_tool) for the arguments.
+    pub fn call_tool<A: Serialize + ?Sized>(
+        &self,
+        tool: &str,
+        arguments: &A,
+    ) -> ServerRequest<CallTool> {
+        let found = self.tool(tool);
+        self.request(ItemKind::Tool, tool, found.map(owner), |client, own| {
+            client.call_tool(own, arguments)
+        })
+    }
+
+    /// Creates a request to read the resource of this URI in the merged view, listed or not.
+    pub fn read_resource(&self, uri: &str) -> ServerRequest<ReadResource> {
+        self.request(
+            ItemKind::Resource,
+            uri,
+            self.resource_owner(uri),
+            |client, own| client.read_resource(own),
+        )
+    }
+
+    /// Creates a request to fill in the prompt of this name in the merged view.
+    pub fn get_prompt<K, V>(
+        &self,
+        prompt: &str,
+        arguments: impl IntoIterator<Item = (K, V)>,
+    ) -> ServerRequest<GetPrompt>
+    where
+        K: Into<Box<str>>,
+        V: Into<String>,
+    {
+        let found = self.prompt(prompt);
+        self.request(ItemKind::Prompt, prompt, found.map(owner), |client, own| {
+            client.get_prompt(own, arguments)
+        })
+    }
+
+    /// Creates a request for suggestions for an argument of a prompt or resource template of the
+    /// merged view. `value` is what the user has typed so far.
+    pub fn complete(
+        &self,
+        reference: impl Into<CompletionReference>,
+        argument: &str,
+        value: &str,
+    ) -> ServerRequest<Complete> {
+        let mut reference = reference.into();
+        let (kind, name) = match &mut reference {
+            CompletionReference::Prompt(prompt) => (ItemKind::Prompt, &mut prompt.name),
+            CompletionReference::Resource(template) => (ItemKind::Resource, &mut template.uri),
+            _ => {
+                return ServerRequest::from_error(Error::UnknownItem {
+                    kind: ItemKind::Prompt,
+                    name: String::new(),
+                });
+            }
+        };
+        let merged = std::mem::take(name);
+        let found = match kind {
+            ItemKind::Prompt => self.prompt(&merged).map(owner),
+            _ => self.resource_owner(&merged),
+        };
+        if let Some((_, own)) = &found {
+            own.as_ref().clone_into(name);
+        }
+        self.request(kind, &merged, found, |client, _| {
+            client.complete(reference, argument, value)
+        })
+    }
+
+    /// Closes all servers properly and waits until they are gone. Commands are stopped.
+    pub async fn close(&self) {
+        self.state().stop.cancel();
+        let tasks = {
+            let mut tasks = self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *tasks)
+        };
+        for task in tasks {
+            // A task that panicked is gone as well.
+            let _ = task.await;
+        }
+        self.state().merge();
+        self.state().changes.close();
+    }
+
+    fn member(&self, server: &str) -> Result<&Arc<Member>, Error> {
+        self.state()
+            .member(server)
+            .ok_or_else(|| Error::UnknownServer {
+                server: server.to_owned(),
+            })
+    }
+
+    /// Returns the server that a URI of the merged view belongs to, and the server's own URI. A prefix
+    /// is more than none.
+    pub(crate) fn resource_owner(&self, uri: &str) -> Option<(Arc<str>, Arc<str>)> {
+        let members = || self.state().members.iter();
+        let (prefixed, bare): (Vec<_>, Vec<_>) =
+            members().partition(|member| !member.prefix.is_empty());
+        let mut owners = prefixed.into_iter().chain(bare);
+        owners.find_map(|member| {
+            let own = member.prefix.own_uri(uri)?;
+            Some((member.name.clone(), own.into()))
+        })
+    }
+
+    /// Routes a request to the server that has the item.
+    fn request<M: turnbuckle_client::ServerMethod>(
+        &self,
+        kind: ItemKind,
+        name: &str,
+        owner: Option<(Arc<str>, Arc<str>)>,
+        request: impl FnOnce(&Client, &str) -> turnbuckle_client::RequestBuilder<M>,
+    ) -> ServerRequest<M> {
+        let Some((server, own)) = owner else {
+            let name = name.to_owned();
+            return ServerRequest::from_error(Error::UnknownItem { kind, name });
+        };
+        let routed = self.member(&server).and_then(|member| {
+            let client = member.client()?;
+            Ok(ServerRequest::new(member.clone(), request(&client, &own)))
+        });
+        routed.unwrap_or_else(ServerRequest::from_error)
+    }
+}
+
+/// Returns the server of an item and the item's own name.
+fn owner<T>(item: ServerItem<T>) -> (Arc<str>, Arc<str>) {
+    (item.server, item.own_name)
+}
+
+impl fmt::Debug for Servers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.state().members.iter().map(|member| &member.name);
+        f.debug_tuple("Servers")
+            .field(&names.collect::<Vec<_>>())
+            .finish()
+    }
+}

@@ -1,0 +1,67 @@
+//! Questions and logs, with the name of the server that they come from.
+
+use std::sync::{Arc, Mutex};
+
+use turnbuckle_client::{Form, FormAnswer, Roots};
+use turnbuckle_server::{Ask, Log, Result, Server, Tool};
+use turnbuckle_types::{FieldValue, LoggingLevel, Map, Root};
+
+use super::support::{ERAS, speak};
+use crate::{InProcess, ServerQuestion, Servers};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Name {
+    name: String,
+}
+
+fn asking() -> Server {
+    let greet = Tool::builder("greet").handler(async |ask: Ask, log: Log| -> Result<String> {
+        let Name { name } = ask.form("Who are you?").await?;
+        let roots = ask.roots().await?.len();
+        log.warning("asked").await;
+        Ok(format!("{name} {roots}"))
+    });
+    Server::new("asking", "1")
+        .logging()
+        .tool(greet)
+        .build()
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_and_a_log_message_arrive_with_the_name_of_the_server() {
+    for era in ERAS {
+        let roots = Roots::new();
+        roots.add(Root::new("file:///code").unwrap()).unwrap();
+        let logged = Arc::new(Mutex::new(Vec::new()));
+        let log = logged.clone();
+        let servers = Servers::builder("host", "1")
+            .on_form(async |form: Form, question: ServerQuestion| {
+                assert_eq!(form.message, "Who are you?");
+                assert_eq!(question.server_name(), Some("asking"));
+                let mut content = Map::new();
+                content.insert("name", FieldValue::String(question.server.to_string()));
+                FormAnswer::Accept(content)
+            })
+            .on_log(LoggingLevel::Info, move |server, message| {
+                log.lock().unwrap().push((server.to_owned(), message.level));
+            })
+            .roots(roots)
+            .server("one", InProcess::new(asking()))
+            .server("two", InProcess::new(asking()))
+            .clients(speak(era))
+            .connect()
+            .await
+            .unwrap();
+        for name in ["one", "two"] {
+            let result = servers
+                .call_tool(&format!("{name}__greet"), &())
+                .await
+                .unwrap();
+            assert_eq!(result.content, [format!("{name} 1").as_str().into()]);
+        }
+        let logged = logged.lock().unwrap().clone();
+        let expected = ["one", "two"].map(|name| (name.to_owned(), LoggingLevel::Warning));
+        assert_eq!(logged, expected);
+    }
+}

@@ -1,0 +1,92 @@
+//! The merged view: the items of all servers, in the order in which the servers were added.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
+
+use crate::limits::ServersLimits;
+use crate::view::items::{ItemList, Listed, ServerItem, ServerItems};
+
+/// The items of all servers.
+#[derive(Debug, Default)]
+pub(crate) struct MergedView {
+    pub(crate) tools: Vec<ServerItem<Tool>>,
+    pub(crate) resources: Vec<ServerItem<Resource>>,
+    pub(crate) templates: Vec<ServerItem<ResourceTemplate>>,
+    pub(crate) prompts: Vec<ServerItem<Prompt>>,
+    tools_by_name: HashMap<String, usize>,
+    prompts_by_name: HashMap<String, usize>,
+    /// The reasons why items of a server are left out, by the index of the server.
+    pub(crate) problems: Vec<(usize, String)>,
+}
+
+impl MergedView {
+    /// Merges the items of servers. Over the bounds of all servers, items of the last servers are
+    /// left out.
+    pub(crate) fn merge(servers: &[Arc<ServerItems>], limits: &ServersLimits) -> Self {
+        let mut view = Self::default();
+        let mut bytes = 0;
+        for (index, server) in servers.iter().enumerate() {
+            let mut room = Room {
+                index,
+                limits,
+                bytes: &mut bytes,
+                problems: &mut view.problems,
+            };
+            room.add(&server.tools, &mut view.tools);
+            room.add(&server.resources, &mut view.resources);
+            room.add(&server.templates, &mut view.templates);
+            room.add(&server.prompts, &mut view.prompts);
+        }
+        let names = view.tools.iter().map(|tool| tool.item.name.clone());
+        view.tools_by_name = names.zip(0..).collect();
+        let names = view.prompts.iter().map(|prompt| prompt.item.name.clone());
+        view.prompts_by_name = names.zip(0..).collect();
+        view
+    }
+
+    /// Returns the tool of this name.
+    pub(crate) fn tool(&self, name: &str) -> Option<&ServerItem<Tool>> {
+        self.tools.get(*self.tools_by_name.get(name)?)
+    }
+
+    /// Returns the prompt of this name.
+    pub(crate) fn prompt(&self, name: &str) -> Option<&ServerItem<Prompt>> {
+        self.prompts.get(*self.prompts_by_name.get(name)?)
+    }
+}
+
+/// The room that is left in the merged view while one server is added.
+struct Room<'a> {
+    index: usize,
+    limits: &'a ServersLimits,
+    bytes: &'a mut usize,
+    problems: &'a mut Vec<(usize, String)>,
+}
+
+impl Room<'_> {
+    /// Adds the items of one kind.
+    fn add<T: Listed>(&mut self, items: &ItemList<T>, merged: &mut Vec<ServerItem<T>>) {
+        for (added, item) in items.iter().enumerate() {
+            let bound = if merged.len() >= self.limits.max_items {
+                "max_items"
+            } else if self.bytes.saturating_add(item.bytes) > self.limits.max_bytes {
+                "max_bytes"
+            } else {
+                *self.bytes += item.bytes;
+                merged.push(item.item.clone());
+                continue;
+            };
+            let problem = format!(
+                "{} of its {} {} have no room beside those of other servers \
+                 (ServersLimits::{bound})",
+                items.len() - added,
+                items.len(),
+                T::PLURAL
+            );
+            self.problems.push((self.index, problem));
+            return;
+        }
+    }
+}
