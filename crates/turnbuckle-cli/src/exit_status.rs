@@ -82,7 +82,7 @@ impl From<Error> for CliError {
         let text = match &error {
             // The words of the server stay as they are.
             Error::ErrorResponse(_) | Error::ToolFailed(_) => error.to_string(),
-            _ => name_flags(&error.to_string()),
+            _ => replace_settings(&error.to_string()),
         };
         let failure = Self::new(text).status(ExitStatus::of_error(&error));
         match error {
@@ -144,8 +144,8 @@ const SETTINGS: [(&str, &str); 11] = [
     (" (ClientBuilder::reconnect_policy)", ""),
 ];
 
-/// Names the options of the command instead of the settings of the library.
-fn name_flags(text: &str) -> String {
+/// Replaces settings of the library by the options of the command.
+fn replace_settings(text: &str) -> String {
     SETTINGS
         .iter()
         .fold(text.to_owned(), |text, (setting, flag)| {

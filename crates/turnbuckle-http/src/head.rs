@@ -1,6 +1,6 @@
 //! The headers of a request that an endpoint needs, read in one pass.
 
-use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, TRANSFER_ENCODING};
 use http::{HeaderMap, Uri};
 use turnbuckle_wire::era::NamedRevision;
 use turnbuckle_wire::era::headers::{self, HeaderValues};
@@ -19,6 +19,8 @@ pub(crate) struct RequestHeaders<'h> {
     pub(crate) accepts_json: bool,
     pub(crate) accepts_events: bool,
     pub(crate) content_length: Option<u64>,
+    /// True if the body has a transfer coding other than `chunked` alone, which nothing here decodes.
+    pub(crate) has_unknown_coding: bool,
     pub(crate) protocol_version: HeaderValues<'h>,
     pub(crate) method: HeaderValues<'h>,
     pub(crate) name: HeaderValues<'h>,
@@ -35,6 +37,7 @@ impl<'h> RequestHeaders<'h> {
             accepts_json: false,
             accepts_events: false,
             content_length: None,
+            has_unknown_coding: false,
             protocol_version: HeaderValues::Missing,
             method: HeaderValues::Missing,
             name: HeaderValues::Missing,
@@ -53,6 +56,8 @@ impl<'h> RequestHeaders<'h> {
                 add(&mut head.host, value);
             } else if *name == ORIGIN {
                 add(&mut head.origin, value);
+            } else if *name == TRANSFER_ENCODING {
+                head.has_unknown_coding |= !value.eq_ignore_ascii_case(b"chunked");
             } else if *name == CONTENT_LENGTH {
                 head.content_length = std::str::from_utf8(value)
                     .ok()
@@ -75,13 +80,19 @@ impl<'h> RequestHeaders<'h> {
         head
     }
 
-    /// Returns the host that the request is for: that of the `Host` header, or else of its target.
+    /// Returns the host that the request is for: that of the `Host` header, or else of its target. Two
+    /// that differ are like two headers: a proxy and this server could read them differently.
     pub(crate) fn requested_host<'u>(&self, target: &'u Uri) -> HeaderValues<'u>
     where
         'h: 'u,
     {
         match (self.host, target.authority()) {
             (HeaderValues::Missing, Some(host)) => HeaderValues::One(host.as_str().as_bytes()),
+            (HeaderValues::One(host), Some(other))
+                if !host.eq_ignore_ascii_case(other.as_str().as_bytes()) =>
+            {
+                HeaderValues::Repeated
+            }
             (host, _) => host,
         }
     }
@@ -182,6 +193,70 @@ mod tests {
         }
         let map = HeaderMap::new();
         assert!(RequestHeaders::read(&map).accepts_events);
+    }
+
+    #[test]
+    fn a_target_of_another_host_than_the_header_is_no_host() {
+        for (host, target, expected) in [
+            (
+                Some("a.example"),
+                "/mcp",
+                HeaderValues::One(&b"a.example"[..]),
+            ),
+            (
+                None,
+                "http://a.example/mcp",
+                HeaderValues::One(b"a.example"),
+            ),
+            (
+                Some("a.example:80"),
+                "http://A.example:80/mcp",
+                HeaderValues::One(b"a.example:80"),
+            ),
+            (
+                Some("a.example"),
+                "http://b.example/mcp",
+                HeaderValues::Repeated,
+            ),
+            (
+                Some("a.example"),
+                "http://a.example:81/",
+                HeaderValues::Repeated,
+            ),
+            (
+                Some("a.example"),
+                "http://a.example@b.example/",
+                HeaderValues::Repeated,
+            ),
+            (None, "/mcp", HeaderValues::Missing),
+        ] {
+            let pairs = host.map(|host| ("host", host));
+            let map = map(pairs.as_slice());
+            let target: Uri = target.parse().unwrap();
+            let found = RequestHeaders::read(&map).requested_host(&target);
+            assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{target}");
+        }
+    }
+
+    #[test]
+    fn chunked_alone_is_a_transfer_coding_that_is_read() {
+        for (coding, unknown) in [
+            (&["chunked"][..], false),
+            (&["Chunked"], false),
+            (&["gzip, chunked"], true),
+            (&["gzip", "chunked"], true),
+            (&["identity"], true),
+            (&[""], true),
+            (&["chunked, chunked"], true),
+        ] {
+            let pairs: Vec<_> = coding.iter().map(|it| ("transfer-encoding", *it)).collect();
+            let map = map(&pairs);
+            assert_eq!(
+                RequestHeaders::read(&map).has_unknown_coding,
+                unknown,
+                "{coding:?}"
+            );
+        }
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub struct HttpServerOptions {
     /// The time after which a comment is sent on an SSE stream that has sent nothing, so that
     /// proxies and clients keep it open. Default 15 s.
     pub keep_alive_interval: Duration,
-    /// The largest number of open legacy sessions; one more is refused. Default 10,000.
+    /// The largest number of open legacy sessions. One more takes the place of a session that is not
+    /// in use; if all are, it is refused. Default 10,000.
     pub max_sessions: usize,
     /// The largest number of open HTTP+SSE connections; one more is refused. Each takes one of
     /// [`max_connections`](Self::max_connections) for its stream, and others for its messages.

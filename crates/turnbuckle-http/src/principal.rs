@@ -17,10 +17,10 @@ pub(crate) fn from_extensions(extensions: &http::Extensions) -> Option<Arc<Princ
 
 /// The owner of a session or connection: the principal that opened it, and the only one that may
 /// use it. One that was opened without a principal may be used by anybody who knows its id.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Owner(Option<OwnerIdentity>);
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 struct OwnerIdentity {
     issuer: String,
     subject: String,

@@ -186,6 +186,16 @@ pub(crate) fn too_many_headers(most: usize) -> HttpReply {
     )
 }
 
+/// Returns the reply to a body in a transfer coding that is not decoded.
+///
+/// Specification: RFC 9112, section 6.1.
+pub(crate) fn unknown_coding() -> HttpReply {
+    error_reply(
+        StatusCode::NOT_IMPLEMENTED,
+        "a body is sent as it is, or with \"Transfer-Encoding: chunked\" alone",
+    )
+}
+
 /// Returns the reply to a body that is not declared as JSON.
 pub(crate) fn unsupported_media_type() -> HttpReply {
     error_reply(

@@ -25,7 +25,8 @@ use crate::options::HttpServerOptions;
 use crate::origin::OriginPolicy;
 use crate::reply::{
     HttpReply, accepted_reply, allow_origin, body_error_reply, error_reply, method_not_allowed,
-    preflight_reply, refusal_reply, stream_reply, too_many_headers, unsupported_media_type,
+    preflight_reply, refusal_reply, stream_reply, too_many_headers, unknown_coding,
+    unsupported_media_type,
 };
 use crate::{event, principal};
 
@@ -99,6 +100,9 @@ impl SseEndpoints {
             .check(head.requested_host(&parts.uri), head.origin)
         {
             return error_reply(StatusCode::FORBIDDEN, &forbidden.to_string());
+        }
+        if head.has_unknown_coding {
+            return unknown_coding();
         }
         let principal = principal::from_extensions(&parts.extensions);
         let connection = parts.uri.query().and_then(connection_id);

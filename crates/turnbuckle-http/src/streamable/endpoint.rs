@@ -27,7 +27,7 @@ use crate::origin::OriginPolicy;
 use crate::reply::{
     HttpReply, accepted_reply, allow_origin, body_error_reply, error_reply, json_reply,
     method_not_allowed, preflight_reply, refusal_reply, set_retry_after, too_many_headers,
-    unsupported_media_type,
+    unknown_coding, unsupported_media_type,
 };
 use crate::{body, principal};
 
@@ -97,6 +97,9 @@ impl StreamableEndpoint {
         let host = head.requested_host(&parts.uri);
         if let Err(forbidden) = self.allowed.check(host, head.origin) {
             return error_reply(StatusCode::FORBIDDEN, &forbidden.to_string());
+        }
+        if head.has_unknown_coding {
+            return unknown_coding();
         }
         let mut reply = match parts.method {
             Method::POST => {

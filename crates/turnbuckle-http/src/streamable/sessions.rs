@@ -25,6 +25,9 @@ const STANDALONE_STREAM: u64 = 0;
 /// The shortest time between two searches of a full table for idle sessions.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The part of a full table that is searched for once and makes room: one of so many sessions.
+const EVICTED_SHARE: usize = 64;
+
 /// A legacy session over HTTP: the session, its streams, and who may use it.
 #[derive(Debug)]
 pub(crate) struct HttpSession {
@@ -81,23 +84,32 @@ impl HttpSession {
         self.streams().remove_expired(now, ttl);
     }
 
+    /// Returns whether the client has concluded the handshake.
+    fn is_initialized(&self) -> bool {
+        let legacy = self.session.legacy();
+        legacy.is_some_and(|state| state.is_initialized())
+    }
+
+    /// Returns whether a request runs, or a client that concluded the handshake reads a stream.
+    fn is_in_use(&self) -> bool {
+        let is_read = || {
+            self.standalone.is_attached()
+                || self.streams().iter().any(|stream| stream.is_attached())
+        };
+        self.session.in_flight() > 0 || (self.is_initialized() && is_read())
+    }
+
     /// Returns whether the session has ended, or was not used for longer than it may be.
     fn is_idle(&self, now: Instant, options: &HttpServerOptions) -> bool {
         if self.is_ended() {
             return true;
         }
-        let is_initialized = self
-            .session
-            .legacy()
-            .is_some_and(|state| state.is_initialized());
-        let is_read = self.standalone.is_attached()
-            || self.streams().iter().any(|stream| stream.is_attached());
-        if self.session.in_flight() > 0 || (is_initialized && is_read) {
+        if self.is_in_use() {
             // A session in use is idle only from the end of that use on.
             self.touch();
             return false;
         }
-        let timeout = match is_initialized {
+        let timeout = match self.is_initialized() {
             true => options.session_idle_timeout,
             false => options.handshake_timeout.min(options.session_idle_timeout),
         };
@@ -127,6 +139,43 @@ struct TableState {
     has_sweeper: bool,
     /// The time at which idle sessions were last removed.
     last_sweep: Option<Instant>,
+}
+
+impl TableState {
+    /// Removes sessions that are not in use, so that others can be opened, and returns them: first
+    /// those of owners that have more than their share, then those whose client never concluded the
+    /// handshake, then those idle longest. A search reads the whole table, which is why it removes
+    /// more than one.
+    fn evict(&mut self) -> Vec<Arc<HttpSession>> {
+        let mut per_owner = HashMap::<&Owner, usize>::default();
+        for session in self.by_id.values() {
+            *per_owner.entry(&session.owner).or_default() += 1;
+        }
+        let share = self.by_id.len() / per_owner.len().max(1);
+        let mut idle: Vec<_> = self
+            .by_id
+            .iter()
+            .filter(|(_, session)| !session.is_in_use())
+            .map(|(id, session)| {
+                let is_within_share = per_owner[&session.owner] <= share;
+                let order = (
+                    is_within_share,
+                    session.is_initialized(),
+                    *session.last_used(),
+                );
+                (order, id.clone())
+            })
+            .collect();
+        let count = (self.by_id.len() / EVICTED_SHARE).max(1).min(idle.len());
+        if count == 0 {
+            return Vec::new();
+        }
+        idle.select_nth_unstable(count - 1);
+        let evicted = idle.into_iter().take(count);
+        evicted
+            .filter_map(|(_, id)| self.by_id.remove(&id))
+            .collect()
+    }
 }
 
 /// The reason why a session was not opened.
@@ -174,8 +223,8 @@ impl SessionTable {
     /// Inserts a session into the table and returns its id, which nobody can guess.
     ///
     /// # Errors
-    /// When [`HttpServerOptions::max_sessions`] are open, or the system has no randomness. The
-    /// session is ended then.
+    /// When [`HttpServerOptions::max_sessions`] are open and in use, or the system has no randomness.
+    /// The session is ended then.
     pub(crate) fn insert(
         self: &Arc<Self>,
         session: Arc<HttpSession>,
@@ -195,9 +244,19 @@ impl SessionTable {
                 state = self.state();
             }
             if state.by_id.len() >= self.options.max_sessions {
+                let evicted = state.evict();
                 drop(state);
-                session.end();
-                return Err(OpenSessionError::TooMany);
+                if evicted.is_empty() {
+                    session.end();
+                    return Err(OpenSessionError::TooMany);
+                }
+                tracing::warn!(
+                    sessions = evicted.len(),
+                    "sessions that nobody used made room for another one \
+                     (HttpServerOptions::max_sessions)"
+                );
+                evicted.iter().for_each(|session| session.end());
+                state = self.state();
             }
         }
         state.by_id.insert(id.clone(), session);

@@ -47,23 +47,47 @@ fn open(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_table_has_room_again_when_a_session_has_ended() {
+async fn a_full_table_has_room_for_another_session_while_one_is_not_in_use() {
     let options = HttpServerOptions::new().max_sessions(2);
     let (sessions, exchange) = sessions(options);
     let first = open(&sessions, &exchange).unwrap();
-    open(&sessions, &exchange).unwrap();
-    for _ in 0..3 {
-        let refused = open(&sessions, &exchange);
-        assert!(matches!(refused, Err(OpenSessionError::TooMany)));
-    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let second = open(&sessions, &exchange).unwrap();
+    let evicted = sessions.get(&first, None).unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    // The first session was used last.
+    sessions.get(&first, None).unwrap();
+    let third = open(&sessions, &exchange).unwrap();
+    assert!(sessions.get(&second, None).is_none());
+    assert!(sessions.get(&first, None).is_some() && !evicted.is_ended());
+    assert!(sessions.get(&third, None).is_some());
     assert!(sessions.end(&first, None));
     assert!(!sessions.end(&first, None));
-    open(&sessions, &exchange).unwrap();
     // No client has finished its handshake.
     tokio::time::sleep(Duration::from_secs(200)).await;
     assert!(sessions.state().by_id.is_empty());
     assert_eq!(sessions.state().by_id.capacity(), 0);
     assert!(!sessions.state().has_sweeper, "the sweeper has ended");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_owner_of_many_sessions_takes_no_place_from_others() {
+    let options = HttpServerOptions::new().max_sessions(8);
+    let (sessions, exchange) = sessions(options);
+    let ann = Principal::new("https://issuer.example", "ann");
+    let eve = Principal::new("https://issuer.example", "eve");
+    let open = |who| {
+        sessions
+            .insert(sessions.create(&exchange, Some(who)))
+            .unwrap()
+    };
+    let honest = open(&ann);
+    for _ in 0..1000 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        open(&eve);
+        assert!(sessions.state().by_id.len() <= 8);
+    }
+    assert!(sessions.get(&honest, Some(&ann)).is_some());
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl Session {
 
     /// Returns whether every handler has ended, those of cancelled requests included.
     pub(crate) fn is_idle(&self) -> bool {
-        self.state.kernel().unfinished() == 0
+        self.state.kernel().handler_count() == 0
     }
 
     /// Returns the client, for messages that belong to no request.

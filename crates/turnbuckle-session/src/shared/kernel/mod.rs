@@ -276,7 +276,7 @@ impl<C, P> Kernel<C, P> {
     }
 
     /// Returns how many requests of the peer have a handler that has not ended, cancelled or not.
-    pub(crate) fn unfinished(&self) -> usize {
+    pub(crate) fn handler_count(&self) -> usize {
         self.answering.len()
     }
 

@@ -89,8 +89,11 @@ async fn so_many_headers_over_http_and_sse_too() {
 #[tokio::test(start_paused = true)]
 async fn so_many_sessions_are_open() {
     let web = Web::with(&echo(), HttpServerOptions::new().max_sessions(2));
+    let mut streams = Vec::new();
     for _ in 0..2 {
-        web.open(Revision::NEWEST_LEGACY).await;
+        let session = web.open(Revision::NEWEST_LEGACY).await;
+        // A session with a stream is in use, and keeps its place.
+        streams.push(session.get().send().await);
     }
     let refused = web
         .initialize(Revision::NEWEST_LEGACY, json!({}))
