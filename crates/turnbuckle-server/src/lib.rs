@@ -74,6 +74,7 @@ pub use server::Server;
 pub use server::builder::ServerBuilder;
 pub use server::extension::{Extension, ExtensionResult};
 pub use server::update::ServerUpdate;
+pub use service::middleware;
 pub use tool::output::{OutputValidator, Structured, ToolOutput};
 pub use tool::{Tool, ToolBuilder};
 pub use turnbuckle_schema::{Objection, Profile, SchemaLimits, lint};

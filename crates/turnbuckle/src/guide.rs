@@ -30,6 +30,9 @@ struct Composition;
 #[doc = include_str!("../../../docs/guide/src/policy.md")]
 struct Policy;
 
+#[doc = include_str!("../../../docs/guide/src/middleware.md")]
+struct Middleware;
+
 #[doc = include_str!("../../../docs/guide/src/asking.md")]
 struct Asking;
 

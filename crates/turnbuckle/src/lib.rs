@@ -94,7 +94,6 @@ pub use turnbuckle_stdio as stdio;
 pub use turnbuckle_types as types;
 pub use turnbuckle_wire::revision::{EraKind, Features, Revision};
 
-pub use turnbuckle_server::service;
 pub use turnbuckle_server::{
     AnswerFuture, Args, Ask, AskError, Audio, BuildError, Cancellation, Claims, Completer,
     CompletionRequest, ElicitationNotifier, Extension, ExtensionResult, Extract, Failure, Group,
@@ -105,6 +104,7 @@ pub use turnbuckle_server::{
     ServerBuilder, ServerUpdate, State, StateKey, StateKeyRing, Structured, TemplateError,
     TemplateValue, TemplateVariables, Tool, ToolBuilder, ToolOutput, UriTemplate, lint,
 };
+pub use turnbuckle_server::{middleware, service};
 
 /// The README. Its snippets are compiled as doctests.
 #[cfg(doctest)]

@@ -6,7 +6,9 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
+use turnbuckle::middleware::{Next, from_fn};
 use turnbuckle::prelude::*;
+use turnbuckle::service::CallRequest;
 
 use crate::texts;
 
@@ -22,8 +24,8 @@ fn echo(message: String) -> Echoed {
     Echoed { message }
 }
 
-/// Builds a server: `echo`: that tool alone; `bulk`: large answers; `busy`: handlers that wait, tell, and never end;
-/// a number: so many tools, all on one page of their list.
+/// Builds a server: `echo`: that tool alone; `bulk`: large answers; `busy`: handlers that wait, tell, and never end; `around`: that
+/// tool in one layer of a function; a number: so many tools, all on one page of their list.
 pub(crate) fn server(offer: &str) -> Result<Server, Box<dyn Error>> {
     let server = Server::new("budget", "1.0.0").tools(tools![echo]);
     Ok(match offer {
@@ -33,6 +35,11 @@ pub(crate) fn server(offer: &str) -> Result<Server, Box<dyn Error>> {
             .resources(resources![document])
             .build()?,
         "busy" => busy()?,
+        "around" => server
+            .layer(from_fn(async |call: CallRequest, next: Next| {
+                next.run(call).await
+            }))
+            .build()?,
         number => {
             let tools: NonZeroUsize = number.parse()?;
             let more = (1..tools.get()).map(filler);

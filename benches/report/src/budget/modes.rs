@@ -167,6 +167,13 @@ fn echoes() -> Vec<Mode> {
         )
         .above("floor-stdio"),
         serves("ours-stdio-modern", &["stdio", "echo"], PIPE_MODERN, echo()).above("floor-stdio"),
+        serves(
+            "ours-stdio-modern-around",
+            &["stdio", "around"],
+            PIPE_MODERN,
+            echo(),
+        )
+        .above("floor-stdio"),
     ]
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use turnbuckle_session::{Peer, RequestContext};
-use turnbuckle_types::{ElicitationCompleteNotificationParams, Json, ProtocolError};
+use turnbuckle_types::{ElicitationCompleteNotificationParams, Json, ProtocolError, RawJson};
 use turnbuckle_wire::revision::Method;
 
 use crate::input::{InputRound, InputRounds, NeedsInput, Question};
@@ -23,6 +23,8 @@ pub struct HandlerContext {
     call: RequestContext,
     server: Arc<dyn HandlerEnvironment>,
     round: Option<Arc<InputRound>>,
+    /// The arguments that a layer put in the place of those in the message.
+    replaced_arguments: Option<Arc<Json>>,
 }
 
 /// The server, as far as its running handlers need it.
@@ -69,6 +71,7 @@ impl HandlerContext {
             call,
             server,
             round: round.map(Arc::new),
+            replaced_arguments: None,
         }
     }
 
@@ -78,6 +81,16 @@ impl HandlerContext {
             round: Some(Arc::new(round)),
             ..self.clone()
         }
+    }
+
+    /// Replaces the arguments of the message.
+    pub(crate) fn replace_arguments(&mut self, arguments: Json) {
+        self.replaced_arguments = Some(Arc::new(arguments));
+    }
+
+    /// Returns the arguments that a layer put in the place of those in the message.
+    pub(crate) fn replaced_arguments(&self) -> Option<RawJson<'_>> {
+        self.replaced_arguments.as_deref().map(RawJson::from)
     }
 
     /// Returns this context for one run of a handler that takes an [`Ask`](crate::Ask), with an

@@ -22,7 +22,6 @@ use crate::error::failure::{Failure, Result};
 use crate::extract::{Invocation, RequestPayload, States};
 use crate::handler::concurrency_limit::ConcurrencyLimit;
 use crate::handler::context::HandlerContext;
-use crate::item::item_kind::ItemKind;
 use crate::item::registration::Registration;
 use crate::schema::ArgumentReader;
 
@@ -187,7 +186,7 @@ fn warn_slow<K: HandlerKind>(context: &HandlerContext, elapsed: Duration) {
     let name = name.and_then(RawJson::text);
     let name = name.as_deref().unwrap_or_default();
     let elapsed = elapsed.as_millis();
-    match K::ITEM_KIND.map(ItemKind::attribute) {
+    match K::CALL_KIND.attribute() {
         Some(attribute) => tracing::warn!(
             name,
             "a sync handler held its thread for {elapsed} ms, and everything else on it: mark it \

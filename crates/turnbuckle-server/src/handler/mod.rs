@@ -15,8 +15,8 @@ use turnbuckle_wire::revision::Method;
 
 use crate::error::failure::{self, Failure, Result};
 use crate::extract::{Extract, HandlerRequirements, Invocation};
-use crate::item::item_kind::ItemKind;
 use crate::resource::read_request::ReadRequest;
+use crate::service::CallKind;
 
 pub(crate) use erased::{HandlerFactory, blocking_handler_factory, handler_factory};
 pub(crate) use request::{DetachedRequest, ErasedHandler, HandlerRequest};
@@ -33,8 +33,8 @@ pub trait HandlerKind: Sized + 'static {
     /// True if failures become an error result for the model, instead of a protocol error.
     const ERRORS_IN_RESULT: bool;
 
-    /// The kind of item; `None` for completers, which are no items of their own.
-    const ITEM_KIND: Option<ItemKind>;
+    /// The kind of the requests that call the handler.
+    const CALL_KIND: CallKind;
 
     /// Recreates the [`ReadRequest`] when a request is run again.
     fn read_request(_: &Self::ReplyOptions, _uri: &str) -> Option<ReadRequest> {

@@ -12,7 +12,7 @@ use crate::handler::concurrency_limit::{ConcurrencyLimit, ConcurrencyLimited};
 use crate::handler::{
     ErasedHandler, FailureMapping, HandlerKind, HandlerRequest, wrapper_failure_reply,
 };
-use crate::service::{DynMiddleware, LayeredHandler};
+use crate::service::{DynMiddleware, LayerTarget, LayeredHandler};
 
 /// The call policy of a server, a group or an item. Most are empty.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +31,11 @@ impl CallPolicy {
     /// Returns the settings, to be changed.
     pub(crate) fn settings_mut(&mut self) -> &mut PolicySettings {
         self.0.get_or_insert_default()
+    }
+
+    /// Returns the layers, outermost first.
+    pub(crate) fn layers(&self) -> &[Arc<dyn DynMiddleware>] {
+        self.0.as_deref().map_or(&[], |settings| &settings.layers)
     }
 }
 
@@ -61,6 +66,7 @@ impl fmt::Debug for PolicySettings {
 pub(crate) fn apply_policies<K: HandlerKind>(
     mut call: Arc<dyn ErasedHandler>,
     name: &str,
+    read_only: bool,
     around: &[CallPolicy],
     own: &CallPolicy,
 ) -> Arc<dyn ErasedHandler> {
@@ -76,21 +82,31 @@ pub(crate) fn apply_policies<K: HandlerKind>(
             errors_in_result: K::ERRORS_IN_RESULT,
         });
     }
-    let layers: Vec<_> = all().flat_map(|it| it.layers.iter().cloned()).collect();
-    if !layers.is_empty()
-        && let Some(kind) = K::ITEM_KIND
-    {
-        call = Arc::new(LayeredHandler::new(
-            call,
-            kind,
-            name,
-            layers,
-            FailureMapping::for_kind::<K>(),
-        ));
-    }
+    let target = LayerTarget {
+        kind: K::CALL_KIND,
+        name: name.into(),
+        read_only,
+        mapping: FailureMapping::for_kind::<K>(),
+    };
+    call = apply_layers(call, target, around, own);
     match all().rev().find_map(|it| it.timeout) {
         None => call,
         Some(timeout) => Arc::new(TimeLimited::new(call, timeout, K::ERRORS_IN_RESULT)),
+    }
+}
+
+/// Wraps a handler in its own layers and in those around it. Without any it stays as it is.
+pub(crate) fn apply_layers(
+    call: Arc<dyn ErasedHandler>,
+    target: LayerTarget,
+    around: &[CallPolicy],
+    own: &CallPolicy,
+) -> Arc<dyn ErasedHandler> {
+    let all = around.iter().chain([own]);
+    let layers: Vec<_> = all.flat_map(|policy| policy.layers()).cloned().collect();
+    match layers.is_empty() {
+        true => call,
+        false => Arc::new(LayeredHandler::new(call, target, layers)),
     }
 }
 
@@ -158,10 +174,12 @@ macro_rules! policy_setters {
             $this
         }
 
-        /// Wraps calls in a tower layer; see [`service`](crate::service).
+        /// Wraps requests in a layer: a function ([`middleware::from_fn`](crate::middleware::from_fn)),
+        /// one of [`middleware`](crate::middleware), or any tower layer
+        /// ([`service`](crate::service)).
         ///
         /// The first layer given is the outermost. Layers of enclosing groups and of the server are
-        /// outside of these.
+        /// outside of these. The layers of a server also see its list requests.
         pub fn layer<L>(mut $this, layer: L) -> Self
         where
             L: tower_layer::Layer<crate::service::CallService>,

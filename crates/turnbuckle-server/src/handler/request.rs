@@ -1,10 +1,11 @@
 //! A request on its way to the handler of an item, and the type-erased handler.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use turnbuckle_session::HandlerOutcome;
-use turnbuckle_types::RawJson;
+use turnbuckle_types::{Json, RawJson};
 use turnbuckle_wire::revision::MirroredParam;
 
 use super::HandlerKind;
@@ -29,11 +30,14 @@ pub(crate) struct HandlerRequest<'a> {
 
 /// A request for the handler of an item that owns its data, so that it can outlive the received
 /// message: while it waits for a permit, a blocking thread or a layer, or for another run of the
-/// handler. Arguments are parsed again from the parameters that its context keeps.
+/// handler. Its arguments are a range of the message that its context keeps, or those that a layer
+/// put in their place.
 #[derive(Debug, Clone)]
 pub(crate) struct DetachedRequest {
     pub(crate) context: HandlerContext,
     payload: OwnedPayload,
+    /// The arguments of a tool or a prompt, as a range of the message.
+    arguments: Option<Range<usize>>,
 }
 
 /// The part of a [`RequestPayload`] that does not borrow from the message.
@@ -45,6 +49,8 @@ enum OwnedPayload {
     Read(ReadRequest),
     /// The argument of `completion/complete`.
     Completion(CompletionRequest),
+    /// A list request, whose parameters are read from the message.
+    List,
 }
 
 impl<'a> HandlerRequest<'a> {
@@ -75,6 +81,15 @@ impl<'a> HandlerRequest<'a> {
         }
     }
 
+    /// Creates a list request.
+    pub(crate) fn for_list(context: HandlerContext) -> Self {
+        Self {
+            context,
+            arguments: None,
+            payload: OwnedPayload::List,
+        }
+    }
+
     /// Returns the context.
     pub(crate) fn context(&self) -> &HandlerContext {
         &self.context
@@ -82,9 +97,13 @@ impl<'a> HandlerRequest<'a> {
 
     /// Converts the request into one that does not borrow from the message.
     pub(crate) fn detach(self) -> DetachedRequest {
+        let arguments = self
+            .arguments
+            .map(|arguments| range_in(self.context.text(), arguments.as_str()));
         DetachedRequest {
             context: self.context,
             payload: self.payload,
+            arguments,
         }
     }
 
@@ -111,10 +130,20 @@ impl<'a> HandlerRequest<'a> {
     }
 }
 
+/// Returns the range of `part` in `text`: an empty one if `part` is not a slice of it, as when a
+/// layer replaced the arguments.
+fn range_in(text: &str, part: &str) -> Range<usize> {
+    let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
+    match start.checked_add(part.len()) {
+        Some(end) if end <= text.len() => start..end,
+        _ => 0..0,
+    }
+}
+
 impl OwnedPayload {
     fn payload<'a>(&'a self, arguments: Option<RawJson<'a>>) -> RequestPayload<'a> {
         match self {
-            Self::Arguments => RequestPayload::Arguments(arguments),
+            Self::Arguments | Self::List => RequestPayload::Arguments(arguments),
             Self::Read(reading) => RequestPayload::Read(reading),
             Self::Completion(typing) => RequestPayload::Completion(typing),
         }
@@ -127,17 +156,36 @@ impl DetachedRequest {
         context: HandlerContext,
         reply_options: &K::ReplyOptions,
     ) -> Self {
+        let params = context.params();
         let uri = match K::METHOD.mirrored_param() {
-            Some(MirroredParam::Uri) => context
-                .params()
-                .uri
-                .and_then(RawJson::text)
-                .map(Cow::into_owned),
+            Some(MirroredParam::Uri) => params.uri.and_then(RawJson::text).map(Cow::into_owned),
             _ => None,
         };
+        let arguments = params.arguments;
+        let arguments = arguments.map(|arguments| range_in(context.text(), arguments.as_str()));
         let reading = uri.and_then(|uri| K::read_request(reply_options, &uri));
-        let payload = reading.map_or(OwnedPayload::Arguments, OwnedPayload::Read);
-        Self { context, payload }
+        Self {
+            payload: reading.map_or(OwnedPayload::Arguments, OwnedPayload::Read),
+            arguments,
+            context,
+        }
+    }
+
+    /// Returns the arguments of a tool or a prompt.
+    pub(crate) fn arguments(&self) -> Option<RawJson<'_>> {
+        if !matches!(self.payload, OwnedPayload::Arguments) {
+            return None;
+        }
+        if let Some(replaced) = self.context.replaced_arguments() {
+            return Some(replaced);
+        }
+        let text = self.context.text().get(self.arguments.clone()?)?;
+        (!text.is_empty()).then(|| RawJson::from_valid_text(text))
+    }
+
+    /// Replaces the arguments of a tool or a prompt.
+    pub(crate) fn replace_arguments(&mut self, arguments: Json) {
+        self.context.replace_arguments(arguments);
     }
 
     /// Returns the URI that is read, if any.
@@ -150,18 +198,18 @@ impl DetachedRequest {
 
     /// Calls `look` with the data that the handler's extractors read.
     pub(super) fn with_payload<T>(&self, look: impl FnOnce(RequestPayload<'_>) -> T) -> T {
-        let arguments = match self.payload {
-            OwnedPayload::Arguments => self.context.params().arguments,
-            _ => None,
-        };
-        look(self.payload.payload(arguments))
+        look(self.payload.payload(self.arguments()))
     }
 
     /// Passes the request on to a handler.
     pub(crate) fn call(self, target: Arc<dyn ErasedHandler>) -> HandlerOutcome {
-        let context = self.context.clone();
+        let kept = Self {
+            payload: OwnedPayload::Arguments,
+            arguments: self.arguments.clone(),
+            context: self.context.clone(),
+        };
         let arguments = match self.payload {
-            OwnedPayload::Arguments => context.params().arguments,
+            OwnedPayload::Arguments => kept.arguments(),
             _ => None,
         };
         target.call(HandlerRequest {

@@ -45,6 +45,19 @@ impl FailureMapping {
         }
     }
 
+    /// Returns the mapping for list requests.
+    pub(crate) fn for_list(method: Method) -> Self {
+        Self {
+            method,
+            errors_in_result: false,
+        }
+    }
+
+    /// Returns the method.
+    pub(crate) fn method(self) -> Method {
+        self.method
+    }
+
     /// Returns whether the client can be asked for input in such a request.
     ///
     /// Specification: basic/patterns/mrtr, "Supported Requests" (2026-07-28).
@@ -54,9 +67,10 @@ impl FailureMapping {
 
     /// Returns the error for a request in which the client cannot be asked.
     fn cannot_ask_reply(self) -> Reply {
-        Reply::Error(ProtocolError::internal(match self.can_ask() {
-            true => "only a handler can ask its client",
-            false => "a completion cannot ask for input",
+        Reply::Error(ProtocolError::internal(match self.method {
+            Method::Complete => "a completion cannot ask for input",
+            _ if self.can_ask() => "only a handler can ask its client",
+            _ => "a list request cannot ask for input",
         }))
     }
 }

@@ -26,6 +26,7 @@ use crate::item::name_rules::check_url;
 use crate::schema::describe_mismatch;
 
 pub use ask::{AnswerFuture, Ask, AskError, IntoSamplingRequest};
+pub(crate) use canonical::canonical_arguments;
 pub(crate) use legacy::{LegacyInputError, ask as ask_legacy};
 pub(crate) use request_state::{DEFAULT_STATE_TTL_SECS, mac};
 pub use request_state::{RandomnessUnavailable, StateKey, StateKeyRing};

@@ -14,14 +14,15 @@ use crate::error::BuildError;
 use crate::error::failure::{Failure, Result};
 use crate::extract::{AddRequirements, HandlerRequirements};
 use crate::handler::context::HandlerContext;
+use crate::handler::policy::CallPolicy;
 use crate::handler::{
-    ErasedHandler, Handler, HandlerFactory, HandlerKind, HandlerOutput, HandlerRequest,
-    handler_factory,
+    ErasedHandler, FailureMapping, Handler, HandlerFactory, HandlerKind, HandlerOutput,
+    HandlerRequest, handler_factory,
 };
 use crate::item::completion_request::CompletionRequest;
-use crate::item::item_kind::ItemKind;
 use crate::item::registration::Registration;
 use crate::schema::ArgumentReader;
+use crate::service::{CallKind, LayerTarget};
 
 /// The most suggestions that one result may hold. The total is sent as a number.
 const MOST: usize = 100;
@@ -42,7 +43,7 @@ impl HandlerKind for Completer {
 
     const METHOD: Method = Method::Complete;
     const ERRORS_IN_RESULT: bool = false;
-    const ITEM_KIND: Option<ItemKind> = None;
+    const CALL_KIND: CallKind = CallKind::Completion;
 }
 
 impl<S: Into<String> + Send + 'static> HandlerOutput<Completer> for Vec<S> {
@@ -91,12 +92,14 @@ impl Completers {
             .find(|argument| !known(argument))
     }
 
-    /// Makes the completers callable.
+    /// Makes the completers of the item `name` callable, in the layers of the item's `policy`.
     ///
     /// # Errors
     /// If a completer needs what the server does not have, or takes an `Ask`.
     pub(crate) fn register(
         self,
+        name: &str,
+        policy: &CallPolicy,
         registration: &Registration,
     ) -> Result<CompleterEntries, BuildError> {
         let entries = self.0.into_iter().map(|(argument, completer)| {
@@ -109,7 +112,13 @@ impl Completers {
             }
             let call =
                 (completer.make)((), ArgumentReader::without_arguments(), registration, false);
-            Ok((argument, call))
+            let target = LayerTarget {
+                kind: CallKind::Completion,
+                name: name.into(),
+                read_only: true,
+                mapping: FailureMapping::for_kind::<Completer>(),
+            };
+            Ok((argument, registration.wrap_in_layers(call, target, policy)))
         });
         entries.collect::<Result<_, _>>().map(CompleterEntries)
     }

@@ -6,7 +6,6 @@ pub(crate) mod completion;
 pub(crate) mod completion_request;
 pub(crate) mod group;
 mod group_settings;
-pub(crate) mod item_kind;
 pub(crate) mod name_rules;
 pub(crate) mod registration;
 

@@ -10,11 +10,12 @@ use turnbuckle_schema::{Profile, SchemaLimits};
 use crate::error::BuildError;
 use crate::extract::{HandlerRequirements, States};
 use crate::handler::concurrency_limit::ConcurrencyLimit;
-use crate::handler::policy::{CallPolicy, apply_policies};
+use crate::handler::policy::{CallPolicy, apply_layers, apply_policies};
 use crate::handler::{ErasedHandler, HandlerKind};
 use crate::item::access::AccessRules;
 use crate::item::group_settings::GroupSettings;
 use crate::item::name_rules::{check_tool_name, is_long_tool_name};
+use crate::service::LayerTarget;
 
 /// The settings that apply to the items of a server or a group when they are registered.
 #[derive(Debug, Clone)]
@@ -156,13 +157,32 @@ impl Registration {
         own.merge_outer(&self.access)
     }
 
-    /// Wraps an item's handler in its limits, layers and timeout.
+    /// Wraps an item's handler in its limits, layers and timeout. `read_only` is whether the item
+    /// declares that it changes nothing.
     pub(crate) fn wrap_handler<K: HandlerKind>(
         &self,
         call: Arc<dyn ErasedHandler>,
         name: &str,
+        read_only: bool,
         own: &CallPolicy,
     ) -> Arc<dyn ErasedHandler> {
-        apply_policies::<K>(call, name, &self.policies, own)
+        apply_policies::<K>(call, name, read_only, &self.policies, own)
+    }
+
+    /// Wraps a completer of the item `name`, or a list request, in layers.
+    pub(crate) fn wrap_in_layers(
+        &self,
+        call: Arc<dyn ErasedHandler>,
+        target: LayerTarget,
+        own: &CallPolicy,
+    ) -> Arc<dyn ErasedHandler> {
+        apply_layers(call, target, &self.policies, own)
+    }
+
+    /// Returns whether layers stand around everything in the group.
+    pub(crate) fn has_layers(&self) -> bool {
+        self.policies
+            .iter()
+            .any(|policy| !policy.layers().is_empty())
     }
 }

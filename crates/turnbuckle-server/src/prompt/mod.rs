@@ -25,11 +25,11 @@ use crate::handler::{
 };
 use crate::item::access::AccessRules;
 use crate::item::completion::{Completer, CompleterEntries, Completers};
-use crate::item::item_kind::ItemKind;
 use crate::item::name_rules::check_prompt_name;
 use crate::item::registration::Registration;
 use crate::item::{ItemInfo, debug_fields, item_setters, with_item_info};
 use crate::schema::{ArgumentReader, EnforcedSchema, reorder_properties};
+use crate::service::CallKind;
 
 pub use output::PromptOutput;
 
@@ -238,9 +238,9 @@ impl Prompt {
         }
         let call = (self.make)((), reader, registration, needs.asks);
         Ok(PromptEntry {
-            call: registration.wrap_handler::<Self>(call, &name, &policy),
+            call: registration.wrap_handler::<Self>(call, &name, false, &policy),
             access: registration.access(access),
-            completers: completers.register(registration)?,
+            completers: completers.register(&name, &policy, registration)?,
             name,
             info,
             arguments,
@@ -259,7 +259,7 @@ impl HandlerKind for Prompt {
 
     const METHOD: Method = Method::GetPrompt;
     const ERRORS_IN_RESULT: bool = false;
-    const ITEM_KIND: Option<ItemKind> = Some(ItemKind::Prompt);
+    const CALL_KIND: CallKind = CallKind::Prompt;
 }
 
 impl<T: PromptOutput> HandlerOutput<Prompt> for T {

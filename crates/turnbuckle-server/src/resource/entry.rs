@@ -16,8 +16,8 @@ use crate::handler::{ErasedHandler, HandlerKind, HandlerOutput, HandlerRequest};
 use crate::item::access::AccessRules;
 use crate::item::cache_hint::CacheHint;
 use crate::item::completion::CompleterEntries;
-use crate::item::item_kind::ItemKind;
 use crate::item::{ItemInfo, with_item_info};
+use crate::service::CallKind;
 use crate::uri_template::{TemplateVariables, UriTemplate};
 
 /// The settings of a resource that its replies depend on.
@@ -48,7 +48,7 @@ impl HandlerKind for Resource {
 
     const METHOD: Method = Method::ReadResource;
     const ERRORS_IN_RESULT: bool = false;
-    const ITEM_KIND: Option<ItemKind> = Some(ItemKind::Resource);
+    const CALL_KIND: CallKind = CallKind::Resource;
 
     fn read_request(reply_options: &ReadReplyOptions, uri: &str) -> Option<ReadRequest> {
         let template = reply_options.template.as_ref();

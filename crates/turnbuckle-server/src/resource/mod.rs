@@ -237,7 +237,7 @@ impl Resource {
         let needs = HandlerRequirements::collect(self.needs);
         registration.check_requirements(&needs)?;
         let access = registration.access(access);
-        let completers = completers.register(registration)?;
+        let completers = completers.register(&fields.uri, &policy, registration)?;
         let reply_options = ReadReplyOptions {
             mime_type: fields.mime_type.clone(),
             cache: cache.unwrap_or_default(),
@@ -251,7 +251,7 @@ impl Resource {
             None => ArgumentReader::without_arguments(),
         };
         let call = (self.make)(reply_options, reader, registration, needs.asks);
-        let call = registration.wrap_handler::<Self>(call, &fields.uri, &policy);
+        let call = registration.wrap_handler::<Self>(call, &fields.uri, true, &policy);
         let Some(template) = template else {
             return Ok(RegisteredResource::Resource(ResourceEntry {
                 fields,

@@ -3,6 +3,7 @@
 
 pub(crate) mod builder;
 pub(crate) mod extension;
+mod layered_lists;
 mod listen;
 mod router;
 mod subscription;
@@ -22,6 +23,7 @@ use crate::item::registration::Registration;
 use crate::prompt::PromptEntry;
 use crate::resource::{ResourceEntry, TemplateEntry};
 use crate::server::extension::Extensions;
+use crate::server::layered_lists::LayeredLists;
 use crate::tool::ToolEntry;
 use subscription::SubscriptionHub;
 use turnbuckle_session::{
@@ -59,6 +61,8 @@ pub(crate) struct ServerInner {
     pub(crate) roots_changed: Option<RootsChangedHook>,
     pub(crate) subscriptions: SubscriptionHub,
     pub(crate) registration: Registration,
+    /// The list requests in the server's layers.
+    pub(crate) layered_lists: LayeredLists,
     /// Seals and opens the request state of requests that ask for input.
     pub(crate) input_rounds: InputRounds,
 }

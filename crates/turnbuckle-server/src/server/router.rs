@@ -132,17 +132,33 @@ impl Server {
         }
         match method {
             Method::CallTool => self.call_tool(call, context),
-            Method::ListTools => self.list(&self.0.tools, call, &context),
+            Method::ListTools
+            | Method::ListPrompts
+            | Method::ListResources
+            | Method::ListResourceTemplates => self.list_in_layers(method, call, context),
             Method::GetPrompt => self.get_prompt(call, context),
-            Method::ListPrompts => self.list(&self.0.prompts, call, &context),
             Method::ReadResource => self.read_resource(call, context),
-            Method::ListResources => self.list(&self.0.resources, call, &context),
-            Method::ListResourceTemplates => self.list(&self.0.templates, call, &context),
             Method::Subscribe => self.subscribe(call, &context),
             Method::Unsubscribe => self.unsubscribe(call, &context),
             Method::SubscriptionsListen => self.listen(call, context),
             Method::Complete => self.complete(call, context),
             Method::SetLevel => set_level(call, &context),
+            _ => Err(unknown_method(call.name)),
+        }
+    }
+
+    /// Answers a list request.
+    pub(crate) fn list_items(
+        &self,
+        method: Method,
+        call: IncomingRequest<'_>,
+        context: &RequestContext,
+    ) -> Result<HandlerOutcome, ProtocolError> {
+        match method {
+            Method::ListTools => self.list(&self.0.tools, call, context),
+            Method::ListPrompts => self.list(&self.0.prompts, call, context),
+            Method::ListResources => self.list(&self.0.resources, call, context),
+            Method::ListResourceTemplates => self.list(&self.0.templates, call, context),
             _ => Err(unknown_method(call.name)),
         }
     }

@@ -1,4 +1,4 @@
-//! The way of a call through the layers around an item, from the outermost to the innermost.
+//! The way of a request through the layers around it, from the outermost to the innermost.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use turnbuckle_session::HandlerOutcome;
 use turnbuckle_wire::era::Reply;
 
-use super::{CallRequest, CallResponse, ItemKind, Middleware};
+use super::{CallKind, CallRequest, Middleware};
 use crate::error::failure::Failure;
 use crate::handler::{ErasedHandler, FailureMapping, HandlerRequest, wrapper_failure_reply};
 
-/// A call that was passed on to the next layer or to the handler.
+/// A request that was passed on to the next layer or to the handler.
 pub(super) enum ForwardedCall {
     /// Answered; the reply is taken when it is returned.
     Ready(Option<Reply>),
@@ -19,19 +19,15 @@ pub(super) enum ForwardedCall {
 }
 
 impl CallRequest {
-    /// Passes the call on to the next layer, or to the handler.
+    /// Passes the request on to the next layer, or to the handler.
     pub(super) fn pass_on(mut self) -> ForwardedCall {
         let next = self.target.layers.get(self.passed).cloned();
         match next {
             Some(layer) => {
                 self.passed += 1;
-                let mapping = self.target.mapping;
-                let context = self.kept.context.clone();
-                let answer = layer.call(self);
-                let reply = async move { answer.await.into_reply(mapping, &context) };
-                ForwardedCall::Pending(Box::pin(reply))
+                ForwardedCall::Pending(layer.call(self))
             }
-            None => match self.kept.call(self.target.inner.clone()) {
+            None => match self.request.call(self.target.inner.clone()) {
                 HandlerOutcome::Ready(reply) => ForwardedCall::Ready(Some(reply)),
                 HandlerOutcome::Pending(running) => ForwardedCall::Pending(running),
             },
@@ -41,43 +37,51 @@ impl CallRequest {
 
 /// A layer's service, type-erased.
 pub(crate) trait DynMiddleware: Send + Sync {
-    fn call(&self, call: CallRequest) -> Pin<Box<dyn Future<Output = CallResponse> + Send>>;
+    fn call(&self, call: CallRequest) -> Pin<Box<dyn Future<Output = Reply> + Send>>;
 }
 
 /// Erases the type of a layer's service.
 pub(crate) fn boxed_middleware(service: impl Middleware) -> Arc<dyn DynMiddleware> {
     struct Boxed<S>(S);
     impl<S: Middleware> DynMiddleware for Boxed<S> {
-        fn call(&self, call: CallRequest) -> Pin<Box<dyn Future<Output = CallResponse> + Send>> {
-            Box::pin(self.0.clone().respond(call))
+        fn call(&self, call: CallRequest) -> Pin<Box<dyn Future<Output = Reply> + Send>> {
+            let mapping = call.target.about.mapping;
+            let context = call.request.context.clone();
+            let response = self.0.clone().respond(call);
+            Box::pin(async move { response.await.into_reply(mapping, &context) })
         }
     }
     Arc::new(Boxed(service))
 }
 
+/// The properties of a handler that the layers around it see.
+#[derive(Debug)]
+pub(crate) struct LayerTarget {
+    pub(crate) kind: CallKind,
+    /// The name of a tool or a prompt, a URI or its template; empty for list requests.
+    pub(crate) name: Box<str>,
+    /// True if the item declares that it changes nothing.
+    pub(crate) read_only: bool,
+    pub(crate) mapping: FailureMapping,
+}
+
 /// A handler with layers around it.
 pub(crate) struct LayeredHandler {
     inner: Arc<dyn ErasedHandler>,
-    pub(super) kind: ItemKind,
-    pub(super) name: Box<str>,
+    pub(super) about: LayerTarget,
     layers: Vec<Arc<dyn DynMiddleware>>,
-    mapping: FailureMapping,
 }
 
 impl LayeredHandler {
     pub(crate) fn new(
         inner: Arc<dyn ErasedHandler>,
-        kind: ItemKind,
-        name: &str,
+        about: LayerTarget,
         layers: Vec<Arc<dyn DynMiddleware>>,
-        mapping: FailureMapping,
     ) -> Self {
         Self {
             inner,
-            kind,
-            name: name.into(),
+            about,
             layers,
-            mapping,
         }
     }
 }
@@ -87,7 +91,7 @@ impl ErasedHandler for LayeredHandler {
         let call = CallRequest {
             target: self,
             passed: 0,
-            kept: request.detach(),
+            request: request.detach(),
         };
         match call.pass_on() {
             ForwardedCall::Pending(running) => HandlerOutcome::Pending(running),

@@ -1,10 +1,16 @@
-//! Tower layers around the calls of a server, a group or an item.
+//! Tower layers around the requests of a server, a group or an item.
 //!
-//! A layer is added with `.layer(…)` and wraps calls of tools, prompts and resources. It gets every
-//! [`CallRequest`] that is allowed (items that do not exist, are hidden or need a scope are refused
-//! before), and passes the call on, changes its [`CallResponse`], or answers itself. Layers of
-//! tower such as `TimeoutLayer` and `ConcurrencyLimitLayer` work; a layer around a group or a
-//! server is shared by all calls in it.
+//! A layer is added with `.layer(…)`. Most are functions, made by
+//! [`middleware::from_fn`](crate::middleware::from_fn); this module has what those functions and
+//! hand-written tower services share.
+//!
+//! Layers wrap calls of tools, prompts, resources and completers, and those of a server also its
+//! list requests. A layer gets every [`CallRequest`] that is allowed (items that do not exist, are
+//! hidden or need a scope are refused before), and passes it on, changes its arguments or its
+//! [`CallResponse`], or answers itself. Layers of tower such as `TimeoutLayer` and
+//! `ConcurrencyLimitLayer` work; a layer around a group or a server is shared by all requests in it.
+//!
+//! A tower service written by hand:
 //!
 //! ```
 //! use std::future::Future;
@@ -48,112 +54,24 @@
 //! # Ok::<(), turnbuckle_server::BuildError>(())
 //! ```
 
+mod call_kind;
 mod layered;
+pub mod middleware;
+mod request;
+mod response;
 
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{self, Poll};
 
-use turnbuckle_wire::era::Reply;
-
 use self::layered::ForwardedCall;
-use crate::error::failure::{Failure, Result};
-use crate::handler::context::HandlerContext;
-use crate::handler::{DetachedRequest, FailureMapping, failure_reply};
-use crate::tool::output::ToolOutput;
+use crate::error::failure::Failure;
 
-pub use crate::item::item_kind::ItemKind;
-pub(crate) use layered::{DynMiddleware, LayeredHandler, boxed_middleware};
-
-/// A call of a tool, a prompt or a resource on its way through the layers.
-#[derive(Clone)]
-pub struct CallRequest {
-    target: Arc<LayeredHandler>,
-    /// The number of layers that the call has passed.
-    passed: usize,
-    kept: DetachedRequest,
-}
-
-impl CallRequest {
-    /// Returns the kind of the called item.
-    #[must_use]
-    pub fn kind(&self) -> ItemKind {
-        self.target.kind
-    }
-
-    /// Returns the name of the tool or prompt, or the URI that is read.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.kept.uri().unwrap_or(&self.target.name)
-    }
-
-    /// Returns the context of the request.
-    #[must_use]
-    pub fn context(&self) -> &HandlerContext {
-        &self.kept.context
-    }
-}
-
-impl fmt::Debug for CallRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallRequest")
-            .field("kind", &self.kind())
-            .field("name", &self.name())
-            .field("context", self.context())
-            .finish_non_exhaustive()
-    }
-}
-
-/// The response to a call.
-pub struct CallResponse(ResponseContent);
-
-enum ResponseContent {
-    Reply(Reply),
-    Failed(Failure),
-}
-
-impl CallResponse {
-    /// Creates the response of a tool.
-    ///
-    /// # Errors
-    /// When the output is a failure, or cannot be encoded.
-    pub fn from_tool_output(output: impl ToolOutput) -> Result<Self> {
-        Ok(Self(ResponseContent::Reply(output.into_reply()?)))
-    }
-
-    /// Creates a failure: an error result of a tool, an error elsewhere.
-    pub fn from_failure(failure: impl Into<Failure>) -> Self {
-        Self(ResponseContent::Failed(failure.into()))
-    }
-
-    /// Returns whether the response is an error, or an error result of a tool.
-    #[must_use]
-    pub fn is_error(&self) -> bool {
-        match &self.0 {
-            ResponseContent::Reply(reply) => reply.is_error(),
-            ResponseContent::Failed(_) => true,
-        }
-    }
-
-    fn into_reply(self, mapping: FailureMapping, context: &HandlerContext) -> Reply {
-        match self.0 {
-            ResponseContent::Reply(reply) => reply,
-            ResponseContent::Failed(failure) => {
-                failure_reply(failure.into_kind(), mapping, context)
-            }
-        }
-    }
-}
-
-impl fmt::Debug for CallResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallResponse")
-            .field("is_error", &self.is_error())
-            .finish_non_exhaustive()
-    }
-}
+pub use call_kind::CallKind;
+pub(crate) use layered::{DynMiddleware, LayerTarget, LayeredHandler, boxed_middleware};
+pub use request::CallRequest;
+pub use response::{CallResponse, CallResult};
 
 /// The service that layers wrap: passes calls on to further layers and to the handler.
 ///
@@ -195,7 +113,7 @@ impl Future for CallFuture {
                 None => return Poll::Pending,
             },
         };
-        Poll::Ready(Ok(CallResponse(ResponseContent::Reply(reply))))
+        Poll::Ready(Ok(CallResponse::from_reply(reply)))
     }
 }
 
@@ -212,18 +130,19 @@ impl fmt::Debug for CallFuture {
 /// become failures of the call.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot wrap calls",
-    note = "it must be a `tower_service::Service<Call, Response = Answer>` with an error that can be displayed and a `Send` future, and `Clone + Send + Sync + 'static`"
+    note = "a function becomes a layer by `turnbuckle::middleware::from_fn`",
+    note = "a service must be a `tower_service::Service<CallRequest, Response = CallResponse>` with an error that can be displayed and a `Send` future, and `Clone + Send + Sync + 'static`"
 )]
 pub trait Middleware: Clone + Send + Sync + 'static {
     /// Handles a call; an error of the service becomes a failure.
-    fn respond(self, call: CallRequest) -> impl Future<Output = CallResponse> + Send;
+    fn respond(self, call: CallRequest) -> impl Future<Output = CallResponse> + Send + 'static;
 }
 
 impl<S> Middleware for S
 where
     S: tower_service::Service<CallRequest, Response = CallResponse> + Clone + Send + Sync + 'static,
     S::Error: Into<Failure> + Send,
-    S::Future: Send,
+    S::Future: Send + 'static,
 {
     async fn respond(mut self, call: CallRequest) -> CallResponse {
         match std::future::poll_fn(|cx| self.poll_ready(cx)).await {

@@ -22,11 +22,11 @@ use crate::handler::{
     handler_factory,
 };
 use crate::item::access::AccessRules;
-use crate::item::item_kind::ItemKind;
 use crate::item::name_rules::{check_tool_name, is_long_tool_name};
 use crate::item::registration::{Registration, SchemaOptions};
 use crate::item::{ItemInfo, debug_fields, item_setters};
 use crate::schema::{ArgumentReader, EnforcedSchema};
+use crate::service::CallKind;
 use crate::tool::output::ToolOutput;
 
 pub(crate) use entry::ToolEntry;
@@ -191,7 +191,9 @@ impl Tool {
             prepare.map_err(|error| draft.with_tool_name(&error))?;
         draft.access = registration.access(std::mem::take(&mut draft.access));
         let call = make(output_check, reader, registration, needs.asks);
-        let call = registration.wrap_handler::<Self>(call, &draft.name, &draft.policy);
+        let annotations = draft.annotations.as_deref();
+        let read_only = annotations.and_then(|hints| hints.read_only_hint) == Some(true);
+        let call = registration.wrap_handler::<Self>(call, &draft.name, read_only, &draft.policy);
         let sure = factories.input.is_some() && !needs.object_unproven;
         let entry = ToolEntry::new(draft, call, factories);
         if !sure {
@@ -260,7 +262,7 @@ impl HandlerKind for Tool {
 
     const METHOD: Method = Method::CallTool;
     const ERRORS_IN_RESULT: bool = true;
-    const ITEM_KIND: Option<ItemKind> = Some(ItemKind::Tool);
+    const CALL_KIND: CallKind = CallKind::Tool;
 }
 
 impl<T: ToolOutput> HandlerOutput<Tool> for T {

@@ -1,5 +1,7 @@
 //! The body of a result, which is written once, for one reader.
 
+use std::any::Any;
+
 use bytes::Bytes;
 use serde::Serialize;
 
@@ -22,6 +24,12 @@ pub trait ResultBody: Send {
     /// Returns the object and the brace that ends its response, if they are encoded already for any
     /// reader.
     fn encoded_bytes(&self) -> Option<&Bytes> {
+        None
+    }
+
+    /// Returns the value of the vocabulary that the body is written from, for code that looks at
+    /// results. `None` for a body that has only its JSON form.
+    fn as_any(&self) -> Option<&dyn Any> {
         None
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! Specification: server/tools, "Structured Content" (2026-07-28).
 
+use std::any::Any;
+
 use serde::Serialize;
 
 use super::body::{ResultBody, WriteTarget};
@@ -69,6 +71,10 @@ impl ResultBody for StructuredToolResult {
         out.push(b'}');
         Ok(())
     }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
 }
 
 /// The result of a tool that is one text.
@@ -85,6 +91,10 @@ impl ResultBody for TextToolResult {
         target.additions.append(out);
         out.push(b'}');
         Ok(())
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::input::{InputRounds, StateKey, StateKeyRing};
 use crate::item::registration::Registration;
 use crate::server::ServerInner;
 use crate::server::extension::Extensions;
+use crate::server::layered_lists::LayeredLists;
 use crate::server::subscription::SubscriptionHub;
 
 impl ServerBuilder {
@@ -94,6 +95,7 @@ impl ServerDraft {
             max_waiting: self.max_waiting,
             roots_changed: self.roots_changed,
             subscriptions: SubscriptionHub::default(),
+            layered_lists: LayeredLists::new(&registration),
             registration,
             input_rounds: InputRounds {
                 keys,

@@ -1,5 +1,6 @@
 //! Facts about the client that sent a request, and the client itself where it can be asked.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
@@ -84,20 +85,29 @@ impl RequestContext {
     #[must_use]
     pub fn peer(&self) -> Option<Peer> {
         match (self.state.client.session(), &self.state.sink) {
-            (Some(session), RequestSink::Shared(sink)) => Some(Peer::new(
-                session.clone(),
-                sink.clone(),
-                self.state.signal.get().clone(),
-            )),
+            (Some(session), RequestSink::Shared(sink)) => {
+                self.record_peer_taken();
+                Some(Peer::new(
+                    session.clone(),
+                    sink.clone(),
+                    self.state.signal.get().clone(),
+                ))
+            }
             _ => None,
         }
+    }
+
+    fn record_peer_taken(&self) {
+        self.state.lazy.peer_taken.store(true, Ordering::Relaxed);
     }
 
     /// Returns the client of a legacy session, for messages that belong to no request. It outlives
     /// this request.
     #[must_use]
     pub fn session_peer(&self) -> Option<Peer> {
-        self.state.client.session().map(Peer::of_session)
+        let session = self.state.client.session()?;
+        self.record_peer_taken();
+        Some(Peer::of_session(session))
     }
 
     /// Returns the feed that tells a legacy session of changes.

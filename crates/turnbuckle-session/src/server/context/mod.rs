@@ -5,6 +5,7 @@ mod client_details;
 mod notify;
 mod progress;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -61,6 +62,8 @@ pub(crate) struct LazyState {
     log_account: OnceLock<Arc<RateAccount>>,
     /// A timeout of its own, set before its handler was first pending.
     timeout: Mutex<Option<(Duration, TimeoutReply)>>,
+    /// True once the client was handed out to be asked.
+    peer_taken: AtomicBool,
 }
 
 /// Makes the reply to a request whose own timeout has passed.
@@ -146,6 +149,13 @@ impl RequestContext {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.state.signal.is_cancelled()
+    }
+
+    /// Returns whether [`peer`](Self::peer) or [`session_peer`](Self::session_peer) handed out the
+    /// client during this request, so that its result may depend on the client's answers.
+    #[must_use]
+    pub fn has_taken_peer(&self) -> bool {
+        self.state.lazy.peer_taken.load(Ordering::Relaxed)
     }
 
     /// Resolves when the request is cancelled. Its handler may go on for

@@ -17,6 +17,8 @@ mod rules;
 mod sampling;
 mod tool;
 
+use std::any::Any;
+
 use rules::Fate;
 use serde::Serialize;
 use turnbuckle_types::{Extra, Map, Meta, ProtocolError, meta};
@@ -103,7 +105,7 @@ pub struct ProjectedResult<T>(pub T);
 
 impl<T> ResultBody for ProjectedResult<T>
 where
-    T: Serialize + Project + Clone + Send,
+    T: Serialize + Project + Clone + Send + 'static,
 {
     fn write(&self, target: &WriteTarget<'_>, out: &mut Vec<u8>) -> Result<(), WriteError> {
         if T::CACHEABLE && target.features.result_envelope {
@@ -136,6 +138,10 @@ where
 
     fn is_error(&self) -> bool {
         self.0.is_error()
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(&self.0)
     }
 }
 

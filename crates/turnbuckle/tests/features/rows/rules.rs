@@ -49,6 +49,23 @@ fn a_layer_stands_around_a_tool() {
 }
 
 #[test]
+fn a_function_around_a_tool_changes_its_arguments_and_its_result() {
+    each(|at| async move {
+        let loud = call_text(&at, "whisper", json!({"words": "hush"})).await;
+        assert_eq!(loud, "HUSH\n!");
+    });
+}
+
+#[test]
+fn a_function_around_a_server_filters_its_lists() {
+    each(|at| async move {
+        assert!(find_tool(&at, "unlisted").await.is_none());
+        assert_eq!(call_text(&at, "unlisted", json!({})).await, "here");
+        assert!(find_tool(&at, "whisper").await.is_some());
+    });
+}
+
+#[test]
 fn what_is_hidden_does_not_exist() {
     each(|at| async move {
         assert!(find_tool(&at, "hidden").await.is_none());

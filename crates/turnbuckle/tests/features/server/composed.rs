@@ -9,9 +9,10 @@ use std::time::Duration;
 use tower_layer::layer_fn;
 use tower_service::Service;
 use turnbuckle::ServerBuilder;
+use turnbuckle::middleware::{Next, from_fn};
 use turnbuckle::prelude::*;
 use turnbuckle::service::{CallRequest, CallResponse, CallService};
-use turnbuckle::types::Principal;
+use turnbuckle::types::{CallToolResult, ContentBlock, ListToolsResult, Principal};
 
 pub(super) fn group() -> Group {
     Group::new()
@@ -21,7 +22,8 @@ pub(super) fn group() -> Group {
         .group(access_group())
         .group(limits_group())
         .tool(item!(fragile).layer(layer_fn(Rescue)))
-        .tools(tools![shelve, unshelve, shelved])
+        .group(Group::new().layer(from_fn(louder)).tools(tools![whisper]))
+        .tools(tools![unlisted, shelve, unshelve, shelved])
 }
 
 /// A value whose methods are tools.
@@ -74,6 +76,44 @@ fn fragile(whole: bool) -> Result<&'static str> {
         true => Ok("whole"),
         false => Err(Failure::new("broken")),
     }
+}
+
+/// Rewrites the arguments of a call, and adds to its result.
+async fn louder(mut call: CallRequest, next: Next) -> Result<CallResponse> {
+    let Words { words } = call.arguments()?;
+    call.set_arguments(&Words {
+        words: words.to_uppercase(),
+    })?;
+    let mut response = next.run(call).await;
+    let mut result: CallToolResult = response.result().ok_or("no result")?;
+    result.content.push(ContentBlock::text("!"));
+    response.set_result(result);
+    Ok(response)
+}
+
+#[data]
+struct Words {
+    words: String,
+}
+
+#[tool]
+fn whisper(words: String) -> String {
+    words
+}
+
+/// Leaves one tool out of the list.
+pub(super) async fn hide_unlisted(call: CallRequest, next: Next) -> CallResponse {
+    let mut response = next.run(call).await;
+    if let Some(mut list) = response.result::<ListToolsResult>() {
+        list.tools.retain(|tool| tool.name != "unlisted");
+        response.set_result(list);
+    }
+    response
+}
+
+#[tool]
+fn unlisted() -> &'static str {
+    "here"
 }
 
 /// A layer that replaces errors by a result.

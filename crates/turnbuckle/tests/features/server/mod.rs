@@ -30,6 +30,7 @@ fn builder() -> ServerBuilder {
         .method::<Echo, _, _>(async |shout: Shout, _: HandlerContext| Ok(shout));
     Server::new("features", "1.0.0")
         .logging()
+        .layer(turnbuckle::middleware::from_fn(composed::hide_unlisted))
         .page_size(NonZeroUsize::new(PAGE).unwrap())
         .extension(echo)
         .group(plain::group())

@@ -15,7 +15,7 @@ use tower::timeout::TimeoutLayer;
 use tower_layer::Layer;
 use tower_service::Service;
 use turnbuckle_it::harness::{Case, Client};
-use turnbuckle_server::service::{CallRequest, CallResponse, CallService, ItemKind};
+use turnbuckle_server::service::{CallKind, CallRequest, CallResponse, CallService};
 use turnbuckle_server::{Ask, Failure, Group, HandlerContext, Prompt, Resource, Server, Tool};
 use turnbuckle_types::{
     BooleanSchema, ElicitRequestParams, ElicitRequestUrlParams, ElicitationSchema, ProtocolError,
@@ -162,7 +162,7 @@ impl Service<CallRequest> for Gate {
     }
 
     fn call(&mut self, call: CallRequest) -> Self::Future {
-        assert_eq!(call.kind(), ItemKind::Tool);
+        assert_eq!(call.kind(), CallKind::Tool);
         let name = call.name().to_owned();
         let answer = self.0.call(call);
         Box::pin(async move {

@@ -4,4 +4,6 @@ mod batch;
 mod blocking;
 mod grouping;
 mod layers;
+mod middleware;
 mod policy;
+mod ready_middleware;

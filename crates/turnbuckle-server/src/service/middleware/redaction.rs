@@ -1,0 +1,309 @@
+//! Middleware that replaces confidential text in results.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use tower_layer::Layer;
+use turnbuckle_types::{
+    CallToolResult, ContentBlock, GetPromptResult, Json, ProtocolError, ReadResourceResult,
+    ResourceContents,
+};
+
+use super::Next;
+use crate::service::{CallKind, CallRequest, CallResponse, CallService, Middleware};
+
+/// Makes a layer that calls `redact` with each text of a result, and replaces the text where `redact`
+/// returns another one.
+///
+/// Texts are: text content and embedded text resources of tools and prompts, every string in
+/// structured content, the text of resources that are read, descriptions of prompts, and the message
+/// and data of errors. Names, URIs, keys of objects, media and metadata stay, and so do completions,
+/// lists and questions to the client. A text is redacted by itself: a secret that is split over two
+/// texts is not found.
+///
+/// ```
+/// use turnbuckle_server::middleware::{redaction, replace_tokens};
+/// use turnbuckle_server::{Server, Tool};
+///
+/// let server = Server::new("careful", "1.0.0")
+///     .layer(redaction(replace_tokens(["ghp_", "sk-"], "[removed]")))
+///     .tool(Tool::builder("env").handler(|| "TOKEN=ghp_16C7e42F292c69"))
+///     .build()?;
+/// # Ok::<(), turnbuckle_server::BuildError>(())
+/// ```
+pub fn redaction<F>(redact: F) -> Redaction<F>
+where
+    F: Fn(&str) -> Option<String> + Send + Sync + 'static,
+{
+    Redaction(Arc::new(redact))
+}
+
+/// Returns a function for [`redaction`] that replaces tokens: each of the prefixes, together with the
+/// ASCII letters, digits, `-`, `_` and `.` that follow it. Prefixes are compared exactly; empty ones
+/// are ignored.
+pub fn replace_tokens<P: Into<String>>(
+    prefixes: impl IntoIterator<Item = P>,
+    replacement: impl Into<String>,
+) -> impl Fn(&str) -> Option<String> + Send + Sync + 'static {
+    let prefixes = prefixes.into_iter().map(Into::into);
+    let prefixes: Vec<String> = prefixes.filter(|prefix| !prefix.is_empty()).collect();
+    let replacement = replacement.into();
+    move |text| {
+        let mut redacted = String::new();
+        let mut rest = text;
+        while let Some((at, prefix)) = first_of(rest, &prefixes) {
+            redacted.push_str(&rest[..at]);
+            redacted.push_str(&replacement);
+            rest = rest[at + prefix.len()..].trim_start_matches(is_token_char);
+        }
+        (rest.len() < text.len()).then(|| redacted + rest)
+    }
+}
+
+/// Returns the first of the prefixes in a text, and its position.
+fn first_of<'p>(text: &str, prefixes: &'p [String]) -> Option<(usize, &'p str)> {
+    let found = prefixes
+        .iter()
+        .filter_map(|prefix| Some((text.find(prefix)?, prefix.as_str())));
+    found.min_by_key(|(at, _)| *at)
+}
+
+fn is_token_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// A layer that replaces confidential text, made by [`redaction`].
+pub struct Redaction<F>(Arc<F>);
+
+impl<F> Clone for Redaction<F> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<F> fmt::Debug for Redaction<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redaction(..)")
+    }
+}
+
+impl<F> Layer<CallService> for Redaction<F> {
+    type Service = RedactionService<F>;
+
+    fn layer(&self, inner: CallService) -> RedactionService<F> {
+        RedactionService {
+            redact: self.0.clone(),
+            next: Next::new(inner),
+        }
+    }
+}
+
+/// The service of a [`Redaction`] layer.
+pub struct RedactionService<F> {
+    redact: Arc<F>,
+    next: Next,
+}
+
+impl<F> Clone for RedactionService<F> {
+    fn clone(&self) -> Self {
+        Self {
+            redact: self.redact.clone(),
+            next: self.next.clone(),
+        }
+    }
+}
+
+impl<F> fmt::Debug for RedactionService<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RedactionService(..)")
+    }
+}
+
+impl<F> Middleware for RedactionService<F>
+where
+    F: Fn(&str) -> Option<String> + Send + Sync + 'static,
+{
+    async fn respond(self, call: CallRequest) -> CallResponse {
+        let kind = call.kind();
+        let mut response = self.next.run(call).await;
+        let redact = &*self.redact;
+        if let Some(error) = response.error() {
+            if let Some(error) = redact_error(error, redact) {
+                response = CallResponse::from_failure(error);
+            }
+            return response;
+        }
+        match kind {
+            CallKind::Tool => change(&mut response, |result: &mut CallToolResult| {
+                let changed = redact_content(&mut result.content, redact);
+                let structured = result.structured_content.as_mut();
+                changed | structured.is_some_and(|json| redact_json(json, redact))
+            }),
+            CallKind::Prompt => change(&mut response, |result: &mut GetPromptResult| {
+                let description = result.description.as_mut();
+                let mut changed = description.is_some_and(|text| redact_text(text, redact));
+                for message in &mut result.messages {
+                    changed |= redact_block(&mut message.content, redact);
+                }
+                changed
+            }),
+            CallKind::Resource => change(&mut response, |result: &mut ReadResourceResult| {
+                let mut changed = false;
+                for contents in &mut result.contents {
+                    changed |= redact_contents(contents, redact);
+                }
+                changed
+            }),
+            CallKind::Completion | CallKind::List => {}
+        }
+        response
+    }
+}
+
+/// Replaces the result with the one that `redact` has changed, if it returns true.
+fn change<T: crate::service::CallResult>(
+    response: &mut CallResponse,
+    redact: impl FnOnce(&mut T) -> bool,
+) {
+    if let Some(mut result) = response.result::<T>()
+        && redact(&mut result)
+    {
+        response.set_result(result);
+    }
+}
+
+/// A function that returns the replacement of a text, if it is to be replaced.
+type Redact<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+fn redact_error(error: &ProtocolError, redact: Redact<'_>) -> Option<ProtocolError> {
+    let message = redact(error.message());
+    let data = error.data().cloned().and_then(|mut data| {
+        let changed = redact_json(&mut data, redact);
+        changed.then_some(data)
+    });
+    if message.is_none() && data.is_none() {
+        return None;
+    }
+    let message = message.unwrap_or_else(|| error.message().to_owned());
+    let redacted = ProtocolError::new(error.kind().clone(), message);
+    Some(match data.as_ref().or_else(|| error.data()) {
+        Some(data) => redacted.with_data(data),
+        None => redacted,
+    })
+}
+
+fn redact_content(content: &mut [ContentBlock], redact: Redact<'_>) -> bool {
+    let mut changed = false;
+    for block in content {
+        changed |= redact_block(block, redact);
+    }
+    changed
+}
+
+fn redact_block(block: &mut ContentBlock, redact: Redact<'_>) -> bool {
+    match block {
+        ContentBlock::Text(text) => redact_text(&mut text.text, redact),
+        ContentBlock::Resource(embedded) => redact_contents(&mut embedded.resource, redact),
+        _ => false,
+    }
+}
+
+fn redact_contents(contents: &mut ResourceContents, redact: Redact<'_>) -> bool {
+    match contents {
+        ResourceContents::Text(text) => redact_text(&mut text.text, redact),
+        _ => false,
+    }
+}
+
+fn redact_text(text: &mut String, redact: Redact<'_>) -> bool {
+    let redacted = redact(text);
+    let changed = redacted.is_some();
+    if let Some(redacted) = redacted {
+        *text = redacted;
+    }
+    changed
+}
+
+/// Redacts the strings in a JSON value, but for the keys of objects. Everything else stays as it was
+/// written.
+fn redact_json(json: &mut Json, redact: Redact<'_>) -> bool {
+    let text = json.as_str();
+    let mut redacted = String::new();
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(start) = text[at..].find('"').map(|quote| at + quote) {
+        let end = string_end(text, start);
+        at = end;
+        let is_key = text[end..].trim_start().starts_with(':');
+        let value = || serde_json::from_str::<Cow<'_, str>>(&text[start..end]).ok();
+        if !is_key
+            && let Some(replacement) = value().and_then(|value| redact(&value))
+            && let Ok(replacement) = serde_json::to_string(&replacement)
+        {
+            redacted.push_str(&text[copied..start]);
+            redacted.push_str(&replacement);
+            copied = end;
+        }
+    }
+    if copied == 0 {
+        return false;
+    }
+    redacted.push_str(&text[copied..]);
+    if let Ok(redacted) = redacted.parse() {
+        *json = redacted;
+    }
+    true
+}
+
+/// Returns the end of the JSON string that begins at `start`.
+fn string_end(text: &str, start: usize) -> usize {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(start + 1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_replaced_with_what_follows_their_prefix() {
+        let redact = replace_tokens(["sk-", "", "ghp_"], "*");
+        assert_eq!(redact("nothing here"), None);
+        assert_eq!(
+            redact("a sk-1.B_c, ghp_x; sk-").as_deref(),
+            Some("a *, *; *")
+        );
+    }
+
+    #[test]
+    fn strings_in_json_are_redacted_and_all_else_stays_as_written() {
+        let text = r#"{ "sk-key" : ["sk-1", 1.50, "a\"sk-2\" é"], "b":{"c":"\u0073k-3"} }"#;
+        let mut json: Json = text.parse().unwrap();
+        assert!(redact_json(&mut json, &replace_tokens(["sk-"], "\"")));
+        assert_eq!(
+            json.as_str(),
+            r#"{ "sk-key" : ["\"", 1.50, "a\"\"\" é"], "b":{"c":"\""} }"#
+        );
+        assert!(!redact_json(&mut json, &replace_tokens(["sk-"], "*")));
+    }
+
+    #[test]
+    fn an_error_keeps_its_kind_and_its_data() {
+        let error = ProtocolError::application(-7, "sk-1").with_data(&["sk-2", "rest"]);
+        let redacted = redact_error(&error, &replace_tokens(["sk-"], "*")).unwrap();
+        assert_eq!(redacted.kind(), error.kind());
+        assert_eq!(redacted.message(), "*");
+        assert_eq!(redacted.data().unwrap().as_str(), r#"["*","rest"]"#);
+        let error = ProtocolError::internal("fine");
+        assert!(redact_error(&error, &replace_tokens(["sk-"], "*")).is_none());
+    }
+}
