@@ -19,6 +19,8 @@ mod verify;
 pub(crate) use key::{DpopKey, DpopKeyError};
 #[cfg(feature = "client")]
 pub(crate) use session::DpopSession;
+#[cfg(feature = "server")]
+pub(crate) use verify::VerifiedProof;
 #[cfg(any(feature = "server", feature = "test-server"))]
 pub(crate) use verify::{DpopError, ProofExpectation, verify_proof};
 

@@ -19,9 +19,11 @@ mod signals;
 mod suggest;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
+use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Format, OutputArgs};
 use crate::commands::{TargetArgs, auth, call, complete, info, list, listen, prompt, raw, read};
@@ -177,6 +179,9 @@ fn report_usage_error(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
+/// The time that a command which has ended gives to token requests.
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(3);
+
 fn run(command: Command) -> Result<(), CliError> {
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| CliError::new(format!("cannot start the runtime: {error}")))?;
@@ -195,6 +200,8 @@ fn run(command: Command) -> Result<(), CliError> {
             Command::Completion { shell } => print_completion(shell),
         }
     });
+    // A signal may have come between a refresh and the moment when its new token is stored.
+    runtime.block_on(settle_token_requests(TOKEN_TIMEOUT));
     // Blocking handlers and dialogs may still hold a thread.
     runtime.shutdown_background();
     ended

@@ -17,6 +17,7 @@ use super::discovery::{self, Discovery};
 use super::error::{AuthError, AuthErrorKind};
 use super::grant::GrantContext;
 use super::interaction::LoginUiErrorKind;
+use super::pending_tokens::PendingToken;
 use super::registration::ClientRegistration;
 use super::scope_selection::{ScopeSources, select_scopes};
 use super::session::{ActiveToken, AuthSession};
@@ -159,6 +160,7 @@ impl<'a> Login<'a> {
             Some(client) => ClientAuthentication::Registered(client.clone()),
             None => ClientAuthentication::Anonymous,
         };
+        let _pending = PendingToken::new();
         // No scope: the server grants what it granted before.
         let form = [
             ("grant_type", "refresh_token"),
@@ -233,10 +235,12 @@ impl<'a> Login<'a> {
             client: None,
             dpop,
         };
-        let credentials = if is_interactive {
+        let (credentials, _pending) = if is_interactive {
             self.log_in(discovery, asked, dpop_key).await?
         } else {
-            self.request_grant(discovery, asked, dpop_key).await?
+            let pending = PendingToken::new();
+            let credentials = self.request_grant(discovery, asked, dpop_key).await?;
+            (credentials, pending)
         };
         // A refresh of the former credentials must not end after this. The login is kept in any case.
         let _lock = self.session.lock_store(self.recorder).await;
@@ -268,7 +272,7 @@ impl<'a> Login<'a> {
         discovery: &Discovery,
         mut asked: Asked<'_>,
         dpop_key: Option<Secret>,
-    ) -> Result<Credentials, AuthError> {
+    ) -> Result<(Credentials, PendingToken), AuthError> {
         let registered = self.registered_client(&discovery.issuer).await?;
         let known = match registered {
             Some(client) => Some(client),
@@ -331,6 +335,7 @@ impl<'a> Login<'a> {
             "a code, with the right state and issuer",
             "exchange it for a token",
         );
+        let pending = PendingToken::new();
         let authentication = ClientAuthentication::Registered(client.clone());
         asked.client = Some(client);
         let form = [
@@ -343,7 +348,7 @@ impl<'a> Login<'a> {
         let response = self
             .request_token(StepKind::Token, &asked, &authentication, &form)
             .await?;
-        Ok(self.credentials(asked, response, dpop_key))
+        Ok((self.credentials(asked, response, dpop_key), pending))
     }
 
     /// Obtains credentials by a grant without the user.

@@ -260,7 +260,8 @@ fn issued_at(claims: &Map<String, Value>) -> Result<u64, DpopError> {
     Ok(iat as u64)
 }
 
-/// Returns a URL without query and fragment in the normal form of RFC 3986 section 6.2.2 and 6.2.3.
+/// Returns a URL without query and fragment in the normal form of RFC 3986 section 6.2.2 and 6.2.3, and
+/// without a trailing slash: clients and proxies add and remove it.
 fn normalize_url(text: &str) -> Option<String> {
     let mut url = Url::parse(text).ok()?;
     let has_userinfo = !url.username().is_empty() || url.password().is_some();
@@ -269,7 +270,11 @@ fn normalize_url(text: &str) -> Option<String> {
     }
     url.set_query(None);
     url.set_fragment(None);
-    Some(normalize_percent_encoding(url.as_str()))
+    let normal = normalize_percent_encoding(url.as_str());
+    Some(match normal.strip_suffix('/') {
+        Some(without) => without.to_owned(),
+        None => normal,
+    })
 }
 
 /// Writes escapes in upper case and unescapes the characters that need no escape.

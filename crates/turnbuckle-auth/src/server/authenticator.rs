@@ -205,6 +205,7 @@ impl Authenticator {
     ) -> Result<(), Denial> {
         self.dpop.check(
             credentials,
+            &identity.principal,
             identity.key_thumbprint.as_deref(),
             method.as_str(),
             || self.resource.request_url(uri.path()),

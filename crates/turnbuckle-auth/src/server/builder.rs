@@ -37,6 +37,7 @@ pub struct ResourceServerBuilder {
     algorithms: Option<Vec<String>>,
     dpop: DpopMode,
     has_dpop_nonces: bool,
+    public_base_url: Option<String>,
     resource_name: Option<String>,
     resource_documentation: Option<String>,
     extra_roots_pem: Vec<Vec<u8>>,
@@ -110,6 +111,7 @@ impl ResourceServerBuilder {
             algorithms: None,
             dpop: DpopMode::default(),
             has_dpop_nonces: false,
+            public_base_url: None,
             resource_name: None,
             resource_documentation: None,
             extra_roots_pem: Vec::new(),
@@ -269,6 +271,16 @@ impl ResourceServerBuilder {
     /// Demands a nonce of this server in each DPoP proof.
     pub fn dpop_nonces(mut self, has_nonces: bool) -> Self {
         self.has_dpop_nonces = has_nonces;
+        self
+    }
+
+    /// Sets the public URL of this server's path `/`, for a proxy that changes paths: it and the path
+    /// of a request are the URL that DPoP proofs must name (`htu`). It has the origin of the resource.
+    ///
+    /// Without it, a request to the endpoint has the URL of the resource, and any other one its own
+    /// path.
+    pub fn public_base_url(mut self, url: impl Into<String>) -> Self {
+        self.public_base_url = Some(url.into());
         self
     }
 

@@ -226,7 +226,11 @@ impl Shared {
         if scheme == Scheme::Dpop
             && let Some(nonce) = self.authenticator.nonce_header()
         {
-            response.headers_mut().insert(DPOP_NONCE, nonce);
+            let headers = response.headers_mut();
+            headers.insert(DPOP_NONCE, nonce);
+            if headers.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
+                expose(headers, "DPoP-Nonce");
+            }
         }
         let Some(required) = response.extensions().get::<RequiredScopes>() else {
             return response;
@@ -241,25 +245,23 @@ impl Shared {
         let headers = response.headers_mut();
         headers.insert(WWW_AUTHENTICATE, challenge.to_header_value());
         if headers.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
-            expose_challenge(headers);
+            expose(headers, "WWW-Authenticate");
         }
         response
     }
 }
 
-/// Lets a page read the challenge of a response that it may read.
-fn expose_challenge(headers: &mut http::HeaderMap) {
+/// Lets a page read a header of a response that it may read.
+fn expose(headers: &mut http::HeaderMap, header: &'static str) {
     let is_exposed = headers
         .get_all(ACCESS_CONTROL_EXPOSE_HEADERS)
         .iter()
         .any(|value| {
-            let names = value.to_str().unwrap_or_default();
-            names
-                .split(',')
-                .any(|name| name.trim().eq_ignore_ascii_case("www-authenticate"))
+            let mut names = value.to_str().unwrap_or_default().split(',');
+            names.any(|name| name.trim().eq_ignore_ascii_case(header))
         });
     if !is_exposed {
-        let value = HeaderValue::from_static("WWW-Authenticate");
+        let value = HeaderValue::from_static(header);
         headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, value);
     }
 }

@@ -15,6 +15,8 @@ pub(super) const WELL_KNOWN_PATH: &str = "/.well-known/oauth-protected-resource"
 pub(super) struct ResourceUri {
     canonical: String,
     origin: String,
+    /// The public URL of this server's path `/`, without a trailing slash, if it is known.
+    public_base: Option<String>,
 }
 
 impl ResourceUri {
@@ -40,7 +42,24 @@ impl ResourceUri {
         let origin = url.origin().ascii_serialization();
         let path = url.path();
         let canonical = format!("{origin}{}", path.strip_suffix('/').unwrap_or(path));
-        Ok(Self { canonical, origin })
+        Ok(Self {
+            canonical,
+            origin,
+            public_base: None,
+        })
+    }
+
+    /// Sets the public URL under which clients reach this server's path `/`.
+    ///
+    /// # Errors
+    /// Returns the reason why the URL cannot be that.
+    pub(super) fn set_public_base(&mut self, url: &str) -> Result<(), &'static str> {
+        let base = Self::parse(url)?;
+        if base.origin != self.origin {
+            return Err("its scheme, host or port is not that of the resource");
+        }
+        self.public_base = Some(base.canonical);
+        Ok(())
     }
 
     /// Returns the canonical form.
@@ -61,7 +80,8 @@ impl ResourceUri {
     /// Returns whether an audience names this resource. The case of scheme and host and one trailing
     /// slash do not matter.
     pub(super) fn is_named_by(&self, audience: &str) -> bool {
-        audience == self.canonical || Self::parse(audience).is_ok_and(|other| other == *self)
+        audience == self.canonical
+            || Self::parse(audience).is_ok_and(|other| other.canonical == self.canonical)
     }
 
     /// Returns the path of the metadata document on the resource's host.
@@ -71,9 +91,12 @@ impl ResourceUri {
 
     /// Returns the URL that a client used for a request, as far as this server can know.
     ///
-    /// A router or proxy may have cut off the beginning of the path. So a path that ends the
-    /// resource's own path means the resource itself.
+    /// With a public base URL, it is the base and the path. Without one, a router or proxy may have cut
+    /// off the beginning of the path: a path that ends the resource's own path means the resource.
     pub(super) fn request_url(&self, path: &str) -> String {
+        if let Some(base) = &self.public_base {
+            return format!("{base}{path}");
+        }
         let is_resource = path == "/"
             || self
                 .path()
@@ -173,6 +196,22 @@ mod tests {
             ),
         ] {
             assert_eq!(ResourceUri::parse(text).unwrap().metadata_path(), path);
+        }
+    }
+
+    #[test]
+    fn a_public_base_url_replaces_the_guess() {
+        let mut uri = ResourceUri::parse("https://h.example/p/mcp").unwrap();
+        uri.set_public_base("https://h.example/p/").unwrap();
+        for (path, url) in [
+            ("/mcp", "https://h.example/p/mcp"),
+            ("/messages", "https://h.example/p/messages"),
+            ("/p/mcp", "https://h.example/p/p/mcp"),
+        ] {
+            assert_eq!(uri.request_url(path), url);
+        }
+        for base in ["https://other.example/p", "http://h.example/p", "/p"] {
+            assert!(uri.set_public_base(base).is_err(), "{base}");
         }
     }
 

@@ -13,11 +13,12 @@ use super::redirect_uri;
 use super::server::Server;
 use super::state::AuthorizationRequest;
 
-/// Answers an authorization request of a browser.
+/// Answers an authorization request of a browser. `approver` is a user who approves it at once.
 pub(super) async fn authorize(
     server: &Server,
     headers: &HeaderMap,
     parameters: &Parameters,
+    approver: Option<&str>,
 ) -> Answer {
     // Nothing is redirected before client and redirect URI are known to be right.
     let (client, target) = match find_target(server, parameters).await {
@@ -30,6 +31,9 @@ pub(super) async fn authorize(
     };
     if server.faults.take_denial() {
         return deny(server, &target);
+    }
+    if let Some(user) = approver {
+        return approve(server, request, user);
     }
     if server.settings.is_auto_approving {
         let user = server

@@ -25,6 +25,8 @@
 mod answer;
 mod authorization_response;
 mod authorize;
+#[cfg(feature = "client")]
+mod auto_login;
 mod builder;
 mod client;
 mod client_authentication;
@@ -55,6 +57,9 @@ mod tests;
 mod token;
 mod token_request;
 
+#[cfg(feature = "client")]
+#[cfg_attr(docsrs, doc(cfg(feature = "client")))]
+pub use auto_login::AutoLogin;
 pub use builder::TestAuthorizationServerBuilder;
 pub use error::TestServerError;
 pub use events::{Endpoint, Event};
@@ -74,6 +79,16 @@ use crate::pkce::random_token;
 use server::Server;
 use settings::Settings;
 use state::Grant;
+
+/// A mark on a request: this user approves it at once.
+#[derive(Clone)]
+struct ApprovingUser(
+    #[cfg_attr(
+        not(feature = "client"),
+        allow(dead_code, reason = "made by `AutoLogin`")
+    )]
+    String,
+);
 
 /// A running authorization server on 127.0.0.1, **for tests and development only**.
 ///

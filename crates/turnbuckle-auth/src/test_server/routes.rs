@@ -13,7 +13,9 @@ use super::client_authentication::named_client_id;
 use super::events::{Endpoint, Event, bounded_text};
 use super::parameters::Parameters;
 use super::server::Server;
-use super::{authorize, consent, introspection, metadata, redirect_uri, registration, token};
+use super::{
+    ApprovingUser, authorize, consent, introspection, metadata, redirect_uri, registration, token,
+};
 
 /// The longest query, in bytes. Authorization requests are kept for a while.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
@@ -47,7 +49,7 @@ pub(super) async fn handle(server: &Server, request: Request<Bytes>) -> Answer {
     let mut answer = if head.method == Method::OPTIONS {
         empty(StatusCode::NO_CONTENT)
     } else if is_allowed_method(endpoint, &head.method) {
-        dispatch(server, endpoint, &head.headers, &parameters, &body).await
+        dispatch(server, endpoint, &head, &parameters, &body).await
     } else {
         let mut answer = empty(StatusCode::METHOD_NOT_ALLOWED);
         let allowed = if is_posted(endpoint) {
@@ -137,10 +139,11 @@ fn is_form(headers: &HeaderMap) -> bool {
 async fn dispatch(
     server: &Server,
     endpoint: Endpoint,
-    headers: &HeaderMap,
+    head: &http::request::Parts,
     parameters: &Parameters,
     body: &[u8],
 ) -> Answer {
+    let headers = &head.headers;
     let needs_form = is_posted(endpoint) && endpoint != Endpoint::Registration;
     if needs_form && !is_form(headers) {
         let description = "the Content-Type must be application/x-www-form-urlencoded";
@@ -150,7 +153,11 @@ async fn dispatch(
         Endpoint::OAuthMetadata => metadata::oauth_metadata(server),
         Endpoint::OpenIdMetadata => metadata::openid_metadata(server),
         Endpoint::Jwks => metadata::jwks(server),
-        Endpoint::Authorization => authorize::authorize(server, headers, parameters).await,
+        Endpoint::Authorization => {
+            let approver = head.extensions.get::<ApprovingUser>();
+            let approver = approver.map(|user| user.0.as_str());
+            authorize::authorize(server, headers, parameters, approver).await
+        }
         Endpoint::Consent => consent::decide(server, headers, parameters),
         Endpoint::Token => token::token(server, headers, parameters).await,
         Endpoint::Registration => registration::register(server, headers, body),

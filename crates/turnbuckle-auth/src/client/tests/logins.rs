@@ -2,15 +2,17 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::super::interaction::{LoginUi, LoginUiError, PendingLogin};
 use super::super::store::{BoxFuture, FileStore, MemoryStore};
-use super::super::{AuthErrorKind, OAuth};
+use super::super::{AuthErrorKind, OAuth, settle_token_requests};
 use super::support::{
     McpEndpoint, User, authorization_server, failure, post, requests_to, resource_metadata,
+    server_metadata,
 };
 use crate::Challenge;
 use crate::test_http::{Reply, ScriptedServer};
@@ -155,7 +157,7 @@ async fn a_token_is_refreshed_while_another_process_logs_in() {
     assert_eq!(token.expose(), "token-3");
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_login_that_never_ends_is_not_waited_for_longer_than_six_minutes() {
     let auth = authorization_server(None).await;
     let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
@@ -167,8 +169,11 @@ async fn a_login_that_never_ends_is_not_waited_for_longer_than_six_minutes() {
     let (first, second) = (session(), session());
     let login = tokio::spawn(async move { first.log_in().await });
     user.has_opened.acquire().await.unwrap().forget();
+    let waiting = tokio::spawn(async move { second.log_in().await });
+    user.has_waited.acquire().await.unwrap().forget();
+    tokio::time::pause();
     let start = tokio::time::Instant::now();
-    let error = second.log_in().await.unwrap_err();
+    let error = waiting.await.unwrap().unwrap_err();
     assert_eq!(error.kind(), AuthErrorKind::LoginRequired);
     let text = error.to_string();
     assert!(
@@ -220,6 +225,33 @@ async fn a_server_that_refuses_every_token_opens_one_login_until_the_program_ask
     let requests = auth.requests();
     let last = requests_to(&requests, "/token").pop().unwrap();
     assert_eq!(last.form("grant_type").unwrap(), "refresh_token");
+}
+
+#[tokio::test]
+async fn a_program_that_ends_can_wait_until_tokens_are_stored() {
+    let asked = Arc::new(Semaphore::new(0));
+    let was_asked = asked.clone();
+    let auth = ScriptedServer::start(move |request| match request.path.as_str() {
+        "/token" => {
+            was_asked.add_permits(1);
+            let answer = json!({"access_token": "token-1", "token_type": "Bearer"});
+            Reply::json(answer).delay(Duration::from_millis(300))
+        }
+        "/register" => Reply::status(201).with_json(json!({"client_id": "client-1"})),
+        _ => Reply::json(server_metadata(&request.origin())),
+    })
+    .await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (url, store) = (mcp.url("/mcp"), MemoryStore::new());
+    let session = || OAuth::new(&url, store.clone()).unwrap();
+    let oauth = session().login_ui(User::default());
+    let request = tokio::spawn(async move { oauth.log_in().await });
+    asked.acquire().await.unwrap().forget();
+    request.abort();
+    assert!(!settle_token_requests(Duration::from_millis(1)).await);
+    assert!(settle_token_requests(Duration::from_secs(30)).await);
+    assert!(session().stored_only().access_token().await.is_some());
+    assert!(settle_token_requests(Duration::ZERO).await);
 }
 
 #[tokio::test]

@@ -33,8 +33,13 @@ impl ResourceServerBuilder {
     /// # Errors
     /// Names the setting that is wrong.
     pub fn build(mut self) -> Result<ResourceServer, ResourceServerError> {
-        let resource = ResourceUri::parse(&self.resource)
+        let mut resource = ResourceUri::parse(&self.resource)
             .map_err(|reason| ResourceServerError::new("resource", reason))?;
+        if let Some(base) = &self.public_base_url {
+            resource
+                .set_public_base(base)
+                .map_err(|reason| ResourceServerError::new("public_base_url", reason))?;
+        }
         self.check_scopes()?;
         if self.leeway > MAX_LEEWAY {
             return Err(ResourceServerError::new(

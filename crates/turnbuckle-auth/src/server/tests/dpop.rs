@@ -3,7 +3,7 @@
 use serde_json::json;
 use url::Url;
 
-use super::support::{Answer, Fixture, RESOURCE, TestIssuer, request};
+use super::support::{Answer, Fixture, RESOURCE, TestIssuer, request, status};
 use crate::dpop::DpopKey;
 use crate::server::DpopMode;
 
@@ -236,4 +236,55 @@ async fn nonces_are_demanded_if_configured() {
     );
     // Bearer tokens need none.
     fixture.assert_admitted(&issuer.token()).await;
+}
+
+#[tokio::test]
+async fn behind_a_proxy_that_changes_paths_a_proof_is_for_the_public_url() {
+    let issuer = TestIssuer::start().await;
+    let fixture = Fixture::new(|it| {
+        it.issuer(issuer.issuer())
+            .public_base_url("https://mcp.example.com/shop/")
+    });
+    let client = BoundClient::new(&issuer);
+    let authorization = format!("DPoP {}", client.token);
+    for (url, status) in [
+        ("https://mcp.example.com/shop/mcp", 200),
+        // A trailing slash does not matter, nor does the case of the host or an escape.
+        ("https://MCP.example.com/shop/%6Dcp/", 200),
+        ("https://mcp.example.com/mcp", 401),
+        ("https://mcp.example.com/shop", 401),
+    ] {
+        let proof = client.proof_for("POST", url, None, fixture.now());
+        let headers = [("authorization", authorization.as_str()), ("dpop", &proof)];
+        let answer = fixture.send(request("POST", "/mcp", &headers)).await;
+        assert_eq!(answer.status, status, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_can_read_the_nonce_of_a_successful_response() {
+    let issuer = TestIssuer::start().await;
+    let respond = || {
+        let mut response = status(200);
+        let headers = response.headers_mut();
+        headers.insert(
+            "access-control-allow-origin",
+            "https://app".parse().unwrap(),
+        );
+        headers.insert(
+            "access-control-expose-headers",
+            "Mcp-Session-Id".parse().unwrap(),
+        );
+        response
+    };
+    let fixture = Fixture::new(|it| it.issuer(issuer.issuer()).dpop_nonces(true)).respond(respond);
+    let client = BoundClient::new(&issuer);
+    let answer = client.send(&fixture, &client.proof(&fixture)).await;
+    let nonce = answer.header("dpop-nonce").unwrap().to_owned();
+    let proof = client.proof_for("POST", RESOURCE, Some(&nonce), fixture.now());
+    let answer = client.send(&fixture, &proof).await;
+    assert_eq!(answer.status, 200);
+    let exposed = answer.headers.get_all("access-control-expose-headers");
+    let exposed: Vec<_> = exposed.iter().map(|it| it.to_str().unwrap()).collect();
+    assert_eq!(exposed, ["Mcp-Session-Id", "DPoP-Nonce"]);
 }

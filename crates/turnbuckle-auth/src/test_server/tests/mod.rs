@@ -1,6 +1,8 @@
 //! Tests of the test server: a scripted client over each flow and each refusal.
 
 mod authorize;
+#[cfg(feature = "client")]
+mod auto_login;
 mod clients;
 mod conformance;
 mod consent;
