@@ -36,7 +36,7 @@ pub(crate) fn http(words: &[String]) -> Ended {
     let server = server(word(words, 0)?)?;
     on_one_thread(async {
         let http = HttpServer::bind(server, "127.0.0.1:0", HttpServerOptions::new()).await?;
-        let behind = http.local_addr();
+        let behind = http.local_addr().ok_or("no address")?;
         let before = TcpListener::bind(("127.0.0.1", 0))?;
         tell_port(before.local_addr()?.port())?;
         let shutdown = http.shutdown();

@@ -1,7 +1,7 @@
 //! The HTTP transports of the Model Context Protocol.
 //!
 //! [`StreamableHttp`] is the endpoint of a server as a `tower::Service`, for any hyper or axum
-//! server. It speaks every revision. [`HttpServer`] serves it on a TCP socket. [`HttpSse`] is the
+//! server. It speaks every revision. [`HttpServer`] serves it on a TCP or Unix socket. [`HttpSse`] is the
 //! HTTP+SSE transport, for clients of the first revision. [`HttpServerOptions`] has the settings and
 //! bounds of all three.
 //!
@@ -37,7 +37,10 @@ pub use client::{
     HttpClientOptions, HttpConnector, SseConnector, decode_events,
 };
 pub use options::HttpServerOptions;
-pub use server::{HttpRoutes, HttpServer, RequestBody, RoutesFuture};
+#[cfg(feature = "tls")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
+pub use server::TlsIdentity;
+pub use server::{HttpRoutes, HttpServer, ListenAddress, RequestBody, RoutesFuture};
 pub use sse::HttpSse;
 pub use streamable::StreamableHttp;
 

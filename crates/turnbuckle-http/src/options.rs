@@ -78,6 +78,36 @@ pub struct HttpServerOptions {
     pub body_timeout: Duration,
     /// The time for which a shutdown waits for requests in flight. Default 10 s.
     pub shutdown_timeout: Duration,
+    /// The time for which a server goes on to accept connections after its shutdown has begun, so that
+    /// load balancers see `/readyz` fail before connections are refused. Default 0.
+    pub shutdown_delay: Duration,
+    /// Makes an [`HttpServer`](crate::HttpServer) answer `/livez` and `/readyz`, before any layer, host
+    /// or token is looked at. Both say 200; `/readyz` says 503 once the shutdown has begun. Default:
+    /// off.
+    pub health_routes: bool,
+    /// The certificate of an [`HttpServer`](crate::HttpServer), which makes it serve `https`. Default:
+    /// none.
+    #[cfg(feature = "tls")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
+    pub tls: Option<crate::TlsIdentity>,
+    /// The time that a TLS handshake may take, with the wait for its turn. Default 10 s.
+    #[cfg(feature = "tls")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
+    pub tls_handshake_timeout: Duration,
+    /// The largest number of TLS handshakes at a time; further ones wait. Default 256.
+    #[cfg(feature = "tls")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
+    pub max_tls_handshakes: usize,
+    /// Makes an [`HttpServer`](crate::HttpServer) speak HTTP/2 with clients that ask for it: by ALPN
+    /// over TLS, else by prior knowledge. Default: off.
+    #[cfg(feature = "http2")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "http2")))]
+    pub http2: bool,
+    /// The largest number of requests that are open on one HTTP/2 connection; further ones are
+    /// refused. Default 128.
+    #[cfg(feature = "http2")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "http2")))]
+    pub max_http2_streams: u32,
     /// The bounds of one client: requests, rates and timeouts.
     pub limits: Limits,
 }
@@ -110,6 +140,18 @@ impl Default for HttpServerOptions {
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
             shutdown_timeout: Duration::from_secs(10),
+            shutdown_delay: Duration::ZERO,
+            health_routes: false,
+            #[cfg(feature = "tls")]
+            tls: None,
+            #[cfg(feature = "tls")]
+            tls_handshake_timeout: Duration::from_secs(10),
+            #[cfg(feature = "tls")]
+            max_tls_handshakes: 256,
+            #[cfg(feature = "http2")]
+            http2: false,
+            #[cfg(feature = "http2")]
+            max_http2_streams: 128,
             limits: Limits::default(),
         }
     }
@@ -137,6 +179,31 @@ impl HttpServerOptions {
     ) -> Self {
         self.allowed_origins = origins.into_iter().map(Into::into).collect();
         self
+    }
+
+    /// Sets the certificate of the server, which makes it serve `https`.
+    #[cfg(feature = "tls")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
+    #[must_use]
+    pub fn tls(mut self, identity: crate::TlsIdentity) -> Self {
+        self.tls = Some(identity);
+        self
+    }
+
+    #[cfg(feature = "tls")]
+    setters! {
+        /// Sets the time that a TLS handshake may take.
+        tls_handshake_timeout: Duration;
+        /// Sets the largest number of TLS handshakes at a time.
+        max_tls_handshakes: usize;
+    }
+
+    #[cfg(feature = "http2")]
+    setters! {
+        /// Sets whether the server speaks HTTP/2 with clients that ask for it.
+        http2: bool;
+        /// Sets the largest number of requests that are open on one HTTP/2 connection.
+        max_http2_streams: u32;
     }
 
     setters! {
@@ -184,6 +251,10 @@ impl HttpServerOptions {
         header_timeout: Duration;
         /// Sets the time within which a client must send the body of a request.
         body_timeout: Duration;
+        /// Sets the time for which connections are still accepted after a shutdown has begun.
+        shutdown_delay: Duration;
+        /// Sets whether the server answers `/livez` and `/readyz`.
+        health_routes: bool;
         /// Sets the time for which a shutdown waits for requests in flight.
         shutdown_timeout: Duration;
         /// Sets the bounds of one client.

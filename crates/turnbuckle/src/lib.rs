@@ -40,6 +40,8 @@
 //! | `auth` | | authorization: a server checks tokens, with `client` a client logs in: `auth` |
 //! | `validate` | | full validation of hand-written schemas |
 //! | `testing` | | the testing kit `testing`, and `client`; with `auth` an authorization server for tests |
+//! | `tls` | | TLS in the server on HTTP: `HttpServerOptions::tls` |
+//! | `http2` | | HTTP/2 in the server on HTTP: `HttpServerOptions::http2` |
 //! | `clap` | | the arguments of a server in a clap parser of your own: [`RunArgs`] |
 //! | `apps` | | MCP Apps, tools with a user interface: `apps` |
 #![cfg_attr(docsrs, feature(doc_cfg))]

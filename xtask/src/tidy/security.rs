@@ -35,6 +35,9 @@ const STRUCTS: &[&str] = &[
 const NO_LIMITS: &[&str] = &[
     "HttpServerOptions::stateless",
     "HttpServerOptions::http_sse",
+    "HttpServerOptions::http2",
+    "HttpServerOptions::health_routes",
+    "HttpServerOptions::tls",
     "HttpServerOptions::limits",
     "StdioOptions::limits",
     "StdioOptions::stop",

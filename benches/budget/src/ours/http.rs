@@ -33,7 +33,7 @@ pub(crate) fn serve_with_auth(words: &[String]) -> Ended {
         .build()?;
     on_one_thread(async {
         let http = HttpServer::bind(server, "127.0.0.1:0", config()).await?;
-        tell_port(http.local_addr().port())?;
+        tell_port(http.local_addr().ok_or("no port")?.port())?;
         let shutdown = http.shutdown();
         at_end_of_input(move || shutdown.close());
         Ok(http.auth(auth).serve().await?)
@@ -106,7 +106,7 @@ fn listen(
     let server = server(word(words, 0)?)?;
     on_one_thread(async {
         let http = HttpServer::bind(server, "127.0.0.1:0", config).await?;
-        tell_port(http.local_addr().port())?;
+        tell_port(http.local_addr().ok_or("no port")?.port())?;
         let shutdown = http.shutdown();
         at_end_of_input(move || end(&shutdown));
         Ok(http.serve().await?)

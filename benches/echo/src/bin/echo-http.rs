@@ -11,6 +11,10 @@ async fn main() -> turnbuckle::Result {
         .limits(turnbuckle_echo::limits())
         .stateless(stateless);
     let server = HttpServer::bind(turnbuckle_echo::server()?, "127.0.0.1:0", config).await?;
-    writeln!(std::io::stdout(), "{}", server.local_addr().port())?;
+    writeln!(
+        std::io::stdout(),
+        "{}",
+        server.local_addr().map_or(0, |address| address.port())
+    )?;
     Ok(server.serve().await?)
 }

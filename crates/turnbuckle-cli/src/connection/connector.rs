@@ -138,8 +138,10 @@ async fn http_connector(
         secrets.add(value.split_whitespace().map(ToOwned::to_owned));
         secrets.add([value]);
     }
-    // Tokens are never sent without encryption, except to this machine.
-    if !has_authorization && !is_unencrypted_remote {
+    // Tokens are never sent without encryption, except to this machine. They belong to a URL, which a
+    // server on a Unix socket lacks.
+    let has_login = !is_unencrypted_remote && !url.trim_start().starts_with("unix:");
+    if !has_authorization && has_login {
         connector = match layer {
             LoginLayer::Absent => connector,
             LoginLayer::Given(oauth) => connector.layer(*oauth),

@@ -203,7 +203,10 @@ fn is_url(word: &str) -> bool {
         word.get(..scheme.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(scheme.as_bytes()))
     };
-    begins_with("http:") || begins_with("https:") || word.windows(3).any(|part| part == b"://")
+    begins_with("http:")
+        || begins_with("https:")
+        || word.starts_with(b"unix:")
+        || word.windows(3).any(|part| part == b"://")
 }
 
 /// Returns whether a word looks like a URL without its scheme.

@@ -47,7 +47,9 @@ pub struct HttpConnector {
 }
 
 impl HttpConnector {
-    /// Creates a connector to the endpoint at `url`.
+    /// Creates a connector to the endpoint at `url`, such as `https://example.com/mcp`. On Unix,
+    /// `unix:/run/mcp.sock:/mcp` is the endpoint at `/mcp` behind a Unix socket; without a path it is
+    /// `/mcp`.
     ///
     /// # Errors
     /// Fails when `url` is no URL of HTTP, or holds a user name or a password.

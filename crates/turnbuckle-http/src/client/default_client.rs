@@ -1,5 +1,5 @@
-//! The HTTP client of a connector that was given none: plain TCP connections for `http:` servers
-//! without a proxy, else reqwest, which does TLS and proxies.
+//! The HTTP client of a connector that was given none: a Unix socket, plain TCP connections for
+//! `http:` servers without a proxy, else reqwest, which does TLS and proxies.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -15,6 +15,8 @@ use super::plain_client::{PlainClient, TCP_KEEPALIVE_INTERVAL};
 use super::request_body::ClientRequestBody;
 use super::target::Target;
 use super::tls::TlsSettings;
+#[cfg(unix)]
+use super::unix_client::UnixClient;
 
 /// The `User-Agent` of requests.
 pub(crate) const USER_AGENT: &str = concat!("turnbuckle/", env!("CARGO_PKG_VERSION"));
@@ -25,6 +27,11 @@ pub(crate) fn default_client(
     tls: &TlsSettings,
     options: &HttpClientOptions,
 ) -> Result<HttpClient, HttpClientError> {
+    #[cfg(unix)]
+    if let Some(socket) = target.socket() {
+        let client = UnixClient::new(socket.clone(), options);
+        return Ok(HttpClient::new(client));
+    }
     let uses_proxy = options.use_env_proxy && !target.is_loopback();
     if !uses_proxy && !target.is_secure() {
         return Ok(HttpClient::plain(PlainClient::new(options)));

@@ -30,6 +30,8 @@ mod standalone_stream;
 mod streamable_link;
 mod target;
 mod tls;
+#[cfg(unix)]
+mod unix_client;
 
 pub use connector::HttpConnector;
 pub use error::HttpClientError;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
 
 use http::{HeaderValue, Uri};
 use url::{Host, Url};
@@ -24,20 +26,55 @@ impl fmt::Display for ConnectorError {
 
 impl std::error::Error for ConnectorError {}
 
-/// The URL of an HTTP server. `Display` leaves out the query, which may contain a secret.
+/// The prefix of a server on a Unix socket.
+const UNIX: &str = "unix:";
+
+/// The path of the endpoint on a Unix socket, unless the target has one.
+const DEFAULT_PATH: &str = "/mcp";
+
+/// The URL of an HTTP server, or the socket and the path of one on a Unix socket. `Display` leaves
+/// out the query, which may contain a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     url: Url,
     uri: Uri,
     host: HeaderValue,
+    /// The Unix socket that the server listens on, under the URL's host `localhost`.
+    socket: Option<Arc<Path>>,
 }
 
 impl Target {
     pub(crate) fn parse(text: &str) -> Result<Self, ConnectorError> {
+        if let Some(target) = text.trim().strip_prefix(UNIX) {
+            return Self::parse_unix(target);
+        }
         let url = Url::parse(text.trim());
-        Self::from_url(
-            url.map_err(|error| ConnectorError::new(format!("this is no URL: {error}")))?,
-        )
+        let url = url.map_err(|error| ConnectorError::new(format!("this is no URL: {error}")))?;
+        Self::from_url(url, None)
+    }
+
+    /// Parses `/run/mcp.sock` or `/run/mcp.sock:/mcp`: the path of a socket, and of the endpoint.
+    fn parse_unix(target: &str) -> Result<Self, ConnectorError> {
+        if cfg!(not(unix)) {
+            return Err(ConnectorError::new("this system has no Unix sockets"));
+        }
+        let (socket, path) = match target.rfind(":/") {
+            Some(at) => (&target[..at], &target[at + 1..]),
+            None => (target, DEFAULT_PATH),
+        };
+        if socket.is_empty() {
+            return Err(ConnectorError::new(
+                "a Unix socket is unix:SOCKET or unix:SOCKET:PATH, as in unix:/run/mcp.sock:/mcp",
+            ));
+        }
+        let url = Url::parse("http://localhost").and_then(|host| host.join(path));
+        let url = url.map_err(|error| ConnectorError::new(format!("no path ({error})")))?;
+        if url.host_str() != Some("localhost") {
+            return Err(ConnectorError::new(
+                "the path of a Unix socket begins with one /",
+            ));
+        }
+        Self::from_url(url, Some(Path::new(socket).into()))
     }
 
     /// Resolves a reference.
@@ -51,7 +88,13 @@ impl Target {
             let origin = url.origin().ascii_serialization();
             return Err(ConnectorError::new(format!("another origin ({origin})")));
         }
-        Self::from_url(url)
+        Self::from_url(url, self.socket.clone())
+    }
+
+    /// Returns the Unix socket that the server listens on.
+    #[cfg(unix)]
+    pub(crate) fn socket(&self) -> Option<&Arc<Path>> {
+        self.socket.as_ref()
     }
 
     pub(crate) fn uri(&self) -> Uri {
@@ -77,7 +120,7 @@ impl Target {
         }
     }
 
-    fn from_url(url: Url) -> Result<Self, ConnectorError> {
+    fn from_url(url: Url, socket: Option<Arc<Path>>) -> Result<Self, ConnectorError> {
         if !matches!(url.scheme(), "http" | "https") {
             let scheme = url.scheme();
             let reason = format!("the URL begins with {scheme}: instead of http: or https:");
@@ -92,13 +135,21 @@ impl Target {
         let uri: Uri = url.as_str().parse().map_err(|_| unsendable())?;
         let host = uri.authority().ok_or_else(unsendable)?.as_str();
         let host = HeaderValue::from_str(host).map_err(|_| unsendable())?;
-        Ok(Self { url, uri, host })
+        Ok(Self {
+            url,
+            uri,
+            host,
+            socket,
+        })
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.url.origin().ascii_serialization())?;
+        match &self.socket {
+            Some(socket) => write!(f, "{UNIX}{}:", socket.display())?,
+            None => f.write_str(&self.url.origin().ascii_serialization())?,
+        }
         f.write_str(self.url.path())
     }
 }
@@ -120,6 +171,31 @@ mod tests {
         assert_eq!(format!("{target:?}"), "https://example.com/mcp");
         assert_eq!(target.uri(), "https://example.com/mcp?key=secret");
         assert!(target.is_secure());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_unix_socket_is_a_path_and_the_path_of_the_endpoint() {
+        for (text, shown, uri) in [
+            ("unix:/run/m.sock", "unix:/run/m.sock:/mcp", "/mcp"),
+            ("unix:/run/m.sock:/a/b", "unix:/run/m.sock:/a/b", "/a/b"),
+            ("unix:m:n.sock:/", "unix:m:n.sock:/", "/"),
+            (
+                "unix:m.sock:/x?key=secret",
+                "unix:m.sock:/x",
+                "/x?key=secret",
+            ),
+        ] {
+            let target = Target::parse(text).unwrap();
+            assert_eq!(target.to_string(), shown);
+            assert_eq!(target.uri().to_string(), format!("http://localhost{uri}"));
+            assert!(target.is_loopback() && !target.is_secure());
+            let beside = target.resolve("/other").unwrap();
+            assert_eq!(beside.socket(), target.socket());
+        }
+        for text in ["unix:", "unix::/mcp", "unix:m.sock://evil.example/"] {
+            assert!(Target::parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

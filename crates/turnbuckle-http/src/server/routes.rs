@@ -25,13 +25,23 @@ type BoxError = Box<dyn Error + Send + Sync>;
 
 type ResponseFuture = Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>;
 
-/// The routes of the server: the MCP endpoint, the two paths of HTTP+SSE, and 404 for the rest.
+/// The routes of the server: the MCP endpoint, the two paths of HTTP+SSE, those that were added, and
+/// 404 for the rest.
 #[derive(Debug, Clone)]
 pub(crate) struct Routes {
     pub(crate) path: Arc<str>,
     pub(crate) streamable: StreamableHttp,
     /// HTTP+SSE, if it is served.
     pub(crate) sse: Option<SseRoutes>,
+    /// The routes that were added, if there are any.
+    pub(super) added: Option<Arc<AddedRoutes>>,
+}
+
+/// Services for other paths than those of the transports.
+#[derive(Debug, Default, Clone)]
+pub(super) struct AddedRoutes {
+    at: Vec<(String, HttpRoutes)>,
+    fallback: Option<HttpRoutes>,
 }
 
 #[derive(Debug, Clone)]
@@ -42,6 +52,37 @@ pub(crate) struct SseRoutes {
 }
 
 impl Routes {
+    /// Adds a service at a path, or for all paths that have none.
+    pub(super) fn add<S, B>(&mut self, path: Option<String>, service: S)
+    where
+        S: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        S::Future: Send,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let service = HttpRoutes::from_service(service);
+        let added = Arc::make_mut(self.added.get_or_insert_default());
+        match path {
+            Some(path) => added.at.push((path, service)),
+            None => added.fallback = Some(service),
+        }
+    }
+
+    /// Returns the added service for a path, unless the path is one of the transports.
+    pub(super) fn service_at(&self, path: &str) -> Option<&HttpRoutes> {
+        let added = self.added.as_ref()?;
+        let is_sse = |sse: &SseRoutes| path == &*sse.path || path == &*sse.messages;
+        if path == &*self.path || self.sse.as_ref().is_some_and(is_sse) {
+            return None;
+        }
+        let at = added.at.iter().find(|(at, _)| at == path);
+        at.map(|(_, service)| service).or(added.fallback.as_ref())
+    }
+
     /// Answers a request of the connection whose rates `account` counts.
     pub(crate) async fn answer<B>(
         &self,
@@ -113,6 +154,9 @@ impl HttpRoutes {
         let shared = Arc::new((routes, account));
         Self(Arc::new(move |request| {
             let shared = shared.clone();
+            if let Some(service) = shared.0.service_at(request.uri().path()) {
+                return (service.0)(request);
+            }
             let (mut parts, body) = request.into_parts();
             Box::pin(async move {
                 let (routes, account) = &*shared;

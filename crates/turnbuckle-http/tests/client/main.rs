@@ -6,6 +6,9 @@
     reason = "tests fail by panicking"
 )]
 
+#[cfg(feature = "http2")]
+mod http2;
+mod listening;
 mod secure;
 mod server;
 mod sockets;

@@ -31,7 +31,8 @@ pub use shutdown::termination;
 pub trait Run: Sealed {
     /// Serves on the transport that the process arguments select:
     ///
-    /// - `--http ADDRESS` or `--http=ADDRESS`: Streamable HTTP on that address, like
+    /// - `--http ADDRESS` or `--http=ADDRESS`: Streamable HTTP on that address, which may be a Unix
+    ///   socket (`unix:/run/mcp.sock`), like
     ///   [`serve_http`](Self::serve_http). Needs the feature `http`.
     /// - otherwise: the client that started the process, on standard input and output, like
     ///   [`serve_stdio`](Self::serve_stdio). Needs the feature `stdio`.
@@ -85,8 +86,8 @@ pub trait Run: Sealed {
         stdio(self)
     }
 
-    /// Serves Streamable HTTP at `/mcp` on an address such as `127.0.0.1:8080`, until SIGTERM or
-    /// Ctrl-C. A second signal ends the process without waiting. The URL is printed to standard
+    /// Serves Streamable HTTP at `/mcp` on an address such as `127.0.0.1:8080` or, on Unix,
+    /// `unix:/run/mcp.sock`, until SIGTERM or Ctrl-C. A second signal ends the process without waiting. The URL is printed to standard
     /// error; port 0 selects any free port.
     ///
     /// An address that other machines can reach is refused:
@@ -98,7 +99,10 @@ pub trait Run: Sealed {
     /// If the server cannot be built, the address is refused or cannot be bound, or the socket
     /// fails.
     #[cfg(feature = "http")]
-    fn serve_http(self, address: &str) -> impl Future<Output = Result> + Send
+    fn serve_http(
+        self,
+        address: impl Into<crate::http::ListenAddress> + Send,
+    ) -> impl Future<Output = Result> + Send
     where
         Self: Sized,
     {
@@ -112,7 +116,7 @@ pub trait Run: Sealed {
     #[cfg(feature = "http")]
     fn serve_http_with(
         self,
-        address: &str,
+        address: impl Into<crate::http::ListenAddress> + Send,
         options: crate::http::HttpServerOptions,
     ) -> impl Future<Output = Result> + Send
     where
@@ -129,7 +133,7 @@ pub trait Run: Sealed {
     #[cfg(feature = "auth")]
     fn serve_http_with_auth(
         self,
-        address: &str,
+        address: impl Into<crate::http::ListenAddress> + Send,
         options: crate::http::HttpServerOptions,
         auth: crate::auth::ResourceServer,
     ) -> impl Future<Output = Result> + Send
@@ -145,15 +149,17 @@ pub trait Run: Sealed {
 #[cfg(feature = "http")]
 async fn serve_until_signal(
     server: impl Run,
-    address: &str,
+    address: impl Into<crate::http::ListenAddress>,
     options: crate::http::HttpServerOptions,
     prepare: impl FnOnce(crate::http::HttpServer) -> crate::http::HttpServer,
 ) -> Result {
     let server = server.into_server()?;
+    let address = address.into();
+    let name = address.to_string();
     let server = crate::http::HttpServer::bind(server, address, options)
         .await
         .map_err(|error| {
-            Error::new(format!("cannot serve HTTP on {address}")).with_source(error)
+            Error::new(format!("cannot serve HTTP on {name}")).with_source(error)
         })?;
     shutdown::serve_until_signal(prepare(server)).await
 }

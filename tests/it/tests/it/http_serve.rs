@@ -33,7 +33,7 @@ impl Running {
         let server = server.unwrap().path("mcp");
         assert!(server.url().ends_with("/mcp"));
         Self {
-            address: server.local_addr(),
+            address: server.local_addr().unwrap(),
             shutdown: server.shutdown(),
             serving: tokio::spawn(server.serve()),
         }
@@ -183,7 +183,7 @@ async fn an_address_is_a_name_of_its_server() {
     let server = HttpServer::bind(echo(), "127.0.0.2:0", HttpServerOptions::new()).await;
     let server = server.unwrap();
     let running = Running {
-        address: server.local_addr(),
+        address: server.local_addr().unwrap(),
         shutdown: server.shutdown(),
         serving: tokio::spawn(server.serve()),
     };

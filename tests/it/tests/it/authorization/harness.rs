@@ -186,7 +186,7 @@ impl World {
             .allowed_origins(["https://app.example"]);
         let http = HttpServer::bind(server, "127.0.0.1:0", options).await;
         let http = http.unwrap().path("/mcp").sse_paths("/sse", "/messages");
-        let origin = format!("http://{}", http.local_addr());
+        let origin = format!("http://{}", http.local_addr().unwrap());
         let (url, resource) = match wire {
             Wire::Sse => (format!("{origin}/sse"), origin),
             _ => (format!("{origin}/mcp"), format!("{origin}/mcp")),

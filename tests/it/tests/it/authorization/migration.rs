@@ -23,7 +23,7 @@ async fn serve_at(address: &str, issuer: &str) -> (SocketAddr, Running) {
         }
     };
     let http = http.path("/mcp");
-    let address = http.local_addr();
+    let address = http.local_addr().unwrap();
     let resource = format!("http://{address}/mcp");
     let auth = ResourceServer::builder(resource).issuer(issuer).build();
     let http = http.auth(auth.unwrap());

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 async fn start(options: HttpServerOptions) -> (String, Signal) {
     let server = HttpServer::bind(echo(), "127.0.0.1:0", options);
     let server = server.await.expect("a free port");
-    let (address, shutdown) = (server.local_addr(), server.shutdown());
+    let (address, shutdown) = (server.local_addr().unwrap(), server.shutdown());
     tokio::spawn(server.serve());
     (address.to_string(), shutdown)
 }

@@ -63,7 +63,7 @@ async fn it_is_off_unless_it_is_wanted() {
         .await
         .sse_paths("events", "posts");
     assert_eq!(server.sse_url(), None);
-    let (address, shutdown) = (server.local_addr(), server.shutdown());
+    let (address, shutdown) = (server.local_addr().unwrap(), server.shutdown());
     let serving = tokio::spawn(server.serve());
     for path in ["/sse", "/messages", "/events", "/posts"] {
         for request in [get(path), post(path, "{}")] {
@@ -83,7 +83,7 @@ async fn it_is_served_beside_the_endpoint_of_today() {
             server = server.sse_paths(stream, messages);
         }
         let url = server.sse_url().unwrap();
-        let (address, shutdown) = (server.local_addr(), server.shutdown());
+        let (address, shutdown) = (server.local_addr().unwrap(), server.shutdown());
         let path = url.strip_prefix(&format!("http://{address}")).unwrap();
         assert_eq!(path, if paths.is_none() { "/sse" } else { "/events" });
         let serving = tokio::spawn(server.serve());
@@ -139,7 +139,7 @@ async fn who_hangs_up_gives_everything_up() {
         .max_sse_connections(1);
     let server = HttpServer::bind(server, "127.0.0.1:0", options).await;
     let server = server.unwrap();
-    let (address, shutdown) = (server.local_addr(), server.shutdown());
+    let (address, shutdown) = (server.local_addr().unwrap(), server.shutdown());
     let serving = tokio::spawn(server.serve());
 
     let (events, head) = exchange(address, &get("/sse"), "\n\n").await;

@@ -1,0 +1,210 @@
+//! One connection of a server, from its handshake to its end.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::OwnedSemaphorePermit;
+use turnbuckle_session::{RateAccount, Signal};
+
+use super::health::HealthRoutes;
+use super::listener::AcceptedStream;
+use super::routes::{HttpRoutes, RouteLayers, Routes};
+#[cfg(feature = "tls")]
+use super::tls::TlsHandshakes;
+use crate::body::ResponseBody;
+use crate::options::HttpServerOptions;
+
+/// The smallest buffer for headers that hyper accepts.
+const MIN_HEADER_BYTES: usize = 8 << 10;
+
+/// The number of headers that hyper accepts by default.
+const HYPER_DEFAULT_HEADERS: usize = 100;
+
+/// The largest number of headers that fit into an [`http::HeaderMap`].
+const MAX_HEADERS: usize = 24 << 10;
+
+/// The longest timeout for headers, whatever is set.
+const MAX_HEADER_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// The settings and routes that all connections of a server share.
+pub(super) struct ConnectionContext {
+    pub(super) routes: Routes,
+    pub(super) layers: RouteLayers,
+    pub(super) health: Option<HealthRoutes>,
+    pub(super) options: Arc<HttpServerOptions>,
+    /// The signal that makes connections come to their end.
+    pub(super) closing: Signal,
+    #[cfg(feature = "tls")]
+    pub(super) tls: Option<TlsHandshakes>,
+}
+
+/// Serves one connection until it ends, and holds its permit for that long.
+pub(super) async fn serve(
+    stream: AcceptedStream,
+    permit: OwnedSemaphorePermit,
+    context: Arc<ConnectionContext>,
+) {
+    match stream {
+        AcceptedStream::Tcp(stream) => {
+            // A response is sent in one write, so that there is nothing to wait for and to add to it.
+            let _ = stream.set_nodelay(true);
+            #[cfg(feature = "tls")]
+            if let Some(tls) = &context.tls {
+                let handshake = async {
+                    tokio::select! {
+                        () = context.closing.closing() => None,
+                        stream = tls.accept(stream) => stream,
+                    }
+                };
+                if let Some(stream) = Box::pin(handshake).await {
+                    Box::pin(serve_stream(stream, &context)).await;
+                }
+                return drop(permit);
+            }
+            serve_stream(stream, &context).await;
+        }
+        #[cfg(unix)]
+        AcceptedStream::Unix(stream) => serve_stream(stream, &context).await,
+    }
+    drop(permit);
+}
+
+/// The service of one connection.
+pub(super) struct ConnectionService {
+    context: Arc<ConnectionContext>,
+    account: Arc<RateAccount>,
+    /// The routes in their layers, if there are layers.
+    layered: Option<HttpRoutes>,
+}
+
+impl ConnectionService {
+    fn new(context: &Arc<ConnectionContext>) -> Arc<Self> {
+        let account = RateAccount::new(&context.options.limits);
+        let layered = context.layers.wrap(&context.routes, &account);
+        Arc::new(Self {
+            context: context.clone(),
+            account,
+            layered,
+        })
+    }
+
+    /// Answers a request.
+    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<ResponseBody> {
+        if let Some(health) = &self.context.health
+            && let Some(response) = health.answer(request.method(), request.uri().path())
+        {
+            return response;
+        }
+        if let Some(layered) = &self.layered {
+            return layered.answer(request).await;
+        }
+        let routes = &self.context.routes;
+        if let Some(service) = routes.service_at(request.uri().path()) {
+            return service.answer(request).await;
+        }
+        // The parts are borrowed by what answers, which keeps its future small.
+        let (mut parts, mut body) = request.into_parts();
+        let body = Pin::new(&mut body);
+        routes.answer(&mut parts, body, &self.account).await
+    }
+}
+
+async fn serve_stream<S>(stream: S, context: &Arc<ConnectionContext>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = ConnectionService::new(context);
+    #[cfg(feature = "http2")]
+    if context.options.http2 {
+        return Box::pin(super::http2::serve(stream, service, context)).await;
+    }
+    serve_http1(stream, service, context).await;
+}
+
+/// Serves HTTP/1.1 until the connection ends.
+async fn serve_http1<S>(stream: S, service: Arc<ConnectionService>, context: &ConnectionContext)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let service = service.clone();
+        async move { Ok::<_, Infallible>(service.answer(request).await) }
+    });
+    let bounds = Http1Bounds::new(&context.options);
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(bounds.header_timeout)
+        .max_buf_size(bounds.max_header_bytes);
+    if let Some(most) = bounds.max_headers {
+        builder.max_headers(most);
+    }
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), answer));
+    let closing = &context.closing;
+    let mut closed = std::pin::pin!(closing.closing());
+    let mut closing_waker: Option<Waker> = None;
+    let served = poll_fn(|cx| {
+        if let Poll::Ready(served) = connection.as_mut().poll(cx) {
+            return Poll::Ready(Some(served));
+        }
+        // The signal is polled again only for another waker.
+        let is_registered = |waker: &Waker| waker.will_wake(cx.waker());
+        if !closing_waker.as_ref().is_some_and(is_registered) {
+            closing_waker = Some(cx.waker().clone());
+            let _ = closed.as_mut().poll(cx);
+        }
+        match closing.is_closing() {
+            true => Poll::Ready(None),
+            false => Poll::Pending,
+        }
+    });
+    let served = match served.await {
+        Some(served) => served,
+        None => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    match served {
+        Err(error) if error.is_parse_too_large() => log_large_head(),
+        Err(error) => tracing::debug!(%error, "a connection ended early"),
+        Ok(()) => {}
+    }
+}
+
+pub(super) fn log_large_head() {
+    tracing::debug!(
+        "the head of a request is too large (HttpServerOptions::max_header_bytes, HttpServerOptions::max_headers)"
+    );
+}
+
+/// The bounds of an HTTP/1.1 connection, within those of hyper.
+pub(super) struct Http1Bounds {
+    pub(super) header_timeout: Duration,
+    pub(super) max_header_bytes: usize,
+    /// The number of headers that hyper accepts, unless it is its default.
+    pub(super) max_headers: Option<usize>,
+}
+
+impl Http1Bounds {
+    pub(super) fn new(options: &HttpServerOptions) -> Self {
+        let max_headers = options.max_headers;
+        Self {
+            header_timeout: options.header_timeout.min(MAX_HEADER_TIMEOUT),
+            max_header_bytes: options.max_header_bytes.max(MIN_HEADER_BYTES),
+            // A request with one header too many still gets an error that names the bound.
+            max_headers: (max_headers >= HYPER_DEFAULT_HEADERS)
+                .then(|| max_headers.saturating_add(1).min(MAX_HEADERS)),
+        }
+    }
+}

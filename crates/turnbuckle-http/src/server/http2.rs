@@ -1,0 +1,170 @@
+//! Connections on which the client chooses between HTTP/1.1 and HTTP/2.
+
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{sleep, timeout};
+
+use super::connection::{ConnectionContext, ConnectionService, Http1Bounds, log_large_head};
+use crate::body::ResponseBody;
+use crate::options::HttpServerOptions;
+
+/// The number of requests that a client may have opened and reset, before the server has taken them.
+const MAX_PENDING_RESETS: usize = 20;
+
+/// The number of requests that the server may have to reset for errors of the client.
+const MAX_ERROR_RESETS: usize = 256;
+
+/// The number of bytes of one response that wait for a slow client.
+const MAX_SEND_BYTES: usize = 64 << 10;
+
+/// Serves HTTP/1.1 or HTTP/2 until the connection ends.
+///
+/// An HTTP/2 connection on which no request was open for [`HttpServerOptions::header_timeout`] is
+/// closed after at most twice that time, as is a connection that has not said which of both it is.
+pub(super) async fn serve<S>(
+    stream: S,
+    service: Arc<ConnectionService>,
+    context: &ConnectionContext,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let activity = Arc::new(Activity::default());
+    let counted = activity.clone();
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let (service, open) = (service.clone(), OpenRequest::new(&counted));
+        async move {
+            let response = service.answer(request).await;
+            Ok::<_, Infallible>(response.map(|body| CountedBody { body, _open: open }))
+        }
+    });
+    let bounds = Http1Bounds::new(&context.options);
+    let builder = builder(&bounds, &context.options);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
+    let served = tokio::select! {
+        served = connection.as_mut() => Some(served),
+        () = context.closing.closing() => None,
+        () = activity.idle(bounds.header_timeout) => None,
+    };
+    let served = match served {
+        Some(served) => served,
+        None => {
+            connection.as_mut().graceful_shutdown();
+            let is_closing = context.closing.is_closing();
+            match is_closing {
+                true => connection.await,
+                // A client that does not answer is not waited for.
+                false => {
+                    let ended = timeout(bounds.header_timeout, connection).await;
+                    ended.unwrap_or(Ok(()))
+                }
+            }
+        }
+    };
+    if let Err(error) = served {
+        let hyper = error.downcast_ref::<hyper::Error>();
+        match hyper.is_some_and(hyper::Error::is_parse_too_large) {
+            true => log_large_head(),
+            false => tracing::debug!(%error, "a connection ended early"),
+        }
+    }
+}
+
+fn builder(bounds: &Http1Bounds, options: &HttpServerOptions) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    let mut http1 = builder.http1();
+    http1
+        .timer(TokioTimer::new())
+        .header_read_timeout(bounds.header_timeout)
+        .max_buf_size(bounds.max_header_bytes);
+    if let Some(most) = bounds.max_headers {
+        http1.max_headers(most);
+    }
+    let max_header_bytes = u32::try_from(bounds.max_header_bytes).unwrap_or(u32::MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(options.max_http2_streams)
+        .max_header_list_size(max_header_bytes)
+        .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
+        .max_local_error_reset_streams(MAX_ERROR_RESETS)
+        .max_send_buf_size(MAX_SEND_BYTES)
+        .keep_alive_interval(bounds.header_timeout)
+        .keep_alive_timeout(bounds.header_timeout);
+    builder
+}
+
+/// The requests of a connection: how many are open, and how many were opened lately.
+#[derive(Debug, Default)]
+struct Activity {
+    open: AtomicUsize,
+    opened: AtomicUsize,
+}
+
+impl Activity {
+    /// Waits until no request was open or opened for `time`.
+    async fn idle(&self, time: Duration) {
+        loop {
+            sleep(time).await;
+            let opened = self.opened.swap(0, Ordering::Relaxed);
+            if opened == 0 && self.open.load(Ordering::Relaxed) == 0 {
+                return;
+            }
+        }
+    }
+}
+
+/// A request that is open until this is dropped.
+struct OpenRequest(Arc<Activity>);
+
+impl OpenRequest {
+    fn new(activity: &Arc<Activity>) -> Self {
+        activity.opened.fetch_add(1, Ordering::Relaxed);
+        activity.open.fetch_add(1, Ordering::Relaxed);
+        Self(activity.clone())
+    }
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The body of a response, whose request is open until it has been sent.
+struct CountedBody {
+    body: ResponseBody,
+    _open: OpenRequest,
+}
+
+impl Body for CountedBody {
+    type Data = Bytes;
+    type Error = <ResponseBody as Body>::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

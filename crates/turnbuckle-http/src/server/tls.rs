@@ -1,0 +1,199 @@
+//! TLS: the certificate of a server, and the handshakes of its connections.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::options::HttpServerOptions;
+
+/// The certificate and the private key of a server, for [`HttpServerOptions::tls`]. `Debug` shows
+/// neither.
+#[derive(Clone)]
+pub struct TlsIdentity(Arc<ServerConfig>);
+
+impl TlsIdentity {
+    /// Reads the certificate, followed by those of its issuers, and the private key from PEM texts.
+    ///
+    /// # Errors
+    /// When a text holds no certificate or no key, or the key does not belong to the certificate.
+    pub fn from_pem(certificates: &[u8], key: &[u8]) -> io::Result<Self> {
+        let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
+            .collect::<Result<_, _>>()
+            .map_err(|error| invalid(format!("the certificate is no PEM text: {error}")))?;
+        if chain.is_empty() {
+            return Err(invalid("there is no certificate in the PEM text".into()));
+        }
+        // The error of the parser is not shown: it may hold a part of the key.
+        let key = PrivateKeyDer::from_pem_slice(key)
+            .map_err(|_| invalid("there is no private key in the PEM text".into()))?;
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
+            .map_err(|error| invalid(format!("the certificate and its key: {error}")))?;
+        Ok(Self(Arc::new(config)))
+    }
+
+    /// Reads the certificate and the key from PEM files, as [`from_pem`](Self::from_pem) does. The
+    /// files are read once.
+    ///
+    /// # Errors
+    /// When a file cannot be read, and those of [`from_pem`](Self::from_pem).
+    pub fn from_pem_files(
+        certificates: impl AsRef<Path>,
+        key: impl AsRef<Path>,
+    ) -> io::Result<Self> {
+        let read = |path: &Path| {
+            std::fs::read(path).map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+            })
+        };
+        Self::from_pem(&read(certificates.as_ref())?, &read(key.as_ref())?)
+    }
+}
+
+impl fmt::Debug for TlsIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsIdentity").finish_non_exhaustive()
+    }
+}
+
+fn invalid(text: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, text)
+}
+
+/// The handshakes of a server's connections, within their bounds.
+pub(super) struct TlsHandshakes {
+    acceptor: TlsAcceptor,
+    permits: Semaphore,
+    handshake_timeout: Duration,
+}
+
+impl TlsHandshakes {
+    /// Returns the handshakes of a server, if it has a certificate.
+    pub(super) fn new(options: &HttpServerOptions) -> Option<Self> {
+        let identity = options.tls.as_ref()?;
+        let most = options.max_tls_handshakes.clamp(1, Semaphore::MAX_PERMITS);
+        let mut config = (*identity.0).clone();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        #[cfg(feature = "http2")]
+        if options.http2 {
+            config.alpn_protocols.insert(0, b"h2".to_vec());
+        }
+        Some(Self {
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            permits: Semaphore::new(most),
+            handshake_timeout: options.tls_handshake_timeout,
+        })
+    }
+
+    /// Performs the handshake of a connection. Returns `None` if it failed or took too long.
+    pub(super) async fn accept<S>(&self, stream: S) -> Option<TlsStream<S>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let handshake = async {
+            let _permit = self.permits.acquire().await.map_err(io::Error::other)?;
+            self.acceptor.accept(stream).await
+        };
+        match timeout(self.handshake_timeout, handshake).await {
+            Ok(Ok(stream)) => Some(stream),
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "a TLS handshake failed");
+                None
+            }
+            Err(_) => {
+                tracing::debug!(
+                    "a TLS handshake took too long (HttpServerOptions::tls_handshake_timeout, \
+                     HttpServerOptions::max_tls_handshakes)"
+                );
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use tokio::io::duplex;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn identity() -> (String, String) {
+        let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        (issued.cert.pem(), issued.signing_key.serialize_pem())
+    }
+
+    fn handshakes(options: HttpServerOptions) -> TlsHandshakes {
+        let (certificate, key) = identity();
+        let identity = TlsIdentity::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap();
+        TlsHandshakes::new(&options.tls(identity)).unwrap()
+    }
+
+    #[test]
+    fn an_identity_needs_a_certificate_and_its_key_and_shows_neither() {
+        let (certificate, key) = identity();
+        let (_, other_key) = identity();
+        let read = |certificate: &str, key: &str| {
+            TlsIdentity::from_pem(certificate.as_bytes(), key.as_bytes())
+        };
+        for (certificate, key, expected) in [
+            ("", &*key, "no certificate"),
+            (&*key, &*key, "no certificate"),
+            (&*certificate, "", "no private key"),
+            (&*certificate, &*certificate, "no private key"),
+            (&*certificate, &*other_key, "the certificate and its key"),
+        ] {
+            let error = read(certificate, key).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let shown = format!("{:?}", read(&certificate, &key).unwrap());
+        assert_eq!(shown, "TlsIdentity { .. }");
+        let missing = TlsIdentity::from_pem_files("/nowhere.pem", "/nowhere.key").unwrap_err();
+        assert!(missing.to_string().contains("/nowhere.pem"), "{missing}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_handshake_may_take_so_long() {
+        let limit = Duration::from_secs(7);
+        let handshakes = handshakes(HttpServerOptions::new().tls_handshake_timeout(limit));
+        let (_silent, stream) = duplex(1024);
+        let begin = Instant::now();
+        assert!(handshakes.accept(stream).await.is_none());
+        assert_eq!(begin.elapsed(), limit);
+    }
+
+    #[tokio::test]
+    async fn so_many_handshakes_run_at_a_time() {
+        let handshakes = handshakes(HttpServerOptions::new().max_tls_handshakes(1));
+        let mut cx = Context::from_waker(Waker::noop());
+        let ((_a, first), (_b, second)) = (duplex(1024), duplex(1024));
+        let mut first = Box::pin(handshakes.accept(first));
+        assert!(first.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(handshakes.permits.available_permits(), 0);
+        let mut second = pin!(handshakes.accept(second));
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+        drop(first);
+        assert_eq!(
+            handshakes.permits.available_permits(),
+            0,
+            "the second has its turn"
+        );
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+    }
+}
