@@ -55,8 +55,8 @@ mod uri_template;
 pub use error::BuildError;
 pub use error::failure::{Failure, Result};
 pub use extract::{
-    Args, Cancellation, Claims, ClientInfo, Extract, HandlerRequirements, HttpRequest, Invocation,
-    Log, Progress, RawArguments, State,
+    Args, Cancellation, Claims, ClientInfo, Extract, HandlerRequirements, HttpExtension,
+    HttpRequest, Invocation, Log, Progress, RawArguments, State,
 };
 pub use handler::Handler;
 pub use handler::context::{ElicitationNotifier, HandlerContext};

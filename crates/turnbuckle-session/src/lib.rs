@@ -46,7 +46,7 @@ pub use client::transport_link::TransportLink;
 pub use server::dispatch::Dispatch;
 pub use server::duplex::{CloseReason, serve};
 pub use shared::memory::{MemoryTransport, memory_pair};
-pub use shared::transport::{Binding, Frame, HttpHead, Transport, TransportContext};
+pub use shared::transport::{Binding, Frame, HttpHead, HttpNeeds, Transport, TransportContext};
 
 // For turnbuckle's own crates: both ends.
 pub use shared::blocking::run_blocking;

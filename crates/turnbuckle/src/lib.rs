@@ -99,7 +99,7 @@ pub use turnbuckle_wire::revision::{EraKind, Features, Revision};
 pub use turnbuckle_server::{
     AnswerFuture, Args, Ask, AskError, Audio, BuildError, Cancellation, Claims, Completer,
     CompletionRequest, ElicitationNotifier, Extension, ExtensionResult, Extract, Failure, Group,
-    Handler, HandlerContext, HandlerRequirements, HttpRequest, Image, IntoItem,
+    Handler, HandlerContext, HandlerRequirements, HttpExtension, HttpRequest, Image, IntoItem,
     IntoSamplingRequest, Invocation, Log, NeedsInput, Objection, OutputValidator, Profile,
     Progress, Prompt, PromptBuilder, PromptOutput, Question, RandomnessUnavailable, RawArguments,
     ReadRequest, Resource, ResourceBuilder, ResourceOutput, Roots, SchemaLimits, Server,

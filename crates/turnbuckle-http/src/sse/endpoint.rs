@@ -160,7 +160,7 @@ impl SseEndpoints {
         let context = TransportContext {
             principal,
             shutdown: Some(self.shutdown.clone()),
-            http: crate::request_head::capture(parts, self.server.needs_http_head()),
+            http: crate::request_head::capture(parts, self.server.http_needs()),
         };
         let own = RateAccount::new(&self.limits);
         let account = self

@@ -182,7 +182,7 @@ impl StreamableEndpoint {
         let transport = TransportContext {
             principal: principal.clone(),
             shutdown: Some(self.shutdown.clone()),
-            http: crate::request_head::capture(parts, self.server.needs_http_head()),
+            http: crate::request_head::capture(parts, self.server.http_needs()),
         };
         let inbound = |text| InboundFrame {
             frame,

@@ -3,7 +3,7 @@
 use proc_macro2::Span;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{FnArg, Ident, Pat, PatType, Token, Type};
+use syn::{FnArg, GenericArgument, Ident, Pat, PatType, PathArguments, Token, Type};
 
 use super::keys::ErrorCollector;
 use super::names::{Case, ident_text};
@@ -22,11 +22,16 @@ const EXTRACTORS: &[(&str, bool)] = &[
     ("Meta", false),
     ("Ask", false),
     ("HttpRequest", false),
+    ("HttpExtension", true),
+    ("Server", false),
     ("HandlerContext", false),
     ("ReadRequest", false),
     ("CompletionRequest", false),
     ("RawArguments", false),
 ];
+
+/// The extractors that are also recognized in an `Option`.
+const OPTIONAL_EXTRACTORS: &[&str] = &["HttpExtension", "Principal"];
 
 /// The extractors that take all arguments.
 const ALL_ARGUMENTS_EXTRACTORS: &[&str] = &["Args", "ReadRequest", "RawArguments"];
@@ -165,6 +170,13 @@ fn is_extractor(ty: &Type) -> bool {
         return true;
     }
     last_segment(ty).is_some_and(|segment| {
+        if segment.ident == "Option"
+            && let PathArguments::AngleBracketed(inner) = &segment.arguments
+            && let Some(GenericArgument::Type(inner)) = inner.args.first()
+        {
+            return last_segment(inner)
+                .is_some_and(|inner| OPTIONAL_EXTRACTORS.iter().any(|name| inner.ident == name));
+        }
         let has_parameter = !segment.arguments.is_none();
         EXTRACTORS
             .iter()

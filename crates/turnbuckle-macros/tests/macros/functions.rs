@@ -20,7 +20,7 @@ fn server() -> turnbuckle::ServerBuilder {
 struct User(String);
 
 impl Extract for User {
-    fn extract(_: &Invocation<'_>) -> Result<Self> {
+    async fn extract(_: &Invocation<'_>) -> Result<Self> {
         Ok(Self("ada".to_owned()))
     }
 }

@@ -20,7 +20,9 @@ use crate::schema::field_names;
 pub struct Args<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Args<T> {
-    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
         match invocation.payload {
             RequestPayload::Arguments(arguments) => invocation.reader.read(arguments),
             RequestPayload::Read(reading) => {
@@ -48,7 +50,9 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Args<T> {
 pub struct RawArguments(pub Json);
 
 impl Extract for RawArguments {
-    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
         match invocation.payload {
             RequestPayload::Arguments(arguments) => {
                 let meant = invocation.reader.check(arguments)?;

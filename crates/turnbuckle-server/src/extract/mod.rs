@@ -4,6 +4,7 @@
 //! its arguments, the client, a way to send messages, the server's state.
 
 mod args;
+mod http_extension;
 mod parts;
 mod principal;
 mod requirements;
@@ -19,6 +20,7 @@ use crate::resource::read_request::ReadRequest;
 use crate::schema::ArgumentReader;
 
 pub use args::{Args, RawArguments};
+pub use http_extension::HttpExtension;
 pub use parts::{Cancellation, ClientInfo, HttpRequest, Log, Progress};
 pub use principal::Claims;
 pub(crate) use requirements::AddRequirements;
@@ -36,12 +38,13 @@ pub(crate) use states::States;
 /// struct User(String);
 ///
 /// impl Extract for User {
-///     fn extract(invocation: &Invocation<'_>) -> Result<Self, Failure> {
+///     async fn extract(invocation: &Invocation<'_>) -> Result<Self, Failure> {
 ///         let principal = invocation.context().principal();
 ///         let principal = principal.ok_or_else(|| Failure::new("sign in first"))?;
-///         Ok(Self(principal.subject.clone()))
+///         Ok(Self(find_name(&principal.subject).await?))
 ///     }
 /// }
+/// # async fn find_name(subject: &str) -> std::io::Result<String> { Ok(subject.to_owned()) }
 ///
 /// let whoami = Tool::builder("whoami").handler(|User(name): User| name);
 /// let server = Server::new("users", "1.0.0").tool(whoami).build()?;
@@ -55,12 +58,26 @@ pub(crate) use states::States;
     note = "or implement `turnbuckle::Extract` for it"
 )]
 pub trait Extract: Sized + Send + 'static {
-    /// Makes the parameter.
+    /// True if the future of [`extract`](Self::extract) is ready when it is first polled. A handler
+    /// whose extractors are all ready at once runs in place, without an allocation of its own.
+    ///
+    /// If this is `true` and the future waits, the request ends with an internal error.
+    const IS_READY: bool = false;
+
+    /// Makes the parameter. It may wait, for a database for instance; the handler's timeout counts.
+    ///
+    /// A request that asks its client for input is run again with the answers, and its parameters
+    /// are extracted again.
     ///
     /// # Errors
     /// When the request lacks what the parameter needs. The handler is not run then, and the
-    /// failure is answered as if the handler had returned it.
-    fn extract(invocation: &Invocation<'_>) -> Result<Self>;
+    /// failure is answered as if the handler had returned it: a
+    /// [`ProtocolError`](turnbuckle_types::ProtocolError) as such, for instance
+    /// [`invalid_params`](turnbuckle_types::ProtocolError::invalid_params) for a mistake of the
+    /// client, [`forbidden`](turnbuckle_types::ProtocolError::forbidden) with the scopes that the
+    /// caller lacks, and [`internal`](turnbuckle_types::ProtocolError::internal) for a fault of the
+    /// server; everything else as an error result of a tool, and as an internal error elsewhere.
+    fn extract(invocation: &Invocation<'_>) -> impl Future<Output = Result<Self>> + Send;
 
     /// Adds to `requirements` what the server must have before it can call the handler.
     ///
@@ -101,21 +118,27 @@ impl Invocation<'_> {
 
 /// Extracts the whole context of the request, which has neither arguments nor state.
 impl Extract for HandlerContext {
-    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
         Ok(invocation.context.clone())
     }
 }
 
 /// Extracts nothing.
 impl Extract for () {
-    fn extract(_: &Invocation<'_>) -> Result<Self> {
+    const IS_READY: bool = true;
+
+    async fn extract(_: &Invocation<'_>) -> Result<Self> {
         Ok(())
     }
 }
 
 /// Extracts the URI and the template's variables, in the handler of a resource.
 impl Extract for ReadRequest {
-    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
         match invocation.payload {
             RequestPayload::Read(reading) => Ok(reading.clone()),
             _ => Err(Failure::new(
@@ -127,7 +150,9 @@ impl Extract for ReadRequest {
 
 /// Extracts the argument to complete, in a completer.
 impl Extract for CompletionRequest {
-    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
         match invocation.payload {
             RequestPayload::Completion(typing) => Ok(typing.clone()),
             _ => Err(Failure::new(

@@ -196,19 +196,23 @@ impl fmt::Debug for HttpRequest {
 }
 
 impl Extract for HttpRequest {
-    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
         Ok(Self(invocation.context().http().cloned()))
     }
 
     fn add_requirements(requirements: &mut HandlerRequirements) {
-        requirements.http = true;
+        requirements.http.head = true;
     }
 }
 
 macro_rules! parts_of_the_context {
     ($($Part:ident),*) => {$(
         impl Extract for $Part {
-            fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+            const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
                 Ok(Self(invocation.context().clone()))
             }
         }
@@ -219,7 +223,9 @@ parts_of_the_context!(Progress, Log, Cancellation, ClientInfo);
 
 /// Extracts the request's `_meta` as received; empty if the request has none.
 impl Extract for Meta {
-    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
         Ok(invocation.context().meta().unwrap_or_default())
     }
 }

@@ -10,8 +10,19 @@ use crate::error::failure::{Failure, Result};
 ///
 /// Specification: basic/authorization (2026-07-28).
 impl Extract for Principal {
-    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
         Ok(principal(invocation)?.clone())
+    }
+}
+
+/// Extracts the authenticated caller, if there is one.
+impl Extract for Option<Principal> {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        Ok(invocation.context().principal().cloned())
     }
 }
 
@@ -33,7 +44,9 @@ impl Extract for Principal {
 pub struct Claims<T>(pub T);
 
 impl<T: DeserializeOwned + Send + 'static> Extract for Claims<T> {
-    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
         let claims = principal(invocation)?.claims.as_ref();
         let claims = claims.ok_or_else(|| Failure::new("the caller's token has no claims"))?;
         // The error may repeat a claim, which may be personal.

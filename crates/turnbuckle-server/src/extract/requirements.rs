@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 
+use turnbuckle_session::HttpNeeds;
 use turnbuckle_types::Schema;
 
 use crate::error::BuildError;
@@ -22,8 +23,8 @@ pub struct HandlerRequirements {
     pub(crate) states: Vec<(TypeId, &'static str)>,
     /// True if the handler asks its client.
     pub(crate) asks: bool,
-    /// True if the handler takes the head of the HTTP request.
-    pub(crate) http: bool,
+    /// The parts of the HTTP request that the handler takes.
+    pub(crate) http: HttpNeeds,
     /// True if two parameters take the arguments.
     duplicate_arguments: bool,
 }

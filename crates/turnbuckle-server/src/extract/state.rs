@@ -48,7 +48,9 @@ impl<T: ?Sized> Deref for State<T> {
 }
 
 impl<T: ?Sized + Send + Sync + 'static> Extract for State<T> {
-    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
         let found = invocation.states.get::<T>();
         let found = found.map(|arc| Self { arc });
         found.ok_or_else(|| Failure::new("the server has no such state"))

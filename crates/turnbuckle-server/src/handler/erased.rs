@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Handle;
 use turnbuckle_session::{HandlerOutcome, catch_panic, run_blocking};
 use turnbuckle_types::{ProtocolError, RawJson};
 use turnbuckle_wire::era::headers::mirrored_name;
@@ -113,16 +114,37 @@ const SLOW_HANDLER: Duration = Duration::from_millis(100);
 const TIMED_RUNS: u32 = 32;
 
 impl<K: HandlerKind, H: Handler<K, M>, M: 'static> TypedHandler<K, H, M> {
-    /// Checks the arguments, extracts the parameters and calls the function.
-    fn start(&self, context: &HandlerContext, payload: RequestPayload<'_>) -> Result<H::Run> {
+    /// Checks the arguments and returns the call from which the parameters are extracted.
+    fn invocation<'a>(
+        &'a self,
+        context: &'a HandlerContext,
+        payload: RequestPayload<'a>,
+    ) -> Result<Invocation<'a>> {
         if let RequestPayload::Arguments(arguments) = payload {
             self.reader.check_unread(arguments)?;
         }
-        self.handler.start(&Invocation {
+        Ok(Invocation {
             context,
             payload,
             reader: &self.reader,
             states: &self.states,
+        })
+    }
+
+    /// Checks the arguments, extracts the parameters at once and calls the function.
+    fn start(&self, context: &HandlerContext, payload: RequestPayload<'_>) -> Result<H::Run> {
+        self.handler.start(&self.invocation(context, payload)?)
+    }
+
+    /// Runs a handler from its parameters to its reply, whether or not its extractors wait.
+    fn run_detached(self: Arc<Self>, kept: DetachedRequest) -> HandlerRun {
+        Box::pin(async move {
+            let run = {
+                let invocation = self.invocation(&kept.context, kept.payload())?;
+                self.handler.start_waiting(&invocation).await?
+            };
+            let output = run.await;
+            output.into_handler_reply(&self.reply_options, kept.uri())
         })
     }
 
@@ -145,6 +167,21 @@ impl<K: HandlerKind, H: Handler<K, M>, M: 'static> TypedHandler<K, H, M> {
         run
     }
 
+    /// Starts a sync handler on a thread of the blocking pool, which waits for its extractors.
+    fn start_on_pool(&self, kept: &DetachedRequest) -> Result<H::Run> {
+        let invocation = self.invocation(&kept.context, kept.payload())?;
+        if H::EXTRACTS_AT_ONCE {
+            return self.handler.start(&invocation);
+        }
+        Handle::current().block_on(async {
+            tokio::select! {
+                run = self.handler.start_waiting(&invocation) => run,
+                // The request is cancelled, so this message is not sent.
+                () = kept.context.cancelled() => Err(Failure::new("the call was cancelled")),
+            }
+        })
+    }
+
     /// Runs a sync handler on the blocking pool, once a permit is free.
     fn run_on_pool(
         self: Arc<Self>,
@@ -159,7 +196,7 @@ impl<K: HandlerKind, H: Handler<K, M>, M: 'static> TypedHandler<K, H, M> {
                 if kept.context.is_cancelled() {
                     return Err(Failure::new("the call was cancelled before it began"));
                 }
-                let run = kept.with_payload(|payload| self.start(&kept.context, payload))?;
+                let run = self.start_on_pool(&kept)?;
                 ready_output::<K, H, M>(run)?.into_handler_reply(&self.reply_options, kept.uri())
             };
             let done = run_blocking(work).await;
@@ -210,6 +247,11 @@ impl<K: HandlerKind, H: Handler<K, M>, M: 'static> ErasedHandler for TypedHandle
             let run = self.clone().run_on_pool(pool, request.detach());
             return run_handler(self, context, run, identity);
         }
+        if !H::EXTRACTS_AT_ONCE {
+            let context = request.context.clone();
+            let run = self.clone().run_detached(request.detach());
+            return run_handler(self, context, run, identity);
+        }
         if H::IS_SYNC {
             let reply = catch_panic(|| {
                 let run = self.start_in_place(&request.context, request.payload())?;
@@ -244,11 +286,7 @@ impl<K: HandlerKind, H: Handler<K, M>, M: 'static> RerunHandler for TypedHandler
         if let Some(pool) = self.pool.clone() {
             return self.run_on_pool(pool, kept);
         }
-        Box::pin(async move {
-            let run = kept.with_payload(|payload| self.start(&kept.context, payload))?;
-            run.await
-                .into_handler_reply(&self.reply_options, kept.uri())
-        })
+        self.run_detached(kept)
     }
 
     fn failure_mapping(&self) -> FailureMapping {

@@ -8,6 +8,8 @@ mod request;
 mod rounds;
 
 use std::future::Ready;
+use std::pin::pin;
+use std::task::{self, Poll, Waker};
 
 use turnbuckle_types::{CallToolResult, ProtocolError};
 use turnbuckle_wire::era::Reply;
@@ -92,14 +94,27 @@ pub trait Handler<K: HandlerKind, M>: Send + Sync + 'static {
     /// True if the future of a call is ready at once.
     const IS_SYNC: bool;
 
+    /// True if all parameters are extracted at once.
+    const EXTRACTS_AT_ONCE: bool;
+
     /// Adds the requirements of all parameters to `requirements`.
     fn add_requirements(requirements: &mut HandlerRequirements);
 
-    /// Extracts the parameters and calls the function.
+    /// Extracts the parameters and calls the function. Only for a handler that
+    /// [extracts at once](Self::EXTRACTS_AT_ONCE).
     ///
     /// # Errors
     /// When a parameter cannot be extracted from the request.
     fn start(&self, invocation: &Invocation<'_>) -> Result<Self::Run>;
+
+    /// Extracts the parameters, one after the other, and calls the function.
+    ///
+    /// # Errors
+    /// When a parameter cannot be extracted from the request.
+    fn start_waiting(
+        &self,
+        invocation: &Invocation<'_>,
+    ) -> impl Future<Output = Result<Self::Run>> + Send;
 }
 
 /// Marker of handlers that return a future; `E` are the extractors.
@@ -109,6 +124,17 @@ pub struct AsyncMarker<E>(std::marker::PhantomData<E>);
 /// Marker of handlers that return their result directly; `E` are the extractors.
 #[derive(Debug)]
 pub struct SyncMarker<E>(std::marker::PhantomData<E>);
+
+/// Returns the parameter of an extractor that is ready at once.
+fn extract_now<T>(extracted: impl Future<Output = Result<T>>) -> Result<T> {
+    match pin!(extracted).poll(&mut task::Context::from_waker(Waker::noop())) {
+        Poll::Ready(parameter) => parameter,
+        Poll::Pending => Err(ProtocolError::internal(
+            "an extractor with `IS_READY` waits (Extract::IS_READY)",
+        )
+        .into()),
+    }
+}
 
 macro_rules! functions_of {
     ($($E:ident)*) => {
@@ -122,13 +148,18 @@ macro_rules! functions_of {
             type Output = Fut::Output;
             type Run = Fut;
             const IS_SYNC: bool = false;
+            const EXTRACTS_AT_ONCE: bool = true $(&& $E::IS_READY)*;
 
             fn add_requirements(_requirements: &mut HandlerRequirements) {
                 $($E::add_requirements(_requirements);)*
             }
 
             fn start(&self, _invocation: &Invocation<'_>) -> Result<Fut> {
-                Ok(self($($E::extract(_invocation)?),*))
+                Ok(self($(extract_now($E::extract(_invocation))?),*))
+            }
+
+            async fn start_waiting(&self, _invocation: &Invocation<'_>) -> Result<Fut> {
+                Ok(self($($E::extract(_invocation).await?),*))
             }
         }
 
@@ -142,13 +173,18 @@ macro_rules! functions_of {
             type Output = O;
             type Run = Ready<O>;
             const IS_SYNC: bool = true;
+            const EXTRACTS_AT_ONCE: bool = true $(&& $E::IS_READY)*;
 
             fn add_requirements(_requirements: &mut HandlerRequirements) {
                 $($E::add_requirements(_requirements);)*
             }
 
             fn start(&self, _invocation: &Invocation<'_>) -> Result<Ready<O>> {
-                Ok(std::future::ready(self($($E::extract(_invocation)?),*)))
+                Ok(std::future::ready(self($(extract_now($E::extract(_invocation))?),*)))
+            }
+
+            async fn start_waiting(&self, _invocation: &Invocation<'_>) -> Result<Ready<O>> {
+                Ok(std::future::ready(self($($E::extract(_invocation).await?),*)))
             }
         }
     };

@@ -196,9 +196,9 @@ impl DetachedRequest {
         }
     }
 
-    /// Calls `look` with the data that the handler's extractors read.
-    pub(super) fn with_payload<T>(&self, look: impl FnOnce(RequestPayload<'_>) -> T) -> T {
-        look(self.payload.payload(self.arguments()))
+    /// Returns the data that the handler's extractors read.
+    pub(super) fn payload(&self) -> RequestPayload<'_> {
+        self.payload.payload(self.arguments())
     }
 
     /// Passes the request on to a handler.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use turnbuckle_schema::{Profile, SchemaLimits};
+use turnbuckle_session::HttpNeeds;
 
 use crate::error::BuildError;
 use crate::extract::{HandlerRequirements, States};
@@ -24,8 +25,8 @@ pub(crate) struct Registration {
     pub(crate) schemas: SchemaOptions,
     /// Limits how many blocking handlers run at once.
     pub(crate) blocking: Arc<ConcurrencyLimit>,
-    /// True if any handler takes the head of the HTTP request.
-    pub(crate) reads_http: Arc<AtomicBool>,
+    /// The parts of HTTP requests that handlers take.
+    pub(crate) http_needs: Arc<SharedHttpNeeds>,
     /// The full prefix under which the items are mounted.
     pub(crate) mounted_as: MountPrefix,
     /// The call policies, outermost first.
@@ -33,6 +34,29 @@ pub(crate) struct Registration {
     access: AccessRules,
     /// The beginning of the names of tools and prompts.
     prefix: String,
+}
+
+/// The parts of HTTP requests that the handlers of a server take. Items that are added to a running
+/// server may need more.
+#[derive(Debug, Default)]
+pub(crate) struct SharedHttpNeeds {
+    head: AtomicBool,
+    extensions: AtomicBool,
+}
+
+impl SharedHttpNeeds {
+    fn add(&self, needs: HttpNeeds) {
+        self.head.fetch_or(needs.head, Ordering::Relaxed);
+        self.extensions
+            .fetch_or(needs.extensions, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> HttpNeeds {
+        HttpNeeds {
+            head: self.head.load(Ordering::Relaxed),
+            extensions: self.extensions.load(Ordering::Relaxed),
+        }
+    }
 }
 
 /// The full prefix under which an item was mounted; `None` for items of the server itself.
@@ -73,7 +97,7 @@ impl Registration {
                 blocking,
                 "ServerBuilder::max_blocking",
             )),
-            reads_http: Arc::default(),
+            http_needs: Arc::default(),
             mounted_as: None,
             policies: Vec::new(),
             access: AccessRules::default(),
@@ -113,9 +137,7 @@ impl Registration {
     /// Checks that the server has the state that a handler takes, and notes whether the handler
     /// reads HTTP requests.
     pub(crate) fn check_requirements(&self, needs: &HandlerRequirements) -> Result<(), BuildError> {
-        if needs.http {
-            self.reads_http.store(true, Ordering::Relaxed);
-        }
+        self.http_needs.add(needs.http);
         match self.states.missing(needs) {
             None => Ok(()),
             Some(name) => Err(BuildError::new(format!(

@@ -14,8 +14,10 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, CatalogItem};
 use crate::error::BuildError;
+use crate::error::failure::Result;
+use crate::extract::{Extract, Invocation};
 use crate::handler::context::{HandlerContext, HandlerEnvironment};
 use crate::input::InputRounds;
 use crate::item::cache_hint::CacheHint;
@@ -96,6 +98,16 @@ impl HandlerContext {
     }
 }
 
+/// Extracts the server that the handler belongs to, to look at its items, change them, or notify of
+/// changes.
+impl Extract for Server {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        Ok(invocation.context().server())
+    }
+}
+
 impl From<Server> for Arc<dyn Dispatch> {
     fn from(server: Server) -> Self {
         Arc::new(server)
@@ -130,6 +142,29 @@ impl Server {
         tools.iter().try_for_each(|tool| tool.check())
     }
 
+    /// Returns the names of the tools that are enabled, in the order of their list, whoever may see
+    /// them.
+    #[must_use]
+    pub fn tool_names(&self) -> Vec<String> {
+        keys_of(&self.0.tools)
+    }
+
+    /// Returns the names of the prompts that are enabled, in the order of their list, whoever may
+    /// see them.
+    #[must_use]
+    pub fn prompt_names(&self) -> Vec<String> {
+        keys_of(&self.0.prompts)
+    }
+
+    /// Returns the URIs of the resources and then the resource templates that are enabled, in the
+    /// order of their lists, whoever may see them.
+    #[must_use]
+    pub fn resource_uris(&self) -> Vec<String> {
+        let mut uris = keys_of(&self.0.resources);
+        uris.extend(keys_of(&self.0.templates));
+        uris
+    }
+
     /// Returns how many subscriptions to changes are open, for metrics and for tests that look for
     /// leaks.
     #[must_use]
@@ -158,4 +193,10 @@ impl Server {
     pub fn notify_resources_changed(&self) {
         self.0.subscriptions.publish(&Change::Resources);
     }
+}
+
+/// Returns the names or URIs of the enabled items of a catalog.
+fn keys_of<T: CatalogItem>(catalog: &Catalog<T>) -> Vec<String> {
+    let items = catalog.all();
+    items.iter().map(|item| item.key().to_owned()).collect()
 }

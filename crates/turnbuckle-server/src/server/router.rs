@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use turnbuckle_schema::shorten;
 use turnbuckle_session::{
-    Change, ChangeFeed, Dispatch, HandlerOutcome, IncomingNotification, IncomingRequest,
+    Change, ChangeFeed, Dispatch, HandlerOutcome, HttpNeeds, IncomingNotification, IncomingRequest,
     NotificationFuture, Peer, RequestContext, ServerIdentity,
 };
 use turnbuckle_types::{
@@ -69,8 +68,8 @@ impl Dispatch for Server {
         self.subscriptions().remove_feed(feed);
     }
 
-    fn needs_http_head(&self) -> bool {
-        self.0.registration.reads_http.load(Ordering::Relaxed)
+    fn http_needs(&self) -> HttpNeeds {
+        self.0.registration.http_needs.get()
     }
 
     fn scopes(&self) -> Vec<String> {

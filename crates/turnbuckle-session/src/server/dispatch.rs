@@ -11,6 +11,7 @@ use crate::server::change::ChangeFeed;
 use crate::server::context::RequestContext;
 use crate::server::peer::Peer;
 use crate::shared::incoming::{HandlerOutcome, IncomingNotification, IncomingRequest};
+use crate::shared::transport::HttpNeeds;
 
 /// The future that handles a notification. It runs in a task until it is done or its session ends.
 pub type NotificationFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -79,10 +80,9 @@ pub trait Dispatch: Send + Sync + 'static {
         let _ = feed;
     }
 
-    /// Returns whether a handler reads the HTTP requests that messages arrive in. If not, they are
-    /// not kept.
-    fn needs_http_head(&self) -> bool {
-        false
+    /// Returns the parts that handlers read of the HTTP requests in which messages arrive.
+    fn http_needs(&self) -> HttpNeeds {
+        HttpNeeds::default()
     }
 
     /// Returns the scopes that the items of the server require, in order and without repetition.

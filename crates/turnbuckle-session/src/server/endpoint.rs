@@ -21,7 +21,7 @@ use crate::shared::frame_queue::{FrameQueue, FrameQueueLimits};
 use crate::shared::kernel::RequestDecision;
 use crate::shared::rate::{RateAccount, RateAccounts, RunningRequest};
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
-use crate::shared::transport::Binding;
+use crate::shared::transport::{Binding, HttpNeeds};
 
 /// A server behind an HTTP endpoint. It serves requests that need no session, each in an exchange
 /// of its own, and opens legacy sessions. Cheap to clone.
@@ -123,10 +123,10 @@ impl ServerEndpoint {
         }
     }
 
-    /// Returns whether a handler reads the HTTP requests that messages arrive in.
+    /// Returns the parts that handlers read of the HTTP requests in which messages arrive.
     #[must_use]
-    pub fn needs_http_head(&self) -> bool {
-        self.dispatch.dispatch.needs_http_head()
+    pub fn http_needs(&self) -> HttpNeeds {
+        self.dispatch.dispatch.http_needs()
     }
 
     /// Returns the scopes that the items of the server require.

@@ -84,8 +84,19 @@ pub trait HttpHead: Send + Sync {
 
     /// Returns a header by its name in any case: the first value, if it is text. Headers with
     /// credentials are hidden: `Authorization`, `Proxy-Authorization` and `Cookie`.
-    /// `Cookie` are the business of what stands in front.
     fn header(&self, name: &str) -> Option<&str>;
+
+    /// Returns the values that layers in front of the endpoint put into the request.
+    fn extensions(&self) -> &http::Extensions;
+}
+
+/// The parts of HTTP requests that the handlers of a server read. Other parts are not kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HttpNeeds {
+    /// The method, the target and the headers.
+    pub head: bool,
+    /// The values that layers in front of the endpoint put into the request.
+    pub extensions: bool,
 }
 
 /// The facts that a transport knows about a message beside its bytes.
@@ -96,7 +107,8 @@ pub struct TransportContext {
     pub principal: Option<Arc<Principal>>,
     /// A signal that is raised before the transport shuts down.
     pub shutdown: Option<Signal>,
-    /// The head of the HTTP request, if the server [reads](crate::Dispatch::needs_http_head) it.
+    /// The head of the HTTP request, with the parts that the server
+    /// [reads](crate::Dispatch::http_needs), if any.
     pub http: Option<Arc<dyn HttpHead>>,
 }
 

@@ -20,6 +20,7 @@ use turnbuckle_it::wires::Wires;
 
 use crate::cells::{Cell, Transport};
 use crate::readers::Web;
+use crate::server::extractors::Tenant;
 use crate::server::server;
 use crate::user::User;
 
@@ -179,7 +180,8 @@ pub(crate) async fn connect_as(cell: &Cell) -> Option<Connection> {
     Some(Connection::Plain(connected.unwrap()))
 }
 
-/// A service that sets the principal of each request, like a token check in front of an endpoint.
+/// A service that sets the principal and the tenant of each request, like layers in front of an
+/// endpoint.
 #[derive(Clone)]
 struct SignedIn<S>(S);
 
@@ -194,6 +196,7 @@ impl<S: Service<Request<B>>, B> Service<Request<B>> for SignedIn<S> {
 
     fn call(&mut self, mut request: Request<B>) -> S::Future {
         request.extensions_mut().insert(ada());
+        request.extensions_mut().insert(Tenant("acme"));
         self.0.call(request)
     }
 }

@@ -186,7 +186,7 @@ async fn only_three_methods_may_need_input() {
 struct Named;
 
 impl Extract for Named {
-    fn extract(incoming: &Invocation<'_>) -> Result<Self> {
+    async fn extract(incoming: &Invocation<'_>) -> Result<Self> {
         incoming.context().ask("name", form())?;
         Ok(Self)
     }

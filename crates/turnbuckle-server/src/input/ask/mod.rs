@@ -216,7 +216,9 @@ impl Ask {
 }
 
 impl Extract for Ask {
-    fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
         if matches!(invocation.payload, RequestPayload::Completion(_)) {
             return Err(Failure::new("a completer cannot ask the client"));
         }

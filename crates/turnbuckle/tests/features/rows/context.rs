@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use turnbuckle::types::LoggingLevel;
 
-use super::{call_text, text};
+use super::{call_error_text, call_text, error_code, text};
 use crate::cells::{Transport, each};
 use crate::readers::Level;
 
@@ -124,6 +124,56 @@ fn a_handler_takes_what_a_user_defined() {
     each(|at| async move {
         let text = call_text(&at, "caller", json!({"greeting": "Hello"})).await;
         assert_eq!(text, "Hello, test");
+    });
+}
+
+#[test]
+fn an_extractor_of_ones_own_waits_and_says_whose_fault_it_is() {
+    each(|at| async move {
+        let looked_up = async |reason: &str| {
+            let mut call = at.call_tool("looked_up", &());
+            let meta = &mut call.params_mut().meta;
+            meta.set("example.com/reason", reason).unwrap();
+            call.await
+        };
+        let text = looked_up("unknown").await.unwrap();
+        assert!(text.is_error());
+        assert_eq!(text.text(), "sign up first");
+        assert_eq!(error_code(looked_up("client").await), -32602);
+        assert_eq!(error_code(looked_up("server").await), -32603);
+        let scope = looked_up("scope").await.unwrap_err().to_string();
+        // An HTTP status, with which a client that logs in asks for more.
+        let is_status = scope.contains("HTTP 403");
+        assert!(is_status || scope.contains("accounts"), "{scope}");
+    });
+}
+
+#[test]
+fn a_handler_takes_what_a_layer_put_into_the_http_request() {
+    each(|at| async move {
+        assert_eq!(call_text(&at, "tenant", json!({})).await, "none");
+        if at.cell.transport == Transport::Http {
+            let missing = at.call_tool("must_have_tenant", &()).await;
+            assert_eq!(error_code(missing), -32603);
+        } else {
+            let text = call_error_text(&at, "must_have_tenant", json!({})).await;
+            assert!(text.contains("over HTTP only"), "{text}");
+        }
+        let Some(layered) = at.signed_in().await else {
+            return;
+        };
+        let tenant = match at.cell.transport {
+            Transport::Http => "acme",
+            Transport::Memory | Transport::Stdio => "none",
+        };
+        assert_eq!(call_text(&layered, "tenant", json!({})).await, tenant);
+    });
+}
+
+#[test]
+fn a_handler_sees_the_servers_items() {
+    each(|at| async move {
+        assert_eq!(call_text(&at, "items", json!({})).await, "true true true");
     });
 }
 

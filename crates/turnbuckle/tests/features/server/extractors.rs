@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use tokio::sync::watch;
 use turnbuckle::prelude::*;
+use turnbuckle::types::{ProtocolError, RequiredScopes};
 use turnbuckle::{Extract, Invocation};
 
 pub(super) fn group() -> Group {
@@ -11,7 +12,21 @@ pub(super) fn group() -> Group {
         .state("shared".to_owned())
         .state(Marks::default())
         .tools(tools![
-            state, progress, log, wait, await_mark, whoami, meta, process, flavour, region, caller,
+            state,
+            progress,
+            log,
+            wait,
+            await_mark,
+            whoami,
+            meta,
+            process,
+            flavour,
+            region,
+            caller,
+            looked_up,
+            tenant,
+            must_have_tenant,
+            items,
             context
         ])
 }
@@ -103,11 +118,60 @@ fn region(#[schema(header = "Region")] region: String, http: HttpRequest) -> Str
 struct Caller(String);
 
 impl Extract for Caller {
-    fn extract(incoming: &Invocation<'_>) -> Result<Self> {
+    async fn extract(incoming: &Invocation<'_>) -> Result<Self> {
         let info = incoming.context().client_info();
         let info = info.ok_or_else(|| Failure::new("a nameless client"))?;
+        // As if it were looked up in a database.
+        tokio::task::yield_now().await;
         Ok(Self(info.name))
     }
+}
+
+/// A value that is looked up in vain, for the reason that the request's metadata name.
+struct LookedUp;
+
+impl Extract for LookedUp {
+    async fn extract(incoming: &Invocation<'_>) -> Result<Self> {
+        let given = Meta::extract(incoming).await?;
+        tokio::task::yield_now().await;
+        let reason: Option<String> = given.get("example.com/reason");
+        Err(match reason.as_deref() {
+            Some("client") => ProtocolError::invalid_params("no such account").into(),
+            Some("scope") => ProtocolError::forbidden(RequiredScopes::new(["accounts"])).into(),
+            Some("server") => ProtocolError::internal("the database is gone").into(),
+            _ => Failure::new("sign up first"),
+        })
+    }
+}
+
+#[tool]
+fn looked_up(#[extract] _account: LookedUp) -> &'static str {
+    "found"
+}
+
+/// A value that a layer in front of the HTTP endpoint adds.
+#[derive(Clone)]
+pub(crate) struct Tenant(pub(crate) &'static str);
+
+#[tool]
+fn tenant(layered: Option<HttpExtension<Tenant>>) -> &'static str {
+    layered.map_or("none", |layered| layered.0.0)
+}
+
+#[tool]
+fn must_have_tenant(HttpExtension(Tenant(name)): HttpExtension<Tenant>) -> &'static str {
+    name
+}
+
+/// Returns the number of items of each kind.
+#[tool]
+fn items(server: Server) -> String {
+    let tools = server.tool_names();
+    let has_this = tools.iter().any(|name| name == "items");
+    let (prompts, resources) = (server.prompt_names(), server.resource_uris());
+    let has_letter = prompts.iter().any(|name| name == "letter");
+    let has_secret = resources.iter().any(|uri| uri == "secrets://one");
+    format!("{has_this} {has_letter} {has_secret}")
 }
 
 #[tool]

@@ -3,7 +3,7 @@
 mod asking;
 mod composed;
 mod content;
-mod extractors;
+pub(crate) mod extractors;
 pub(crate) mod pages;
 mod plain;
 mod prompts;
