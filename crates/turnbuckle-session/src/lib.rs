@@ -49,7 +49,7 @@ pub use shared::memory::{MemoryTransport, memory_pair};
 pub use shared::transport::{Binding, Frame, HttpHead, HttpNeeds, Transport, TransportContext};
 
 // For turnbuckle's own crates: both ends.
-pub use shared::blocking::run_blocking;
+pub use shared::blocking::{block_on, run_blocking};
 pub use shared::incoming::{HandlerFuture, HandlerOutcome, IncomingNotification, IncomingRequest};
 pub use shared::panic_guard::catch_panic;
 pub use shared::rate::{RateAccount, TokenBucket};
@@ -62,6 +62,7 @@ pub use server::endpoint::{ExchangeOutcome, ServerEndpoint};
 pub use server::inbound_frame::InboundFrame;
 pub use server::legacy_state::LegacyState;
 pub use server::response_stream::ResponseStream;
+pub use server::roots_cache::RootsCache;
 pub use server::session::{MessageOutcome, Session};
 pub use shared::frame_queue::QueuedFrame;
 pub use shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};

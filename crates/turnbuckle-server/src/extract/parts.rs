@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
-use turnbuckle_session::HttpHead;
+use turnbuckle_session::{HttpHead, block_on};
 use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel, Meta, Number, Principal};
 use turnbuckle_wire::revision::Revision;
 
@@ -43,6 +43,37 @@ impl Progress {
     }
 }
 
+/// The blocking forms of the methods, for blocking handlers: they wait on the handler's own thread.
+/// Elsewhere nothing is sent, and the log has a warning.
+impl Progress {
+    /// Reports progress without a known total, in a blocking handler.
+    pub fn blocking_report(&self, done: impl Into<Number>) {
+        block(self.report(done));
+    }
+
+    /// Reports progress out of a total, in a blocking handler.
+    pub fn blocking_report_with_total(&self, done: impl Into<Number>, total: impl Into<Number>) {
+        block(self.report_with_total(done, total));
+    }
+
+    /// Reports progress out of a total with a message for people, in a blocking handler.
+    pub fn blocking_report_with_message(
+        &self,
+        done: impl Into<Number>,
+        total: impl Into<Number>,
+        message: impl Into<String>,
+    ) {
+        block(self.report_with_message(done, total, message));
+    }
+}
+
+/// Sends a message from the thread of a blocking handler.
+fn block(sending: impl Future<Output = ()>) {
+    if block_on(sending).is_none() {
+        tracing::warn!("a `blocking_` method was called outside of a blocking handler: not sent");
+    }
+}
+
 /// Sends log messages to the client, if their level is high enough for it and the server declared
 /// [`logging`](crate::ServerBuilder::logging). Cheap to clone.
 ///
@@ -67,6 +98,12 @@ impl Log {
         data: &T,
     ) {
         self.0.log(level, Some(logger), data).await;
+    }
+
+    /// Sends a message in a blocking handler. Elsewhere nothing is sent, and the server's own log
+    /// has a warning.
+    pub fn blocking_send<T: Serialize + ?Sized>(&self, level: LoggingLevel, data: &T) {
+        block(self.send(level, data));
     }
 
     /// Sends a text, which was formatted before the first await.

@@ -6,11 +6,13 @@
 use std::pin::Pin;
 use std::task::Poll;
 
-use turnbuckle_session::{Peer, PeerError, RequestContext};
+use turnbuckle_session::{LegacyState, Peer, PeerError, RequestContext};
 use turnbuckle_types::{
-    ElicitRequestParams, InputRequest, InputRequests, Json, Map, ProtocolError, RequestParams,
+    ElicitRequestParams, InputRequest, InputRequests, Json, ListRootsResult, Map, ProtocolError,
+    RequestParams,
 };
 use turnbuckle_wire::era::Project;
+use turnbuckle_wire::revision::Method;
 
 use super::rounds::check;
 use super::{AskError, RandomnessUnavailable, random_id};
@@ -96,12 +98,30 @@ async fn send(peer: &Peer, request: InputRequest) -> Result<Json, PeerError> {
     match &request {
         InputRequest::Elicit(params) => peer.request(&method, Some(params)).await,
         InputRequest::CreateMessage(params) => peer.request(&method, Some(&**params)).await,
+        InputRequest::ListRoots(None) => list_roots(peer).await,
         InputRequest::ListRoots(params) => {
             peer.request::<RequestParams>(&method, params.as_ref())
                 .await
         }
         _ => Err(PeerError::Unsupported),
     }
+}
+
+/// Asks for the roots, unless the client has told them and notifies of changes.
+async fn list_roots(peer: &Peer) -> Result<Json, PeerError> {
+    let request = || peer.request::<RequestParams>(Method::ListRoots.as_str(), None);
+    let Some(cache) = peer.legacy_state().and_then(LegacyState::roots_cache) else {
+        return request().await;
+    };
+    if let Some(roots) = cache.get() {
+        return Ok(roots);
+    }
+    let version = cache.version();
+    let roots = request().await?;
+    if roots.decode::<ListRootsResult>().is_ok() {
+        cache.insert(version, &roots);
+    }
+    Ok(roots)
 }
 
 /// Gives a URL elicitation an id, by which its completion can be announced.

@@ -7,6 +7,8 @@ use tokio::sync::Notify;
 use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel};
 use turnbuckle_wire::revision::Features;
 
+use crate::server::roots_cache::RootsCache;
+
 /// The state of a legacy session: the negotiated revision, and what the client declared.
 #[derive(Debug)]
 pub struct LegacyState {
@@ -16,6 +18,7 @@ pub struct LegacyState {
     log_level: AtomicU8,
     initialized: AtomicBool,
     ready: Notify,
+    roots: RootsCache,
     /// True if the client has a session in which it could respond.
     reachable: bool,
 }
@@ -33,6 +36,7 @@ impl LegacyState {
             log_level: AtomicU8::new(LoggingLevel::Info as u8),
             initialized: AtomicBool::new(false),
             ready: Notify::new(),
+            roots: RootsCache::default(),
             reachable: true,
         }
     }
@@ -67,6 +71,13 @@ impl LegacyState {
     #[must_use]
     pub fn client_info(&self) -> Option<&Implementation> {
         self.client_info.as_ref()
+    }
+
+    /// Returns the roots that the client sent, if it declared that it notifies of changes.
+    #[must_use]
+    pub fn roots_cache(&self) -> Option<&RootsCache> {
+        let roots = self.capabilities.roots.as_ref()?;
+        (roots.list_changed == Some(true)).then_some(&self.roots)
     }
 
     /// Sets the lowest level of log messages that the client gets. The default is `info`.

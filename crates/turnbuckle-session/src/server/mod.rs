@@ -14,5 +14,6 @@ pub(crate) mod legacy_state;
 pub(crate) mod limits;
 pub(crate) mod peer;
 pub(crate) mod response_stream;
+pub(crate) mod roots_cache;
 pub(crate) mod session;
 pub(crate) mod tasks;

@@ -1,5 +1,8 @@
 //! Blocking work, on threads where nothing else waits.
 
+use std::cell::Cell;
+
+use tokio::runtime::Handle;
 use turnbuckle_types::ProtocolError;
 
 use crate::shared::panic_guard::catch_panic;
@@ -12,15 +15,44 @@ use crate::shared::panic_guard::catch_panic;
 pub async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ProtocolError> {
-    match tokio::task::spawn_blocking(|| catch_panic(work)).await {
+    let marked = || {
+        IS_BLOCKING.set(true);
+        let done = catch_panic(work);
+        IS_BLOCKING.set(false);
+        done
+    };
+    match tokio::task::spawn_blocking(marked).await {
         Ok(done) => done,
         Err(_) => Err(ProtocolError::internal("the server is being shut down")),
     }
 }
 
+thread_local! {
+    /// True while this thread runs the work of [`run_blocking`].
+    static IS_BLOCKING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Blocks this thread until the future is ready. Returns `None`, without polling the future, unless
+/// the thread runs the work of [`run_blocking`]: another thread may have tasks to run that the
+/// future waits for.
+pub fn block_on<F: Future>(future: F) -> Option<F::Output> {
+    IS_BLOCKING
+        .get()
+        .then(|| Handle::current().block_on(future))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn only_blocking_work_waits_for_a_future() {
+        let waiting = || block_on(tokio::task::yield_now());
+        assert_eq!(waiting(), None);
+        assert_eq!(run_blocking(waiting).await, Ok(Some(())));
+        let elsewhere = tokio::task::spawn_blocking(waiting).await;
+        assert_eq!(elsewhere.unwrap(), None);
+    }
 
     #[tokio::test]
     async fn it_runs_elsewhere_and_its_panic_is_an_error_without_its_words() {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::Case;
-use turnbuckle_server::{Failure, HandlerContext, Roots, Server, Tool};
+use turnbuckle_server::{Ask, AskError, Failure, HandlerContext, Roots, Server, Tool};
 use turnbuckle_session::Peer;
 
 use crate::asking::{self, good_answer, handler_text, requests};
@@ -77,6 +77,46 @@ async fn roots_that_are_no_file_uris_are_left_out() {
         }
         for bad in [json!([{}]), json!("file:///a")] {
             assert_eq!(code(&answered(bad.clone()).await), -32602, "{case} {bad}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn roots_are_asked_again_only_after_a_change_or_of_clients_that_notify_of_none() {
+    let server = Server::new("roots", "1.0.0")
+        .tool(Tool::builder("roots").handler(async |ask: Ask| {
+            let roots = ask.roots().await?;
+            let uris: Vec<_> = roots.into_iter().map(|root| root.uri).collect();
+            Ok::<_, AskError>(uris.join(" "))
+        }))
+        .build()
+        .unwrap();
+    for case in Case::all() {
+        for notifies in [true, false] {
+            let able = json!({"roots": {"listChanged": notifies}});
+            let mut client = connect_able(case, &server, able).await;
+            let is_cached = notifies && !case.is_modern();
+            // Refused answers are not kept.
+            for (uri, asks) in [
+                (None, true),
+                (Some("file:///a"), true),
+                (Some("file:///a"), !is_cached),
+                (Some("file:///b"), true),
+                (Some("file:///b"), !is_cached),
+            ] {
+                if uri == Some("file:///b") && asks && is_cached {
+                    let changed = "notifications/roots/list_changed";
+                    client.notify(changed, json!({})).await;
+                }
+                let roots = uri.map_or(json!([{}]), |uri| json!([{ "uri": uri }]));
+                let answer = |_: &Question| json!({ "roots": roots });
+                let call = json!({"name": "roots"});
+                let (response, asked) = converse(&mut client, "tools/call", call, answer).await;
+                assert_eq!(asked.len(), usize::from(asks), "{case} {notifies} {uri:?}");
+                if let Some(uri) = uri {
+                    assert_eq!(text(&response), uri, "{case} {notifies}");
+                }
+            }
         }
     }
 }

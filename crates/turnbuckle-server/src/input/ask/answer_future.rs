@@ -4,12 +4,12 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{self, Poll, ready};
 
-use turnbuckle_session::PeerError;
+use turnbuckle_session::{PeerError, block_on};
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, InputRequest, Json, ModelPreferences,
 };
 
-use super::{Ask, AskError};
+use super::{Ask, AskError, not_blocking};
 use crate::input::rounds::check_one;
 use crate::input::{LegacyInputError, legacy};
 
@@ -70,6 +70,18 @@ impl<T> AnswerFuture<T> {
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
+    }
+
+    /// Blocks the thread of a blocking handler until the answer is there.
+    ///
+    /// A blocking handler is run again for the answers of a modern client, as an async one is. Its
+    /// thread cannot be dropped: in a run that ends with questions, this returns
+    /// [`AskError::Ended`], and the handler should return at once, by `?`. Its output is not used.
+    ///
+    /// # Errors
+    /// As by awaiting the future; also if this is not the thread of a blocking handler.
+    pub fn blocking_wait(self) -> Result<T, AskError> {
+        block_on(self).unwrap_or_else(|| Err(not_blocking("AnswerFuture::blocking_wait")))
     }
 
     /// Checks the question, logs it, and finds out how the answer comes.

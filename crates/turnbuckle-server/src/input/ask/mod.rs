@@ -13,9 +13,10 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use turnbuckle_session::block_on;
 use turnbuckle_types::{
     CreateMessageResult, ElicitAction, ElicitRequestFormParams, ElicitRequestParams,
-    ElicitRequestUrlParams, ElicitResult, InputRequest, Json, Root,
+    ElicitRequestUrlParams, ElicitResult, InputRequest, Json, ProtocolError, Root,
 };
 
 use super::{InputRound, Question, Roots};
@@ -213,6 +214,30 @@ impl Ask {
         answer_log.record_once(name, json);
         Ok(value)
     }
+
+    /// Runs `body` and keeps its value like [`once`](Self::once), in a blocking handler.
+    ///
+    /// # Errors
+    /// As `once`; also if this is not the thread of a blocking handler.
+    pub fn blocking_once<T: Serialize + DeserializeOwned>(
+        &self,
+        name: &str,
+        body: impl FnOnce() -> Result<T>,
+    ) -> Result<T, AskError> {
+        block_on(self.once(name, async { body() }))
+            .unwrap_or_else(|| Err(not_blocking("Ask::blocking_once")))
+    }
+}
+
+/// Returns the error for blocking on a thread that has other work to do.
+#[cold]
+fn not_blocking(function: &str) -> AskError {
+    AskError::Failed(
+        ProtocolError::internal(format!(
+            "{function} needs a blocking handler: mark it `blocking`, or await the future"
+        ))
+        .into(),
+    )
 }
 
 impl Extract for Ask {

@@ -128,6 +128,11 @@ impl Session {
 
     fn handle_notification(&self, notification: IncomingNotification<'_>) {
         let name = notification.name;
+        if notification.method == Some(Method::RootsListChanged)
+            && let Some(roots) = self.legacy().and_then(|legacy| legacy.roots_cache())
+        {
+            roots.clear();
+        }
         let Ok(permit) = self.notification_permits().try_acquire_owned() else {
             tracing::debug!(
                 name,

@@ -1,5 +1,8 @@
 //! Handlers that ask the client.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use serde_json::json;
 
 use super::{call_error_text, call_text, error_code};
@@ -44,6 +47,34 @@ fn what_must_not_happen_twice_happens_once() {
         let asked = ["REALLY", "PRINTED"].map(answer).join(" ");
         let text = call_text(&at, "charge", json!({})).await;
         assert_eq!(text, format!("{asked}: receipt 1 of 1"));
+    });
+}
+
+#[test]
+fn a_blocking_handler_asks_and_reports_progress() {
+    each(|at| async move {
+        if at.cell.wires.is_some() {
+            // The paused clock, on which simulated connections delay messages, does not advance
+            // while a thread blocks.
+            return;
+        }
+        let reports = Arc::new(AtomicU32::new(0));
+        let count = reports.clone();
+        let call = at.call_tool("waits", &()).on_progress(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        let answer = |word| if_asked(at.reader.forms, word);
+        let asked = ["REALLY", "PRINTED"].map(answer).join(" ");
+        assert_eq!(call.await.unwrap().text(), format!("{asked}: true"));
+        assert!(reports.load(Ordering::Relaxed) > 0);
+    });
+}
+
+#[test]
+fn a_handler_that_does_not_block_cannot_wait() {
+    each(|at| async move {
+        let refused = at.call_tool("cannot_wait", &()).await;
+        assert_eq!(error_code(refused), -32603);
     });
 }
 

@@ -15,7 +15,9 @@ pub(super) fn group() -> Group {
             self::url,
             sample,
             roots,
-            must_ask
+            must_ask,
+            waits,
+            cannot_wait
         ])
         .prompts(prompts![letter])
         .resources(resources![secret])
@@ -85,6 +87,29 @@ async fn roots(ask: Ask) -> Result<String> {
     let opened = ask.roots().await?;
     let uris: Vec<&str> = opened.iter().map(|root| root.uri.as_str()).collect();
     Ok(uris.join(" "))
+}
+
+/// Asks, keeps a value and reports progress on its own thread.
+#[tool(blocking)]
+fn waits(ask: Ask, till: State<Till>, progress: Progress) -> Result<String> {
+    progress.blocking_report(1u64);
+    let word = |message: &str| match ask.form::<Word>(message).blocking_wait() {
+        Ok(filled) => Ok(filled.word),
+        Err(AskError::Unsupported(_)) => Ok("unsupported".to_owned()),
+        Err(other) => Err(other),
+    };
+    let before = word("really")?;
+    let receipt: u32 =
+        ask.blocking_once("pay", || Ok(till.0.fetch_add(1, Ordering::Relaxed) + 1))?;
+    let after = word("printed")?;
+    let taken = till.0.load(Ordering::Relaxed);
+    Ok(format!("{before} {after}: {}", taken == receipt))
+}
+
+/// Waits on a thread that runs other tasks.
+#[tool]
+fn cannot_wait(ask: Ask) -> Result<String> {
+    Ok(ask.form::<Word>("really").blocking_wait()?.word)
 }
 
 /// Has no other way than to ask.
