@@ -31,7 +31,7 @@ use crate::error::CliError;
 
 /// The Model Context Protocol in every revision
 ///
-/// A server is given as a URL, as a name from an mcp.json (.mcp.json, mcp.json or .vscode/mcp.json
+/// A server is given as a URL (or unix:SOCKET:PATH), as a name from an mcp.json (.mcp.json, mcp.json or .vscode/mcp.json
 /// here or further up in the repository), or as a command after `--`.
 #[derive(Parser)]
 #[command(name = "turnbuckle", version, after_help = EXIT_CODES_HELP)]

@@ -158,9 +158,7 @@ async fn serve_until_signal(
     let name = address.to_string();
     let server = crate::http::HttpServer::bind(server, address, options)
         .await
-        .map_err(|error| {
-            Error::new(format!("cannot serve HTTP on {name}")).with_source(error)
-        })?;
+        .map_err(|error| Error::new(format!("cannot serve HTTP on {name}")).with_source(error))?;
     shutdown::serve_until_signal(prepare(server)).await
 }
 
