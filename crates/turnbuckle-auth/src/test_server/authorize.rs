@@ -13,6 +13,16 @@ use super::redirect_uri;
 use super::server::Server;
 use super::state::AuthorizationRequest;
 
+/// A mark on a request: this user approves it at once.
+#[derive(Clone)]
+pub(super) struct ApprovingUser(
+    #[cfg_attr(
+        not(feature = "client"),
+        allow(dead_code, reason = "made by `AutoLogin`")
+    )]
+    pub(super) String,
+);
+
 /// Answers an authorization request of a browser. `approver` is a user who approves it at once.
 pub(super) async fn authorize(
     server: &Server,

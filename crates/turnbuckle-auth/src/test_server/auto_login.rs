@@ -6,19 +6,20 @@ use bytes::Bytes;
 use http::{Request, header};
 use url::Url;
 
+use super::authorize::ApprovingUser;
 use super::routes;
 use super::server::Server;
-use super::{ApprovingUser, TestAuthorizationServer};
 use crate::client::interaction::{LoginUi, LoginUiError, LoginUiErrorKind, PendingLogin};
 use crate::client::store::BoxFuture;
 
 /// The redirect URI of the logins. Nothing listens there: the redirect is read, not followed.
 const REDIRECT_URI: &str = "http://127.0.0.1:9/callback";
 
-/// A [`LoginUi`] for tests: a user of a [`TestAuthorizationServer`] who approves every login at once.
+/// A [`LoginUi`] for tests: a user of a
+/// [`TestAuthorizationServer`](super::TestAuthorizationServer) who approves every login at once.
 ///
 /// No browser, port or HTTP request is involved: the authorization request goes straight to the
-/// server, which records it like others ([`TestAuthorizationServer::events`]). Its
+/// server, which records it like others ([`events`](super::TestAuthorizationServer::events)). Its
 /// [`Faults`](super::Faults) apply.
 #[derive(Clone)]
 pub struct AutoLogin {
@@ -27,21 +28,15 @@ pub struct AutoLogin {
     redirect_uri: String,
 }
 
-impl TestAuthorizationServer {
-    /// Returns a user who approves every login of a client at once, also without
-    /// [`auto_approve`](super::TestAuthorizationServerBuilder::auto_approve). `user` is the subject of
-    /// the tokens.
-    #[must_use]
-    pub fn auto_login(&self, user: impl Into<String>) -> AutoLogin {
-        AutoLogin {
-            server: Arc::clone(&self.server),
-            user: user.into(),
+impl AutoLogin {
+    pub(super) fn new(server: Arc<Server>, user: String) -> Self {
+        Self {
+            server,
+            user,
             redirect_uri: REDIRECT_URI.to_owned(),
         }
     }
-}
 
-impl AutoLogin {
     /// Sets the redirect URI, for a client that was registered with one of its own.
     #[must_use]
     pub fn redirect_uri(mut self, redirect_uri: impl Into<String>) -> Self {

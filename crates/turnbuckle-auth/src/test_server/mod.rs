@@ -80,16 +80,6 @@ use server::Server;
 use settings::Settings;
 use state::Grant;
 
-/// A mark on a request: this user approves it at once.
-#[derive(Clone)]
-struct ApprovingUser(
-    #[cfg_attr(
-        not(feature = "client"),
-        allow(dead_code, reason = "made by `AutoLogin`")
-    )]
-    String,
-);
-
 /// A running authorization server on 127.0.0.1, **for tests and development only**.
 ///
 /// It stops when the value is dropped.
@@ -263,6 +253,16 @@ impl TestAuthorizationServer {
             .keys
             .sign(token_type, &claims)
             .map_err(|_| TestServerError::no_randomness())
+    }
+
+    /// Returns a user who approves every login of a client at once, also without
+    /// [`auto_approve`](TestAuthorizationServerBuilder::auto_approve). `user` is the subject of the
+    /// tokens.
+    #[cfg(feature = "client")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "client")))]
+    #[must_use]
+    pub fn auto_login(&self, user: impl Into<String>) -> AutoLogin {
+        AutoLogin::new(Arc::clone(&self.server), user.into())
     }
 
     /// Stops the server and waits until its port is free.

@@ -9,13 +9,12 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use url::Url;
 
 use super::answer::{Answer, DropConnection, ErrorCode, Refusal, empty};
+use super::authorize::ApprovingUser;
 use super::client_authentication::named_client_id;
 use super::events::{Endpoint, Event, bounded_text};
 use super::parameters::Parameters;
 use super::server::Server;
-use super::{
-    ApprovingUser, authorize, consent, introspection, metadata, redirect_uri, registration, token,
-};
+use super::{authorize, consent, introspection, metadata, redirect_uri, registration, token};
 
 /// The longest query, in bytes. Authorization requests are kept for a while.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
