@@ -82,7 +82,10 @@ use parse::item::ItemKind;
 /// | `example` | an expression; may be repeated |
 /// | `rename` | the name that clients use |
 /// | `header` | the header in which HTTP clients repeat the argument: `"Region"` is `Mcp-Param-Region` |
-/// | `complete` | prompts and resources: the function that suggests values |
+/// | `complete` | prompts and resources: the function that suggests values, or in an `impl` block with `#[server]` the method: `self.suggest` |
+///
+/// A parameter with `#[flatten]` is no argument itself: the fields of its type are, beside the other
+/// parameters.
 ///
 /// Specification: server/tools (2026-07-28).
 #[proc_macro_attribute]
@@ -198,8 +201,41 @@ pub fn resource(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// Methods with `#[tool]`, `#[prompt]` or `#[resource("…")]` take `&self` or no receiver. All share one
-/// value behind an `Arc`. Other methods are unchanged. The attribute has one key, `crate`, which applies
-/// to the whole block.
+/// value behind an `Arc`. Other methods are unchanged.
+///
+/// | key | value |
+/// |---|---|
+/// | `block` | the name of a further block of the type, in any module: `block = search` |
+/// | `blocks` | the names of the further blocks, at the block without a name: `blocks(search, admin)` |
+/// | `crate` | the path of the facade, for the whole block |
+///
+/// ```
+/// # use turnbuckle::{Server, server};
+/// struct App;
+///
+/// #[server(blocks(admin))]
+/// impl App {
+///     #[tool]
+///     fn version(&self) -> &'static str {
+///         "1.0.0"
+///     }
+/// }
+///
+/// mod admin {
+///     use super::{App, server};
+///
+///     #[server(block = admin)]
+///     impl App {
+///         #[tool]
+///         fn restart(&self) {}
+///     }
+/// }
+///
+/// # fn main() -> Result<(), turnbuckle::BuildError> {
+/// let server = Server::new("app", "1.0.0").group(App).build()?;
+/// # Ok(())
+/// # }
+/// ```
 #[proc_macro_attribute]
 pub fn server(inside: TokenStream, block: TokenStream) -> TokenStream {
     into_tokens(expand::server::expand_server(inside.into(), block.into()))
@@ -241,16 +277,14 @@ pub fn data(inside: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes an array of the items of functions with an attribute. The facade's `tools![…]`,
 /// `prompts![…]` and `resources![…]` call it.
-#[doc(hidden)]
 #[proc_macro]
-pub fn __list(input: TokenStream) -> TokenStream {
+pub fn items(input: TokenStream) -> TokenStream {
     into_tokens(expand::list::expand_list(input.into()))
 }
 
 /// Makes the item of one function with an attribute. The facade's `item!(…)` calls it.
-#[doc(hidden)]
 #[proc_macro]
-pub fn __item(input: TokenStream) -> TokenStream {
+pub fn item(input: TokenStream) -> TokenStream {
     into_tokens(expand::list::expand_item(input.into()))
 }
 

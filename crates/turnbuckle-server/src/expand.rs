@@ -37,7 +37,8 @@ pub struct FunctionWithoutAttribute {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a `{K}`",
     label = "neither an argument nor an extractor",
-    note = "derive `serde::Deserialize` and `schemars::JsonSchema` for it, or put `#[data]` on it",
+    note = "a type of yours: put `#[data]` on it, or derive `serde::Deserialize` and `schemars::JsonSchema`",
+    note = "a type of another crate: turn on the feature `serde` of that crate, and the feature of turnbuckle with its name: `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url` or `uuid`",
     note = "if it implements `Extract`, mark the parameter `#[extract]`"
 )]
 pub trait Argument<K> {}
@@ -47,6 +48,22 @@ impl<K, T: DeserializeOwned + JsonSchema + Send + 'static> Argument<K> for T {}
 
 /// Asserts that the type of a parameter can be an argument.
 pub fn argument<K, T: Argument<K>>() {}
+
+/// A type that can be a field of a type with `#[data]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of a type with `#[data]`",
+    label = "no `serde::Serialize`, `serde::Deserialize` or `schemars::JsonSchema`",
+    note = "a type of yours: put `#[data]` on it, too",
+    note = "a type of another crate: turn on the feature `serde` of that crate, and the feature of turnbuckle with its name: `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url` or `uuid`",
+    note = "any other type: `#[serde(with = \"…\")]` and `#[schemars(with = \"…\")]` name how it is sent"
+)]
+pub trait Field {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned + JsonSchema> Field for T {}
+
+/// Asserts that a type can be a field of a type with `#[data]`.
+pub fn field<T: Field>() {}
 
 /// Asserts that the type of a parameter is an extractor.
 pub fn extractor<T: Extract>() {}

@@ -39,6 +39,7 @@
 //! | `servers` | | many servers at once, from code or from an `mcp.json`, and a proxy in front of them: `servers` |
 //! | `auth` | | authorization: a server checks tokens, with `client` a client logs in: `auth` |
 //! | `validate` | | full validation of hand-written schemas |
+//! | `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url`, `uuid` | | JSON Schemas for the types of these crates, as arguments and results |
 //! | `testing` | | the testing kit `testing`, and `client`; with `auth` an authorization server for tests |
 //! | `tls` | | TLS in the server on HTTP: `HttpServerOptions::tls` |
 //! | `http2` | | HTTP/2 in the server on HTTP: `HttpServerOptions::http2` |
@@ -80,13 +81,10 @@ pub use turnbuckle_client::{Client, ClientBuilder};
 #[cfg(feature = "http")]
 pub use turnbuckle_http as http;
 #[cfg(feature = "macros")]
-#[doc(hidden)]
-pub use turnbuckle_macros::{__item, __list};
-#[cfg(feature = "macros")]
 pub use turnbuckle_macros::{data, prompt, resource, server, tool};
 // Hidden, since only the code that the attributes generate uses it.
 #[doc(hidden)]
-pub use turnbuckle_server::expand as __private;
+pub mod __private;
 #[cfg(feature = "servers")]
 #[cfg_attr(docsrs, doc(cfg(feature = "servers")))]
 pub use turnbuckle_servers as servers;

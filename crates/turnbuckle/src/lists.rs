@@ -30,7 +30,7 @@
 /// For settings that the attribute does not have, see [`item!`](crate::item).
 #[macro_export]
 macro_rules! tools {
-    ($($function:tt)*) => { $crate::__list!(($crate) Tool $($function)*) };
+    ($($function:tt)*) => { $crate::__private::items!(($crate) Tool $($function)*) };
 }
 
 /// The prompts of functions with `#[prompt]`, as an array for
@@ -50,7 +50,7 @@ macro_rules! tools {
 /// ```
 #[macro_export]
 macro_rules! prompts {
-    ($($function:tt)*) => { $crate::__list!(($crate) Prompt $($function)*) };
+    ($($function:tt)*) => { $crate::__private::items!(($crate) Prompt $($function)*) };
 }
 
 /// The resources and resource templates of functions with `#[resource("…")]`, as an array for
@@ -70,7 +70,7 @@ macro_rules! prompts {
 /// ```
 #[macro_export]
 macro_rules! resources {
-    ($($function:tt)*) => { $crate::__list!(($crate) Resource $($function)*) };
+    ($($function:tt)*) => { $crate::__private::items!(($crate) Resource $($function)*) };
 }
 
 /// The item of one function with an attribute: a [`Tool`](crate::Tool),
@@ -91,5 +91,5 @@ macro_rules! resources {
 /// ```
 #[macro_export]
 macro_rules! item {
-    ($($function:tt)*) => { $crate::__item!(($crate) $($function)*) };
+    ($($function:tt)*) => { $crate::__private::item!(($crate) $($function)*) };
 }

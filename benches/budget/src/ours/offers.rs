@@ -121,7 +121,7 @@ async fn report(message: String, progress: Progress) -> Echoed {
 /// Say that a file has changed.
 #[tool]
 fn touch(message: String, this: State<This>) -> Echoed {
-    if let Some(server) = this.0.0.get() {
+    if let Some(server) = this.0.get() {
         server.notify_resource_updated("file:///touched");
     }
     Echoed { message }

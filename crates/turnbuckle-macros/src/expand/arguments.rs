@@ -24,6 +24,9 @@ pub(crate) fn arguments_struct(
         .arguments()
         .map(|argument| {
             let (ident, ty) = (&argument.ident, &argument.ty);
+            if argument.is_flattened {
+                return quote!(#[serde(flatten)] #ident: #ty);
+            }
             let default = default_function_name(&owner, &ident_text(ident));
             let attributes = argument
                 .schema

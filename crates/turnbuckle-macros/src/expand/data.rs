@@ -1,10 +1,10 @@
 //! Expansion of `#[data]`.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::parse::Parser as _;
 use syn::spanned::Spanned as _;
-use syn::{Data, DeriveInput, Fields};
+use syn::{Attribute, Data, DeriveInput, Field, Fields, Path};
 
 use super::arguments::derives;
 use super::default_facade;
@@ -26,6 +26,7 @@ pub(crate) fn expand_data(inside: TokenStream, item: TokenStream) -> syn::Result
             case = mistakes.collect(key.text().and_then(|text| Case::parse(&text)));
         }
     }
+    let checks = field_checks(&item, &krate);
     let mut makers = TokenStream::new();
     let owner = ident_text(&item.ident);
     match &mut item.data {
@@ -58,10 +59,48 @@ pub(crate) fn expand_data(inside: TokenStream, item: TokenStream) -> syn::Result
     let case = case.map(|case| case.text);
     let case = case.map(|case| quote!(#[serde(rename_all = #case)]));
     Ok(quote! {
+        #checks
         #derives
         #case
         #item
         #makers
+    })
+}
+
+/// Asserts of the types of fields that they can be sent, for an error that names the cure. The types
+/// of generic items, and of fields with attributes of serde or schemars, are left to the derives.
+fn field_checks(item: &DeriveInput, krate: &Path) -> Option<TokenStream> {
+    if !item.generics.params.is_empty() {
+        return None;
+    }
+    let fields: Vec<&Field> = match &item.data {
+        Data::Struct(data) => data.fields.iter().collect(),
+        Data::Enum(data) => data
+            .variants
+            .iter()
+            .flat_map(|variant| &variant.fields)
+            .collect(),
+        Data::Union(_) => return None,
+    };
+    let is_changed = |attribute: &Attribute| {
+        ["serde", "schemars", "cfg"]
+            .iter()
+            .any(|name| attribute.path().is_ident(name))
+    };
+    let checks = fields
+        .into_iter()
+        .filter(|field| !field.attrs.iter().any(is_changed))
+        .map(|field| {
+            let ty = &field.ty;
+            quote_spanned!(ty.span()=> #krate::__private::field::<#ty>();)
+        });
+    let conditions = item
+        .attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("cfg"));
+    Some(quote! {
+        #(#conditions)*
+        const _: fn() = || { #(#checks)* };
     })
 }
 

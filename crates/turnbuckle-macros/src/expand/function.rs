@@ -54,6 +54,7 @@ pub(crate) fn expand_function(
     let output = (kind == ItemKind::Tool).then(|| quote!(use #krate::__private::output_kinds::*;));
     let generated = quote! {
         #(#conditions)*
+        // Hidden, since it stands in the user's crate, whose documentation is about the function.
         #[doc(hidden)]
         #[allow(non_camel_case_types)]
         #visibility struct #hidden {}

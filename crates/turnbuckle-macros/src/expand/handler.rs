@@ -6,6 +6,7 @@ use syn::spanned::Spanned as _;
 use syn::{Ident, Signature};
 
 use super::arguments;
+use super::completer::bind_completer;
 use crate::parse::docs;
 use crate::parse::item::{ItemAttribute, ItemKind};
 use crate::parse::keys::ErrorCollector;
@@ -68,6 +69,24 @@ impl HandlerFunction {
             has_self: signature.receiver().is_some(),
             doc: docs::doc_text(attributes),
             item,
+        }
+    }
+
+    /// Replaces completers of the form `self.method` by closures that call the method. `methods` are
+    /// those of the `impl` block.
+    pub(crate) fn bind_completers(
+        &mut self,
+        methods: &[&Signature],
+        mistakes: &mut ErrorCollector,
+    ) {
+        for parameter in &mut self.parameters.list {
+            if let Parameter::Argument(argument) = parameter
+                && let Some(complete) = &mut argument.schema.complete
+                && let Some(bound) = bind_completer(complete, methods)
+                && let Some(bound) = mistakes.collect(bound)
+            {
+                *complete = bound;
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Code generation: each attribute expands to the builder calls that one would write by hand.
 
 mod arguments;
+mod completer;
 pub(crate) mod data;
 pub(crate) mod function;
 mod handler;

@@ -4,12 +4,16 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::parse::Parser as _;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl, Meta, Path, ReceiverKind, parse_quote};
+use syn::{
+    Attribute, Ident, ImplItem, ImplItemFn, ItemImpl, Meta, Path, ReceiverKind, Signature,
+    parse_quote,
+};
 
 use super::default_facade;
 use super::handler::HandlerFunction;
 use crate::parse::item::{ItemAttribute, ItemKind};
 use crate::parse::keys::{ErrorCollector, check_keys, list};
+use crate::parse::names::ident_text;
 
 /// Expands an `impl` block: its value becomes a group of the items that its methods define.
 pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> syn::Result<TokenStream> {
@@ -22,9 +26,15 @@ pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> syn::Res
         );
     }
     let mut krate = default_facade();
+    let mut block_name = None;
+    let mut other_blocks = Vec::new();
     let keys = mistakes.collect(list.parse2(inside)).unwrap_or_default();
-    for key in check_keys(keys, &["crate"], "server", &mut mistakes) {
-        krate = mistakes.collect(key.path()).unwrap_or(krate);
+    for key in check_keys(keys, &["crate", "block", "blocks"], "server", &mut mistakes) {
+        match key.name.to_string().as_str() {
+            "block" => block_name = mistakes.collect(key.identifier()),
+            "blocks" => other_blocks = mistakes.collect(key.names()).unwrap_or_default(),
+            _ => krate = mistakes.collect(key.path()).unwrap_or(krate),
+        }
     }
 
     let mut functions: Vec<(Vec<Attribute>, HandlerFunction)> = Vec::new();
@@ -40,10 +50,14 @@ pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> syn::Res
         functions.push((conditions.cloned().collect(), function));
     }
     check_names(&functions, &mut mistakes);
+    let methods: Vec<&Signature> = block.items.iter().filter_map(signature).collect();
+    for (_, function) in &mut functions {
+        function.bind_completers(&methods, &mut mistakes);
+    }
     mistakes.into_result()?;
 
     let steps = functions.iter().map(|(conditions, function)| {
-        let kind = syn::Ident::new(function.item.kind.attribute(), Span::call_site());
+        let kind = Ident::new(function.item.kind.attribute(), Span::call_site());
         let ident = &function.ident;
         let made = function.expand(&quote!(Self::#ident));
         quote! {
@@ -58,21 +72,57 @@ pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> syn::Res
     let conditions = conditions.filter(|attribute| attribute.path().is_ident("cfg"));
     let (generics, _, bounds) = block.generics.split_for_impl();
     let ty = &block.self_ty;
+    let other_blocks = other_blocks.iter().map(block_function);
+    let body = quote! {
+        #[allow(unused_imports)]
+        use #krate::__private::output_kinds::*;
+        #(#steps)*
+        #(let __group = Self::#other_blocks(&__this, __group);)*
+        __group
+    };
+    let made = match block_name.as_ref().map(block_function) {
+        Some(name) => quote! {
+            impl #generics #ty #bounds {
+                pub(crate) fn #name(
+                    __this: &::std::sync::Arc<Self>,
+                    __group: #krate::Group,
+                ) -> #krate::Group {
+                    #body
+                }
+            }
+        },
+        None => quote! {
+            impl #generics #krate::IntoItem<#krate::Group> for #ty #bounds {
+                fn into_item(self) -> #krate::Group {
+                    let __this = ::std::sync::Arc::new(self);
+                    let __group = #krate::Group::new();
+                    #body
+                }
+            }
+        },
+    };
     Ok(quote! {
         #block
 
         #(#conditions)*
-        impl #generics #krate::IntoItem<#krate::Group> for #ty #bounds {
-            fn into_item(self) -> #krate::Group {
-                #[allow(unused_imports)]
-                use #krate::__private::output_kinds::*;
-                let __this = ::std::sync::Arc::new(self);
-                let __group = #krate::Group::new();
-                #(#steps)*
-                __group
-            }
-        }
+        #made
     })
+}
+
+/// Returns the name of the function that adds the items of a named block. It has the span of the
+/// block's name, so that the compiler's errors and warnings point there.
+fn block_function(block: &Ident) -> Ident {
+    Ident::new(
+        &format!("__server_block_{}", ident_text(block)),
+        block.span(),
+    )
+}
+
+fn signature(item: &ImplItem) -> Option<&Signature> {
+    match item {
+        ImplItem::Fn(method) => Some(&method.sig),
+        _ => None,
+    }
 }
 
 /// Parses a method that defines an item and removes its attribute.

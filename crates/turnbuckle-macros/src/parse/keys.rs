@@ -129,6 +129,32 @@ impl Key {
         }
     }
 
+    /// Returns the names in parentheses: `key(first, second)`.
+    pub(crate) fn names(self) -> syn::Result<Vec<Ident>> {
+        let wrong = self.error(format_args!("`{0}` has names: `{0}(…)`", self.name));
+        let Value::List(keys) = self.value else {
+            return Err(wrong);
+        };
+        let name = |key: Key| matches!(key.value, Value::Flag).then_some(key.name);
+        keys.into_iter()
+            .map(name)
+            .collect::<Option<_>>()
+            .ok_or(wrong)
+    }
+
+    /// Returns the value as one name: `key = name`.
+    pub(crate) fn identifier(&self) -> syn::Result<Ident> {
+        match self.expression()? {
+            Expr::Path(path) if path.path.get_ident().is_some() => {
+                path.path.require_ident().cloned()
+            }
+            other => Err(syn::Error::new(
+                other.span(),
+                format_args!("`{0}` is a name: `{0} = search`", self.name),
+            )),
+        }
+    }
+
     fn error(&self, message: impl std::fmt::Display) -> syn::Error {
         syn::Error::new(self.name.span(), message)
     }

@@ -53,6 +53,8 @@ pub(crate) struct Argument {
     pub(crate) name: String,
     pub(crate) ty: Type,
     pub(crate) schema: SchemaAttribute,
+    /// True if the fields of the type are arguments, instead of the parameter.
+    pub(crate) is_flattened: bool,
 }
 
 /// The parameters of a function, in order.
@@ -84,6 +86,17 @@ impl Parameters {
                 .attrs
                 .retain(|attribute| !attribute.path().is_ident("extract"));
             let is_marked = marked > parameter.attrs.len();
+            let marked = parameter.attrs.len();
+            parameter
+                .attrs
+                .retain(|attribute| !attribute.path().is_ident("flatten"));
+            let is_flattened = marked > parameter.attrs.len();
+            if let (true, Some(span)) = (is_flattened, schema.span) {
+                mistakes.add_at(
+                    span,
+                    "`#[flatten]` makes arguments of the fields of the type: put `#[schema]` on them",
+                );
+            }
             if is_marked || is_extractor(&parameter.ty) {
                 extractors += 1;
                 if extractors > MAX_EXTRACTORS {
@@ -110,7 +123,10 @@ impl Parameters {
                 list.push(Parameter::Extractor(parameter.ty.clone()));
             } else if let Some(argument) = mistakes.collect(parse_argument(parameter, schema, case))
             {
-                list.push(Parameter::Argument(Box::new(argument)));
+                list.push(Parameter::Argument(Box::new(Argument {
+                    is_flattened,
+                    ..argument
+                })));
             }
         }
         let this = Self {
@@ -128,10 +144,20 @@ impl Parameters {
         })
     }
 
+    /// Returns the arguments whose names for clients are known, which those of a flattened type are not.
+    pub(crate) fn named_arguments(&self) -> impl Iterator<Item = &Argument> {
+        self.arguments().filter(|argument| !argument.is_flattened)
+    }
+
+    /// Returns whether the fields of a type are arguments.
+    pub(crate) fn has_flattened(&self) -> bool {
+        self.arguments().any(|argument| argument.is_flattened)
+    }
+
     fn check(&self, whole: Option<&str>, mistakes: &mut ErrorCollector) {
         let mut seen: Vec<&str> = Vec::new();
         for argument in self.arguments() {
-            if seen.contains(&argument.name.as_str()) {
+            if !argument.is_flattened && seen.contains(&argument.name.as_str()) {
                 mistakes.add_at(
                     argument.name_span(),
                     format_args!("two arguments are named {:?}", argument.name),
@@ -227,5 +253,6 @@ fn parse_argument(
         name,
         ty: (*parameter.ty).clone(),
         schema,
+        is_flattened: false,
     })
 }

@@ -159,8 +159,6 @@ impl SchemaAttribute {
         let value = self.default.as_ref()?.as_ref()?;
         let fitted = coerce_default(value, ty);
         Some(quote! {
-            // Hidden, since it stands in the user's crate, whose documentation is not about it.
-            #[doc(hidden)]
             #[allow(non_snake_case)]
             fn #default() -> #ty { #fitted }
         })

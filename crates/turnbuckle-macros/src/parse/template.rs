@@ -14,10 +14,10 @@ pub(crate) fn check_template(uri: &LitStr, parameters: &Parameters, mistakes: &m
         Err(fault) => return mistakes.add_at(uri.span(), fault),
     };
     let names: Vec<&str> = parameters
-        .arguments()
+        .named_arguments()
         .map(|argument| argument.name.as_str())
         .collect();
-    for argument in parameters.arguments() {
+    for argument in parameters.named_arguments() {
         let name = argument.name.as_str();
         if variables.contains(&name) {
             continue;
@@ -33,7 +33,7 @@ pub(crate) fn check_template(uri: &LitStr, parameters: &Parameters, mistakes: &m
             format_args!("`{name}` is not a variable of the template {text:?}; {hint}"),
         );
     }
-    if parameters.takes_all_arguments {
+    if parameters.takes_all_arguments || parameters.has_flattened() {
         return;
     }
     for variable in &variables {

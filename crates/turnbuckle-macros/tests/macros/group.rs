@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::json;
 use turnbuckle::prelude::Result;
-use turnbuckle::{CompletionRequest, Progress, Server, data, server, testing};
+use turnbuckle::{CompletionRequest, Progress, Server, State, data, server, testing};
 
 use crate::arguments::call_text;
 
@@ -92,6 +92,100 @@ async fn methods_share_their_value() {
     tools.sort_unstable();
     assert_eq!(tools, ["add", "double", "version"]);
     assert_eq!(call_text(server(), "version", json!({})).await, "1");
+}
+
+/// A value whose methods stand in several blocks, in several modules.
+struct Library {
+    titles: Vec<String>,
+}
+
+#[server(blocks(search, admin))]
+impl Library {
+    #[tool]
+    fn count(&self) -> String {
+        self.titles.len().to_string()
+    }
+
+    fn starting(&self, start: &str) -> Vec<String> {
+        let titles = self.titles.iter();
+        titles
+            .filter(|title| title.starts_with(start))
+            .cloned()
+            .collect()
+    }
+}
+
+mod search {
+    use super::{CompletionRequest, Library, State, server};
+
+    #[server(block = search)]
+    impl Library {
+        #[prompt]
+        fn summarize(&self, #[schema(complete = self.titles_like)] title: String) -> String {
+            format!("Summarize {title} of {}.", self.titles.len())
+        }
+
+        #[resource("books://{title}")]
+        fn book(&self, #[schema(complete = self.slowly)] title: String) -> String {
+            title
+        }
+
+        fn titles_like(&self, request: CompletionRequest) -> Vec<String> {
+            self.starting(&request.value)
+        }
+
+        async fn slowly(&self, ending: State<String>, request: CompletionRequest) -> Vec<String> {
+            tokio::task::yield_now().await;
+            let titles = self.starting(&request.value).into_iter();
+            titles.map(|title| title + &ending).collect()
+        }
+    }
+}
+
+mod admin {
+    use super::{Library, server};
+
+    #[server(block = admin)]
+    impl Library {
+        #[tool]
+        fn first(&self) -> String {
+            self.titles[0].clone()
+        }
+    }
+}
+
+fn library() -> turnbuckle::ServerBuilder {
+    let titles = ["Emma", "Ulysses", "Utopia"].map(str::to_owned).to_vec();
+    let server = Server::new("library", "1.0.0").state("!".to_owned());
+    server.group(Library { titles })
+}
+
+#[tokio::test]
+async fn blocks_of_several_modules_make_one_group() {
+    assert_eq!(call_text(library(), "count", json!({})).await, "3");
+    assert_eq!(call_text(library(), "first", json!({})).await, "Emma");
+    let client = testing::connect(library()).await.unwrap();
+    let prompt = client
+        .get_prompt("summarize", [("title", "Emma")])
+        .await
+        .unwrap();
+    let prompt = serde_json::to_value(&prompt).unwrap();
+    assert_eq!(
+        prompt["messages"][0]["content"]["text"],
+        "Summarize Emma of 3."
+    );
+}
+
+#[tokio::test]
+async fn methods_can_be_completers() {
+    use turnbuckle::types::{PromptReference, ResourceTemplateReference};
+    let client = testing::connect(library()).await.unwrap();
+    let prompt = PromptReference::new("summarize");
+    let titles = client.complete(prompt, "title", "U").await.unwrap();
+    assert_eq!(titles.completion.values, ["Ulysses", "Utopia"]);
+    let book = ResourceTemplateReference::new("books://{title}");
+    let titles = client.complete(book, "title", "E").await.unwrap();
+    assert_eq!(titles.completion.values, ["Emma!"]);
 }
 
 struct Echo<T>(T);

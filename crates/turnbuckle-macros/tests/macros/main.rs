@@ -2,6 +2,8 @@
 
 mod arguments;
 mod data;
+mod flatten;
+mod foreign;
 mod functions;
 mod group;
 mod names;

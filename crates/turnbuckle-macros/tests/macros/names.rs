@@ -37,6 +37,7 @@ mod tests {
         }
         let Some(table) = lengths.pop() else { panic!() };
         match lengths[0] {
+            0 => panic!(),
             table => assert_eq!(table, 5),
         }
         let next = |table: usize| table + 1;

@@ -23,4 +23,7 @@ fn both(Args(all): Args<Vec<u8>>, more: u8) {}
 #[tool]
 fn many(_: (), _: (), _: (), _: (), _: (), _: (), _: (), _: ()) {}
 
+#[tool]
+fn pages(#[flatten] #[schema(min = 1)] page: u8) {}
+
 fn main() {}

@@ -28,6 +28,22 @@ fn the_schema_of_arguments_is_told() {
 }
 
 #[test]
+fn the_fields_of_a_flattened_parameter_are_arguments() {
+    each(|at| async move {
+        let page = json!({"shelf": "sea", "limit": "5"});
+        assert_eq!(call_text(&at, "browse", page).await, "sea, 5 from 0");
+        let tool = find_tool(&at, "browse").await.unwrap();
+        assert_eq!(tool["inputSchema"]["required"], json!(["shelf", "limit"]));
+        let wrong = json!({"shelf": 1, "limt": 5, "offset": -1});
+        let text = call_error_text(&at, "browse", wrong).await;
+        for place in ["shelf", "limit", "offset"] {
+            assert!(text.contains(&format!("arguments.{place}: ")), "{text}");
+        }
+        assert!(text.contains("did you mean `limit`?"), "{text}");
+    });
+}
+
+#[test]
 fn what_does_not_fit_is_refused_with_all_its_faults() {
     each(|at| async move {
         let wrong = json!({"name": "a", "people": 12, "room": "hal", "wishes": [1]});

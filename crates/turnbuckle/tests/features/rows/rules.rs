@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use turnbuckle::client::Error;
+use turnbuckle::types::PromptReference;
 
 use super::{call_text, error_code, find_tool};
 use crate::cells::{Transport, each};
@@ -18,6 +19,19 @@ fn methods_share_their_value() {
         assert_eq!(after, (before + 1).to_string());
         let double = call_text(&at, "count_double", json!({})).await;
         assert_eq!(double, (before * 2 + 2).to_string());
+    });
+}
+
+#[test]
+fn methods_of_several_blocks_are_one_group_and_complete() {
+    each(|at| async move {
+        let prompt = PromptReference::new("explain_count");
+        let units = at.complete(prompt, "unit", "do").await.unwrap();
+        assert_eq!(units.completion.values, ["dozens"]);
+        let prompt = at.get_prompt("explain_count", [("unit", "days")]).await;
+        let messages = serde_json::to_value(prompt.unwrap().messages).unwrap();
+        let text = "Explain a count of days.";
+        assert_eq!(messages[0]["content"]["text"], text);
     });
 }
 

@@ -30,7 +30,7 @@ pub(super) fn group() -> Group {
 #[derive(Default)]
 struct Counter(AtomicU32);
 
-#[server]
+#[server(blocks(explaining))]
 impl Counter {
     /// Increments the counter and returns it.
     #[tool]
@@ -45,6 +45,29 @@ impl Counter {
 
     fn count_on(&self, step: u32) -> String {
         (self.0.fetch_add(step, Ordering::Relaxed) + step).to_string()
+    }
+}
+
+mod explaining {
+    use super::*;
+
+    #[server(block = explaining)]
+    impl Counter {
+        #[prompt]
+        fn explain_count(&self, #[schema(complete = self.units)] unit: String) -> String {
+            format!("Explain a count of {unit}.")
+        }
+
+        async fn units(&self, typing: CompletionRequest) -> Vec<String> {
+            let counted = self.count_on(0).parse::<u32>().is_ok();
+            let units = if counted {
+                ["days", "dozens"]
+            } else {
+                ["", ""]
+            };
+            let fits = |unit: &&str| unit.starts_with(&typing.value);
+            units.into_iter().filter(fits).map(str::to_owned).collect()
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 use turnbuckle::prelude::*;
 
 pub(super) fn group() -> Group {
-    Group::new().tools(tools![add, later, apart, place, book, parse, breaks])
+    Group::new().tools(tools![
+        add, later, apart, place, book, browse, parse, breaks
+    ])
 }
 
 /// Adds two numbers.
@@ -54,6 +56,19 @@ fn book(
     wishes: Option<Vec<String>>,
 ) -> String {
     format!("{name}, {people}, {room:?}, {wishes:?}")
+}
+
+#[data]
+struct Page {
+    #[schema(default = 0)]
+    offset: u32,
+    #[schema(min = 1, max = 100)]
+    limit: u32,
+}
+
+#[tool]
+fn browse(shelf: String, #[flatten] page: Page) -> String {
+    format!("{shelf}, {} from {}", page.limit, page.offset)
 }
 
 #[tool]

@@ -1,0 +1,13 @@
+#![allow(unused)]
+
+use std::time::Instant;
+
+use turnbuckle::data;
+
+#[data]
+struct Event {
+    name: String,
+    at: Instant,
+}
+
+fn main() {}
