@@ -2,9 +2,9 @@
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use turnbuckle::client::{List, ListMethod};
-use turnbuckle::types::{Prompt, Resource, ResourceTemplate, Tool};
+use turnbuckle::types::{Json, Map, Prompt, Resource, ResourceTemplate, Tool};
 
 use super::TargetArgs;
 use crate::args::Format;
@@ -81,7 +81,7 @@ struct ListPrinter<'a> {
     /// True if one list was asked for by name.
     is_single_kind: bool,
     /// The lists for JSON output, by the member names of the specification.
-    json_lists: Map<String, Value>,
+    json_lists: Map<Json>,
     list_count: usize,
 }
 
@@ -147,8 +147,8 @@ impl ListPrinter<'_> {
             }
             Format::Json => {
                 let items = list.fetch_all().await?;
-                let items = serde_json::to_value(items).map_err(encode_error)?;
-                self.json_lists.insert(member.to_owned(), items);
+                let items = Json::encode(&items).map_err(encode_error)?;
+                self.json_lists.insert(member, items);
             }
             Format::Text => {
                 let items = list.fetch_all().await?;

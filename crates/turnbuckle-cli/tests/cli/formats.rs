@@ -47,6 +47,16 @@ fn json_output_is_the_result_of_the_server() {
 }
 
 #[test]
+fn lists_keep_the_order_of_members_as_the_server_sent_it() {
+    let whole = demo(&["list", "tools", "-o", "json"]).ends(0).out;
+    let lines = demo(&["list", "tools", "-o", "ndjson"]).ends(0).out;
+    for line in lines.lines() {
+        assert!(whole.contains(line), "{line}");
+    }
+    assert!(whole.starts_with("{\"tools\":[{\"name\":"), "{whole}");
+}
+
+#[test]
 fn lists_are_one_json_object_or_one_item_per_line() {
     let whole = demo(&["list", "tools", "-o", "json"]).ends(0).json();
     let tools = whole["tools"].as_array().expect("it is a list");
