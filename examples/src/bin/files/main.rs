@@ -22,7 +22,6 @@ mod watch;
 mod write;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::Parser;
 use turnbuckle::prelude::*;
@@ -195,7 +194,7 @@ async fn complete_path(
     if client.capabilities().roots.is_some() {
         return Vec::new();
     }
-    let tree = Arc::clone(&tree.0);
+    let tree = tree.arc;
     let found = run_blocking(move || Ok(read::complete(&tree, &request.value))).await;
     found.unwrap_or_default()
 }
