@@ -37,6 +37,7 @@
 //!   or another state.
 //! - **Questions.** Handlers of forms, URLs and sampling are installed once for all servers, and get
 //!   a [`ServerQuestion`] with the name of the server that asks.
+//! - **A proxy.** [`ServersBuilder::proxy`] serves all servers as one.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod builder;
@@ -46,6 +47,7 @@ mod error;
 mod in_process;
 mod limits;
 mod member;
+mod proxy;
 mod question;
 mod request;
 mod servers;
@@ -59,6 +61,7 @@ pub use error::{BuildError, Error};
 pub use in_process::InProcess;
 pub use limits::ServersLimits;
 pub use member::status::{ServerState, ServerStatus};
+pub use proxy::Proxy;
 pub use question::ServerQuestion;
 pub use request::ServerRequest;
 pub use servers::Servers;

@@ -1,7 +1,7 @@
 //! The handle of many servers.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use serde::Serialize;
 use tokio::task::JoinHandle;
@@ -28,6 +28,17 @@ use crate::view::items::ServerItem;
 /// prefix of its server, and depends on nothing else.
 #[derive(Clone)]
 pub struct Servers(Arc<Handle>);
+
+/// A reference to [`Servers`] that does not keep them open.
+#[derive(Clone)]
+pub(crate) struct WeakServers(Weak<Handle>);
+
+impl WeakServers {
+    /// Returns the servers, if they are still open.
+    pub(crate) fn upgrade(&self) -> Option<Servers> {
+        self.0.upgrade().map(Servers)
+    }
+}
 
 /// Closes the servers when it is dropped.
 struct Handle {
@@ -58,6 +69,11 @@ impl Servers {
             tasks: Mutex::new(tasks.collect()),
             shared: shared.clone(),
         }))
+    }
+
+    /// Returns a reference that does not keep the servers open.
+    pub(crate) fn downgrade(&self) -> WeakServers {
+        WeakServers(Arc::downgrade(&self.0))
     }
 
     pub(crate) fn state(&self) -> &Arc<Shared> {

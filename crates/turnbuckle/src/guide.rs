@@ -60,6 +60,9 @@ struct Clients;
 #[doc = include_str!("../../../docs/guide/src/answering.md")]
 struct Answering;
 
+#[doc = include_str!("../../../docs/guide/src/servers.md")]
+struct Servers;
+
 #[doc = include_str!("../../../docs/guide/src/auth-server.md")]
 struct AuthServer;
 

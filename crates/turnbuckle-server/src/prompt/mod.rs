@@ -72,10 +72,20 @@ pub(crate) struct PromptDraft {
     pub(crate) access: AccessRules,
     pub(crate) policy: CallPolicy,
     pub(crate) completers: Completers,
+    /// The arguments to list, if they do not follow from the handler.
+    arguments: Option<Vec<PromptArgument>>,
 }
 
 macro_rules! prompt_setters {
     () => {
+        /// Sets the arguments that the prompt lists, instead of those that follow from the handler's
+        /// parameters. This is for prompts whose arguments are known only at run time; the handler
+        /// takes them as [`RawArguments`](crate::RawArguments).
+        pub fn arguments(mut self, arguments: impl IntoIterator<Item = PromptArgument>) -> Self {
+            self.draft.arguments = Some(arguments.into_iter().collect());
+            self
+        }
+
         /// Sets a completer for one of the arguments.
         pub fn complete<H, M>(mut self, argument: impl Into<String>, completer: H) -> Self
         where
@@ -195,6 +205,7 @@ impl Prompt {
                 access: AccessRules::default(),
                 policy: CallPolicy::default(),
                 completers: Completers::default(),
+                arguments: None,
             }),
         }
     }
@@ -218,6 +229,7 @@ impl Prompt {
             access,
             policy,
             completers,
+            arguments: listed,
         } = *self.draft;
         check_prompt_name(&name).map_err(|error| BuildError::new(error.to_string()))?;
         let needs = HandlerRequirements::collect(self.needs);
@@ -230,6 +242,7 @@ impl Prompt {
             true,
             needs.arguments.is_none(),
         );
+        let arguments = listed.unwrap_or(arguments);
         let known = |name: &str| arguments.iter().any(|argument| argument.name == name);
         if let Some(unknown) = completers.first_unknown(known) {
             return Err(BuildError::new(format!(

@@ -2,6 +2,7 @@
 
 mod config;
 mod items;
+mod proxy;
 mod questions;
 mod reconnect;
 mod support;

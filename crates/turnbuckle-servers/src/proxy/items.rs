@@ -1,0 +1,230 @@
+//! Items of a proxy: definitions of the merged view with handlers that forward requests.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use turnbuckle_server as server;
+use turnbuckle_server::{
+    Ask, CompletionRequest, Failure, HandlerContext, RawArguments, ReadRequest,
+};
+use turnbuckle_types::{
+    CallToolResult, CompletionContext, CompletionReference, GetPromptResult, Map, Prompt,
+    PromptReference, ReadResourceResult, Resource, ResourceTemplate, ResourceTemplateReference,
+    Tool,
+};
+
+use crate::proxy::active_calls::ActiveCalls;
+use crate::proxy::forward::{forward, to_failure};
+use crate::servers::{Servers, WeakServers};
+
+/// The way from a handler to the servers, which the handler does not keep open.
+#[derive(Clone)]
+pub(super) struct Route {
+    pub(super) servers: WeakServers,
+    pub(super) calls: Arc<ActiveCalls>,
+}
+
+impl Route {
+    fn servers(&self) -> Result<Servers, Failure> {
+        let closed = || Failure::new("the servers of the proxy are closed");
+        self.servers.upgrade().ok_or_else(closed)
+    }
+
+    async fn complete(
+        &self,
+        reference: CompletionReference,
+        argument: &str,
+        typing: CompletionRequest,
+    ) -> Result<Vec<String>, Failure> {
+        let request = self.servers()?.complete(reference, argument, &typing.value);
+        let context = CompletionContext::new().arguments(typing.arguments);
+        let request = request.configure(|mut request| {
+            request.params_mut().context = Some(context);
+            request
+        });
+        let completed = request.await.map_err(to_failure)?;
+        Ok(completed.completion.values)
+    }
+}
+
+macro_rules! copy_info {
+    ($builder:ident, $definition:ident) => {
+        if let Some(title) = &$definition.title {
+            $builder = $builder.title(title.clone());
+        }
+        if let Some(description) = &$definition.description {
+            $builder = $builder.description(description.clone());
+        }
+        for icon in $definition.icons.iter().flatten() {
+            $builder = $builder.icon(icon.clone());
+        }
+        $builder = $builder.meta($definition.meta.clone());
+    };
+}
+
+/// A type of item that a proxy serves.
+pub(super) trait Proxied: Sized {
+    /// Returns the name or URI.
+    fn key(&self) -> &str;
+
+    /// Adds the item to the server of the proxy, in place of one of the same name.
+    fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String>;
+
+    /// Removes the item of this name.
+    fn remove_from(server: &server::Server, key: &str);
+}
+
+impl Proxied for Tool {
+    fn key(&self) -> &str {
+        &self.name
+    }
+
+    fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String> {
+        let name = self.name.clone();
+        let mut builder =
+            server::Tool::builder(name.clone()).input_schema(self.input_schema.clone());
+        copy_info!(builder, self);
+        if let Some(schema) = &self.output_schema {
+            builder = builder.output_schema(schema.clone());
+        }
+        if let Some(annotations) = &self.annotations {
+            builder = builder.annotations(annotations.clone());
+        }
+        let handler = move |arguments: RawArguments, context: HandlerContext, ask: Ask| {
+            let (route, name) = (route.clone(), name.clone());
+            async move {
+                let request = route.servers()?.call_tool(&name, &arguments.0);
+                forward(&route.calls, request, &context, &ask).await
+                    as server::Result<CallToolResult>
+            }
+        };
+        server
+            .add_tool(builder.handler(handler))
+            .map_err(|error| error.to_string())
+    }
+
+    fn remove_from(server: &server::Server, key: &str) {
+        server.remove_tool(key);
+    }
+}
+
+impl Proxied for Prompt {
+    fn key(&self) -> &str {
+        &self.name
+    }
+
+    fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String> {
+        let name = self.name.clone();
+        let arguments = self.arguments.clone().unwrap_or_default();
+        let mut builder = server::Prompt::builder(name.clone());
+        copy_info!(builder, self);
+        for argument in &arguments {
+            let (route, argument) = (route.clone(), argument.name.clone());
+            let name = name.clone();
+            builder = builder.complete(argument.clone(), move |typing: CompletionRequest| {
+                let (route, name, argument) = (route.clone(), name.clone(), argument.clone());
+                async move {
+                    let reference = PromptReference::new(name).into();
+                    route.complete(reference, &argument, typing).await
+                }
+            });
+        }
+        let builder = builder.arguments(arguments);
+        let handler = move |arguments: RawArguments, context: HandlerContext, ask: Ask| {
+            let (route, name) = (route.clone(), name.clone());
+            async move {
+                let given: Map<String> = arguments.0.decode()?;
+                let given = given
+                    .iter()
+                    .map(|(name, value)| (name.to_owned(), value.clone()));
+                let given: Vec<(String, String)> = given.collect();
+                let request = route.servers()?.get_prompt(&name, given);
+                forward(&route.calls, request, &context, &ask).await
+                    as server::Result<GetPromptResult>
+            }
+        };
+        server
+            .add_prompt(builder.handler(handler))
+            .map_err(|error| error.to_string())
+    }
+
+    fn remove_from(server: &server::Server, key: &str) {
+        server.remove_prompt(key);
+    }
+}
+
+/// Returns the handler that reads a resource.
+macro_rules! read_handler {
+    ($route:ident) => {
+        move |read: ReadRequest, context: HandlerContext, ask: Ask| {
+            let route = $route.clone();
+            async move {
+                let request = route.servers()?.read_resource(&read.uri);
+                forward(&route.calls, request, &context, &ask).await
+                    as server::Result<ReadResourceResult>
+            }
+        }
+    };
+}
+
+impl Proxied for Resource {
+    fn key(&self) -> &str {
+        &self.uri
+    }
+
+    fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String> {
+        let mut builder = server::Resource::builder(self.uri.clone(), self.name.clone());
+        copy_info!(builder, self);
+        if let Some(mime_type) = &self.mime_type {
+            builder = builder.mime_type(Cow::Owned(mime_type.clone()));
+        }
+        if let Some(annotations) = &self.annotations {
+            builder = builder.annotations(annotations.clone());
+        }
+        server
+            .add_resource(builder.handler(read_handler!(route)))
+            .map_err(|error| error.to_string())
+    }
+
+    fn remove_from(server: &server::Server, key: &str) {
+        server.remove_resource(key);
+    }
+}
+
+impl Proxied for ResourceTemplate {
+    fn key(&self) -> &str {
+        &self.uri_template
+    }
+
+    fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String> {
+        let template = self.uri_template.clone();
+        let mut builder = server::Resource::builder(template.clone(), self.name.clone());
+        copy_info!(builder, self);
+        if let Some(mime_type) = &self.mime_type {
+            builder = builder.mime_type(Cow::Owned(mime_type.clone()));
+        }
+        if let Some(annotations) = &self.annotations {
+            builder = builder.annotations(annotations.clone());
+        }
+        let parsed = server::UriTemplate::parse(&template).map_err(|error| error.to_string())?;
+        for variable in parsed.variables() {
+            let (route, template) = (route.clone(), template.clone());
+            let variable = variable.to_owned();
+            builder = builder.complete(variable.clone(), move |typing: CompletionRequest| {
+                let (route, template) = (route.clone(), template.clone());
+                let variable = variable.clone();
+                async move {
+                    let reference = ResourceTemplateReference::new(template).into();
+                    route.complete(reference, &variable, typing).await
+                }
+            });
+        }
+        server
+            .add_resource(builder.handler(read_handler!(route)))
+            .map_err(|error| error.to_string())
+    }
+
+    fn remove_from(server: &server::Server, key: &str) {
+        server.remove_resource(key);
+    }
+}

@@ -1,0 +1,80 @@
+//! A proxy: many servers, served as one.
+
+mod active_calls;
+mod forward;
+mod items;
+mod sync;
+
+use std::fmt;
+use std::sync::Arc;
+
+use turnbuckle_server::Server;
+
+use crate::builder::ServersBuilder;
+use crate::error::BuildError;
+use crate::proxy::active_calls::ActiveCalls;
+use crate::proxy::sync::ItemSync;
+use crate::servers::Servers;
+
+/// Many servers, served as one [`Server`] whose items are those of the merged view.
+///
+/// Calls, reads, prompts and completions go to the server that has the item. Progress comes back, and
+/// a cancelled request is cancelled there. A server's forms, URLs and sampling requests go to the
+/// client whose request is under way; each side may speak any revision. A client of the modern era
+/// answers a question with another request: there the request to the server is made again, from its
+/// beginning, once the answer is known.
+///
+/// The servers are closed when the proxy is dropped; keep it while the server runs.
+#[derive(Clone)]
+pub struct Proxy {
+    server: Server,
+    servers: Servers,
+}
+
+impl Proxy {
+    /// Returns the server to run.
+    #[must_use]
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Returns the servers behind the proxy.
+    #[must_use]
+    pub fn servers(&self) -> &Servers {
+        &self.servers
+    }
+}
+
+impl ServersBuilder {
+    /// Connects all servers, as [`connect`](Self::connect) does, and serves them as one server that
+    /// calls itself `name` and `version`. Handlers of questions that were installed before are
+    /// replaced: questions go to the clients of the proxy.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), and if the server cannot be built.
+    pub async fn proxy(
+        self,
+        name: impl Into<String>,
+        version: impl Into<String>,
+    ) -> Result<Proxy, BuildError> {
+        let server = Server::new(name, version)
+            .dynamic_tools()
+            .dynamic_resources()
+            .dynamic_prompts()
+            .dynamic_completions()
+            .build()
+            .map_err(|error| BuildError::new(error.to_string()))?;
+        let calls = Arc::new(ActiveCalls::default());
+        let servers = active_calls::install(self, &calls).connect().await?;
+        ItemSync::start(&servers, server.clone(), calls);
+        Ok(Proxy { server, servers })
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Proxy")
+            .field("servers", &self.servers)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,85 @@
+//! Keeps the items of a proxy's server equal to the merged view.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use turnbuckle_server::Server;
+use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
+
+use crate::proxy::active_calls::ActiveCalls;
+use crate::proxy::items::{Proxied, Route};
+use crate::servers::Servers;
+use crate::view::items::ServerItem;
+use crate::view::merged_view::MergedView;
+
+/// The items that the proxy's server has.
+pub(super) struct ItemSync {
+    server: Server,
+    route: Route,
+    tools: HashMap<String, Arc<Tool>>,
+    resources: HashMap<String, Arc<Resource>>,
+    templates: HashMap<String, Arc<ResourceTemplate>>,
+    prompts: HashMap<String, Arc<Prompt>>,
+}
+
+impl ItemSync {
+    /// Adds all items to the server, and starts a task that follows changes until the servers are
+    /// closed.
+    pub(super) fn start(servers: &Servers, server: Server, calls: Arc<ActiveCalls>) {
+        let mut sync = Self {
+            server,
+            route: Route {
+                servers: servers.downgrade(),
+                calls,
+            },
+            tools: HashMap::new(),
+            resources: HashMap::new(),
+            templates: HashMap::new(),
+            prompts: HashMap::new(),
+        };
+        let mut changes = servers.changes();
+        let shared = servers.state().clone();
+        sync.apply(&shared.view());
+        tokio::spawn(async move {
+            while changes.next().await.is_some() {
+                sync.apply(&shared.view());
+            }
+        });
+    }
+
+    fn apply(&mut self, view: &MergedView) {
+        let Self { server, route, .. } = self;
+        update(server, route, &mut self.tools, &view.tools);
+        update(server, route, &mut self.resources, &view.resources);
+        update(server, route, &mut self.templates, &view.templates);
+        update(server, route, &mut self.prompts, &view.prompts);
+    }
+}
+
+/// Removes, adds and replaces items of one kind, and leaves those alone that are the same.
+fn update<T: Proxied + PartialEq>(
+    server: &Server,
+    route: &Route,
+    known: &mut HashMap<String, Arc<T>>,
+    listed: &[ServerItem<T>],
+) {
+    let mut next = HashMap::with_capacity(listed.len());
+    for listed in listed {
+        next.insert(listed.item.key().to_owned(), listed.item.clone());
+    }
+    for (key, item) in &*known {
+        if next.get(key).is_none_or(|new| new != item) {
+            T::remove_from(server, key);
+        }
+    }
+    for listed in listed {
+        let key = listed.item.key();
+        if known.get(key).is_some_and(|old| *old == listed.item) {
+            continue;
+        }
+        if let Err(error) = listed.item.add_to(server, route.clone()) {
+            tracing::warn!(name = key, error, "an item cannot be served by the proxy");
+        }
+    }
+    *known = next;
+}

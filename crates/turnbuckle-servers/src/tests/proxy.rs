@@ -1,0 +1,203 @@
+//! A proxy between clients and servers of either era.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::Notify;
+use turnbuckle_client::{
+    ChangeFilter, Client, ClientBuilder, EraPreference, Form, FormAnswer, QuestionContext,
+};
+use turnbuckle_server::{
+    Args, Ask, Cancellation, CompletionRequest, Progress, Prompt, ReadRequest, Resource, Result,
+    Server, Tool,
+};
+use turnbuckle_types::{
+    ContentBlock, CreateMessageResult, FieldValue, Map, PromptReference, Role,
+    SamplingMessageContentBlock,
+};
+
+use super::support::{ERAS, speak, until};
+use crate::{InProcess, Proxy, Servers};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Name {
+    name: String,
+}
+
+/// Returns a server that asks, reports progress and waits. `ended` is notified when its tool `wait`
+/// is cancelled.
+fn origin(ended: Arc<Notify>) -> Server {
+    let greet = Tool::builder("greet").handler(
+        async |ask: Ask, Args(Name { name }): Args<Name>| -> Result<String> {
+            let other: Name = ask.form("Who else?").await?;
+            let said = ask.sample("Say hello").await?;
+            let said = said.content.iter().find_map(|block| block.as_text());
+            let said = said.unwrap_or_default();
+            Ok(format!("{said} {name} and {}", other.name))
+        },
+    );
+    let work = Tool::builder("work").handler(async |progress: Progress| {
+        progress.report_with_message(1, 2, "half").await;
+        "done"
+    });
+    let wait = Tool::builder("wait").handler(move |cancellation: Cancellation| {
+        let ended = ended.clone();
+        async move {
+            cancellation.cancelled().await;
+            ended.notify_one();
+        }
+    });
+    let ask = Prompt::builder("ask")
+        .complete("name", |typing: CompletionRequest| {
+            vec![format!("{}da", typing.value)]
+        })
+        .handler(|Args(Name { name }): Args<Name>| format!("Ask {name}"));
+    let note = Resource::builder("notes://{id}", "note").handler(|read: ReadRequest| read.uri);
+    let builder = Server::new("origin", "1").tool(greet).tool(work).tool(wait);
+    builder
+        .dynamic_tools()
+        .prompt(ask)
+        .resource(note)
+        .build()
+        .unwrap()
+}
+
+/// Every pair of eras: of the client in front, and of the server behind.
+fn pairs() -> impl Iterator<Item = (EraPreference, EraPreference)> {
+    ERAS.into_iter()
+        .flat_map(|front| ERAS.map(|behind| (front, behind)))
+}
+
+/// A client of a proxy in front of one server.
+struct Connected {
+    proxy: Proxy,
+    client: Client,
+    origin: Server,
+    ended: Arc<Notify>,
+}
+
+async fn connect(behind: EraPreference, builder: ClientBuilder) -> Connected {
+    let ended = Arc::new(Notify::new());
+    let origin = origin(ended.clone());
+    let proxy = Servers::builder("host", "1")
+        .server("one", InProcess::new(origin.clone()))
+        .clients(speak(behind))
+        .proxy("gateway", "1.0.0")
+        .await
+        .unwrap();
+    let gateway = InProcess::new(proxy.server().clone());
+    let client = builder.connect(gateway).await.unwrap();
+    Connected {
+        proxy,
+        client,
+        origin,
+        ended,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_reach_the_client_in_front_in_every_pair_of_eras() {
+    for (front, behind) in pairs() {
+        let builder = Client::builder("c", "1")
+            .era(front)
+            .on_form(async |form: Form, _: QuestionContext| {
+                assert_eq!(form.message, "Who else?");
+                let mut content = Map::new();
+                content.insert("name", FieldValue::String("Bob".into()));
+                FormAnswer::Accept(content)
+            })
+            .on_sampling(async |_, _| {
+                let hello = SamplingMessageContentBlock::text("Hello");
+                Ok(CreateMessageResult::new(Role::Assistant, hello, "model"))
+            });
+        let connected = connect(behind, builder).await;
+        let call = connected
+            .client
+            .call_tool("one__greet", &json!({"name": "Ada"}));
+        let result = call.await.unwrap();
+        let expected = [ContentBlock::text("Hello Ada and Bob")];
+        assert_eq!(result.content, expected, "{front:?} {behind:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_the_client_in_front_cannot_answer_fails_the_call() {
+    for (front, behind) in pairs() {
+        let connected = connect(behind, Client::builder("c", "1").era(front)).await;
+        let call = connected
+            .client
+            .call_tool("one__greet", &json!({"name": "Ada"}));
+        let failed = match call.await {
+            Ok(result) => result.is_error == Some(true),
+            Err(_) => true,
+        };
+        assert!(failed, "{front:?} {behind:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_and_cancellation_pass_in_every_pair_of_eras() {
+    for (front, behind) in pairs() {
+        let connected = connect(behind, Client::builder("c", "1").era(front)).await;
+        let client = &connected.client;
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let log = heard.clone();
+        let call = client
+            .call_tool("one__work", &())
+            .on_progress(move |report| {
+                log.lock().unwrap().push(report.progress.as_f64());
+            });
+        assert_eq!(call.await.unwrap().content, [ContentBlock::text("done")]);
+        assert_eq!(*heard.lock().unwrap(), [1.0], "{front:?} {behind:?}");
+
+        let waiting = client.call_tool("one__wait", &()).into_future();
+        let cut = tokio::time::timeout(Duration::from_millis(50), waiting).await;
+        assert!(cut.is_err());
+        connected.ended.notified().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn prompts_resources_and_changes_pass_in_every_pair_of_eras() {
+    for (front, behind) in pairs() {
+        let connected = connect(behind, Client::builder("c", "1").era(front)).await;
+        let client = &connected.client;
+        let prompts = client.list_prompts().fetch_all().await.unwrap();
+        assert_eq!(prompts[0].arguments.as_ref().unwrap()[0].name, "name");
+        let prompt = client
+            .get_prompt("one__ask", [("name", "Ada")])
+            .await
+            .unwrap();
+        assert_eq!(prompt.messages[0].content, ContentBlock::text("Ask Ada"));
+        let completion = client.complete(PromptReference::new("one__ask"), "name", "A");
+        assert_eq!(completion.await.unwrap().completion.values, ["Ada"]);
+        let read = client.read_resource("one+notes://1").await.unwrap();
+        assert_eq!(read.contents[0].uri(), Some("one+notes://1"));
+
+        let changes = client.subscribe(ChangeFilter::new().tools()).await;
+        let mut changes = changes.unwrap();
+        // A tool of the same name is another one.
+        let new = Tool::builder("work").description("New").handler(|| "new");
+        connected.origin.add_tool(new).unwrap();
+        let is_new = |servers: &Servers| {
+            let tool = servers.tool("one__work").unwrap();
+            tool.item.description.as_deref() == Some("New")
+        };
+        until(connected.proxy.servers(), is_new).await;
+        changes.next().await.unwrap();
+        let result = client.call_tool("one__work", &()).await.unwrap();
+        assert_eq!(result.content, [ContentBlock::text("new")]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_servers_are_closed_with_the_proxy() {
+    let connected = connect(EraPreference::Auto, Client::builder("c", "1")).await;
+    drop(connected.proxy);
+    let failed = match connected.client.call_tool("one__work", &()).await {
+        Ok(result) => result.is_error == Some(true),
+        Err(_) => true,
+    };
+    assert!(failed);
+}
