@@ -25,7 +25,7 @@ pub(super) enum Asked {
     Form(Form, oneshot::Sender<FormAnswer>),
     Url(UrlRequest, oneshot::Sender<UrlAnswer>),
     Sampling(
-        CreateMessageRequestParams,
+        Box<CreateMessageRequestParams>,
         oneshot::Sender<Result<CreateMessageResult, ProtocolError>>,
     ),
 }
@@ -163,7 +163,7 @@ pub(super) fn install(builder: ServersBuilder, calls: &Arc<ActiveCalls>) -> Serv
         .on_sampling(move |params, question: ServerQuestion| {
             let calls = samples.clone();
             async move {
-                let asked = |answer| Asked::Sampling(params, answer);
+                let asked = |answer| Asked::Sampling(Box::new(params), answer);
                 let answer = calls.ask(&question.server, asked).await;
                 answer.unwrap_or_else(|| Err(SamplingRejected.into()))
             }

@@ -97,7 +97,7 @@ async fn answer(ask: &Ask, question: Asked) -> Result<()> {
             let _ = answer.send(given);
         }
         Asked::Sampling(params, answer) => {
-            let given = match ask.sample(params).await {
+            let given = match ask.sample(*params).await {
                 Ok(result) => Ok(result),
                 Err(error) => {
                     refusal(error)?;

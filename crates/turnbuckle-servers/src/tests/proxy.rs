@@ -63,7 +63,7 @@ fn origin(ended: Arc<Notify>) -> Server {
         .unwrap()
 }
 
-/// Every pair of eras: of the client in front, and of the server behind.
+/// Returns every pair of eras: of the client in front, and of the server behind.
 fn pairs() -> impl Iterator<Item = (EraPreference, EraPreference)> {
     ERAS.into_iter()
         .flat_map(|front| ERAS.map(|behind| (front, behind)))
