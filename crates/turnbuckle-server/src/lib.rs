@@ -52,6 +52,8 @@ pub mod service;
 mod tool;
 mod uri_template;
 
+pub use catalog::provider::request::{ItemName, ListPage, ListRequest};
+pub use catalog::provider::{ProvidedItem, Provider};
 pub use error::BuildError;
 pub use error::failure::{Failure, Result};
 pub use extract::{

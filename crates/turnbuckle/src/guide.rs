@@ -24,6 +24,9 @@ struct Resources;
 #[doc = include_str!("../../../docs/guide/src/prompts.md")]
 struct Prompts;
 
+#[doc = include_str!("../../../docs/guide/src/providers.md")]
+struct Providers;
+
 #[doc = include_str!("../../../docs/guide/src/composition.md")]
 struct Composition;
 

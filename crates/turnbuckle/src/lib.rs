@@ -98,11 +98,12 @@ pub use turnbuckle_server::{
     AnswerFuture, Args, Ask, AskError, Audio, BuildError, Cancellation, Claims, Completer,
     CompletionRequest, ElicitationNotifier, Extension, ExtensionResult, Extract, Failure, Group,
     Handler, HandlerContext, HandlerRequirements, HttpExtension, HttpRequest, Image, IntoItem,
-    IntoSamplingRequest, Invocation, Log, NeedsInput, Objection, OutputValidator, Profile,
-    Progress, Prompt, PromptBuilder, PromptOutput, Question, RandomnessUnavailable, RawArguments,
-    ReadRequest, Resource, ResourceBuilder, ResourceOutput, Roots, SchemaLimits, Server,
-    ServerBuilder, ServerUpdate, State, StateKey, StateKeyRing, Structured, TemplateError,
-    TemplateValue, TemplateVariables, Tool, ToolBuilder, ToolOutput, UriTemplate, lint,
+    IntoSamplingRequest, Invocation, ItemName, ListPage, ListRequest, Log, NeedsInput, Objection,
+    OutputValidator, Profile, Progress, Prompt, PromptBuilder, PromptOutput, ProvidedItem,
+    Provider, Question, RandomnessUnavailable, RawArguments, ReadRequest, Resource,
+    ResourceBuilder, ResourceOutput, Roots, SchemaLimits, Server, ServerBuilder, ServerUpdate,
+    State, StateKey, StateKeyRing, Structured, TemplateError, TemplateValue, TemplateVariables,
+    Tool, ToolBuilder, ToolOutput, UriTemplate, lint,
 };
 pub use turnbuckle_server::{middleware, service};
 

@@ -8,6 +8,8 @@
 //! - The extractors of handlers: [`Args`], [`RawArguments`], [`State`], [`Progress`], [`Log`],
 //!   [`Cancellation`], [`ClientInfo`], [`Principal`], [`Claims`], [`Meta`], [`Ask`],
 //!   [`HttpRequest`], [`HttpExtension`], [`Server`] and [`HandlerContext`]; for resources [`ReadRequest`], for completers [`CompletionRequest`].
+//! - [`Provider`] for items that are kept elsewhere, with [`ListRequest`], [`ListPage`] and
+//!   [`ItemName`].
 //! - The return types [`Structured`], [`Result`] and [`Failure`]: the result and the failure of a
 //!   handler. The result of a `main` is [`turnbuckle::Result`](crate::Result).
 
@@ -17,8 +19,9 @@ pub use crate::{item, prompts, resources, tools};
 pub use turnbuckle_macros::{data, prompt, resource, server, tool};
 pub use turnbuckle_server::{
     Args, Ask, AskError, Audio, Cancellation, Claims, ClientInfo, CompletionRequest, Failure,
-    Group, HandlerContext, HttpExtension, HttpRequest, Image, Log, Progress, Prompt, RawArguments,
-    ReadRequest, Resource, Result, Server, State, Structured, Tool,
+    Group, HandlerContext, HttpExtension, HttpRequest, Image, ItemName, ListPage, ListRequest, Log,
+    Progress, Prompt, Provider, RawArguments, ReadRequest, Resource, Result, Server, State,
+    Structured, Tool,
 };
 pub use turnbuckle_types::{Meta, Principal};
 

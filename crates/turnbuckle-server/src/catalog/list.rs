@@ -2,6 +2,7 @@
 //!
 //! Specification: server/utilities/pagination, server/utilities/caching (2026-07-28).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -13,7 +14,9 @@ use turnbuckle_types::{
 use turnbuckle_wire::era::{EncodedResult, Project, Reply};
 
 use crate::Server;
-use crate::catalog::{Catalog, CatalogItem};
+use crate::catalog::CatalogItem;
+use crate::catalog::combined_list::ProvidedEntry;
+use crate::handler::context::HandlerContext;
 use crate::prompt::PromptEntry;
 use crate::resource::{ResourceEntry, TemplateEntry};
 use crate::tool::ToolEntry;
@@ -61,9 +64,8 @@ listable! {
 
 impl Server {
     /// Answers a list request.
-    pub(crate) fn list<T: Listable>(
+    pub(crate) fn list<T: ProvidedEntry>(
         &self,
-        catalog: &Catalog<T>,
         call: IncomingRequest<'_>,
         context: &RequestContext,
     ) -> Result<HandlerOutcome, ProtocolError> {
@@ -74,8 +76,19 @@ impl Server {
                     .ok_or_else(|| ProtocolError::invalid_params("\"cursor\" must be a string"))?,
             ),
         };
+        if T::providers(&self.0)
+            .iter()
+            .any(|provider| T::list_function(provider).is_some())
+        {
+            let cursor = cursor.map(Cow::into_owned);
+            let context = HandlerContext::new(context.clone(), self.0.clone(), None);
+            let page = self.clone().list_with_providers::<T>(cursor, context);
+            return Ok(HandlerOutcome::Pending(Box::pin(async move {
+                page.await.unwrap_or_else(Reply::Error)
+            })));
+        }
         let features = context.features();
-        let page = catalog.page(
+        let page = T::catalog(&self.0).page(
             features.revision,
             cursor.as_deref(),
             self.0.page_size,

@@ -2,8 +2,10 @@
 //!
 //! Encoded pages of the list are cached per revision, cursor and set of visible items.
 
+pub(crate) mod combined_list;
 mod list;
 pub(crate) mod page;
+pub(crate) mod provider;
 pub(crate) mod registry;
 
 use std::borrow::Borrow;
@@ -40,7 +42,7 @@ pub(crate) trait CatalogItem: Send + Sync + 'static {
 /// All items of one kind, and a cache of their encoded list.
 #[derive(Debug)]
 pub(crate) struct Catalog<T> {
-    kind: ListKind,
+    pub(crate) kind: ListKind,
     items: RwLock<CatalogState<T>>,
     page_cache: Mutex<PageCache>,
 }
@@ -355,6 +357,43 @@ impl<T: CatalogItem> Catalog<T> {
         })
     }
 
+    /// Returns whether an item has this name, also if it is disabled or the principal cannot see it.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
+        items.by_name.contains(name)
+    }
+
+    /// Returns one page that is not encoded.
+    ///
+    /// # Errors
+    /// Invalid params, if the cursor is not a cursor of this list.
+    pub(crate) fn unencoded_page(
+        &self,
+        cursor: Option<&str>,
+        size: NonZeroUsize,
+        principal: Option<&Principal>,
+    ) -> Result<ListedPage<T>, ProtocolError> {
+        let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
+        self.listed_page(&items, cursor, size, principal)
+    }
+
+    fn listed_page(
+        &self,
+        items: &CatalogState<T>,
+        cursor: Option<&str>,
+        size: NonZeroUsize,
+        principal: Option<&Principal>,
+    ) -> Result<ListedPage<T>, ProtocolError> {
+        let page = page(self.kind, &items.enabled_in_order, cursor, size, |item| {
+            item.access().is_listed_for(principal)
+        })?;
+        Ok(ListedPage {
+            items: page.items.into_iter().cloned().collect(),
+            next_cursor: page.next_cursor,
+            restricted: items.restricted > 0,
+        })
+    }
+
     /// Returns one page, encoded for a revision: from the cache, or encoded by `encode`.
     pub(crate) fn page(
         &self,
@@ -383,14 +422,7 @@ impl<T: CatalogItem> Catalog<T> {
         if let Some(bytes) = self.page_cache().pages.get(&key) {
             return Ok(bytes.clone());
         }
-        let page = page(self.kind, &items.enabled_in_order, cursor, size, |item| {
-            item.access().is_listed_for(principal)
-        })?;
-        let listed = ListedPage {
-            items: page.items.into_iter().cloned().collect(),
-            next_cursor: page.next_cursor,
-            restricted,
-        };
+        let listed = self.listed_page(&items, cursor, size, principal)?;
         let version = items.version;
         drop(items);
         let bytes = encode(listed)?;

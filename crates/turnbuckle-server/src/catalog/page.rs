@@ -57,15 +57,16 @@ impl Cursor {
     /// # Errors
     /// Invalid params, if `cursor` is not one that [`Cursor::after`] wrote for this list.
     pub(crate) fn decode(list: ListKind, cursor: &str) -> Result<Position, ProtocolError> {
-        Self::read(list, cursor).ok_or_else(|| {
-            ProtocolError::invalid_params(
-                "unknown cursor: request the list without a cursor to get the first page",
-            )
-        })
+        Self::read(list, cursor).ok_or_else(unknown_cursor)
+    }
+
+    /// Returns whether a text has the length of such a cursor.
+    pub(crate) fn has_length_of(cursor: &str) -> bool {
+        cursor.len() == CURSOR_BYTES
     }
 
     fn read(list: ListKind, cursor: &str) -> Option<Position> {
-        if cursor.len() != CURSOR_BYTES {
+        if !Self::has_length_of(cursor) {
             return None;
         }
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
@@ -76,6 +77,13 @@ impl Cursor {
         }
         position.try_into().ok().map(Position::from_be_bytes)
     }
+}
+
+/// Returns the error for a cursor that no list returned.
+pub(crate) fn unknown_cursor() -> ProtocolError {
+    ProtocolError::invalid_params(
+        "unknown cursor: request the list without a cursor to get the first page",
+    )
 }
 
 fn checksum(list: ListKind, position: &[u8]) -> [u8; CHECKSUM_BYTES] {

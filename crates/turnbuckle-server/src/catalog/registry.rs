@@ -1,6 +1,7 @@
 //! The items that a server starts with, from all its groups, each with a unique name.
 
 use crate::catalog::page::ListKind;
+use crate::catalog::provider::entry::Providers;
 use crate::catalog::{Catalog, CatalogItem};
 use crate::error::BuildError;
 use crate::item::registration::{MountPrefix, Registration};
@@ -14,6 +15,7 @@ pub(crate) struct Registry {
     pub(crate) prompts: Catalog<PromptEntry>,
     pub(crate) resources: Catalog<ResourceEntry>,
     pub(crate) templates: Catalog<TemplateEntry>,
+    pub(crate) providers: Providers,
     /// True if any registered item has a completer.
     pub(crate) completes: bool,
     mounts: Mounts,
@@ -35,6 +37,7 @@ impl Registry {
             prompts: Catalog::new(ListKind::Prompts),
             resources: Catalog::new(ListKind::Resources),
             templates: Catalog::new(ListKind::ResourceTemplates),
+            providers: Providers::default(),
             completes: false,
             mounts: Mounts::default(),
         }

@@ -31,6 +31,9 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Args<T> {
             RequestPayload::Completion(_) => {
                 return Err(Failure::new("a completer has no arguments"));
             }
+            RequestPayload::List(_) | RequestPayload::Find(_) => {
+                return Err(Failure::new("a provider has no arguments"));
+            }
         }
         .map(Self)
     }

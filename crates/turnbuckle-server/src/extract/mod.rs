@@ -13,6 +13,7 @@ mod states;
 
 use turnbuckle_types::RawJson;
 
+use crate::catalog::provider::request::{ItemName, ListRequest};
 use crate::error::failure::{Failure, Result};
 use crate::handler::context::HandlerContext;
 use crate::item::completion_request::CompletionRequest;
@@ -106,6 +107,10 @@ pub(crate) enum RequestPayload<'a> {
     Read(&'a ReadRequest),
     /// The argument to complete.
     Completion(&'a CompletionRequest),
+    /// The page of a provider's list.
+    List(&'a ListRequest),
+    /// The name or URI that a provider looks up.
+    Find(&'a str),
 }
 
 impl Invocation<'_> {
@@ -157,6 +162,34 @@ impl Extract for CompletionRequest {
             RequestPayload::Completion(typing) => Ok(typing.clone()),
             _ => Err(Failure::new(
                 "only a completer can take a CompletionRequest",
+            )),
+        }
+    }
+}
+
+/// Extracts the page to list, in the `list` function of a provider.
+impl Extract for ListRequest {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        match invocation.payload {
+            RequestPayload::List(request) => Ok(request.clone()),
+            _ => Err(Failure::new(
+                "only the list function of a provider can take a ListRequest",
+            )),
+        }
+    }
+}
+
+/// Extracts the name or URI to look up, in the `find` function of a provider.
+impl Extract for ItemName {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        match invocation.payload {
+            RequestPayload::Find(name) => Ok(Self(name.to_owned())),
+            _ => Err(Failure::new(
+                "only the find function of a provider can take an ItemName",
             )),
         }
     }

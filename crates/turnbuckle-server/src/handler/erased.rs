@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use turnbuckle_session::{HandlerOutcome, catch_panic, run_blocking};
 use turnbuckle_types::{ProtocolError, RawJson};
+use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::era::headers::mirrored_name;
 
 use super::request::{DetachedRequest, ErasedHandler, HandlerRequest};
@@ -45,7 +46,7 @@ pub(crate) type HandlerFactory<K> = Box<
 /// Returns the factory of a handler that is polled in place.
 pub(crate) fn handler_factory<K, H, M>(handler: H) -> HandlerFactory<K>
 where
-    K: HandlerKind,
+    K: HandlerKind<Reply = Reply>,
     H: Handler<K, M>,
     M: 'static,
 {
@@ -57,7 +58,7 @@ where
 /// Returns the factory of a sync handler that runs on the blocking pool.
 pub(crate) fn blocking_handler_factory<K, H, E>(handler: H) -> HandlerFactory<K>
 where
-    K: HandlerKind,
+    K: HandlerKind<Reply = Reply>,
     H: Handler<K, SyncMarker<E>>,
     E: 'static,
 {
@@ -68,7 +69,7 @@ where
 }
 
 /// Erases the types of a handler.
-fn erase<K: HandlerKind, H: Handler<K, M>, M: 'static>(
+fn erase<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static>(
     handler: H,
     asks: bool,
     reply_options: K::ReplyOptions,
@@ -113,7 +114,7 @@ const SLOW_HANDLER: Duration = Duration::from_millis(100);
 /// The number of first runs that are timed; later, one in this many is.
 const TIMED_RUNS: u32 = 32;
 
-impl<K: HandlerKind, H: Handler<K, M>, M: 'static> TypedHandler<K, H, M> {
+impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> TypedHandler<K, H, M> {
     /// Checks the arguments and returns the call from which the parameters are extracted.
     fn invocation<'a>(
         &'a self,
@@ -237,7 +238,9 @@ fn warn_slow<K: HandlerKind>(context: &HandlerContext, elapsed: Duration) {
     }
 }
 
-impl<K: HandlerKind, H: Handler<K, M>, M: 'static> ErasedHandler for TypedHandler<K, H, M> {
+impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> ErasedHandler
+    for TypedHandler<K, H, M>
+{
     fn call(self: Arc<Self>, mut request: HandlerRequest<'_>) -> HandlerOutcome {
         if self.asks {
             request.context = request.context.for_asking_handler();
@@ -280,7 +283,9 @@ impl<K: HandlerKind, H: Handler<K, M>, M: 'static> ErasedHandler for TypedHandle
     }
 }
 
-impl<K: HandlerKind, H: Handler<K, M>, M: 'static> RerunHandler for TypedHandler<K, H, M> {
+impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> RerunHandler
+    for TypedHandler<K, H, M>
+{
     fn rerun(self: Arc<Self>, context: HandlerContext) -> HandlerRun {
         let kept = DetachedRequest::for_rerun::<K>(context, &self.reply_options);
         if let Some(pool) = self.pool.clone() {

@@ -29,6 +29,10 @@ pub trait HandlerKind: Sized + 'static {
     /// The item's settings that its replies depend on.
     type ReplyOptions: Send + Sync + 'static;
 
+    /// The type that an output of the handler is converted into: a [`Reply`] to the request, or what
+    /// the server makes one of.
+    type Reply: Send + 'static;
+
     /// The method that calls the handler.
     const METHOD: Method;
 
@@ -66,7 +70,7 @@ pub trait HandlerOutput<K: HandlerKind>: Send + 'static {
         self,
         reply_options: &K::ReplyOptions,
         uri: Option<&str>,
-    ) -> Result<Reply>;
+    ) -> Result<K::Reply>;
 }
 
 /// A function that handles calls: sync or async, with up to eight extractors as parameters.

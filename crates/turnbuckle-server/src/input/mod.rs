@@ -28,7 +28,7 @@ use crate::schema::describe_mismatch;
 pub use ask::{AnswerFuture, Ask, AskError, IntoSamplingRequest};
 pub(crate) use canonical::canonical_arguments;
 pub(crate) use legacy::{LegacyInputError, ask as ask_legacy};
-pub(crate) use request_state::{DEFAULT_STATE_TTL_SECS, mac};
+pub(crate) use request_state::{DEFAULT_STATE_TTL_SECS, StateBinding, mac};
 pub use request_state::{RandomnessUnavailable, StateKey, StateKeyRing};
 pub(crate) use rounds::{BoundRequest, InputRound, InputRounds};
 pub(crate) use watch::run_until_input_required;

@@ -40,6 +40,7 @@ pub struct Completer {
 
 impl HandlerKind for Completer {
     type ReplyOptions = ();
+    type Reply = Reply;
 
     const METHOD: Method = Method::Complete;
     const ERRORS_IN_RESULT: bool = false;

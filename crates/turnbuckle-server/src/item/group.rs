@@ -5,6 +5,7 @@ use std::fmt;
 
 use turnbuckle_types::Principal;
 
+use crate::catalog::provider::GroupProviders;
 use crate::catalog::registry::Registry;
 use crate::error::BuildError;
 use crate::item::IntoItem;
@@ -35,6 +36,7 @@ pub struct Group {
     pub(crate) tools: Vec<Tool>,
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) resources: Vec<Resource>,
+    pub(crate) providers: GroupProviders,
     /// Nested groups, each with the prefix under which it is mounted, if any.
     pub(crate) groups: Vec<(Option<String>, Group)>,
     pub(crate) settings: GroupSettings,
@@ -88,6 +90,16 @@ macro_rules! group_setters {
             resources: impl IntoIterator<Item: IntoItem<Resource>>,
         ) -> Self {
             $group.resources.extend(resources.into_iter().map(IntoItem::into_item));
+            $this
+        }
+
+        /// Adds a provider of tools, prompts or resources, which clients see after the registered
+        /// ones; see [`Provider`](crate::Provider).
+        pub fn provider<T: crate::ProvidedItem>(mut $this, provider: crate::Provider<T>) -> Self {
+            <T as crate::catalog::provider::sealed::Sealed>::add_provider(
+                provider,
+                &mut $group.providers,
+            );
             $this
         }
 
@@ -177,6 +189,7 @@ impl Group {
         for resource in self.resources {
             registry.add_resource(resource.register(registration)?, registration)?;
         }
+        registry.providers.register(self.providers, registration)?;
         for (prefix, mut group) in self.groups {
             let settings = std::mem::take(&mut group.settings);
             group.register(
@@ -194,6 +207,7 @@ impl fmt::Debug for Group {
             .field("tools", &self.tools)
             .field("prompts", &self.prompts)
             .field("resources", &self.resources)
+            .field("providers", &self.providers)
             .field("groups", &self.groups)
             .field("settings", &self.settings)
             .finish()

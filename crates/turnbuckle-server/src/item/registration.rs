@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use turnbuckle_schema::{Profile, SchemaLimits};
 use turnbuckle_session::HttpNeeds;
+use turnbuckle_types::Schema;
 
 use crate::error::BuildError;
 use crate::extract::{HandlerRequirements, States};
@@ -16,6 +17,7 @@ use crate::handler::{ErasedHandler, HandlerKind};
 use crate::item::access::AccessRules;
 use crate::item::group_settings::GroupSettings;
 use crate::item::name_rules::{check_tool_name, is_long_tool_name};
+use crate::schema::{EnforcedSchema, SchemaCache};
 use crate::service::LayerTarget;
 
 /// The settings that apply to the items of a server or a group when they are registered.
@@ -29,6 +31,8 @@ pub(crate) struct Registration {
     pub(crate) http_needs: Arc<SharedHttpNeeds>,
     /// The full prefix under which the items are mounted.
     pub(crate) mounted_as: MountPrefix,
+    /// The compiled schemas of a provider, whose items are registered again for each request.
+    pub(crate) compiled_schemas: Option<Arc<SchemaCache>>,
     /// The call policies, outermost first.
     policies: Vec<CallPolicy>,
     access: AccessRules,
@@ -45,7 +49,7 @@ pub(crate) struct SharedHttpNeeds {
 }
 
 impl SharedHttpNeeds {
-    fn add(&self, needs: HttpNeeds) {
+    pub(crate) fn add(&self, needs: HttpNeeds) {
         self.head.fetch_or(needs.head, Ordering::Relaxed);
         self.extensions
             .fetch_or(needs.extensions, Ordering::Relaxed);
@@ -99,6 +103,7 @@ impl Registration {
             )),
             http_needs: Arc::default(),
             mounted_as: None,
+            compiled_schemas: None,
             policies: Vec::new(),
             access: AccessRules::default(),
             prefix: String::new(),
@@ -145,6 +150,28 @@ impl Registration {
                  .state(…) to its builder"
             ))),
         }
+    }
+
+    /// Compiles a schema written by hand; `objects` requires values to be objects.
+    ///
+    /// # Errors
+    /// If the schema is not valid, or has a keyword that this build cannot check.
+    pub(crate) fn compile_schema(
+        &self,
+        schema: &Schema,
+        objects: bool,
+    ) -> Result<EnforcedSchema, BuildError> {
+        let limits = &self.schemas.limits;
+        match &self.compiled_schemas {
+            None => EnforcedSchema::written(schema, objects, limits),
+            Some(cache) => cache.compile(schema, objects, limits),
+        }
+    }
+
+    /// Returns the name of a tool or prompt without the prefix; `None` if it does not begin with the
+    /// prefix.
+    pub(crate) fn strip_prefix<'a>(&self, name: &'a str) -> Option<&'a str> {
+        name.strip_prefix(self.prefix.as_str())
     }
 
     /// Returns the full name of a tool, with the prefix.

@@ -269,6 +269,7 @@ debug_fields! {
 
 impl HandlerKind for Prompt {
     type ReplyOptions = ();
+    type Reply = Reply;
 
     const METHOD: Method = Method::GetPrompt;
     const ERRORS_IN_RESULT: bool = false;

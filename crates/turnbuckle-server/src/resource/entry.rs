@@ -45,6 +45,7 @@ impl ReadReplyOptions {
 
 impl HandlerKind for Resource {
     type ReplyOptions = ReadReplyOptions;
+    type Reply = Reply;
 
     const METHOD: Method = Method::ReadResource;
     const ERRORS_IN_RESULT: bool = false;

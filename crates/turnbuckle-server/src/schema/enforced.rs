@@ -1,6 +1,6 @@
 //! Schemas that values are validated against.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "validate")]
 use turnbuckle_schema::Validator;
@@ -26,14 +26,14 @@ pub(crate) enum EnforcedSchema {
         validator: OnceLock<CompiledValidator>,
     },
     /// A schema written by hand: every value is validated.
-    Written(Box<WrittenSchema>),
+    Written(Arc<WrittenSchema>),
 }
 
 /// The compiled schema of a type, or the error.
 type CompiledValidator = Box<Result<FastValidator, BuildError>>;
 
 /// The source of a type's schema.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum SchemaSource {
     Schema(Schema),
     Factory(SchemaFactory),
@@ -85,7 +85,7 @@ impl EnforcedSchema {
             true => validator.and_then(Validator::for_objects),
             false => validator,
         };
-        Ok(Self::Written(Box::new(WrittenSchema {
+        Ok(Self::Written(Arc::new(WrittenSchema {
             repairer: FastValidator::compile_within(schema, limits).ok(),
             validator: validator.map_err(|fault| BuildError::new(fault.to_string()))?,
         })))
@@ -112,7 +112,15 @@ impl EnforcedSchema {
                  check: add the feature, or leave the keyword out"
             )));
         }
-        Ok(Self::Written(Box::new(validator)))
+        Ok(Self::Written(Arc::new(validator)))
+    }
+
+    /// Returns the same schema, compiled once for both if it was written by hand.
+    pub(crate) fn share(&self) -> Self {
+        match self {
+            Self::Derived { source, .. } => Self::from_source(source.clone()),
+            Self::Written(written) => Self::Written(written.clone()),
+        }
     }
 
     /// Returns whether a value has to be validated although it can be decoded into its type.

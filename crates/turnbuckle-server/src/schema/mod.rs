@@ -6,6 +6,7 @@
 
 mod argument_error;
 mod argument_reader;
+mod cache;
 mod derive;
 mod enforced;
 mod field_order;
@@ -13,6 +14,7 @@ mod json_path;
 
 pub(crate) use argument_error::{ArgumentError, describe_mismatch};
 pub(crate) use argument_reader::ArgumentReader;
+pub(crate) use cache::SchemaCache;
 pub(crate) use derive::{input_schema_of, output_schema_of};
 pub(crate) use enforced::{EnforcedSchema, SchemaFactory, compile, invalid};
 pub(crate) use field_order::{field_names, reorder_properties};

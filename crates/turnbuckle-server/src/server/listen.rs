@@ -17,9 +17,19 @@ use crate::handler::context::HandlerContext;
 
 /// Serves one `subscriptions/listen` request: acknowledges the filter that is honoured, then sends
 /// every change until the client or the server ends the subscription.
-pub(crate) async fn listen(context: HandlerContext, honoured: SubscriptionFilter) -> Reply {
-    let feed = Arc::new(ChangeFeed::new());
+///
+/// `provided` are resources of the filter that are not registered, which providers may have.
+pub(crate) async fn listen(
+    context: HandlerContext,
+    mut honoured: SubscriptionFilter,
+    provided: Vec<String>,
+) -> Reply {
     let server = context.server();
+    let found = server.honour_provided(provided, &mut honoured, &context);
+    if let Err(error) = found.await {
+        return error.into();
+    }
+    let feed = Arc::new(ChangeFeed::new());
     let hub = server.subscriptions();
     let end = CloseOnDrop(feed.clone(), hub);
     let lists = [

@@ -2,9 +2,11 @@
 //! changes.
 
 pub(crate) mod builder;
+mod complete;
 pub(crate) mod extension;
 mod layered_lists;
 mod listen;
+mod provided;
 mod router;
 mod subscription;
 pub(crate) mod update;
@@ -14,6 +16,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
+use crate::catalog::provider::entry::Providers;
 use crate::catalog::{Catalog, CatalogItem};
 use crate::error::BuildError;
 use crate::error::failure::Result;
@@ -51,6 +54,7 @@ pub(crate) struct ServerInner {
     pub(crate) prompts: Catalog<PromptEntry>,
     pub(crate) resources: Catalog<ResourceEntry>,
     pub(crate) templates: Catalog<TemplateEntry>,
+    pub(crate) providers: Providers,
     /// Held while an update is checked and applied, so that no other update comes in between.
     pub(crate) update_lock: Mutex<()>,
     pub(crate) extensions: Extensions,

@@ -9,8 +9,8 @@ use turnbuckle_session::{
     NotificationFuture, Peer, RequestContext, ServerIdentity,
 };
 use turnbuckle_types::{
-    CompleteRequestParams, CompletionReference, EmptyResult, ErrorKind, Principal, ProtocolError,
-    RawJson, SetLevelRequestParams, SubscriptionFilter, SubscriptionsListenRequestParams,
+    EmptyResult, ErrorKind, Principal, ProtocolError, RawJson, SetLevelRequestParams,
+    SubscriptionFilter, SubscriptionsListenRequestParams,
 };
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{ParamHeader, Reply};
@@ -20,12 +20,13 @@ use crate::Server;
 use crate::catalog::CatalogItem;
 use crate::handler::context::HandlerContext;
 use crate::input::{BoundRequest, InputRound};
-use crate::item::completion;
-use crate::item::completion_request::CompletionRequest;
 use crate::item::name_rules::{NameError, check_uri};
-use crate::resource::{ReadRequest, TemplateEntry};
+use crate::prompt::PromptEntry;
+use crate::resource::{ReadRequest, ResourceEntry, TemplateEntry};
 use crate::server::listen::listen;
+use crate::server::provided::{pending, unknown_prompt, unknown_tool};
 use crate::server::subscription::check_subscription_count;
+use crate::tool::ToolEntry;
 use crate::uri_template::{DecodedUri, TemplateVariables};
 
 impl Dispatch for Server {
@@ -102,6 +103,10 @@ impl Dispatch for Server {
             .all()
             .iter()
             .for_each(|item| add(item.access().scopes()));
+        registry
+            .providers
+            .access_rules()
+            .for_each(|access| add(access.scopes()));
         scopes
     }
 
@@ -137,7 +142,7 @@ impl Server {
             | Method::ListResourceTemplates => self.list_in_layers(method, call, context),
             Method::GetPrompt => self.get_prompt(call, context),
             Method::ReadResource => self.read_resource(call, context),
-            Method::Subscribe => self.subscribe(call, &context),
+            Method::Subscribe => self.subscribe(call, context),
             Method::Unsubscribe => self.unsubscribe(call, &context),
             Method::SubscriptionsListen => self.listen(call, context),
             Method::Complete => self.complete(call, context),
@@ -154,10 +159,10 @@ impl Server {
         context: &RequestContext,
     ) -> Result<HandlerOutcome, ProtocolError> {
         match method {
-            Method::ListTools => self.list(&self.0.tools, call, context),
-            Method::ListPrompts => self.list(&self.0.prompts, call, context),
-            Method::ListResources => self.list(&self.0.resources, call, context),
-            Method::ListResourceTemplates => self.list(&self.0.templates, call, context),
+            Method::ListTools => self.list::<ToolEntry>(call, context),
+            Method::ListPrompts => self.list::<PromptEntry>(call, context),
+            Method::ListResources => self.list::<ResourceEntry>(call, context),
+            Method::ListResourceTemplates => self.list::<TemplateEntry>(call, context),
             _ => Err(unknown_method(call.name)),
         }
     }
@@ -197,12 +202,12 @@ impl Server {
         context: RequestContext,
     ) -> Result<HandlerOutcome, ProtocolError> {
         let name = required_string(call.params.name, "name")?;
-        let tool = self
-            .0
-            .tools
-            .get(&name, context.principal())
-            .ok_or_else(|| ProtocolError::invalid_params(format!("Unknown tool: {name:.128}")))?;
-        tool.access().check_scopes(context.principal())?;
+        let tool = self.0.tools.get(&name, context.principal());
+        match &tool {
+            Some(tool) => tool.access().check_scopes(context.principal())?,
+            None if self.may_provide_tool(&name) => {}
+            None => return Err(unknown_tool(&name)),
+        }
         let arguments = call.params.arguments;
         if let Some(other) = arguments.filter(|arguments| !arguments.is_object()) {
             return Err(ProtocolError::invalid_params(format!(
@@ -211,7 +216,10 @@ impl Server {
             )));
         }
         let context = self.context(call, context, Method::CallTool)?;
-        Ok(tool.call(arguments, context))
+        Ok(match tool {
+            Some(tool) => tool.call(arguments, context),
+            None => pending(self.clone().call_provided_tool(name.into_owned(), context)),
+        })
     }
 
     fn get_prompt(
@@ -220,14 +228,17 @@ impl Server {
         context: RequestContext,
     ) -> Result<HandlerOutcome, ProtocolError> {
         let name = required_string(call.params.name, "name")?;
-        let prompt = self
-            .0
-            .prompts
-            .get(&name, context.principal())
-            .ok_or_else(|| ProtocolError::invalid_params(format!("Unknown prompt: {name:.128}")))?;
-        prompt.access().check_scopes(context.principal())?;
+        let prompt = self.0.prompts.get(&name, context.principal());
+        match &prompt {
+            Some(prompt) => prompt.access().check_scopes(context.principal())?,
+            None if self.may_provide_prompt(&name) => {}
+            None => return Err(unknown_prompt(&name)),
+        }
         let context = self.context(call, context, Method::GetPrompt)?;
-        Ok(prompt.get(call.params.arguments, context))
+        Ok(match prompt {
+            Some(prompt) => prompt.get(call.params.arguments, context),
+            None => pending(self.clone().get_provided_prompt(name.into_owned(), context)),
+        })
     }
 
     fn read_resource(
@@ -242,22 +253,27 @@ impl Server {
             let context = self.context(call, context, Method::ReadResource)?;
             return Ok(resource.read(uri.into_owned(), context));
         }
-        let (template, variables) = self
-            .find_template(&uri, principal)
-            .map_err(|error| {
-                ProtocolError::invalid_params(format!("the URI is malformed: {error}"))
-            })?
-            .ok_or_else(|| ProtocolError::resource_not_found(uri.clone().into_owned()))?;
-        template.access().check_scopes(principal)?;
+        let found = self.find_template(&uri, principal).map_err(|error| {
+            ProtocolError::invalid_params(format!("the URI is malformed: {error}"))
+        })?;
+        match &found {
+            Some((template, _)) => template.access().check_scopes(principal)?,
+            None if self.may_provide_resource(&uri) => {}
+            None => return Err(ProtocolError::resource_not_found(uri.into_owned())),
+        }
         let context = self.context(call, context, Method::ReadResource)?;
-        Ok(template.read(ReadRequest::new(uri.into_owned(), variables), context))
+        let uri = uri.into_owned();
+        Ok(match found {
+            Some((template, variables)) => template.read(ReadRequest::new(uri, variables), context),
+            None => pending(self.clone().read_provided_resource(uri, context)),
+        })
     }
 
     /// Finds the first template, visible to this principal, that matches a URI, and returns it with
     /// its variables.
     ///
     /// The length and syntax of the URI are checked first, which bounds the work of matching.
-    fn find_template(
+    pub(super) fn find_template(
         &self,
         uri: &str,
         principal: Option<&Principal>,
@@ -284,16 +300,32 @@ impl Server {
     fn subscribe(
         &self,
         call: IncomingRequest<'_>,
-        context: &RequestContext,
+        context: RequestContext,
     ) -> Result<HandlerOutcome, ProtocolError> {
         let uri = required_string(call.params.uri, "uri")?;
-        if !self.is_readable(&uri, context) {
+        if self.is_readable(&uri, &context) {
+            return self.add_subscription(&uri, &context);
+        }
+        if !self.may_provide_resource(&uri) {
             return Err(ProtocolError::resource_not_found(uri.into_owned()));
         }
+        let context = HandlerContext::new(context, self.0.clone(), None);
+        let subscribed = self
+            .clone()
+            .subscribe_to_provided(uri.into_owned(), context);
+        Ok(pending(subscribed))
+    }
+
+    /// Subscribes a legacy session to a resource that its principal can read.
+    pub(super) fn add_subscription(
+        &self,
+        uri: &str,
+        context: &RequestContext,
+    ) -> Result<HandlerOutcome, ProtocolError> {
         // Without a session there is no stream to notify the client on.
         if let Some(feed) = context.session_change_feed() {
             self.subscriptions()
-                .subscribe_resource(feed, &uri, self.0.max_subscriptions)?;
+                .subscribe_resource(feed, uri, self.0.max_subscriptions)?;
         }
         Ok(Reply::complete(EmptyResult::new()).into())
     }
@@ -327,72 +359,24 @@ impl Server {
             wanted.resources_list_changed,
             capabilities.resources.is_some(),
         );
+        let mut unregistered = Vec::new();
         if let Some(mut uris) = wanted.resource_subscriptions {
             let mut named = HashSet::new();
             uris.retain(|uri| named.insert(uri.clone()));
             check_subscription_count(uris.len(), self.0.max_subscriptions)?;
             if capabilities.resources.is_some() {
-                uris.retain(|uri| self.is_readable(uri, &context));
+                let readable = |uri: &String| self.is_readable(uri, &context);
+                (uris, unregistered) = uris.into_iter().partition(readable);
+                unregistered.retain(|uri| self.may_provide_resource(uri));
                 honoured.resource_subscriptions = Some(uris);
             }
         }
         let context = HandlerContext::new(context, self.0.clone(), None);
-        Ok(HandlerOutcome::Pending(Box::pin(listen(context, honoured))))
-    }
-
-    fn complete(
-        &self,
-        call: IncomingRequest<'_>,
-        context: RequestContext,
-    ) -> Result<HandlerOutcome, ProtocolError> {
-        let params: CompleteRequestParams = decode_params(call)?;
-        let argument = &params.argument.name;
-        let unknown_argument = || {
-            ProtocolError::invalid_params(format!(
-                "there is no argument \"{argument:.128}\" to complete"
-            ))
-        };
-        let completer = match &params.reference {
-            CompletionReference::Prompt(reference) => {
-                let name = &reference.name;
-                let prompt = self
-                    .0
-                    .prompts
-                    .get(name, context.principal())
-                    .ok_or_else(|| {
-                        ProtocolError::invalid_params(format!("Unknown prompt: {name:.128}"))
-                    })?;
-                prompt.access().check_scopes(context.principal())?;
-                if !prompt.has_argument(argument) {
-                    return Err(unknown_argument());
-                }
-                prompt.completers.get(argument)
-            }
-            CompletionReference::Resource(reference) => {
-                let uri = &reference.uri;
-                let principal = context.principal();
-                let template = self.0.templates.get(uri, principal).or_else(|| {
-                    let found = self.find_template(uri, principal).ok().flatten();
-                    found.map(|(template, _)| template)
-                });
-                let template = template.ok_or_else(|| {
-                    ProtocolError::invalid_params(format!("Unknown resource template: {uri:.256}"))
-                })?;
-                template.access().check_scopes(principal)?;
-                if !template.template.variables().contains(&argument.as_str()) {
-                    return Err(unknown_argument());
-                }
-                template.completers.get(argument)
-            }
-            _ => return Err(ProtocolError::invalid_params("unknown type of reference")),
-        };
-        let known = params
-            .context
-            .map(|context| context.arguments)
-            .unwrap_or_default();
-        let typing = CompletionRequest::new(params.argument.value, known);
-        let context = HandlerContext::new(context, self.0.clone(), None);
-        Ok(completion::suggest(completer, typing, context))
+        Ok(HandlerOutcome::Pending(Box::pin(listen(
+            context,
+            honoured,
+            unregistered,
+        ))))
     }
 }
 
@@ -426,7 +410,7 @@ fn required_string<'a>(
 }
 
 /// Decodes all parameters of a request, where the captured ones are not enough.
-fn decode_params<T: serde::de::DeserializeOwned>(
+pub(super) fn decode_params<T: serde::de::DeserializeOwned>(
     call: IncomingRequest<'_>,
 ) -> Result<T, ProtocolError> {
     let raw = raw_params(call.text).map_or("{}", RawJson::as_str);

@@ -221,19 +221,15 @@ impl ToolDraft {
         registration.check_requirements(needs)?;
         let source = needs.schema_factory()?;
         let SchemaOptions {
-            profile,
-            lenient,
-            ref limits,
+            profile, lenient, ..
         } = registration.schemas;
         let held = match &self.input {
             None => EnforcedSchema::of_type(source),
-            Some(schema) => EnforcedSchema::written(schema, true, limits)?,
+            Some(schema) => registration.compile_schema(schema, true)?,
         };
         let output_check = match &self.output {
             None => OutputSchemaCheck::of_type(output),
-            Some(schema) => {
-                OutputSchemaCheck::written(EnforcedSchema::written(schema, false, limits)?)
-            }
+            Some(schema) => OutputSchemaCheck::written(registration.compile_schema(schema, false)?),
         };
         let factories = SchemaFactories {
             input: self.input.is_none().then_some(source),
@@ -259,6 +255,7 @@ debug_fields! {
 
 impl HandlerKind for Tool {
     type ReplyOptions = OutputSchemaCheck;
+    type Reply = Reply;
 
     const METHOD: Method = Method::CallTool;
     const ERRORS_IN_RESULT: bool = true;

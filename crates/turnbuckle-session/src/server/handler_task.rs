@@ -1,15 +1,17 @@
 //! Runs handlers: polled once in place, and in a task of their own from the first time that they
 //! are pending.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
+use tokio::time::Sleep;
 use turnbuckle_types::ProtocolError;
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
-use crate::server::context::RequestContext;
+use crate::server::context::{RequestContext, TimeoutReply};
 use crate::server::dispatch::Dispatch;
 use crate::server::limits::Limits;
 use crate::shared::incoming::{HandlerFuture, HandlerOutcome, IncomingRequest};
@@ -127,9 +129,22 @@ async fn run_handler(
     context: &RequestContext,
     timeout: Option<Duration>,
 ) -> HandlerEnd {
-    let handler = std::future::poll_fn(|cx| poll_handler(future, cx));
-    let own = context.take_timeout();
-    let own = own.filter(|(own, _)| timeout.is_none_or(|longest| *own < longest));
+    let is_shorter = |own: &(Duration, TimeoutReply)| timeout.is_none_or(|longest| own.0 < longest);
+    let own = context.take_timeout().filter(is_shorter);
+    // A handler that has to find its item first sets the timeout of the request when it has found it.
+    let mut late: Option<(Pin<Box<Sleep>>, TimeoutReply)> = None;
+    let handler = std::future::poll_fn(|cx| {
+        if let Poll::Ready(reply) = poll_handler(future, cx) {
+            return Poll::Ready(Ok(reply));
+        }
+        if let Some((own, timeout_reply)) = context.take_timeout().filter(is_shorter) {
+            late = Some((Box::pin(tokio::time::sleep(own)), timeout_reply));
+        }
+        match &mut late {
+            None => Poll::Pending,
+            Some((timer, reply)) => timer.as_mut().poll(cx).map(|()| Err(reply())),
+        }
+    });
     let timeout = own.as_ref().map(|(own, _)| *own).or(timeout);
     let timed_out = async {
         match timeout {
@@ -139,7 +154,10 @@ async fn run_handler(
     };
     tokio::select! {
         biased;
-        reply = handler => HandlerEnd::Replied((!context.is_cancelled()).then_some(reply)),
+        reply = handler => match reply {
+            Ok(reply) => HandlerEnd::Replied((!context.is_cancelled()).then_some(reply)),
+            Err(timeout_reply) => HandlerEnd::TimedOut(timeout_reply),
+        },
         () = context.cancelled() => HandlerEnd::Cancelled,
         () = timed_out => HandlerEnd::TimedOut(match own {
             Some((_, timeout_reply)) => timeout_reply(),

@@ -1,6 +1,6 @@
 //! A notes server on an SQLite database: clients write, search, read and summarize notes. It shows
-//! state that handlers share, blocking handlers, structured output, pages, a prompt, completion,
-//! and a list of resources that changes.
+//! state that handlers share, blocking handlers, structured output, a prompt, completion, and a
+//! provider that lists notes from the database as resources.
 //!
 //! Run it with `cargo run -p turnbuckle-examples --bin notes -- notes.db`.
 //!
@@ -14,21 +14,14 @@
 
 mod store;
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Parser;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{ContentBlock, PromptMessage, ProtocolError, TextResourceContents};
-use turnbuckle::{CompletionRequest, RunArgs};
+use turnbuckle::{CompletionRequest, ResourceBuilder, RunArgs};
 
 use store::{Change, Note, Page, SearchQuery, Store};
-
-/// The number of notes on a page of the list of resources.
-const PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(50).unwrap();
-
-/// The maximum number of notes in the list of resources. Older notes can still be found and read.
-const MAX_LISTED: usize = 500;
 
 /// The maximum number of notes in a prompt.
 const MAX_SUMMARIZED: usize = 50;
@@ -46,18 +39,14 @@ struct Options {
 async fn main() -> turnbuckle::Result {
     let options = Options::parse();
     let store = Store::open(&options.db)?;
-    let mut server = Server::new("notes", env!("CARGO_PKG_VERSION"))
+    Server::new("notes", env!("CARGO_PKG_VERSION"))
         .instructions("Call `search` before `add`: there may be a note to `edit`.")
-        .page_size(PAGE_SIZE)
-        .dynamic_resources()
-        // Completers are functions, which get the store as state.
+        // Completers and providers are functions, which get the store as state.
         .state(store.clone())
-        .group(Notes(store.clone()));
-    let newest = SearchQuery::default().with_limit(MAX_LISTED);
-    for note in store.search(&newest)?.notes {
-        server = server.resource(note_resource(note.id, &note.title));
-    }
-    server.run_with(options.run).await
+        .provider(Provider::resources("notes").list(list_notes))
+        .group(Notes(store))
+        .run_with(options.run)
+        .await
 }
 
 /// The server. All handlers share the store.
@@ -77,7 +66,7 @@ impl Notes {
         context: HandlerContext,
     ) -> Result<Note> {
         let note = self.0.add(&title, &body, &tags)?;
-        self.update_list(&note, &context.server())?;
+        context.server().notify_resources_changed();
         Ok(note)
     }
 
@@ -95,7 +84,7 @@ impl Notes {
         let change = Change { title, body, tags };
         let note = self.0.edit(id, &change)?.ok_or_else(|| no_such_note(id))?;
         if renamed {
-            self.update_list(&note, &context.server())?;
+            context.server().notify_resources_changed();
         }
         context.server().notify_resource_updated(&uri_of(id));
         Ok(note)
@@ -107,7 +96,7 @@ impl Notes {
         if !self.0.delete(id)? {
             return Err(no_such_note(id));
         }
-        context.server().remove_resource(&uri_of(id));
+        context.server().notify_resources_changed();
         context.server().notify_resource_updated(&uri_of(id));
         Ok(format!("note {id} is deleted"))
     }
@@ -184,26 +173,18 @@ impl Notes {
     }
 }
 
-impl Notes {
-    /// Adds a note to the list of resources, or updates its title there, if it is one of the newest
-    /// [`MAX_LISTED`]. Removes the note that no longer is.
-    fn update_list(&self, note: &Note, server: &Server) -> Result {
-        let first_left_out = self.0.nth_newest(MAX_LISTED)?;
-        if first_left_out.is_none_or(|left_out| note.id > left_out) {
-            server.add_resource(note_resource(note.id, &note.title))?;
-        }
-        if let Some(left_out) = first_left_out {
-            server.remove_resource(&uri_of(left_out));
-        }
-        Ok(())
-    }
-}
-
-/// Returns the resource of a note.
-fn note_resource(id: i64, title: &str) -> Resource {
-    Resource::builder(uri_of(id), title.to_owned())
-        .mime_type("text/markdown")
-        .blocking(move |store: State<Store>| markdown(&store, id))
+/// Lists the notes, the newest first. [`Notes::note`] reads them. The query uses an index and is too
+/// fast to need a blocking thread.
+fn list_notes(request: ListRequest, store: State<Store>) -> Result<ListPage<ResourceBuilder>> {
+    let page = store.search(&SearchQuery {
+        before: request.cursor.as_deref().map(str::parse).transpose()?,
+        limit: request.limit,
+        ..SearchQuery::default()
+    })?;
+    let notes = page.notes.into_iter();
+    let notes =
+        notes.map(|note| Resource::builder(uri_of(note.id), note.title).mime_type("text/markdown"));
+    Ok(ListPage::new(notes).next_cursor(page.next_cursor))
 }
 
 /// Returns a note as Markdown.

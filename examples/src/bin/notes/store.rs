@@ -62,7 +62,7 @@ pub(crate) struct Summary {
 pub(crate) struct Page {
     pub(crate) notes: Vec<Summary>,
     /// The cursor of the next page, if there is one.
-    next_cursor: Option<String>,
+    pub(crate) next_cursor: Option<String>,
 }
 
 /// A search for notes.
@@ -182,15 +182,6 @@ impl Store {
             next_cursor: last.map(|note| note.id.to_string()),
             notes,
         })
-    }
-
-    /// Returns the id of the note with this many newer notes.
-    pub(crate) fn nth_newest(&self, n: usize) -> Result<Option<i64>> {
-        let sql = "SELECT id FROM notes ORDER BY id DESC LIMIT 1 OFFSET ?";
-        let found = self
-            .connection()
-            .query_row(sql, [n as i64], |row| row.get(0));
-        found.optional()
     }
 
     /// Returns the ids with this prefix, the newest first.

@@ -55,6 +55,7 @@ mod peer;
 mod ping;
 mod progress;
 mod prompts;
+mod providers;
 mod resources;
 mod roots;
 mod rounds;

@@ -87,6 +87,7 @@ impl ServerDraft {
             prompts: registry.prompts,
             resources: registry.resources,
             templates: registry.templates,
+            providers: registry.providers,
             update_lock: Mutex::default(),
             extensions,
             page_size: self.page_size,
@@ -110,13 +111,17 @@ impl ServerDraft {
     fn capabilities(&self, registry: &Registry) -> ServerCapabilities {
         let mut capabilities = ServerCapabilities::new();
         let changing = || ListCapability::new().list_changed(true);
-        if self.dynamic_tools || !registry.tools.is_empty() {
+        let providers = &registry.providers;
+        if self.dynamic_tools || !registry.tools.is_empty() || !providers.tools.is_empty() {
             capabilities.tools = Some(changing());
         }
-        if self.dynamic_prompts || !registry.prompts.is_empty() {
+        let has_prompts = !registry.prompts.is_empty() || !providers.prompts.is_empty();
+        if self.dynamic_prompts || has_prompts {
             capabilities.prompts = Some(changing());
         }
-        let reads = !registry.resources.is_empty() || !registry.templates.is_empty();
+        let reads = !registry.resources.is_empty()
+            || !registry.templates.is_empty()
+            || !providers.resources.is_empty();
         if self.dynamic_resources || reads {
             let resources = ResourcesCapability::new()
                 .list_changed(true)

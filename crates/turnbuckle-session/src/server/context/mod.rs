@@ -211,9 +211,8 @@ impl RequestContext {
         }
     }
 
-    /// Sets a timeout for this request, which counts from the first time that its handler is
-    /// pending, and has to be set before. The request is then cancelled and answered with
-    /// `timeout_reply`. [`Limits::handler_timeout`](crate::Limits::handler_timeout) holds as well.
+    /// Sets a timeout for this request, which counts from the next time that its handler is
+    /// pending. The request is then cancelled and answered with `timeout_reply`. [`Limits::handler_timeout`](crate::Limits::handler_timeout) holds as well.
     pub fn set_timeout(
         &self,
         timeout: Duration,

@@ -8,6 +8,7 @@ mod context;
 mod extensions;
 mod limits;
 mod prompts;
+mod providers;
 mod resources;
 mod rules;
 mod tools;

@@ -7,6 +7,7 @@ pub(crate) mod extractors;
 pub(crate) mod pages;
 mod plain;
 mod prompts;
+pub(crate) mod providers;
 mod resources;
 
 use std::num::NonZeroUsize;
@@ -42,6 +43,7 @@ fn builder() -> ServerBuilder {
         .group(composed::group())
         .mount("inner", composed::inner())
         .group(pages::group())
+        .group(providers::group())
         .extension(turnbuckle::apps::extension())
 }
 

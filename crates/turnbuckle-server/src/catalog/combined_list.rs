@@ -1,0 +1,226 @@
+//! Lists of registered items followed by those of providers.
+//!
+//! A page is filled from where its cursor points to: with registered items, then from each provider,
+//! until it is full or a provider has a cursor for its next page.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use turnbuckle_types::{CacheScope, ProtocolError};
+use turnbuckle_wire::era::Reply;
+
+use crate::Server;
+use crate::catalog::list::Listable;
+use crate::catalog::page::{Cursor, unknown_cursor};
+use crate::catalog::provider::ProviderFunction;
+use crate::catalog::provider::cursor::ProviderPosition;
+use crate::catalog::provider::entry::ProviderEntry;
+use crate::catalog::provider::request::{ListPage, ListRequest};
+use crate::catalog::{Catalog, CatalogItem};
+use crate::error::BuildError;
+use crate::handler::context::HandlerContext;
+use crate::item::registration::Registration;
+use crate::prompt::{Prompt, PromptEntry};
+use crate::resource::{RegisteredResource, Resource, ResourceEntry, TemplateEntry};
+use crate::server::ServerInner;
+use crate::tool::{Tool, ToolEntry};
+
+/// An item that a provider can list.
+pub(crate) trait ProvidedEntry: Listable {
+    /// The item before it is registered.
+    type Item: Send + 'static;
+
+    /// Returns the registered items.
+    fn catalog(server: &ServerInner) -> &Catalog<Self>;
+
+    /// Returns the providers, in the order of registration.
+    fn providers(server: &ServerInner) -> &[ProviderEntry<Self::Item>];
+
+    /// Returns the provider's function that lists such items.
+    fn list_function(
+        provider: &ProviderEntry<Self::Item>,
+    ) -> Option<&ProviderFunction<ListPage<Self::Item>>>;
+
+    /// Registers an item for one request.
+    fn register(item: Self::Item, registration: &Registration) -> Result<Self, BuildError>;
+}
+
+macro_rules! provided_entries {
+    ($($Entry:ty: $Item:ty = $catalog:ident, $providers:ident, $list:ident, |$item:ident, $registration:ident| $register:expr;)*) => {$(
+        impl ProvidedEntry for $Entry {
+            type Item = $Item;
+
+            fn catalog(server: &ServerInner) -> &Catalog<Self> {
+                &server.$catalog
+            }
+
+            fn providers(server: &ServerInner) -> &[ProviderEntry<$Item>] {
+                &server.providers.$providers
+            }
+
+            fn list_function(
+                provider: &ProviderEntry<$Item>,
+            ) -> Option<&ProviderFunction<ListPage<$Item>>> {
+                provider.$list.as_ref()
+            }
+
+            fn register($item: $Item, $registration: &Registration) -> Result<Self, BuildError> {
+                $register
+            }
+        }
+    )*};
+}
+
+provided_entries! {
+    ToolEntry: Tool = tools, tools, list, |tool, registration| tool.register(registration);
+    PromptEntry: Prompt = prompts, prompts, list, |prompt, registration| prompt.register(registration);
+    ResourceEntry: Resource = resources, resources, list, |resource, registration| {
+        match resource.register(registration)? {
+            RegisteredResource::Resource(resource) => Ok(resource),
+            RegisteredResource::Template(template) => Err(BuildError::new(format!(
+                "the resource template {:?} is in a list of resources: list it with \
+                 Provider::list_templates",
+                template.key()
+            ))),
+        }
+    };
+    TemplateEntry: Resource = templates, resources, list_templates, |resource, registration| {
+        match resource.register(registration)? {
+            RegisteredResource::Template(template) => Ok(template),
+            RegisteredResource::Resource(resource) => Err(BuildError::new(format!(
+                "the resource {:?} is in a list of resource templates: list it with Provider::list",
+                resource.key()
+            ))),
+        }
+    };
+}
+
+/// A page that is being filled.
+struct PageDraft<T> {
+    items: Vec<Arc<T>>,
+    /// The keys of items that came from providers.
+    keys: HashSet<String>,
+    size: usize,
+}
+
+impl<T> PageDraft<T> {
+    fn room(&self) -> usize {
+        self.size.saturating_sub(self.items.len())
+    }
+}
+
+impl Server {
+    /// Answers a request for a list that has providers.
+    pub(crate) async fn list_with_providers<T: ProvidedEntry>(
+        self,
+        cursor: Option<String>,
+        context: HandlerContext,
+    ) -> Result<Reply, ProtocolError> {
+        let (items, next_cursor) = self.combined_page::<T>(cursor.as_deref(), &context).await?;
+        // What a provider lists may depend on the principal.
+        let cache = (self.0.list_cache.ttl_ms, CacheScope::Private);
+        Ok(Reply::complete(T::page(&items, next_cursor, cache)))
+    }
+
+    /// Returns the items of one page, and the cursor of the next page.
+    async fn combined_page<T: ProvidedEntry>(
+        &self,
+        cursor: Option<&str>,
+        context: &HandlerContext,
+    ) -> Result<(Vec<Arc<T>>, Option<String>), ProtocolError> {
+        let catalog = T::catalog(&self.0);
+        let keys = &self.0.input_rounds.keys;
+        let mut page = PageDraft {
+            items: Vec::new(),
+            keys: HashSet::new(),
+            size: self.0.page_size.get(),
+        };
+        let mut position = ProviderPosition::default();
+        match cursor.filter(|cursor| !Cursor::has_length_of(cursor)) {
+            Some(cursor) => {
+                position = ProviderPosition::open(cursor, catalog.kind, keys, context)?;
+            }
+            None => {
+                let size = self.0.page_size;
+                let registered = catalog.unencoded_page(cursor, size, context.principal())?;
+                page.items = registered.items;
+                if registered.next_cursor.is_some() {
+                    return Ok((page.items, registered.next_cursor));
+                }
+            }
+        }
+        let providers = T::providers(&self.0);
+        if position.provider as usize >= providers.len() {
+            return Err(unknown_cursor());
+        }
+        while let Some(provider) = providers.get(position.provider as usize) {
+            let next = if page.room() == 0 {
+                Some(position)
+            } else {
+                match self.fill(&mut page, provider, &position, context).await {
+                    Ok(None) => {
+                        position = position.next_provider();
+                        continue;
+                    }
+                    Ok(next) => next,
+                    // The next page begins with this provider, so that its failure is not lost.
+                    Err(_) if !page.items.is_empty() => Some(position),
+                    Err(error) => return Err(error),
+                }
+            };
+            let next = next.map(|next| next.seal(catalog.kind, keys, context));
+            return Ok((page.items, next.transpose()?));
+        }
+        Ok((page.items, None))
+    }
+
+    /// Adds items of a provider to a page. Returns the position of the next page, or `None` at the
+    /// end of the provider's list.
+    async fn fill<T: ProvidedEntry>(
+        &self,
+        page: &mut PageDraft<T>,
+        provider: &ProviderEntry<T::Item>,
+        position: &ProviderPosition,
+        context: &HandlerContext,
+    ) -> Result<Option<ProviderPosition>, ProtocolError> {
+        let principal = context.principal();
+        let Some(function) = T::list_function(provider) else {
+            return Ok(None);
+        };
+        if !provider.access.is_listed_for(principal) {
+            return Ok(None);
+        }
+        let skip = position.skip as usize;
+        let request = ListRequest {
+            cursor: position.cursor.clone(),
+            limit: page.room().saturating_add(skip),
+        };
+        let listed = provider.list(function, &request, context).await?;
+        for (at, item) in listed.items.into_iter().enumerate().skip(skip) {
+            if page.room() == 0 {
+                let skip = u32::try_from(at).unwrap_or(u32::MAX);
+                return Ok(Some(ProviderPosition {
+                    skip,
+                    ..position.clone()
+                }));
+            }
+            let Ok(item) = T::register(item, &provider.registration)
+                .inspect_err(|error| drop(provider.invalid_item(error)))
+            else {
+                continue;
+            };
+            let registered = T::catalog(&self.0).contains(item.key());
+            if !registered
+                && item.access().is_listed_for(principal)
+                && page.keys.insert(item.key().to_owned())
+            {
+                page.items.push(Arc::new(item));
+            }
+        }
+        Ok(listed.next_cursor.map(|cursor| ProviderPosition {
+            provider: position.provider,
+            skip: 0,
+            cursor: Some(cursor),
+        }))
+    }
+}
