@@ -38,7 +38,10 @@ struct Options {
 #[tokio::main]
 async fn main() -> turnbuckle::Result {
     let options = Options::parse();
-    let store = Store::open(&options.db)?;
+    let store = Store::open(&options.db).map_err(|error| {
+        let path = options.db.display();
+        turnbuckle::Error::new(format!("cannot open {path}")).with_source(error)
+    })?;
     Server::new("notes", env!("CARGO_PKG_VERSION"))
         .instructions("Call `search` before `add`: there may be a note to `edit`.")
         // Completers and providers are functions, which get the store as state.
