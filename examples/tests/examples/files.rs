@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -181,10 +182,14 @@ async fn the_roots_of_a_client_are_honoured() {
             roots
                 .set([Root::new(uri(directory.path())).unwrap()])
                 .unwrap();
-            client
+            // Over HTTP the notice of the change may come after the next request.
+            while client
                 .read_resource(uri(&root.join("ok.txt")))
                 .await
-                .unwrap();
+                .is_err()
+            {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
             let result = client.call_tool("list_directory", &()).await.unwrap();
             assert_eq!(names(&data(&result)), [root.to_str().unwrap()]);
             client.close().await;

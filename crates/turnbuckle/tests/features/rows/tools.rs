@@ -119,6 +119,7 @@ fn a_list_comes_in_pages() {
         names.retain(|name| !name.starts_with("blurb-"));
         names.sort_unstable();
         let all = [
+            "explain_count",
             "framework",
             "goodbye",
             "hello",
