@@ -1,7 +1,7 @@
 //! Tower layers around the requests of a server, a group or an item.
 //!
 //! A layer is added with `.layer(…)`. Most are functions, made by
-//! [`middleware::from_fn`](crate::middleware::from_fn); this module has what those functions and
+//! [`middleware::from_fn`]; this module has what those functions and
 //! hand-written tower services share.
 //!
 //! Layers wrap calls of tools, prompts, resources and completers, and those of a server also its

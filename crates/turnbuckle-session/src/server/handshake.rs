@@ -15,6 +15,9 @@ use turnbuckle_wire::revision::Revision;
 use crate::server::dispatch::ServerIdentity;
 use crate::server::legacy_state::LegacyState;
 
+/// The most characters of an error about the parameters of `initialize`.
+const MAX_ERROR_CHARS: usize = 200;
+
 /// Answers `initialize`. Returns the state of the session, and the reply. A session keeps about
 /// `max_bytes` of the client's parameters.
 pub(crate) fn initialize(
@@ -24,9 +27,11 @@ pub(crate) fn initialize(
 ) -> Result<(LegacyState, Reply), ProtocolError> {
     let raw = raw_params(text)
         .ok_or_else(|| ProtocolError::invalid_params("\"initialize\" needs parameters"))?;
-    let mut params: InitializeRequestParams = raw
-        .decode()
-        .map_err(|error| ProtocolError::invalid_params(format!("\"initialize\": {error}")))?;
+    let mut params: InitializeRequestParams = raw.decode().map_err(|error| {
+        // The error quotes what the client sent.
+        let why: String = error.to_string().chars().take(MAX_ERROR_CHARS).collect();
+        ProtocolError::invalid_params(format!("\"initialize\": {why}"))
+    })?;
     let revision = negotiate_revision(&params.protocol_version);
     if raw.as_str().len() > keep {
         params.client_info = shorten_implementation(&params.client_info);
