@@ -22,7 +22,7 @@ use crate::output::Console;
 use answer_mode::AnswerMode;
 use terminal::Terminal;
 
-pub(crate) use terminal::{is_interactive, read_line};
+pub(crate) use terminal::{confirm, is_interactive, read_line};
 
 /// Registers the handlers, and so declares the capabilities, that the options allow.
 pub(crate) fn install_handlers(

@@ -57,18 +57,22 @@ impl Terminal {
         read_line(&self.console, prompt)
     }
 
-    /// Asks a yes-or-no question. An empty line means `default`; the end of the input returns
-    /// `None`.
+    /// Asks a yes-or-no question, as [`confirm`] does.
     pub(super) fn confirm(&self, prompt: &str, default: bool) -> Option<bool> {
-        let choices = if default { "[Y/n]" } else { "[y/N]" };
-        loop {
-            let typed = self.read_line(&format!("{prompt} {choices} "))?;
-            match typed.trim().to_lowercase().as_str() {
-                "" => return Some(default),
-                "y" | "yes" => return Some(true),
-                "n" | "no" => return Some(false),
-                _ => self.console.print_message("  y or n, please"),
-            }
+        confirm(&self.console, prompt, default)
+    }
+}
+
+/// Asks a yes-or-no question. An empty line means `default`; the end of the input returns `None`.
+pub(crate) fn confirm(console: &Console, prompt: &str, default: bool) -> Option<bool> {
+    let choices = if default { "[Y/n]" } else { "[y/N]" };
+    loop {
+        let typed = read_line(console, &format!("{prompt} {choices} "))?;
+        match typed.trim().to_lowercase().as_str() {
+            "" => return Some(default),
+            "y" | "yes" => return Some(true),
+            "n" | "no" => return Some(false),
+            _ => console.print_message("  y or n, please"),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::output::Console;
 
 pub(crate) use checklist::render_checklist;
-pub(crate) use profile::LoginProfile;
+pub(crate) use profile::{LoginProfile, store_error};
 pub(crate) use store::UserStore;
 use terminal_login::StoredLoginOnly;
 pub(crate) use terminal_login::TerminalLogin;

@@ -72,7 +72,8 @@ fn key(url: &str) -> String {
     format!("profile:{}", &url[..end])
 }
 
+/// Returns the error of a command that cannot use the credential store.
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-fn store_error(error: StoreError) -> CliError {
+pub(crate) fn store_error(error: StoreError) -> CliError {
     CliError::new(format!("the credential store: {error}"))
 }

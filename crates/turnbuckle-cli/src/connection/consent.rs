@@ -8,12 +8,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use turnbuckle::auth::Secret;
-use turnbuckle::auth::client::store::{CredentialStore as _, StoreError};
+use turnbuckle::auth::client::store::CredentialStore as _;
 
 use super::target::{ConfigEntry, Target};
 use crate::args::CommonArgs;
-use crate::ask::{is_interactive, read_line};
-use crate::authorization::UserStore;
+use crate::ask::{confirm, is_interactive};
+use crate::authorization::{UserStore, store_error};
 use crate::error::CliError;
 use crate::output::{Console, sanitize_line, shell_quote};
 
@@ -54,7 +54,9 @@ pub(crate) async fn confirm_target(
     }
     let text = format!("{file} was found. {:?} in it {what}", entry.name);
     console.print_message(&sanitize_line(&text, MAX_SHOWN_CHARS * 2));
-    match ask(console).await {
+    let console = console.clone();
+    let asked = tokio::task::spawn_blocking(move || confirm(&console, "Use it?", false)).await;
+    match asked.ok().flatten().unwrap_or(false) {
         true => store
             .save(&key, &Secret::new("yes"))
             .await
@@ -63,23 +65,7 @@ pub(crate) async fn confirm_target(
     }
 }
 
-/// Asks until the user says yes or no. The end of the input means no.
-async fn ask(console: &Console) -> bool {
-    loop {
-        let console = console.clone();
-        let asked = tokio::task::spawn_blocking(move || read_line(&console, "Use it? [y/N] "));
-        let Ok(Some(typed)) = asked.await else {
-            return false;
-        };
-        match typed.trim().to_lowercase().as_str() {
-            "y" | "yes" => return true,
-            "" | "n" | "no" => return false,
-            _ => {}
-        }
-    }
-}
-
-/// Says what using the target does.
+/// Returns what using the target does, in words.
 fn describe(target: &Target) -> String {
     match target {
         Target::Url { url, headers, .. } => {
@@ -141,9 +127,4 @@ fn consent_key(target: &Target, entry: &ConfigEntry) -> String {
     let all = json!({ "file": text(&file), "name": entry.name, "target": what });
     let hash = Sha256::digest(all.to_string());
     format!("consent:{}", URL_SAFE_NO_PAD.encode(hash))
-}
-
-#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-fn store_error(error: StoreError) -> CliError {
-    CliError::new(format!("the credential store: {error}"))
 }

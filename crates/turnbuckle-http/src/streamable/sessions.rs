@@ -233,6 +233,7 @@ impl SessionTable {
             session.end();
             return Err(OpenSessionError::RandomnessUnavailable);
         };
+        let mut evicted = Vec::new();
         let mut state = self.state();
         if state.by_id.len() >= self.options.max_sessions {
             let now = Instant::now();
@@ -244,19 +245,12 @@ impl SessionTable {
                 state = self.state();
             }
             if state.by_id.len() >= self.options.max_sessions {
-                let evicted = state.evict();
-                drop(state);
+                evicted = state.evict();
                 if evicted.is_empty() {
+                    drop(state);
                     session.end();
                     return Err(OpenSessionError::TooMany);
                 }
-                tracing::warn!(
-                    sessions = evicted.len(),
-                    "sessions that nobody used made room for another one \
-                     (HttpServerOptions::max_sessions)"
-                );
-                evicted.iter().for_each(|session| session.end());
-                state = self.state();
             }
         }
         state.by_id.insert(id.clone(), session);
@@ -264,6 +258,14 @@ impl SessionTable {
         // A runtime that is shutting down drops the sweeper in `spawn`, and its `Drop` locks the
         // table.
         drop(state);
+        if !evicted.is_empty() {
+            tracing::warn!(
+                sessions = evicted.len(),
+                "sessions that nobody used made room for another one \
+                 (HttpServerOptions::max_sessions)"
+            );
+            evicted.iter().for_each(|session| session.end());
+        }
         if !had_sweeper {
             tokio::spawn(Sweeper(Arc::downgrade(self)).run(self.sweep_interval()));
         }

@@ -183,38 +183,28 @@ async fn items_over_the_bounds_are_left_out_and_named() {
 
 #[tokio::test(start_paused = true)]
 async fn definitions_over_the_bound_of_bytes_are_left_out() {
-    let limits = ServersLimits::new().max_server_bytes(150);
-    let servers = Servers::builder("host", "1")
-        .limits(limits)
-        .server(
-            "a",
-            InProcess::new(named_server("a", &["one", "two", "three"])),
-        )
-        .connect()
-        .await
-        .unwrap();
-    assert!(
-        (1..3).contains(&servers.tools().len()),
-        "{:?}",
-        servers.tools()
-    );
-    assert!(servers.status()[0].problems[0].contains("max_server_bytes"));
-    let limits = ServersLimits::new().max_bytes(150);
-    let servers = Servers::builder("host", "1")
-        .limits(limits)
-        .server(
-            "a",
-            InProcess::new(named_server("a", &["one", "two", "three"])),
-        )
-        .connect()
-        .await
-        .unwrap();
-    assert!(
-        (1..3).contains(&servers.tools().len()),
-        "{:?}",
-        servers.tools()
-    );
-    assert!(servers.status()[0].problems[0].contains("(ServersLimits::max_bytes)"));
+    for (limits, name) in [
+        (
+            ServersLimits::new().max_server_bytes(150),
+            "max_server_bytes",
+        ),
+        (
+            ServersLimits::new().max_bytes(150),
+            "(ServersLimits::max_bytes)",
+        ),
+    ] {
+        let server = named_server("a", &["one", "two", "three"]);
+        let servers = Servers::builder("host", "1")
+            .limits(limits)
+            .server("a", InProcess::new(server))
+            .connect()
+            .await
+            .unwrap();
+        let tools = servers.tools();
+        assert!((1..3).contains(&tools.len()), "{tools:?}");
+        let status = servers.status();
+        assert!(status[0].problems[0].contains(name), "{status:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
