@@ -29,6 +29,7 @@
 
 mod annotations;
 mod authorization_failure;
+mod base64_data;
 mod cache;
 mod cancellation;
 mod capability;
@@ -69,6 +70,7 @@ pub mod method;
 
 pub use annotations::Annotations;
 pub use authorization_failure::AuthorizationFailure;
+pub use base64_data::NotBase64;
 pub use cache::CacheScope;
 pub use cancellation::CancelledNotificationParams;
 pub use capability::{
@@ -102,7 +104,7 @@ pub use input_responses::InputResponses;
 pub use json::{Json, RawJson, RawObject, describe_decode_error};
 pub use logging::{LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams};
 pub use map::{Extra, Map};
-pub use media::{Audio, Image, MediaError, NotBase64};
+pub use media::{Audio, Image, MediaError};
 pub use meta::Meta;
 pub use meta_key::MetaKeyError;
 pub use method::{Notification, Outcome, Request};

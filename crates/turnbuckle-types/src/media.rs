@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::base64_data::{NotBase64, decode_base64};
 use crate::{
     AudioContent, ContentBlock, ImageContent, OneOrMany, SamplingMessageContentBlock as SampleBlock,
 };
@@ -239,33 +240,6 @@ impl std::error::Error for MediaError {
             _ => None,
         }
     }
-}
-
-/// Binary content that is no Base64.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotBase64;
-
-impl fmt::Display for NotBase64 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the content is no Base64")
-    }
-}
-
-impl std::error::Error for NotBase64 {}
-
-/// Decodes Base64 of either alphabet, with or without padding.
-fn decode_base64(text: &str) -> Result<Vec<u8>, NotBase64> {
-    use base64::alphabet;
-    use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-    let lenient =
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    let alphabet = match text.contains(['-', '_']) {
-        true => alphabet::URL_SAFE,
-        false => alphabet::STANDARD,
-    };
-    GeneralPurpose::new(&alphabet, lenient)
-        .decode(text)
-        .map_err(|_| NotBase64)
 }
 
 #[cfg(test)]

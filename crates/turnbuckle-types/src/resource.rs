@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use crate::base64_data::{NotBase64, decode_base64};
 use crate::object::object;
 use crate::tagged::{Text, variants};
 use crate::{Annotations, CacheScope, Icon, InputResponses, Json, Meta, Number};
@@ -82,6 +83,16 @@ object! {
         opt mime_type: String = "mimeType",
         /// Metadata.
         map meta: Meta = "_meta",
+    }
+}
+
+impl BlobResourceContents {
+    /// Decodes the bytes.
+    ///
+    /// # Errors
+    /// If `blob` is no Base64, of either alphabet.
+    pub fn bytes(&self) -> Result<Vec<u8>, NotBase64> {
+        decode_base64(&self.blob)
     }
 }
 

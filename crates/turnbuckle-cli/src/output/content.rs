@@ -1,9 +1,6 @@
 //! Content of tools, prompts and resources as text for people.
 
-use base64::Engine as _;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use turnbuckle::types::{ContentBlock, ResourceContents};
+use turnbuckle::types::{ContentBlock, NotBase64, ResourceContents};
 
 use super::console::Console;
 use super::sanitize::{sanitize, sanitize_line};
@@ -61,7 +58,7 @@ fn render_block(
             saver,
             "image",
             Some(&image.mime_type),
-            &image.data,
+            image.bytes(),
             None,
         )?,
         ContentBlock::Audio(audio) => render_data(
@@ -69,7 +66,7 @@ fn render_block(
             saver,
             "audio",
             Some(&audio.mime_type),
-            &audio.data,
+            audio.bytes(),
             None,
         )?,
         ContentBlock::ResourceLink(link) => {
@@ -132,7 +129,7 @@ fn render_resource(
         }
         ResourceContents::Blob(blob) => {
             let mime = blob.mime_type.as_deref();
-            render_data(console, saver, "data", mime, &blob.blob, Some(&blob.uri))?
+            render_data(console, saver, "data", mime, blob.bytes(), Some(&blob.uri))?
         }
         other => {
             let json = serde_json::to_string(other).unwrap_or_default();
@@ -144,16 +141,17 @@ fn render_resource(
     })
 }
 
-/// Decodes Base64 data, saves it if wanted, and returns a one-line summary.
+/// Saves data if wanted, and returns a one-line summary. Data that could not be decoded makes the
+/// result incomplete.
 fn render_data(
     console: &Console,
     saver: &mut Saver,
     what: &str,
     mime: Option<&str>,
-    base64: &str,
+    bytes: Result<Vec<u8>, NotBase64>,
     uri: Option<&str>,
 ) -> Result<String, CliError> {
-    let Some(bytes) = decode_base64(base64) else {
+    let Ok(bytes) = bytes else {
         console.set_incomplete();
         let mime = mime.unwrap_or("no media type");
         return Ok(format!(
@@ -170,17 +168,6 @@ fn render_data(
         uri,
         place.as_deref(),
     ))
-}
-
-/// Decodes Base64 of either alphabet, with or without padding: servers send both.
-fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    const CONFIG: GeneralPurposeConfig =
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    let alphabet = match text.contains(['-', '_']) {
-        true => alphabet::URL_SAFE,
-        false => alphabet::STANDARD,
-    };
-    GeneralPurpose::new(&alphabet, CONFIG).decode(text).ok()
 }
 
 /// Returns a one-line summary of data: kind, media type, size, URI, and the file that it was
