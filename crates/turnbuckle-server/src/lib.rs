@@ -34,6 +34,7 @@
 //! Rust types are written, and draft-07. A schema in another dialect is an error when the server is
 //! built, and so is a reference to another document: nothing is ever fetched. `format` is an
 //! annotation.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod catalog;
 mod error;
@@ -56,9 +57,12 @@ pub use catalog::provider::request::{ItemName, ListPage, ListRequest};
 pub use catalog::provider::{ProvidedItem, Provider};
 pub use error::BuildError;
 pub use error::failure::{Failure, Result};
+#[cfg(feature = "http")]
+#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
+pub use extract::HttpExtension;
 pub use extract::{
-    Args, Cancellation, Claims, ClientInfo, Extract, HandlerRequirements, HttpExtension,
-    HttpRequest, Invocation, Log, Progress, RawArguments, State,
+    Args, Cancellation, Claims, ClientInfo, Extract, HandlerRequirements, HttpRequest, Invocation,
+    Log, Progress, RawArguments, State,
 };
 pub use handler::Handler;
 pub use handler::context::{ElicitationNotifier, HandlerContext};

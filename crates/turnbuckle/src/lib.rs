@@ -94,10 +94,13 @@ pub use turnbuckle_stdio as stdio;
 pub use turnbuckle_types as types;
 pub use turnbuckle_wire::revision::{EraKind, Features, Revision};
 
+#[cfg(feature = "http")]
+#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
+pub use turnbuckle_server::HttpExtension;
 pub use turnbuckle_server::{
     AnswerFuture, Args, Ask, AskError, Audio, BuildError, Cancellation, Claims, Completer,
     CompletionRequest, ElicitationNotifier, Extension, ExtensionResult, Extract, Failure, Group,
-    Handler, HandlerContext, HandlerRequirements, HttpExtension, HttpRequest, Image, IntoItem,
+    Handler, HandlerContext, HandlerRequirements, HttpRequest, Image, IntoItem,
     IntoSamplingRequest, Invocation, ItemName, ListPage, ListRequest, Log, NeedsInput, Objection,
     OutputValidator, Profile, Progress, Prompt, PromptBuilder, PromptOutput, ProvidedItem,
     Provider, Question, RandomnessUnavailable, RawArguments, ReadRequest, Resource,

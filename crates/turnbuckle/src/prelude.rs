@@ -17,11 +17,12 @@
 pub use crate::{item, prompts, resources, tools};
 #[cfg(feature = "macros")]
 pub use turnbuckle_macros::{data, prompt, resource, server, tool};
+#[cfg(feature = "http")]
+pub use turnbuckle_server::HttpExtension;
 pub use turnbuckle_server::{
     Args, Ask, AskError, Audio, Cancellation, Claims, ClientInfo, CompletionRequest, Failure,
-    Group, HandlerContext, HttpExtension, HttpRequest, Image, ItemName, ListPage, ListRequest, Log,
-    Progress, Prompt, Provider, RawArguments, ReadRequest, Resource, Result, Server, State,
-    Structured, Tool,
+    Group, HandlerContext, HttpRequest, Image, ItemName, ListPage, ListRequest, Log, Progress,
+    Prompt, Provider, RawArguments, ReadRequest, Resource, Result, Server, State, Structured, Tool,
 };
 pub use turnbuckle_types::{Meta, Principal};
 

@@ -4,6 +4,7 @@
 //! its arguments, the client, a way to send messages, the server's state.
 
 mod args;
+#[cfg(feature = "http")]
 mod http_extension;
 mod parts;
 mod principal;
@@ -21,6 +22,7 @@ use crate::resource::read_request::ReadRequest;
 use crate::schema::ArgumentReader;
 
 pub use args::{Args, RawArguments};
+#[cfg(feature = "http")]
 pub use http_extension::HttpExtension;
 pub use parts::{Cancellation, ClientInfo, HttpRequest, Log, Progress};
 pub use principal::Claims;

@@ -87,6 +87,7 @@ pub trait HttpHead: Send + Sync {
     fn header(&self, name: &str) -> Option<&str>;
 
     /// Returns the values that layers in front of the endpoint put into the request.
+    #[cfg(feature = "http")]
     fn extensions(&self) -> &http::Extensions;
 }
 
