@@ -1,5 +1,5 @@
-//! The rule that SECURITY.md is true: its tests, its settings with their defaults, and the errors
-//! that it quotes exist, and every setting that limits something is on it.
+//! The rule that SECURITY.md and docs/security-tests.md are true: their tests, settings with their
+//! defaults, and the errors that they quote exist, and every setting that limits something has a row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +12,13 @@ use turnbuckle_requirements::test_paths;
 
 pub(super) const RULE: Rule = Rule {
     name: "security",
-    reason: "every limit has a row in SECURITY.md with its setting, its default, its error and its \
+    reason: "every limit has a row in docs/security-tests.md with its setting, its default, its error and its \
              test, and all of them exist",
     check,
 };
 
-const PAGE: &str = "SECURITY.md";
+/// The page that promises, and the page that has a row for every setting.
+const PAGES: [&str; 2] = ["SECURITY.md", "docs/security-tests.md"];
 
 /// The structs of settings.
 const STRUCTS: &[&str] = &[
@@ -54,9 +55,6 @@ enum Default {
 }
 
 fn check(project: &Project) -> Vec<Violation> {
-    let Some(page) = project.tree.text(PAGE) else {
-        return Vec::new();
-    };
     let (tests, settings, printed) = (
         test_paths(&project.tree),
         settings(project),
@@ -64,39 +62,42 @@ fn check(project: &Project) -> Vec<Violation> {
     );
     let mut found = Vec::new();
     let mut named = BTreeSet::new();
-    for (line, code) in code_spans(page) {
-        let what = match code.rsplit_once("::") {
-            _ if code.contains(' ') => {
-                (!is_printed(&code, &printed)).then(|| format!("nothing prints {code:?}"))
+    for (path, page) in PAGES.map(|path| (path, project.tree.text(path).unwrap_or_default())) {
+        named.clear();
+        for (line, code) in code_spans(page) {
+            let what = match code.rsplit_once("::") {
+                _ if code.contains(' ') => {
+                    (!is_printed(&code, &printed)).then(|| format!("nothing prints {code:?}"))
+                }
+                Some((first, _)) if first.chars().all(|c| !c.is_uppercase()) => {
+                    (!tests.contains(&code)).then(|| format!("there is no test {code}"))
+                }
+                Some((first, _)) => {
+                    let is_known = !STRUCTS.contains(&first) || settings.contains_key(&code);
+                    named.insert(code.clone());
+                    (!is_known).then(|| format!("there is no setting {code}"))
+                }
+                None => None,
+            };
+            found.extend(what.map(|what| Violation::new(path, line, what)));
+        }
+        for (line, row) in page.lines().enumerate() {
+            let Some((setting, on_page)) = default_of_row(row) else {
+                continue;
+            };
+            if let Some(Some(default)) = settings.get(setting)
+                && on_page != Some(*default)
+                && (on_page.is_some() || *default != Default::Off)
+            {
+                let what = format!("the default of {setting} is {default:?}");
+                found.push(Violation::new(path, line + 1, what));
             }
-            Some((first, _)) if first.chars().all(|c| !c.is_uppercase()) => {
-                (!tests.contains(&code)).then(|| format!("there is no test {code}"))
-            }
-            Some((first, _)) => {
-                let is_known = !STRUCTS.contains(&first) || settings.contains_key(&code);
-                named.insert(code.clone());
-                (!is_known).then(|| format!("there is no setting {code}"))
-            }
-            None => None,
-        };
-        found.extend(what.map(|what| Violation::new(PAGE, line, what)));
-    }
-    for (line, row) in page.lines().enumerate() {
-        let Some((setting, on_page)) = default_of_row(row) else {
-            continue;
-        };
-        if let Some(Some(default)) = settings.get(setting)
-            && on_page != Some(*default)
-            && (on_page.is_some() || *default != Default::Off)
-        {
-            let what = format!("the default of {setting} is {default:?}");
-            found.push(Violation::new(PAGE, line + 1, what));
         }
     }
     let missing = settings
         .keys()
         .filter(|setting| !named.contains(*setting) && !NO_LIMITS.contains(&setting.as_str()));
-    found.extend(missing.map(|setting| Violation::file(PAGE, format!("{setting} is missing"))));
+    found.extend(missing.map(|setting| Violation::file(PAGES[1], format!("{setting} is missing"))));
     found
 }
 
@@ -249,7 +250,7 @@ mod tests {
 
     fn found(page: &str) -> Vec<String> {
         let files = [
-            (PAGE, page),
+            (PAGES[1], page),
             ("crates/turnbuckle-session/src/limits.rs", CODE),
             ("tests/it/tests/it/bounds.rs", TESTS),
         ];
