@@ -90,5 +90,8 @@ struct WithoutMacros;
 #[doc = include_str!("../../../docs/guide/src/from-rmcp.md")]
 struct FromRmcp;
 
+#[doc = include_str!("../../../docs/guide/src/from-fastmcp.md")]
+struct FromFastMcp;
+
 #[doc = include_str!("../../../docs/guide/src/troubleshooting.md")]
 struct Troubleshooting;

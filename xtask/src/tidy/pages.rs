@@ -38,9 +38,19 @@ const TROUBLESHOOTING: &str = "docs/guide/src/troubleshooting.md";
 /// The compiler's output, as the tests of the macros expect it.
 const COMPILER_OUTPUT: &str = "crates/turnbuckle-macros/tests/ui/";
 
-/// The page that shows another library's code, and where that is compiled.
-const FROM_RMCP: &str = "docs/guide/src/from-rmcp.md";
-const COMPILED: &str = "tests/peers-check/rmcp/";
+/// The pages that show another library's code, how that is marked, and where it is compiled or run.
+const FROM_OTHERS: [(&str, &str, &str); 2] = [
+    (
+        "docs/guide/src/from-rmcp.md",
+        "rust,ignore",
+        "tests/peers-check/rmcp/",
+    ),
+    (
+        "docs/guide/src/from-fastmcp.md",
+        "python",
+        "tests/peers-check/fastmcp/",
+    ),
+];
 
 /// The most bytes that a `…` stands for.
 const MAX_GAP: usize = 80;
@@ -190,37 +200,33 @@ fn follows(text: &str, pieces: &[&str]) -> bool {
 }
 
 fn check_code(project: &Project) -> Vec<Violation> {
-    let Some(page) = project.tree.text(FROM_RMCP) else {
-        return Vec::new();
-    };
-    let compiled = project
-        .tree
-        .texts(".rs")
-        .filter(|(path, _)| path.starts_with(COMPILED));
-    let compiled: Vec<String> = compiled.map(|(_, text)| without_indent(text)).collect();
     let mut found = Vec::new();
-    for (line, excerpt) in excerpts(page) {
-        let flat = without_indent(&excerpt);
-        if !compiled.iter().any(|text| text.contains(&flat)) {
-            let first = excerpt.lines().next().unwrap_or_default();
-            found.push(Violation::new(
-                FROM_RMCP,
-                line,
-                format!("no file has {first:?}"),
-            ));
+    for (path, language, folder) in FROM_OTHERS {
+        let others = project
+            .tree
+            .texts("")
+            .filter(|(path, _)| path.starts_with(folder));
+        let others: Vec<String> = others.map(|(_, text)| without_indent(text)).collect();
+        let page = project.tree.text(path).unwrap_or_default();
+        for (line, excerpt) in excerpts(page, language) {
+            let flat = without_indent(&excerpt);
+            if !others.iter().any(|text| text.contains(&flat)) {
+                let first = excerpt.lines().next().unwrap_or_default();
+                found.push(Violation::new(path, line, format!("no file has {first:?}")));
+            }
         }
     }
     found
 }
 
 /// Returns the blocks of Rust that are not compiled, with the line on which each begins.
-fn excerpts(page: &str) -> Vec<(usize, String)> {
+fn excerpts(page: &str, language: &str) -> Vec<(usize, String)> {
     let mut excerpts = Vec::new();
     let mut is_excerpt = false;
     for (event, range) in events(page) {
         match event {
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
-                is_excerpt = &*info == "rust,ignore"
+                is_excerpt = &*info == language
             }
             Event::Text(text) if is_excerpt => {
                 is_excerpt = false;
@@ -312,7 +318,7 @@ mod tests {
             found(
                 &CODE,
                 &[
-                    (FROM_RMCP, &page),
+                    (FROM_OTHERS[0].0, &page),
                     ("tests/peers-check/rmcp/src/main.rs", source),
                 ],
             )
@@ -329,7 +335,11 @@ mod tests {
             .text(TROUBLESHOOTING)
             .map_or(0, |page| quotations(page).len());
         assert!(rows > 100, "{rows}");
-        let blocks = tree.text(FROM_RMCP).map_or(0, |page| excerpts(page).len());
-        assert!(blocks > 5, "{blocks}");
+        for (path, language, _) in FROM_OTHERS {
+            let blocks = tree
+                .text(path)
+                .map_or(0, |page| excerpts(page, language).len());
+            assert!(blocks > 5, "{path}: {blocks}");
+        }
     }
 }
