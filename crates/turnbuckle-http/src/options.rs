@@ -76,6 +76,11 @@ pub struct HttpServerOptions {
     pub header_timeout: Duration,
     /// The time within which a client must send the body of a request. Default 30 s.
     pub body_timeout: Duration,
+    /// The time for which a client of an [`HttpServer`](crate::HttpServer) may read nothing of what is
+    /// sent to it, before its connection is closed. Each byte that it takes starts the time anew. On
+    /// an HTTP/2 connection the same holds for each response. A server in which the endpoint is
+    /// mounted writes by itself and has to bound that time by itself. Default 1 minute.
+    pub write_timeout: Duration,
     /// The time for which a shutdown waits for requests in flight. Default 10 s.
     pub shutdown_timeout: Duration,
     /// The time for which a server goes on to accept connections after its shutdown has begun, so that
@@ -139,6 +144,7 @@ impl Default for HttpServerOptions {
             max_header_bytes: 64 << 10,
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(60),
             shutdown_timeout: Duration::from_secs(10),
             shutdown_delay: Duration::ZERO,
             health_routes: false,
@@ -251,6 +257,8 @@ impl HttpServerOptions {
         header_timeout: Duration;
         /// Sets the time within which a client must send the body of a request.
         body_timeout: Duration;
+        /// Sets the time for which a client may read nothing of what is sent to it.
+        write_timeout: Duration;
         /// Sets the time for which connections are still accepted after a shutdown has begun.
         shutdown_delay: Duration;
         /// Sets whether the server answers `/livez` and `/readyz`.

@@ -11,6 +11,8 @@ mod routes;
 mod socket_file;
 #[cfg(feature = "tls")]
 mod tls;
+#[cfg(feature = "http2")]
+mod write_progress;
 
 use std::convert::Infallible;
 use std::io;

@@ -53,6 +53,7 @@ pub use shared::blocking::{block_on, run_blocking};
 pub use shared::incoming::{HandlerFuture, HandlerOutcome, IncomingNotification, IncomingRequest};
 pub use shared::panic_guard::catch_panic;
 pub use shared::rate::{RateAccount, TokenBucket};
+pub use shared::write_timeout::WriteTimeout;
 
 // For turnbuckle's own crates: the server's end.
 pub use server::change::ChangeFeed;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use turnbuckle_session::{CloseReason, Dispatch, Frame, Transport, TransportContext, serve};
+use turnbuckle_session::{
+    CloseReason, Dispatch, Frame, Transport, TransportContext, WriteTimeout, serve,
+};
 
 use crate::framing::LineDecoder;
 use crate::options::StdioOptions;
@@ -148,7 +150,8 @@ fn join_lines(json: &mut [u8]) {
 /// The client may use any revision, and change between eras.
 /// After the end of the input, requests that were read are still answered for
 /// [`Limits::drain_timeout`](turnbuckle_session::Limits::drain_timeout). Dropping the future, or
-/// cancelling the options' `stop`, cancels all requests.
+/// cancelling the options' `stop`, cancels all requests. A client that reads nothing for
+/// [`StdioOptions::write_timeout`] is cut off, with [`CloseReason::Broken`].
 ///
 /// Specification: basic/transports/stdio (2026-07-28).
 pub async fn serve_stream<R, W>(
@@ -161,6 +164,7 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send,
 {
+    let writer = WriteTimeout::new(writer, options.write_timeout, "StdioOptions::write_timeout");
     let transport = StreamTransport::new(reader, writer, options.max_message_bytes);
     let context = TransportContext {
         principal: None,

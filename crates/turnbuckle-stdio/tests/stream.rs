@@ -243,6 +243,22 @@ async fn a_flood_of_empty_lines_does_not_block_other_tasks() {
     serve_stream(TestServer::dispatch(), reader, tokio::io::sink(), options).await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_nothing_is_cut_off() {
+    let limit = Duration::from_secs(60);
+    let mut client = Client::start(StdioOptions::new().write_timeout(limit));
+    let begin = Instant::now();
+    client.send(&modern(1, "echo")).await;
+    let CloseReason::Broken(error) = client.server.await.unwrap() else {
+        panic!("the connection does not break");
+    };
+    assert_eq!(begin.elapsed(), limit);
+    assert!(
+        error.to_string().contains("StdioOptions::write_timeout"),
+        "{error}"
+    );
+}
+
 #[tokio::test]
 async fn a_broken_output_ends_it() {
     let mut client = Client::start(StdioOptions::new());

@@ -14,7 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::OwnedSemaphorePermit;
-use turnbuckle_session::{RateAccount, Signal};
+use turnbuckle_session::{RateAccount, Signal, WriteTimeout};
 
 use super::health::HealthRoutes;
 use super::listener::AcceptedStream;
@@ -58,6 +58,7 @@ pub(super) async fn serve(
         AcceptedStream::Tcp(stream) => {
             // A response is sent in one write, so that there is nothing to wait for and to add to it.
             let _ = stream.set_nodelay(true);
+            let stream = with_write_timeout(stream, &context);
             #[cfg(feature = "tls")]
             if let Some(tls) = &context.tls {
                 let handshake = async {
@@ -74,9 +75,17 @@ pub(super) async fn serve(
             serve_stream(stream, &context).await;
         }
         #[cfg(unix)]
-        AcceptedStream::Unix(stream) => serve_stream(stream, &context).await,
+        AcceptedStream::Unix(stream) => {
+            serve_stream(with_write_timeout(stream, &context), &context).await;
+        }
     }
     drop(permit);
+}
+
+/// Returns a stream that fails if its client reads nothing for too long.
+fn with_write_timeout<S>(stream: S, context: &ConnectionContext) -> WriteTimeout<S> {
+    let timeout = context.options.write_timeout;
+    WriteTimeout::new(stream, timeout, "HttpServerOptions::write_timeout")
 }
 
 /// The service of one connection.

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{sleep, timeout};
 
 use super::connection::{ConnectionContext, ConnectionService, Http1Bounds, log_large_head};
+use super::write_progress::{UnsentChunks, WriteProgress};
 use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
 
@@ -29,6 +30,9 @@ const MAX_ERROR_RESETS: usize = 256;
 
 /// The number of bytes of one response that wait for a slow client.
 const MAX_SEND_BYTES: usize = 64 << 10;
+
+/// The largest number of bytes of a response that are handed to the connection at once.
+const MAX_CHUNK_BYTES: usize = 4 << 10;
 
 /// Serves HTTP/1.1 or HTTP/2 until the connection ends.
 ///
@@ -43,11 +47,19 @@ pub(super) async fn serve<S>(
 {
     let activity = Arc::new(Activity::default());
     let counted = activity.clone();
+    let write_progress = WriteProgress::new(context.options.write_timeout);
+    let watched = write_progress.clone();
     let answer = service_fn(move |request: Request<Incoming>| {
         let (service, open) = (service.clone(), OpenRequest::new(&counted));
+        let unsent = UnsentChunks::new(&watched);
         async move {
             let response = service.answer(request).await;
-            Ok::<_, Infallible>(response.map(|body| CountedBody { body, _open: open }))
+            Ok::<_, Infallible>(response.map(|body| WatchedBody {
+                body,
+                rest: Bytes::new(),
+                unsent,
+                _open: open,
+            }))
         }
     });
     let bounds = Http1Bounds::new(&context.options);
@@ -57,6 +69,13 @@ pub(super) async fn serve<S>(
         served = connection.as_mut() => Some(served),
         () = context.closing.closing() => None,
         () = activity.idle(bounds.header_timeout) => None,
+        () = write_progress.wait_for_stall() => {
+            tracing::debug!(
+                "a response was not read for too long (HttpServerOptions::write_timeout): \
+                 the connection ends"
+            );
+            return;
+        }
     };
     let served = match served {
         Some(served) => served,
@@ -64,7 +83,12 @@ pub(super) async fn serve<S>(
             connection.as_mut().graceful_shutdown();
             let is_closing = context.closing.is_closing();
             match is_closing {
-                true => connection.await,
+                true => {
+                    tokio::select! {
+                        served = connection => served,
+                        () = write_progress.wait_for_stall() => Ok(()),
+                    }
+                }
                 // A client that does not answer is not waited for.
                 false => {
                     let ended = timeout(bounds.header_timeout, connection).await;
@@ -143,13 +167,17 @@ impl Drop for OpenRequest {
     }
 }
 
-/// The body of a response, whose request is open until it has been sent.
-struct CountedBody {
+/// The body of a response in small chunks, of which each is watched until it has been sent. Its
+/// request is open until the last chunk was taken.
+struct WatchedBody {
     body: ResponseBody,
+    /// The part of the last piece of `body` that is not taken yet.
+    rest: Bytes,
+    unsent: Arc<UnsentChunks>,
     _open: OpenRequest,
 }
 
-impl Body for CountedBody {
+impl Body for WatchedBody {
     type Data = Bytes;
     type Error = <ResponseBody as Body>::Error;
 
@@ -157,14 +185,31 @@ impl Body for CountedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let this = &mut *self;
+        if this.rest.is_empty() {
+            match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => this.rest = data,
+                    Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+                },
+                end => return Poll::Ready(end),
+            }
+        }
+        let chunk = this.rest.split_to(this.rest.len().min(MAX_CHUNK_BYTES));
+        Poll::Ready(Some(Ok(Frame::data(this.unsent.watch(chunk)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let rest = self.rest.len() as u64;
+        let mut hint = self.body.size_hint();
+        if let Some(upper) = hint.upper() {
+            hint.set_upper(upper + rest);
+        }
+        hint.set_lower(hint.lower() + rest);
+        hint
     }
 }

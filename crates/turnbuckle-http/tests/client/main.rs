@@ -11,6 +11,7 @@ mod http2;
 mod listening;
 mod secure;
 mod server;
+mod slow_readers;
 mod sockets;
 
 use std::collections::HashSet;

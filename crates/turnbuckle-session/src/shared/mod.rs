@@ -1,5 +1,5 @@
-//! Parts that both ends of a connection use: the pure protocol rules, transports, queues, signals
-//! and rate limits.
+//! Parts that both ends of a connection use: the pure protocol rules, transports, queues, signals,
+//! rate limits and the timeout of writes.
 
 pub(crate) mod blocking;
 pub(crate) mod frame_queue;
@@ -12,3 +12,4 @@ pub(crate) mod rate;
 pub(crate) mod reply_sink;
 pub(crate) mod signal;
 pub(crate) mod transport;
+pub(crate) mod write_timeout;

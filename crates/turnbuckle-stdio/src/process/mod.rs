@@ -63,7 +63,8 @@ struct OpenStreams {
 ///
 /// # Errors
 /// When the streams cannot be taken over, another server runs on them, or output cannot be written.
-/// A client that has closed its end is no error.
+/// A client that has closed its end is no error; one that reads nothing for
+/// [`StdioOptions::write_timeout`] is [`io::ErrorKind::TimedOut`].
 ///
 /// # Panics
 /// Outside a Tokio runtime whose time driver is enabled.
