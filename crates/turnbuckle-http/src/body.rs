@@ -3,12 +3,14 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
+use turnbuckle_session::{MemoryExceeded, MemoryPermit, RateAccount};
 
 use crate::sse;
 use crate::streamable::EventStream;
@@ -19,15 +21,21 @@ pub(crate) enum BodyError {
     TooLarge,
     Broken,
     TimedOut,
+    /// There is no memory for it.
+    NoMemory(MemoryExceeded),
 }
 
+/// The size in bytes of a body that is read without being counted.
+const MAX_UNCOUNTED_BYTES: usize = 4 << 10;
+
 /// Reads a whole body of at most `max` bytes within `timeout`. A `content_length` over the bound is
-/// refused before anything is read.
+/// refused before anything is read. The memory of the body counts on `account` until it is read.
 pub(crate) async fn read<B>(
     body: B,
     content_length: Option<u64>,
     max: usize,
     timeout: Duration,
+    account: impl FnOnce() -> Arc<RateAccount>,
 ) -> Result<Bytes, BodyError>
 where
     B: Body<Data: Buf>,
@@ -35,7 +43,7 @@ where
     if content_length.is_some_and(|length| length > max as u64) {
         return Err(BodyError::TooLarge);
     }
-    let mut read = std::pin::pin!(collect(body, max));
+    let mut read = std::pin::pin!(collect(body, content_length, max, account));
     // A body that has arrived already needs no timer.
     if let Poll::Ready(read) = poll_fn(|cx| Poll::Ready(read.as_mut().poll(cx))).await {
         return read;
@@ -44,10 +52,18 @@ where
     read.unwrap_or(Err(BodyError::TimedOut))
 }
 
-async fn collect<B>(body: B, max: usize) -> Result<Bytes, BodyError>
+async fn collect<B>(
+    body: B,
+    content_length: Option<u64>,
+    max: usize,
+    account: impl FnOnce() -> Arc<RateAccount>,
+) -> Result<Bytes, BodyError>
 where
     B: Body<Data: Buf>,
 {
+    let length = content_length.and_then(|length| usize::try_from(length).ok());
+    let mut account = Some(account);
+    let mut memory = MemoryPermit::default();
     let mut body = std::pin::pin!(body);
     let mut first: Option<Bytes> = None;
     let mut rest: Option<BytesMut> = None;
@@ -64,12 +80,27 @@ where
         if total > max {
             return Err(BodyError::TooLarge);
         }
+        let capacity = rest.as_ref().map_or(0, BytesMut::capacity);
+        // The buffer doubles, up to what is said to come.
+        let wanted = match total {
+            _ if first.is_none() || total <= capacity => capacity.max(total),
+            _ => (2 * total).min(length.unwrap_or(max).max(total)),
+        };
+        if total > MAX_UNCOUNTED_BYTES && wanted > memory.bytes() {
+            match account.take() {
+                Some(account) => memory = account().memory().reserve(wanted)?,
+                None => memory.resize(wanted)?,
+            }
+        }
         // A body of one piece is not copied.
         match (&first, &mut rest) {
             (None, None) => first = Some(data.copy_to_bytes(size)),
-            (_, Some(rest)) => rest.extend_from_slice(&data.copy_to_bytes(size)),
+            (_, Some(rest)) => {
+                rest.reserve(wanted - rest.len());
+                rest.extend_from_slice(&data.copy_to_bytes(size));
+            }
             (Some(before), None) => {
-                let mut whole = BytesMut::with_capacity((before.len() + size) * 2);
+                let mut whole = BytesMut::with_capacity(wanted);
                 whole.extend_from_slice(before);
                 whole.extend_from_slice(&data.copy_to_bytes(size));
                 rest = Some(whole);
@@ -77,6 +108,12 @@ where
         }
     }
     Ok(rest.map(BytesMut::freeze).or(first).unwrap_or_default())
+}
+
+impl From<MemoryExceeded> for BodyError {
+    fn from(exceeded: MemoryExceeded) -> Self {
+        Self::NoMemory(exceeded)
+    }
 }
 
 /// The body of a response: empty, a whole message, or a stream of events.
@@ -187,6 +224,7 @@ mod tests {
     use http::HeaderMap;
     use proptest::collection::vec;
     use proptest::prelude::any;
+    use turnbuckle_session::Limits;
 
     use super::*;
 
@@ -224,8 +262,12 @@ mod tests {
         }
     }
 
+    fn account() -> Arc<RateAccount> {
+        RateAccount::new(&Limits::new())
+    }
+
     fn read_now(body: Pieces, length: Option<u64>, max: usize) -> Result<Bytes, BodyError> {
-        let read = std::pin::pin!(read(body, length, max, TIMEOUT));
+        let read = std::pin::pin!(read(body, length, max, TIMEOUT, account));
         let mut cx = Context::from_waker(std::task::Waker::noop());
         match read.poll(&mut cx) {
             Poll::Ready(read) => read,
@@ -274,10 +316,39 @@ mod tests {
         body.endless = true;
         let begin = tokio::time::Instant::now();
         assert_eq!(
-            read(body, None, 10, TIMEOUT).await,
+            read(body, None, 10, TIMEOUT, account).await,
             Err(BodyError::TimedOut)
         );
         assert_eq!(begin.elapsed(), TIMEOUT);
+    }
+
+    #[test]
+    fn a_body_that_is_being_read_counts_for_its_owner() {
+        let owner = RateAccount::new(&Limits::new().max_owner_bytes(100_000));
+        let begin = |pieces: usize, length| {
+            let mut body = Pieces::new((0..pieces).map(|_| vec![b' '; 10_000]));
+            body.endless = true;
+            let owner = owner.clone();
+            Box::pin(collect(body, length, 1 << 20, move || owner))
+        };
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let mut small = begin(0, None);
+        assert!(small.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(owner.memory().used(), 0);
+        let mut half = begin(5, Some(60_000));
+        assert!(half.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(
+            owner.memory().used(),
+            60_000,
+            "no more than is said to come"
+        );
+        let mut over = begin(9, None);
+        let Poll::Ready(Err(BodyError::NoMemory(exceeded))) = over.as_mut().poll(&mut cx) else {
+            panic!("there is no room for both");
+        };
+        assert!(exceeded.to_string().contains("Limits::max_owner_bytes"));
+        drop((half, over));
+        assert_eq!(owner.memory().used(), 0);
     }
 
     #[test]

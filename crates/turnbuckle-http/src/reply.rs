@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Extensions, Response, StatusCode};
+use turnbuckle_session::{MemoryExceeded, MemoryPermit};
 use turnbuckle_wire::era::write_decode_error;
 use turnbuckle_wire::revision::Features;
 use turnbuckle_wire::rpc::{self, DecodeError};
@@ -32,8 +33,8 @@ pub(crate) struct HttpReply {
 /// The body of a reply.
 enum Content {
     Nothing,
-    /// A message in one or two parts.
-    Json(Vec<u8>, Bytes),
+    /// A message in one or two parts, and the memory of the first.
+    Json(Vec<u8>, Bytes, MemoryPermit),
     Events(ResponseBody),
 }
 
@@ -69,8 +70,9 @@ impl HttpReply {
     /// Makes the reply an SSE stream with a single event, for a client that does not accept JSON.
     pub(crate) fn into_event(mut self) -> Self {
         self.content = match self.content {
-            Content::Json(frame, tail) if self.code == StatusCode::OK => {
-                Content::Events(ResponseBody::full(event::from_answer(frame, &tail)))
+            Content::Json(frame, tail, memory) if self.code == StatusCode::OK => {
+                let event = event::from_answer(frame, &tail);
+                Content::Events(ResponseBody::full(memory.attach(event)))
             }
             content => content,
         };
@@ -82,9 +84,9 @@ impl HttpReply {
         headers.clear();
         let body = match self.content {
             Content::Nothing => ResponseBody::empty(),
-            Content::Json(frame, tail) => {
+            Content::Json(frame, tail, memory) => {
                 headers.insert(header::CONTENT_TYPE, JSON);
-                ResponseBody::parts(frame, tail)
+                ResponseBody::parts(memory.attach(frame), tail)
             }
             Content::Events(body) => {
                 headers.insert(header::CONTENT_TYPE, EVENTS);
@@ -121,7 +123,18 @@ pub(crate) fn error_reply(code: StatusCode, message: &str) -> HttpReply {
 
 /// Returns a reply with a message in one or two parts.
 pub(crate) fn json_reply(code: StatusCode, frame: Vec<u8>, tail: Bytes) -> HttpReply {
-    HttpReply::new(code, Content::Json(frame, tail))
+    counted_json_reply(code, frame, tail, MemoryPermit::default())
+}
+
+/// Returns a reply with a message in one or two parts. `memory` is held until the message was
+/// written.
+pub(crate) fn counted_json_reply(
+    code: StatusCode,
+    frame: Vec<u8>,
+    tail: Bytes,
+    memory: MemoryPermit,
+) -> HttpReply {
+    HttpReply::new(code, Content::Json(frame, tail, memory))
 }
 
 /// Returns the reply to a message that wants no response.
@@ -213,6 +226,15 @@ pub(crate) fn body_error_reply(why: &BodyError, options: &HttpServerOptions) -> 
                 options.max_message_bytes
             );
             error_reply(StatusCode::PAYLOAD_TOO_LARGE, &message)
+        }
+        BodyError::NoMemory(exceeded) => {
+            let code = match exceeded {
+                MemoryExceeded::Owner { .. } => StatusCode::TOO_MANY_REQUESTS,
+                MemoryExceeded::Total { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            };
+            let mut reply = error_reply(code, &exceeded.to_string());
+            set_retry_after(&mut reply, exceeded.retry_after());
+            reply
         }
         BodyError::Broken => error_reply(StatusCode::BAD_REQUEST, "the body broke off"),
         BodyError::TimedOut => error_reply(

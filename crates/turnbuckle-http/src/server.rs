@@ -26,7 +26,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tower_layer::Layer;
 use tower_service::Service;
-use turnbuckle_session::{Dispatch, Signal};
+use turnbuckle_session::{Dispatch, MemoryBudget, Signal};
 
 use crate::options::HttpServerOptions;
 use crate::origin::loopback_names_and;
@@ -98,14 +98,25 @@ impl HttpServer {
         }
         let closing = Signal::new();
         let dispatch = dispatch.into();
+        let budget = MemoryBudget::new(&options.limits);
         let routes = Routes {
             path: "/mcp".into(),
             sse: options.http_sse.then(|| SseRoutes {
                 path: "/sse".into(),
                 messages: "/messages".into(),
-                service: HttpSse::with_shutdown(dispatch.clone(), options.clone(), closing.clone()),
+                service: HttpSse::in_budget(
+                    dispatch.clone(),
+                    options.clone(),
+                    closing.clone(),
+                    budget.clone(),
+                ),
             }),
-            streamable: StreamableHttp::with_shutdown(dispatch, options.clone(), closing.clone()),
+            streamable: StreamableHttp::in_budget(
+                dispatch,
+                options.clone(),
+                closing.clone(),
+                budget,
+            ),
             added: None,
         };
         Ok(Self {

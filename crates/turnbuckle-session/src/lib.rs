@@ -16,7 +16,8 @@
 //!
 //! **For turnbuckle's own crates**, and free to change in every release:
 //! - of the server's end, [`ServerEndpoint`], [`Session`] and [`InboundFrame`] serve messages,
-//!   [`ReplySink`] carries messages and responses back, and [`RateAccount`] counts requests;
+//!   [`ReplySink`] carries messages and responses back, [`RateAccount`] counts requests, and
+//!   [`MemoryAccount`] the bytes that are held for them;
 //! - of the client's end, [`ClientSession`] makes an [`OutboundRequest`] on a link;
 //! - [`IncomingRequest`], [`IncomingNotification`] and [`HandlerOutcome`] are the interface between
 //!   a session of either side and its handlers.
@@ -51,6 +52,7 @@ pub use shared::transport::{Binding, Frame, HttpHead, HttpNeeds, Transport, Tran
 // For turnbuckle's own crates: both ends.
 pub use shared::blocking::{block_on, run_blocking};
 pub use shared::incoming::{HandlerFuture, HandlerOutcome, IncomingNotification, IncomingRequest};
+pub use shared::memory_budget::{MemoryAccount, MemoryBudget, MemoryExceeded, MemoryPermit};
 pub use shared::panic_guard::catch_panic;
 pub use shared::rate::{RateAccount, TokenBucket};
 pub use shared::write_timeout::WriteTimeout;

@@ -7,8 +7,8 @@ use turnbuckle_wire::era::Params;
 use crate::shared::frame_queue::FrameQueue;
 use crate::shared::reply_sink::ReplySink as _;
 use crate::{
-    EncodedResponse, Frame, IncomingNotification, IncomingRequest, MirroredFields, OutboundKind,
-    OutboundMessage, QueueFull, RawParams, RawResult, Transport, memory_pair,
+    EncodedResponse, Frame, IncomingNotification, IncomingRequest, MemoryPermit, MirroredFields,
+    OutboundKind, OutboundMessage, QueueFull, RawParams, RawResult, Transport, memory_pair,
 };
 
 const SECRET: &str = r#"{"typed":"s3cret"}"#;
@@ -33,6 +33,7 @@ fn what_a_message_says_is_in_no_debug_text() {
         frame: bytes(),
         tail: frame.clone(),
         failure: None,
+        memory: MemoryPermit::default(),
     };
     let (mut unsent, _other) = memory_pair();
     unsent.queue(SECRET.as_bytes());

@@ -98,7 +98,7 @@ pub(super) struct ConnectionService {
 
 impl ConnectionService {
     fn new(context: &Arc<ConnectionContext>) -> Arc<Self> {
-        let account = RateAccount::new(&context.options.limits);
+        let account = context.routes.streamable.new_account();
         let layered = context.layers.wrap(&context.routes, &account);
         Arc::new(Self {
             context: context.clone(),

@@ -103,11 +103,14 @@ impl Drop for ConnectionEntry {
 mod tests {
     use std::future::pending;
 
+    use turnbuckle_session::{Limits, RateAccount};
+
     use super::super::transport::open_transport;
     use super::*;
 
     fn queue() -> MessageQueue {
-        open_transport(1024, 64, Box::pin(pending()), Box::pin(pending())).0
+        let account = RateAccount::new(&Limits::new());
+        open_transport(account, 1024, 64, Box::pin(pending()), Box::pin(pending())).0
     }
 
     #[test]

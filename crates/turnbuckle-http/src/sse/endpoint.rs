@@ -9,7 +9,7 @@ use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use tokio::time::timeout;
 use turnbuckle_session::{
-    Dispatch, Limits, RateAccount, ServerEndpoint, Signal, TransportContext, serve_with_account,
+    Dispatch, Limits, MemoryBudget, ServerEndpoint, Signal, TransportContext, serve_with_account,
 };
 use turnbuckle_types::Principal;
 use turnbuckle_wire::era::VersionHeader;
@@ -18,7 +18,7 @@ use turnbuckle_wire::{FrameKind, classify};
 
 use super::connections::{ConnectionTable, OpenConnectionError};
 use super::stream::SseStream;
-use super::transport::{ConnectionClosed, EndOfInput, open_transport};
+use super::transport::{ConnectionClosed, EndOfInput, PushError, open_transport};
 use crate::body::{self, ResponseBody};
 use crate::head::RequestHeaders;
 use crate::options::HttpServerOptions;
@@ -48,12 +48,13 @@ impl SseEndpoints {
         dispatch: Arc<dyn Dispatch>,
         config: HttpServerOptions,
         shutdown: Signal,
+        budget: Arc<MemoryBudget>,
     ) -> Self {
         // What was read is cut short by a shutdown alone, which has a time of its own.
         let mut limits = config.limits.clone();
         limits.drain_timeout = config.shutdown_timeout;
         Self {
-            server: ServerEndpoint::new(dispatch, limits.clone()),
+            server: ServerEndpoint::in_budget(dispatch, limits.clone(), budget),
             limits,
             allowed: OriginPolicy::new(config.allowed_hosts.as_deref(), &config.allowed_origins),
             connections: ConnectionTable::new(config.max_sse_connections),
@@ -135,7 +136,10 @@ impl SseEndpoints {
                 "the server is shutting down",
             );
         }
+        let own = self.server.new_account();
+        let account = self.server.account(principal.as_deref(), Some(&own));
         let (queue, buffer, transport) = open_transport(
+            account.clone(),
             self.limits.max_queue_bytes,
             self.config.max_streams,
             self.handshake_deadline(),
@@ -162,10 +166,6 @@ impl SseEndpoints {
             shutdown: Some(self.shutdown.clone()),
             http: crate::request_head::capture(parts, self.server.http_needs()),
         };
-        let own = RateAccount::new(&self.limits);
-        let account = self
-            .server
-            .account(context.principal.as_deref(), Some(&own));
         let served = serve_with_account(
             account,
             self.server.dispatch().clone(),
@@ -213,7 +213,8 @@ impl SseEndpoints {
             Ok(Err(ConnectionClosed)) => return connection_not_found(),
             Err(_) => return queue_full(),
         };
-        let frame = match body::read(body, head.content_length, max, limit).await {
+        let owner = || queue.account().clone();
+        let frame = match body::read(body, head.content_length, max, limit, owner).await {
             Ok(frame) => frame,
             Err(error) => return body_error_reply(&error, &self.config),
         };
@@ -223,7 +224,10 @@ impl SseEndpoints {
         };
         match timeout(limit, queue.push(frame)).await {
             Ok(Ok(())) => accepted_reply(),
-            Ok(Err(ConnectionClosed)) => connection_not_found(),
+            Ok(Err(PushError::Closed)) => connection_not_found(),
+            Ok(Err(PushError::NoMemory(exceeded))) => {
+                body_error_reply(&exceeded.into(), &self.config)
+            }
             Err(_) => queue_full(),
         }
     }

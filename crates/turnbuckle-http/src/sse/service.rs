@@ -10,7 +10,7 @@ use bytes::Buf;
 use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
-use turnbuckle_session::{Dispatch, Signal};
+use turnbuckle_session::{Dispatch, MemoryBudget, Signal};
 
 use super::endpoint::SseEndpoints;
 use crate::body::ResponseBody;
@@ -55,8 +55,19 @@ impl HttpSse {
         config: HttpServerOptions,
         shutdown: Signal,
     ) -> Self {
+        let budget = MemoryBudget::new(&config.limits);
+        Self::in_budget(dispatch.into(), config, shutdown, budget)
+    }
+
+    /// Creates both endpoints, whose memory is a part of a budget that others share.
+    pub(crate) fn in_budget(
+        dispatch: Arc<dyn Dispatch>,
+        config: HttpServerOptions,
+        shutdown: Signal,
+        budget: Arc<MemoryBudget>,
+    ) -> Self {
         Self {
-            endpoint: Arc::new(SseEndpoints::new(dispatch.into(), config, shutdown)),
+            endpoint: Arc::new(SseEndpoints::new(dispatch, config, shutdown, budget)),
             messages: "/messages".into(),
         }
     }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, mpsc};
-use turnbuckle_session::{Frame, Transport};
+use turnbuckle_session::{Frame, MemoryExceeded, RateAccount, Transport};
 
 use crate::event;
 
@@ -23,6 +23,8 @@ pub(crate) struct MessageQueue {
     room: Arc<Semaphore>,
     capacity: usize,
     bodies: Arc<Semaphore>,
+    /// The account of the messages.
+    account: Arc<RateAccount>,
 }
 
 #[derive(Debug)]
@@ -32,11 +34,23 @@ struct PostedMessage {
     _room: OwnedSemaphorePermit,
 }
 
+/// The reason why a message was not queued.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum PushError {
+    Closed,
+    NoMemory(MemoryExceeded),
+}
+
 /// The error of a connection that has ended and takes no more messages.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionClosed;
 
 impl MessageQueue {
+    /// Returns the account of the connection.
+    pub(crate) fn account(&self) -> &Arc<RateAccount> {
+        &self.account
+    }
+
     /// Waits for a permit to receive the body of a message. Few bodies are received at a time.
     pub(crate) async fn permit(&self) -> Result<SemaphorePermit<'_>, ConnectionClosed> {
         self.bodies.acquire().await.map_err(|_| ConnectionClosed)
@@ -44,15 +58,18 @@ impl MessageQueue {
 
     /// Waits for room and queues a message. One message always fits an empty queue. The message is
     /// copied, since a slice of a larger buffer would keep more memory than its size.
-    pub(crate) async fn push(&self, frame: &[u8]) -> Result<(), ConnectionClosed> {
+    pub(crate) async fn push(&self, frame: &[u8]) -> Result<(), PushError> {
         let size = frame.len().clamp(MIN_MESSAGE_BYTES, self.capacity);
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         let room = self.room.clone().acquire_many_owned(size).await;
+        let memory = self.account.memory().reserve(frame.len());
         let message = PostedMessage {
-            _room: room.map_err(|_| ConnectionClosed)?,
-            frame: Bytes::copy_from_slice(frame),
+            _room: room.map_err(|_| PushError::Closed)?,
+            frame: memory
+                .map_err(PushError::NoMemory)?
+                .attach(Bytes::copy_from_slice(frame)),
         };
-        self.messages.send(message).map_err(|_| ConnectionClosed)
+        self.messages.send(message).map_err(|_| PushError::Closed)
     }
 }
 
@@ -91,9 +108,10 @@ pub(crate) struct SseTransport {
     shutdown: Option<EndOfInput>,
 }
 
-/// Opens the transport of a connection: its queue, which holds `capacity` bytes of messages and
+/// Opens the transport of a connection, whose messages count on `account`: its queue, which holds `capacity` bytes of messages and
 /// lets `max_bodies` bodies be received at a time, its event buffer, and the server's end.
 pub(crate) fn open_transport(
+    account: Arc<RateAccount>,
     capacity: usize,
     max_bodies: usize,
     handshake_deadline: EndOfInput,
@@ -120,6 +138,7 @@ pub(crate) fn open_transport(
         room,
         capacity,
         bodies,
+        account,
     };
     (queue, buffer, transport)
 }

@@ -25,7 +25,7 @@ use crate::head::RequestHeaders;
 use crate::options::HttpServerOptions;
 use crate::origin::OriginPolicy;
 use crate::reply::{
-    HttpReply, accepted_reply, allow_origin, body_error_reply, error_reply, json_reply,
+    HttpReply, accepted_reply, allow_origin, body_error_reply, counted_json_reply, error_reply,
     method_not_allowed, preflight_reply, refusal_reply, set_retry_after, too_many_headers,
     unknown_coding, unsupported_media_type,
 };
@@ -158,12 +158,19 @@ impl StreamableEndpoint {
             body_timeout,
             ..
         } = *self.options;
-        let frame =
-            match body::read(body, head.content_length, max_message_bytes, body_timeout).await {
-                Ok(frame) => frame,
-                Err(why) => return body_error_reply(&why, &self.options),
-            };
-        match self.handle_frame(parts, head, &frame, account) {
+        let owner = || {
+            let principal = principal::from_extensions(&parts.extensions);
+            self.server.account(principal.as_deref(), account)
+        };
+        let (length, max) = (head.content_length, max_message_bytes);
+        let frame = match body::read(body, length, max, body_timeout, owner).await {
+            Ok(frame) => frame,
+            Err(why) => return body_error_reply(&why, &self.options),
+        };
+        let outcome = self.handle_frame(parts, head, &frame, account);
+        // A request that runs holds its frame by itself.
+        drop(frame);
+        match outcome {
             PostOutcome::Reply(reply) => reply,
             // On the heap, so that the future of a POST that need not wait stays small.
             PostOutcome::Pending(post) => Box::pin(post.reply()).await,
@@ -219,8 +226,14 @@ impl StreamableEndpoint {
 /// put into the reply's extensions, for a layer that can say how to get them. A rate-limited request
 /// is told when to come again.
 fn response_reply(response: EncodedResponse, code: StatusCode) -> HttpReply {
-    let mut reply = json_reply(code, response.frame, response.tail);
-    match response.failure {
+    let EncodedResponse {
+        frame,
+        tail,
+        failure,
+        memory,
+    } = response;
+    let mut reply = counted_json_reply(code, frame, tail, memory);
+    match failure {
         Some(ErrorKind::Forbidden(required)) => {
             reply.extensions_mut().insert(required);
         }

@@ -122,8 +122,9 @@ impl Source {
             Self::Exchange(stream) => stream.poll_next(cx).map(|next| {
                 next.map(|frame| match frame {
                     QueuedFrame::Message(frame) => event::message(&frame).into(),
-                    QueuedFrame::Response(response) => {
-                        event::message(&response.into_bytes()).into()
+                    QueuedFrame::Response(mut response) => {
+                        let memory = std::mem::take(&mut response.memory);
+                        memory.attach(event::message(&response.into_bytes()))
                     }
                 })
             }),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use turnbuckle_session::{EncodedResponse, QueuedFrame, ResponseStream};
+use turnbuckle_session::{EncodedResponse, MemoryPermit, QueuedFrame, ResponseStream};
 
 use super::EventStream;
 use super::endpoint::{StreamableEndpoint, legacy_reply};
@@ -139,6 +139,7 @@ impl StreamableEndpoint {
     /// Returns the SSE stream of an exchange. The frames that are ready leave with the first one.
     fn stream_exchange(&self, first: Option<Vec<u8>>, mut stream: ResponseStream) -> HttpReply {
         let mut events = Vec::new();
+        let mut memory = MemoryPermit::default();
         if let Some(first) = first {
             event::append_message(&mut events, &first);
         }
@@ -149,9 +150,10 @@ impl StreamableEndpoint {
                 Poll::Ready(Some(QueuedFrame::Message(frame))) => {
                     event::append_message(&mut events, &frame);
                 }
-                Poll::Ready(Some(QueuedFrame::Response(response))) => {
+                Poll::Ready(Some(QueuedFrame::Response(mut response))) => {
+                    std::mem::swap(&mut memory, &mut response.memory);
                     event::append_message(&mut events, &response.into_bytes());
-                    return stream_reply(ResponseBody::full(events));
+                    return stream_reply(ResponseBody::full(memory.attach(events)));
                 }
                 Poll::Ready(None) => return stream_reply(ResponseBody::full(events)),
                 Poll::Pending => break,

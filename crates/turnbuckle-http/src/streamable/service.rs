@@ -11,7 +11,7 @@ use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
-use turnbuckle_session::{Dispatch, RateAccount, ServerEndpoint, Signal};
+use turnbuckle_session::{Dispatch, MemoryBudget, RateAccount, ServerEndpoint, Signal};
 
 use super::StreamableEndpoint;
 use crate::body::ResponseBody;
@@ -48,10 +48,26 @@ impl StreamableHttp {
         options: HttpServerOptions,
         shutdown: Signal,
     ) -> Self {
-        let exchange = ServerEndpoint::new(dispatch.into(), options.limits.clone());
+        let budget = MemoryBudget::new(&options.limits);
+        Self::in_budget(dispatch.into(), options, shutdown, budget)
+    }
+
+    /// Creates an endpoint whose memory is a part of a budget that others share.
+    pub(crate) fn in_budget(
+        dispatch: Arc<dyn Dispatch>,
+        options: HttpServerOptions,
+        shutdown: Signal,
+        budget: Arc<MemoryBudget>,
+    ) -> Self {
+        let exchange = ServerEndpoint::in_budget(dispatch, options.limits.clone(), budget);
         Self {
             endpoint: Arc::new(StreamableEndpoint::new(exchange, options, shutdown)),
         }
+    }
+
+    /// Returns the account of another connection.
+    pub(crate) fn new_account(&self) -> Arc<RateAccount> {
+        self.endpoint.server.new_account()
     }
 
     /// Returns the signal that ends the streams of listening clients when it is closed. A server in

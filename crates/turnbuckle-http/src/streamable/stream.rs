@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::time::Instant;
-use turnbuckle_session::{EncodedResponse, QueueFull, ReplySink};
+use turnbuckle_session::{EncodedResponse, MemoryPermit, QueueFull, ReplySink};
 
 use super::replay_log::{ReplayBudget, ReplayLog};
 use crate::event::StreamPosition;
@@ -244,6 +244,7 @@ impl PostState {
             frame,
             tail: Bytes::new(),
             failure: None,
+            memory: MemoryPermit::default(),
         })
     }
 }

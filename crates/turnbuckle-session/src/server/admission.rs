@@ -30,6 +30,13 @@ use crate::shared::reply_sink::EncodedResponse;
 use crate::shared::signal::LazySignal;
 use crate::shared::transport::Binding;
 
+/// The size in bytes of a response that is sent at once and not counted: a connection sends one of
+/// them at a time.
+const MAX_UNCOUNTED_BYTES: usize = 16 << 10;
+
+/// The bytes that a request takes besides its frame and its arguments: its state, and its task.
+const REQUEST_BYTES: usize = 4 << 10;
+
 /// The rules for when a request may be served, and what is done when it begins and ends.
 pub(crate) trait Lifecycle {
     /// Completes a request whose handler ran in a task.
@@ -122,7 +129,16 @@ impl<L: Lifecycle> Admission<'_, L> {
         };
         match start_handler(&*self.dispatch.dispatch, incoming, &context) {
             StartedHandler::Ready(reply) => match self.lifecycle.finish(&request.id) {
-                true => Served::HandlerResponse(context, self.encode(&request.id, &reply)),
+                true => {
+                    let response = self.dispatch.encode_counted(
+                        &request.id,
+                        &reply,
+                        self.features,
+                        self.account,
+                        MAX_UNCOUNTED_BYTES,
+                    );
+                    Served::HandlerResponse(context, response)
+                }
                 false => Served::Cancelled(context),
             },
             StartedHandler::Pending(future) => {
@@ -177,6 +193,7 @@ impl<L: Lifecycle> Admission<'_, L> {
             Some(raw) if self.features.log_by_request => Some(decode_log_level(raw)?),
             _ => None,
         };
+        let held_bytes = REQUEST_BYTES + 2 * frame.frame.len();
         let identity = self.dispatch.dispatch.identity();
         Ok(RequestContext::new(RequestState {
             id: request.id.clone(),
@@ -190,6 +207,7 @@ impl<L: Lifecycle> Admission<'_, L> {
             transport: frame.transport.clone(),
             sink: sink(),
             signal: LazySignal::default(),
+            _memory: self.account.memory().reserve(held_bytes)?,
             account: self.account.clone(),
             lazy: LazyState::default(),
         }))

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use turnbuckle_types::RequestId;
+use turnbuckle_types::{ProtocolError, RequestId};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Features;
 
 use crate::server::dispatch::Dispatch;
+use crate::shared::memory_budget::MemoryExceeded;
+use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::EncodedResponse;
 
 /// A [`Dispatch`] with its encoded server information.
@@ -32,5 +34,42 @@ impl DispatchHandle {
         features: &'static Features,
     ) -> EncodedResponse {
         EncodedResponse::encode(id, reply, features, self.server_info.as_deref())
+    }
+
+    /// Encodes the response to a request, and counts its memory if it has more than `uncounted`
+    /// bytes. A response for which there is no room is replaced by an error.
+    pub(crate) fn encode_counted(
+        &self,
+        id: &RequestId,
+        reply: &Reply,
+        features: &'static Features,
+        account: &RateAccount,
+        uncounted: usize,
+    ) -> EncodedResponse {
+        let mut response = self.encode(id, reply, features);
+        let bytes = response.byte_count();
+        if bytes <= uncounted {
+            return response;
+        }
+        match account.memory().reserve(bytes) {
+            Ok(permit) => response.memory = permit,
+            Err(exceeded) => response = self.refuse_response(id, bytes, exceeded, features),
+        }
+        response
+    }
+
+    #[cold]
+    fn refuse_response(
+        &self,
+        id: &RequestId,
+        bytes: usize,
+        exceeded: MemoryExceeded,
+        features: &'static Features,
+    ) -> EncodedResponse {
+        let error = ProtocolError::internal(format!(
+            "the request was served, but there is no room for its response of {bytes} bytes: \
+             {exceeded}"
+        ));
+        self.encode(id, &error.into(), features)
     }
 }

@@ -27,6 +27,7 @@ use crate::server::inbound_frame::InboundFrame;
 use crate::server::limits::Limits;
 use crate::server::session::{MessageOutcome, Session};
 use crate::shared::frame_queue::FrameQueue;
+use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
 use crate::shared::signal::Signal;
@@ -76,7 +77,8 @@ pub async fn serve_with_account<T: Transport>(
     context: TransportContext,
     stop: Signal,
 ) -> CloseReason {
-    let queue = Arc::new(FrameQueue::with_max_bytes(limits.max_queue_bytes));
+    let queue = FrameQueue::with_max_bytes(limits.max_queue_bytes);
+    let queue = Arc::new(queue.with_account(account.memory().clone()));
     let sink: Arc<dyn ReplySink> = queue.clone();
     let dispatch = Arc::new(DispatchHandle::new(dispatch));
     let limits = Arc::new(limits);
@@ -99,6 +101,7 @@ pub async fn serve_with_account<T: Transport>(
         pending: 0,
         previous: None,
         initialize: None,
+        memory: account.memory().reserve_beyond_limits(0),
     };
     let reason = loop {
         match connection.serve_session(&stop).await {
@@ -139,6 +142,8 @@ struct Connection<T> {
     previous: Option<Arc<Session>>,
     /// The frame that begins another session.
     initialize: Option<Bytes>,
+    /// The memory of what waits in the transport.
+    memory: MemoryPermit,
 }
 
 impl<T> Drop for Connection<T> {
@@ -238,7 +243,12 @@ impl<T: Transport> Connection<T> {
                 }
             }
             self.queue_waiting_frames(cx);
-            match self.transport.poll_flush(cx) {
+            let flushed = self.transport.poll_flush(cx);
+            let queued_bytes = self.transport.queued_bytes();
+            if queued_bytes != self.memory.bytes() {
+                self.memory.resize_beyond_limits(queued_bytes);
+            }
+            match flushed {
                 Poll::Ready(Err(error)) => return Poll::Ready(CloseReason::Broken(error)),
                 // Flushed: more can be read if the full transport was what held the input back.
                 Poll::Ready(Ok(())) if !drained && frames < MAX_FRAMES_PER_FLUSH => {}
@@ -369,6 +379,7 @@ fn modern_error(id: &RequestId, error: &ProtocolError) -> EncodedResponse {
         frame,
         tail: Bytes::new(),
         failure: Some(error.kind().clone()),
+        memory: MemoryPermit::default(),
     }
 }
 

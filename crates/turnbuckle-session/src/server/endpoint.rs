@@ -19,6 +19,7 @@ use crate::server::response_stream::ResponseStream;
 use crate::server::session::Session;
 use crate::shared::frame_queue::{FrameQueue, FrameQueueLimits};
 use crate::shared::kernel::RequestDecision;
+use crate::shared::memory_budget::MemoryBudget;
 use crate::shared::rate::{RateAccount, RateAccounts, RunningRequest};
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
 use crate::shared::transport::{Binding, HttpNeeds};
@@ -47,10 +48,21 @@ impl ServerEndpoint {
     /// Returns an endpoint of the server `dispatch` with these limits.
     #[must_use]
     pub fn new(dispatch: Arc<dyn Dispatch>, limits: Limits) -> Self {
+        let budget = MemoryBudget::new(&limits);
+        Self::in_budget(dispatch, limits, budget)
+    }
+
+    /// Returns an endpoint whose memory is a part of a budget that others share.
+    #[must_use]
+    pub fn in_budget(
+        dispatch: Arc<dyn Dispatch>,
+        limits: Limits,
+        budget: Arc<MemoryBudget>,
+    ) -> Self {
         let limits = Arc::new(limits);
         Self {
             dispatch: Arc::new(DispatchHandle::new(dispatch)),
-            accounts: Arc::new(RateAccounts::new(limits.clone())),
+            accounts: Arc::new(RateAccounts::new(limits.clone(), budget)),
             limits,
             without_session: Arc::default(),
         }
@@ -71,6 +83,12 @@ impl ServerEndpoint {
         connection: Option<&Arc<RateAccount>>,
     ) -> Arc<RateAccount> {
         self.accounts.account_of(principal, connection)
+    }
+
+    /// Returns the account of another connection.
+    #[must_use]
+    pub fn new_account(&self) -> Arc<RateAccount> {
+        self.accounts.new_account()
     }
 
     /// Serves a request of either era without a session. A client of the legacy era is taken to
@@ -99,10 +117,11 @@ impl ServerEndpoint {
             },
         };
         let own_queue = || {
-            RequestSink::Own(FrameQueue::new(FrameQueueLimits {
+            let limits = FrameQueueLimits {
                 max_bytes: self.limits.max_queue_bytes,
                 max_frames: self.limits.max_queue_messages,
-            }))
+            };
+            RequestSink::Own(FrameQueue::new(limits).with_account(account.memory().clone()))
         };
         match admission.serve(request, frame, own_queue) {
             Served::Response(response) => ExchangeOutcome::Response(response),
@@ -158,7 +177,7 @@ impl ServerEndpoint {
     ) -> Arc<Session> {
         let account = match principal {
             Some(_) => self.account(principal, None),
-            None => RateAccount::new(&self.limits),
+            None => self.new_account(),
         };
         self.session_with_account(account, sink)
     }
@@ -275,8 +294,9 @@ struct SingleCompletion {
 impl Completion for SingleCompletion {
     fn complete(self, context: &RequestContext, reply: Option<Reply>) -> Option<EncodedResponse> {
         reply.map(|reply| {
+            let account = &context.state.account;
             self.dispatch
-                .encode(context.id(), &reply, context.features())
+                .encode_counted(context.id(), &reply, context.features(), account, 0)
         })
     }
 }

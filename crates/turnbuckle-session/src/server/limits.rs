@@ -79,6 +79,14 @@ pub struct Limits {
     /// Rate of progress reports of one request. Of faster reports the latest is sent as soon as the
     /// rate allows it. Default 100 a second.
     pub progress_rate: Rate,
+    /// Bytes of requests and answers that are held for one peer: bodies that are being read, requests
+    /// that run, answers and messages that wait for a reader, and what is kept for replay. A request
+    /// counts twice its size, for its decoded arguments. Further requests are refused, and so is an
+    /// answer for which there is no room. Default 64 MiB.
+    pub max_owner_bytes: usize,
+    /// Bytes of requests and answers that are held for all peers of a server together. A peer gets
+    /// no more than it leaves to all others, so that a few cannot use all. Default 128 MiB.
+    pub max_total_bytes: usize,
     /// Principals with accounts of their own. Further principals share one account. Default 10,000.
     pub max_principals: usize,
 }
@@ -103,6 +111,8 @@ impl Default for Limits {
             completion_rate: Rate::per_second(100),
             log_rate: Rate::per_second(1000),
             progress_rate: Rate::per_second(100),
+            max_owner_bytes: 64 << 20,
+            max_total_bytes: 128 << 20,
             max_principals: 10_000,
         }
     }
@@ -150,6 +160,10 @@ impl Limits {
         log_rate: Rate;
         /// Sets the rate of progress reports.
         progress_rate: Rate;
+        /// Sets how many bytes of requests and answers are held for one peer.
+        max_owner_bytes: usize;
+        /// Sets how many bytes of requests and answers are held for all peers together.
+        max_total_bytes: usize;
         /// Sets how many principals have accounts of their own.
         max_principals: usize;
     }

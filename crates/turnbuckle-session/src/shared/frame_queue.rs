@@ -5,12 +5,13 @@
 //! its response.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{self, Poll, Waker};
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use crate::shared::memory_budget::{MemoryAccount, MemoryPermit};
 use crate::shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};
 use crate::shared::transport::Transport;
 
@@ -36,7 +37,7 @@ impl QueuedFrame {
     fn len(&self) -> usize {
         match self {
             Self::Message(frame) => frame.len(),
-            Self::Response(response) => response.frame.len() + response.tail.len(),
+            Self::Response(response) => response.byte_count(),
         }
     }
 
@@ -52,6 +53,8 @@ impl QueuedFrame {
 /// memory.
 pub(crate) struct FrameQueue {
     limits: FrameQueueLimits,
+    /// The account of the messages. Responses bring their own permit.
+    account: Option<Arc<MemoryAccount>>,
     state: Mutex<State>,
     space: Notify,
 }
@@ -60,6 +63,8 @@ pub(crate) struct FrameQueue {
 struct State {
     frames: VecDeque<QueuedFrame>,
     bytes: usize,
+    /// The memory of the messages.
+    memory: MemoryPermit,
     /// Requests that have finished. What they sent is among the frames, or was read.
     finished: u64,
     closed: bool,
@@ -72,6 +77,7 @@ impl FrameQueue {
     pub(crate) fn new(limits: FrameQueueLimits) -> Self {
         Self {
             limits,
+            account: None,
             state: Mutex::default(),
             space: Notify::new(),
         }
@@ -84,6 +90,13 @@ impl FrameQueue {
             max_frames: usize::MAX,
             max_bytes,
         })
+    }
+
+    /// Counts the memory of the messages on an account.
+    #[must_use]
+    pub(crate) fn with_account(mut self, account: Arc<MemoryAccount>) -> Self {
+        self.account = Some(account);
+        self
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -128,6 +141,7 @@ impl FrameQueue {
         let mut state = self.state();
         state.closed |= close;
         state.bytes = 0;
+        state.memory = MemoryPermit::default();
         let frames = std::mem::take(&mut state.frames);
         drop(state);
         drop(frames);
@@ -192,6 +206,10 @@ impl State {
     fn pop(&mut self) -> Option<QueuedFrame> {
         let frame = self.frames.pop_front()?;
         self.bytes -= frame.len();
+        if matches!(frame, QueuedFrame::Message(_)) {
+            let left = self.memory.bytes().saturating_sub(frame.len());
+            self.memory.resize_beyond_limits(left);
+        }
         Some(frame)
     }
 
@@ -225,8 +243,16 @@ impl ReplySink for FrameQueue {
         }
         let fits = state.frames.len() < self.limits.max_frames
             && state.bytes + frame.len() <= self.limits.max_bytes;
-        if !fits && !state.frames.is_empty() {
+        let memory = self.account.as_ref().map(|account| match frame.len() {
+            bytes if state.frames.is_empty() => Ok(account.reserve_beyond_limits(bytes)),
+            bytes => account.reserve(bytes),
+        });
+        let memory = memory.transpose();
+        if (!fits || memory.is_err()) && !state.frames.is_empty() {
             return Err(QueueFull(frame));
+        }
+        if let Ok(Some(memory)) = memory {
+            state.memory.absorb(memory);
         }
         state.push(QueuedFrame::Message(frame));
         wake_reader(state);
@@ -279,6 +305,7 @@ mod tests {
             frame: b"re".to_vec(),
             tail: "st".into(),
             failure: None,
+            memory: MemoryPermit::default(),
         }
     }
 

@@ -1,5 +1,5 @@
 //! Parts that both ends of a connection use: the pure protocol rules, transports, queues, signals,
-//! rate limits and the timeout of writes.
+//! rate limits, the budget of memory and the timeout of writes.
 
 pub(crate) mod blocking;
 pub(crate) mod frame_queue;
@@ -7,6 +7,7 @@ pub(crate) mod frame_range;
 pub(crate) mod incoming;
 pub(crate) mod kernel;
 pub(crate) mod memory;
+pub(crate) mod memory_budget;
 pub(crate) mod panic_guard;
 pub(crate) mod rate;
 pub(crate) mod reply_sink;

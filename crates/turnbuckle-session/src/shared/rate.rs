@@ -15,6 +15,7 @@ use turnbuckle_types::{ErrorKind, Principal, ProtocolError};
 use turnbuckle_wire::revision::Method;
 
 use crate::server::limits::Limits;
+use crate::shared::memory_budget::{MemoryAccount, MemoryBudget};
 
 /// A rate limit: a number of operations per second, and a burst.
 ///
@@ -156,7 +157,8 @@ impl TokenBucket {
     }
 }
 
-/// The account of a peer: what it has used of its rates, and how many of its requests run.
+/// The account of a peer: what it has used of its rates, how many of its requests run, and the memory
+/// that is held for it.
 #[derive(Debug)]
 pub struct RateAccount {
     calls: TokenBucket,
@@ -170,16 +172,23 @@ pub struct RateAccount {
     max_running: usize,
     /// True if several peers share the account.
     shared: bool,
+    memory: Arc<MemoryAccount>,
 }
 
 impl RateAccount {
-    /// Returns the account of one peer that has used nothing yet.
+    /// Returns the account of the only peer of a server, which has used nothing yet.
     #[must_use]
     pub fn new(limits: &Limits) -> Arc<Self> {
-        Arc::new(Self::with_sharing(limits, false))
+        Self::in_budget(limits, &MemoryBudget::new(limits))
     }
 
-    fn with_sharing(limits: &Limits, shared: bool) -> Self {
+    /// Returns the account of one of several peers, which has used nothing yet.
+    #[must_use]
+    pub fn in_budget(limits: &Limits, budget: &Arc<MemoryBudget>) -> Arc<Self> {
+        Arc::new(Self::with_sharing(limits, budget, false))
+    }
+
+    fn with_sharing(limits: &Limits, budget: &Arc<MemoryBudget>, shared: bool) -> Self {
         let now = Instant::now();
         let full = |rate| TokenBucket::full(rate, now);
         Self {
@@ -191,6 +200,7 @@ impl RateAccount {
             running: AtomicUsize::new(0),
             max_running: limits.max_in_flight,
             shared,
+            memory: budget.new_account(),
         }
     }
 
@@ -248,7 +258,14 @@ impl RateAccount {
             running: AtomicUsize::new(0),
             max_running: self.max_running,
             shared: false,
+            memory: self.memory.clone(),
         })
+    }
+
+    /// Returns the account of the memory that is held for the peer.
+    #[must_use]
+    pub fn memory(&self) -> &Arc<MemoryAccount> {
+        &self.memory
     }
 
     pub(crate) fn is_shared(&self) -> bool {
@@ -257,6 +274,7 @@ impl RateAccount {
 
     fn is_idle(&self, now: Instant) -> bool {
         self.running.load(Ordering::Relaxed) == 0
+            && self.memory.used() == 0
             && [&self.calls, &self.completions, &self.logs]
                 .iter()
                 .all(|bucket| bucket.is_full(now))
@@ -290,6 +308,7 @@ fn too_many(what: &str, rate: Rate, set_by: &str, wait: Duration) -> ProtocolErr
 #[derive(Debug)]
 pub(crate) struct RateAccounts {
     limits: Arc<Limits>,
+    budget: Arc<MemoryBudget>,
     known: Mutex<Known>,
     hasher: RandomState,
     /// The account of the principals beyond the limit.
@@ -310,14 +329,20 @@ struct Known {
 const SWEEP_GAP: Duration = Duration::from_secs(1);
 
 impl RateAccounts {
-    pub(crate) fn new(limits: Arc<Limits>) -> Self {
+    pub(crate) fn new(limits: Arc<Limits>, budget: Arc<MemoryBudget>) -> Self {
         Self {
             known: Mutex::default(),
             hasher: RandomState::new(),
-            overflow: Arc::new(RateAccount::with_sharing(&limits, true)),
-            anonymous: Arc::new(RateAccount::with_sharing(&limits, true)),
+            overflow: Arc::new(RateAccount::with_sharing(&limits, &budget, true)),
+            anonymous: Arc::new(RateAccount::with_sharing(&limits, &budget, true)),
             limits,
+            budget,
         }
+    }
+
+    /// Returns the account of another peer.
+    pub(crate) fn new_account(&self) -> Arc<RateAccount> {
+        RateAccount::in_budget(&self.limits, &self.budget)
     }
 
     fn lock_known(&self) -> MutexGuard<'_, Known> {
@@ -356,7 +381,7 @@ impl RateAccounts {
         if known.by_name.len() >= self.limits.max_principals {
             return self.overflow.clone();
         }
-        let account = RateAccount::new(&self.limits);
+        let account = self.new_account();
         known.by_name.insert(name, account.clone());
         account
     }

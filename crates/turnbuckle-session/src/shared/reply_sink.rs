@@ -10,6 +10,7 @@ use turnbuckle_wire::era::{Reply, write_reply};
 use turnbuckle_wire::revision::Features;
 use turnbuckle_wire::rpc;
 
+use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::signal::Signal;
 
 /// Carries messages and the response of one request back to its sender.
@@ -75,12 +76,14 @@ pub struct EncodedResponse {
     pub tail: Bytes,
     /// The kind of the error, if the response is one. A transport may map it to a status.
     pub failure: Option<ErrorKind>,
+    /// The memory of the response, if it is counted. It goes along with the bytes.
+    pub memory: MemoryPermit,
 }
 
 impl fmt::Debug for EncodedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EncodedResponse")
-            .field("bytes", &(self.frame.len() + self.tail.len()))
+            .field("bytes", &self.byte_count())
             .field("failure", &self.failure)
             .finish_non_exhaustive()
     }
@@ -114,10 +117,17 @@ impl EncodedResponse {
             frame,
             tail,
             failure,
+            memory: MemoryPermit::default(),
         }
     }
 
-    /// Returns the whole frame in one buffer.
+    /// Returns the number of bytes of the frame.
+    #[must_use]
+    pub fn byte_count(&self) -> usize {
+        self.frame.len() + self.tail.len()
+    }
+
+    /// Returns the whole frame in one buffer. Its memory is no longer counted.
     #[must_use]
     pub fn into_bytes(mut self) -> Vec<u8> {
         self.frame.extend_from_slice(&self.tail);

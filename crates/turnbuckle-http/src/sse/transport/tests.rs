@@ -3,6 +3,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
+use turnbuckle_session::Limits;
 
 use super::*;
 
@@ -16,6 +17,16 @@ fn after(time: Duration) -> EndOfInput {
 
 fn never() -> EndOfInput {
     Box::pin(pending())
+}
+
+fn open(
+    capacity: usize,
+    max_bodies: usize,
+    deadline: EndOfInput,
+    shutdown: EndOfInput,
+) -> (MessageQueue, EventBuffer, SseTransport) {
+    let account = RateAccount::new(&Limits::new());
+    open_transport(account, capacity, max_bodies, deadline, shutdown)
 }
 
 async fn next(transport: &mut SseTransport) -> Option<Bytes> {
@@ -44,7 +55,7 @@ async fn a_queue_is_bounded_in_number_and_bytes() {
         (4096, &[b' '; 100_000], 1),
         (0, b"{}", 1),
     ] {
-        let (queue, _, mut transport) = open_transport(capacity, MAX_BODIES, never(), never());
+        let (queue, _, mut transport) = open(capacity, MAX_BODIES, never(), never());
         assert_eq!(fill(&queue, frame).await, fits);
         for _ in 0..fits {
             assert_eq!(next(&mut transport).await.unwrap(), frame);
@@ -55,7 +66,7 @@ async fn a_queue_is_bounded_in_number_and_bytes() {
 
 #[tokio::test(start_paused = true)]
 async fn so_many_bodies_are_received_at_a_time() {
-    let (queue, _, transport) = open_transport(1024, MAX_BODIES, never(), never());
+    let (queue, _, transport) = open(1024, MAX_BODIES, never(), never());
     let mut permits = Vec::new();
     while let Ok(permit) = timeout(BRIEFLY, queue.permit()).await {
         permits.push(permit.unwrap());
@@ -69,26 +80,26 @@ async fn so_many_bodies_are_received_at_a_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_waiting_push_fails_when_the_connection_ends() {
-    let (queue, _, transport) = open_transport(1024, MAX_BODIES, never(), never());
+    let (queue, _, transport) = open(1024, MAX_BODIES, never(), never());
     queue.push(b"1").await.unwrap();
     let waiting = queue.push(b"2");
     let end = async {
         sleep(BRIEFLY).await;
         drop(transport);
     };
-    assert_eq!(tokio::join!(waiting, end).0, Err(ConnectionClosed));
-    assert_eq!(queue.push(b"3").await, Err(ConnectionClosed));
+    assert_eq!(tokio::join!(waiting, end).0, Err(PushError::Closed));
+    assert_eq!(queue.push(b"3").await, Err(PushError::Closed));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_has_to_send_a_message_before_the_deadline() {
     let begin = tokio::time::Instant::now();
-    let (queue, _, mut silent) = open_transport(1024, MAX_BODIES, after(BRIEFLY), never());
+    let (queue, _, mut silent) = open(1024, MAX_BODIES, after(BRIEFLY), never());
     assert_eq!(next(&mut silent).await, None);
     assert_eq!(begin.elapsed(), BRIEFLY);
-    assert_eq!(queue.push(b"1").await, Err(ConnectionClosed));
+    assert_eq!(queue.push(b"1").await, Err(PushError::Closed));
 
-    let (queue, _, mut heard) = open_transport(1024, MAX_BODIES, after(BRIEFLY), never());
+    let (queue, _, mut heard) = open(1024, MAX_BODIES, after(BRIEFLY), never());
     queue.push(b"1").await.unwrap();
     assert_eq!(next(&mut heard).await.unwrap(), "1");
     assert!(timeout(BRIEFLY * 100, next(&mut heard)).await.is_err());
@@ -96,7 +107,7 @@ async fn a_client_has_to_send_a_message_before_the_deadline() {
 
 #[tokio::test(start_paused = true)]
 async fn queued_messages_are_received_after_the_end() {
-    let (queue, _, mut transport) = open_transport(4096, MAX_BODIES, never(), after(BRIEFLY));
+    let (queue, _, mut transport) = open(4096, MAX_BODIES, never(), after(BRIEFLY));
     for frame in [&b"1"[..], b"2"] {
         queue.push(frame).await.unwrap();
     }
@@ -104,12 +115,12 @@ async fn queued_messages_are_received_after_the_end() {
     assert_eq!(next(&mut transport).await.unwrap(), "1");
     assert_eq!(next(&mut transport).await.unwrap(), "2");
     assert_eq!(next(&mut transport).await, None);
-    assert_eq!(queue.push(b"3").await, Err(ConnectionClosed));
+    assert_eq!(queue.push(b"3").await, Err(PushError::Closed));
 }
 
 #[tokio::test(start_paused = true)]
 async fn queued_frames_are_sent_when_the_buffer_is_taken() {
-    let (_queue, buffer, mut transport) = open_transport(1024, MAX_BODIES, never(), never());
+    let (_queue, buffer, mut transport) = open(1024, MAX_BODIES, never(), never());
     let mut cx = Context::from_waker(Waker::noop());
     assert!(transport.poll_flush(&mut cx).is_ready());
     assert_eq!(buffer.take(), None);

@@ -12,6 +12,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use turnbuckle_server::{Server, Tool};
+use turnbuckle_session::Limits;
 use turnbuckle_wire::revision::Revision;
 
 use super::*;
@@ -290,6 +291,43 @@ async fn a_body_has_to_arrive_in_time() {
         let named =
             text.contains("the body did not come in time (HttpServerOptions::body_timeout)");
         assert_eq!(named, status == 408, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_for_which_there_is_no_room_is_refused_by_name() {
+    let limits = Limits::new;
+    for (limits, status, setting) in [
+        (
+            limits().max_owner_bytes(20_000),
+            429,
+            "Limits::max_owner_bytes",
+        ),
+        (
+            limits().max_total_bytes(20_000),
+            503,
+            "Limits::max_total_bytes",
+        ),
+        (limits(), 200, "result"),
+    ] {
+        let options = HttpServerOptions::new().stateless(true).limits(limits);
+        let (service, _) = counting(options);
+        let padding = " ".repeat(30_000);
+        let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list"}}{padding}"#);
+        let request = Request::post("http://localhost/mcp")
+            .header("Host", "localhost")
+            .header("Content-Type", "application/json")
+            .body(Full::<Bytes>::from(message));
+        let response = service.answer(request.unwrap()).await;
+        assert_eq!(response.status(), status);
+        assert_eq!(
+            response.headers().contains_key("Retry-After"),
+            status != 200
+        );
+        let text = response.into_body().collect().await.unwrap().to_bytes();
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        assert!(text.contains(setting), "{text}");
+        assert_eq!(service.new_account().memory().budget().used(), 0);
     }
 }
 

@@ -1,6 +1,6 @@
 use turnbuckle_session::{
-    Dispatch, EncodedResponse, HandlerOutcome, IncomingRequest, Limits, ReplySink, RequestContext,
-    ServerIdentity,
+    Dispatch, EncodedResponse, HandlerOutcome, IncomingRequest, Limits, MemoryPermit, ReplySink,
+    RequestContext, ServerIdentity,
 };
 use turnbuckle_types::{Implementation, ServerCapabilities};
 use turnbuckle_wire::era::ParamHeader;
@@ -157,6 +157,7 @@ async fn the_bytes_of_ended_streams_are_bounded_together() {
                 frame: b"{}".to_vec(),
                 tail: bytes::Bytes::new(),
                 failure: None,
+                memory: MemoryPermit::default(),
             }));
             tokio::time::advance(Duration::from_millis(1)).await;
         }

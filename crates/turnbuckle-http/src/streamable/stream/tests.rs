@@ -21,6 +21,7 @@ fn answer() -> EncodedResponse {
         frame: b"{}".to_vec(),
         tail: Bytes::new(),
         failure: None,
+        memory: MemoryPermit::default(),
     }
 }
 

@@ -17,6 +17,7 @@ use turnbuckle_wire::rpc;
 
 use crate::server::session::state::CancelRequest;
 use crate::shared::frame_queue::FrameQueue;
+use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::ReplySink;
 use crate::shared::signal::LazySignal;
@@ -51,6 +52,8 @@ pub(crate) struct RequestState {
     /// The account whose rates the request counts on.
     pub(crate) account: Arc<RateAccount>,
     pub(crate) lazy: LazyState,
+    /// The memory of the frame and of the arguments that were decoded from it.
+    pub(crate) _memory: MemoryPermit,
 }
 
 /// State that most requests never need.

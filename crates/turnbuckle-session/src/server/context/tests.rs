@@ -80,6 +80,7 @@ fn request() -> (RequestContext, Arc<Narrow>) {
         signal: LazySignal::default(),
         account: RateAccount::new(&limits),
         lazy: LazyState::default(),
+        _memory: MemoryPermit::default(),
     });
     (context, narrow)
 }

@@ -4,7 +4,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use turnbuckle_types::{EmptyResult, Implementation, ServerCapabilities};
+use turnbuckle_types::{EmptyResult, ErrorKind, Implementation, ServerCapabilities};
 use turnbuckle_wire::rpc::Message;
 
 use super::*;
@@ -308,4 +308,75 @@ async fn a_cancelled_request_of_a_session_ends_without_a_response() {
     run_ready_tasks().await;
     assert!(seen.is_dropped());
     assert!(matches!(queue.poll_next(&mut cx()), Poll::Ready(None)));
+}
+
+/// Returns the memory that is in use for requests without a principal.
+fn used(endpoint: &ServerEndpoint) -> usize {
+    endpoint.account(None, None).memory().used()
+}
+
+/// The memory of a pending `REQUEST`: a constant, its frame, and its arguments.
+const PENDING_BYTES: usize = (4 << 10) + 2 * REQUEST.len();
+
+#[tokio::test(start_paused = true)]
+async fn requests_beyond_the_memory_of_their_owner_are_refused_by_name() {
+    let (endpoint, seen) = puppet(Limits::default().max_owner_bytes(2 * PENDING_BYTES - 1));
+    let running = serve_pending(&endpoint);
+    assert_eq!(used(&endpoint), PENDING_BYTES);
+    let ExchangeOutcome::Response(refused) = serve(&endpoint) else {
+        panic!("there is room for one");
+    };
+    assert!(matches!(
+        refused.failure,
+        Some(ErrorKind::RateLimited {
+            retry_after: Some(_)
+        })
+    ));
+    let text = String::from_utf8(refused.into_bytes()).unwrap();
+    assert!(text.contains("(Limits::max_owner_bytes)"), "{text}");
+    // The request is cancelled, and its handler does not end before its time is over.
+    drop(running);
+    tokio::time::sleep(3 * SECOND).await;
+    *seen.context.lock().unwrap() = None;
+    assert_eq!(used(&endpoint), 0);
+    drop(serve_pending(&endpoint));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_counts_until_it_was_read_and_dropped() {
+    let (endpoint, seen) = puppet(Limits::default());
+    let mut stream = serve_pending(&endpoint);
+    run_ready_tasks().await;
+    *seen.context.lock().unwrap() = None;
+    seen.finish();
+    run_ready_tasks().await;
+    let Poll::Ready(Some(QueuedFrame::Response(mut response))) = stream.poll_next(&mut cx()) else {
+        panic!("the response is ready");
+    };
+    let bytes = response.byte_count();
+    assert_eq!(response.memory.bytes(), bytes);
+    drop(stream);
+    run_ready_tasks().await;
+    assert_eq!(used(&endpoint), bytes, "the request is gone");
+    let memory = std::mem::take(&mut response.memory);
+    let body = memory.attach(response.into_bytes());
+    assert_eq!(used(&endpoint), bytes);
+    drop(body);
+    assert_eq!(used(&endpoint), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_for_which_there_is_no_room_is_an_error_that_says_so() {
+    let (endpoint, seen) = puppet(Limits::default().max_owner_bytes(PENDING_BYTES + 10));
+    let mut stream = serve_pending(&endpoint);
+    run_ready_tasks().await;
+    seen.finish();
+    run_ready_tasks().await;
+    let Poll::Ready(Some(QueuedFrame::Response(response))) = stream.poll_next(&mut cx()) else {
+        panic!("a response is ready");
+    };
+    assert!(matches!(response.failure, Some(ErrorKind::Internal)));
+    let text = String::from_utf8(response.into_bytes()).unwrap();
+    assert!(text.contains("the request was served"), "{text}");
+    assert!(text.contains("(Limits::max_owner_bytes)"), "{text}");
 }

@@ -13,6 +13,7 @@ use turnbuckle_wire::rpc::{self, DecodeError, DecodeErrorKind, Message};
 
 use super::{MessageOutcome, Session};
 use crate::server::inbound_frame::InboundFrame;
+use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};
 
 /// The sink for the requests of a batch. It collects their responses into one array for the batch's
@@ -27,6 +28,8 @@ struct BatchState {
     unfinished: usize,
     /// The array of responses without its closing bracket. Empty before the first response.
     responses: Vec<u8>,
+    /// The memory of the responses.
+    memory: MemoryPermit,
     /// True if the outer sink took a response.
     sent_separately: bool,
     /// True if the whole batch was read and the last request to finish has to send the responses.
@@ -40,6 +43,7 @@ impl BatchSink {
             state: Mutex::new(BatchState {
                 unfinished: 1,
                 responses: Vec::new(),
+                memory: MemoryPermit::default(),
                 sent_separately: false,
                 finishes_outer: false,
             }),
@@ -53,7 +57,7 @@ impl BatchSink {
     fn add(&self, response: EncodedResponse) {
         match self.outer.send_batch_response(response) {
             Ok(()) => self.state().sent_separately = true,
-            Err(response) => self.state().add(&response),
+            Err(response) => self.state().add(response),
         }
     }
 
@@ -76,7 +80,7 @@ impl BatchSink {
 }
 
 impl BatchState {
-    fn add(&mut self, response: &EncodedResponse) {
+    fn add(&mut self, response: EncodedResponse) {
         let separator = if self.responses.is_empty() {
             b'['
         } else {
@@ -85,6 +89,7 @@ impl BatchState {
         self.responses.push(separator);
         self.responses.extend_from_slice(&response.frame);
         self.responses.extend_from_slice(&response.tail);
+        self.memory.absorb(response.memory);
     }
 
     fn take_response(&mut self) -> Option<EncodedResponse> {
@@ -96,6 +101,7 @@ impl BatchState {
             frame: std::mem::take(&mut self.responses),
             tail: Bytes::new(),
             failure: None,
+            memory: std::mem::take(&mut self.memory),
         })
     }
 }
@@ -148,9 +154,11 @@ impl Session {
         let batch_sink = BatchSink::new(sink.clone());
         let element_sink: Arc<dyn ReplySink> = batch_sink.clone();
         for text in elements {
+            // A copy, since a request that runs would otherwise hold the whole batch.
+            let own = Bytes::copy_from_slice(text.as_bytes());
             let element = InboundFrame {
-                frame: &frame.frame.slice_ref(text.as_bytes()),
-                text,
+                frame: &own,
+                text: std::str::from_utf8(&own).unwrap_or_default(),
                 ..frame
             };
             batch_sink.state().unfinished += 1;

@@ -18,6 +18,7 @@ use crate::server::dispatch_handle::DispatchHandle;
 use crate::server::legacy_state::LegacyState;
 use crate::server::limits::Limits;
 use crate::server::peer::Peer;
+use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
 use crate::shared::signal::Signal;
@@ -145,6 +146,7 @@ impl Session {
             frame,
             tail: Bytes::new(),
             failure: Some(kind),
+            memory: MemoryPermit::default(),
         }
     }
 

@@ -236,7 +236,10 @@ impl Completion for SessionCompletion {
             state, dispatch, ..
         } = &*self.0;
         state.kernel().finish_request(context.id())?;
-        reply.map(|reply| dispatch.encode(context.id(), &reply, context.features()))
+        reply.map(|reply| {
+            let account = &context.state.account;
+            dispatch.encode_counted(context.id(), &reply, context.features(), account, 0)
+        })
     }
 }
 

@@ -1,5 +1,10 @@
 use super::*;
 
+fn accounts(limits: Limits) -> RateAccounts {
+    let budget = MemoryBudget::new(&limits);
+    RateAccounts::new(Arc::new(limits), budget)
+}
+
 /// Returns whether each of so many tries passes at a time.
 fn passing(bucket: &TokenBucket, now: Instant, tries: usize) -> usize {
     (0..tries).filter(|_| bucket.take(|| now).is_ok()).count()
@@ -83,7 +88,7 @@ async fn everybody_has_an_account_of_their_own_until_there_is_no_room() {
         .max_principals(2)
         .call_rate(Rate::per_second(1))
         .completion_rate(Rate::per_second(1));
-    let accounts = RateAccounts::new(Arc::new(limits));
+    let accounts = accounts(limits);
     let of = |name| accounts.account_of(Some(&somebody(name)), None);
     assert!(Arc::ptr_eq(&of(1), &of(1)));
     for name in [1, 2] {
@@ -106,7 +111,7 @@ async fn everybody_has_an_account_of_their_own_until_there_is_no_room() {
 
 #[test]
 fn who_holds_an_account_keeps_it() {
-    let accounts = RateAccounts::new(Arc::new(Limits::new().max_principals(1)));
+    let accounts = accounts(Limits::new().max_principals(1));
     let kept = accounts.account_of(Some(&somebody(1)), None);
     assert!(accounts.account_of(Some(&somebody(2)), None).is_shared());
     assert!(Arc::ptr_eq(
@@ -118,7 +123,7 @@ fn who_holds_an_account_keeps_it() {
 #[test]
 fn without_a_principal_the_connection_counts_and_without_one_everybody() {
     let limits = Limits::new();
-    let accounts = RateAccounts::new(Arc::new(limits.clone()));
+    let accounts = accounts(limits.clone());
     let connection = RateAccount::new(&limits);
     let of = |connection| accounts.account_of(None, connection);
     assert!(Arc::ptr_eq(&of(Some(&connection)), &connection));
@@ -160,7 +165,11 @@ fn so_many_run_at_a_time_for_one_and_any_number_for_all() {
     assert!(account.admit(Some(Method::Ping)).is_ok());
     drop((one, two));
     assert!(account.admit(None).is_ok());
-    let everybody = Arc::new(RateAccount::with_sharing(&limits, true));
+    let everybody = Arc::new(RateAccount::with_sharing(
+        &limits,
+        &MemoryBudget::new(&limits),
+        true,
+    ));
     let _many: Vec<_> = (0..10).map(|_| everybody.start_request()).collect();
     assert!(everybody.admit(None).is_ok());
 }
