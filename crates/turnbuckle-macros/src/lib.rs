@@ -275,6 +275,41 @@ pub fn data(inside: TokenStream, item: TokenStream) -> TokenStream {
     into_tokens(expand::data::expand_data(inside.into(), item.into()))
 }
 
+/// Says for each variant of an error type what clients read of it, so that handlers can return it.
+///
+/// ```
+/// use std::fmt;
+/// use turnbuckle::IntoFailure;
+///
+/// #[derive(Debug, IntoFailure)]
+/// enum ShopError {
+///     #[failure(model)]
+///     NoArticle(String),
+///     #[failure(protocol = invalid_params)]
+///     NoPage,
+///     #[failure(hidden)]
+///     Database(std::io::Error),
+/// }
+/// # impl fmt::Display for ShopError {
+/// #     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str("failed") }
+/// # }
+/// # impl std::error::Error for ShopError {}
+/// ```
+///
+/// | key | the client reads |
+/// |---|---|
+/// | `model` | the text of the error |
+/// | `protocol = kind` | a protocol error with the text: `invalid_params`, `invalid_request`, `method_not_found`, `resource_not_found`, `internal`, or a number of your own |
+/// | `hidden` | a neutral sentence with a reference |
+/// | `forward` | what the error inside says, as `?` converts it; for a variant with one field |
+///
+/// A key on the type holds for all variants without one; a struct has it there. The type implements
+/// `std::error::Error + Send + Sync`. The log has the error with its sources.
+#[proc_macro_derive(IntoFailure, attributes(failure))]
+pub fn into_failure(input: TokenStream) -> TokenStream {
+    into_tokens(expand::failure::expand_failure(input.into()))
+}
+
 /// Makes an array of the items of functions with an attribute. The facade's `tools![…]`,
 /// `prompts![…]` and `resources![…]` call it.
 #[proc_macro]

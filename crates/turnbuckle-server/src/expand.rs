@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::failure::Failure;
+use crate::error::into_failure::IntoFailure;
 use crate::extract::Extract;
 use crate::tool::output::{Structured, ToolOutput};
 
@@ -84,12 +85,75 @@ impl<T: Serialize + JsonSchema + Send + 'static> Data for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "this function's error",
-    note = "implement `std::fmt::Display` for it: that is what the model reads"
+    note = "implement `std::error::Error` for it: the model reads its `Display`",
+    note = "or derive `turnbuckle::IntoFailure`, which says for each variant what the model reads"
 )]
-pub trait Fault {}
+pub trait Fault: IntoFailure {}
 
 #[diagnostic::do_not_recommend]
-impl<E: Into<Failure> + Send + 'static> Fault for E {}
+impl<E: IntoFailure + Send + 'static> Fault for E {}
+
+/// Selects the conversion of a handler's error by its type.
+#[derive(Debug)]
+pub struct ErrorProbe<T>(PhantomData<T>);
+
+impl<T> ErrorProbe<T> {
+    /// Creates a probe for the type of a value.
+    pub fn for_value(_: &T) -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// The kinds of errors. Method resolution with auto-referencing finds the first that fits.
+pub mod error_kinds {
+    use super::{AsForeignError, AsIs, ErrorProbe};
+    use crate::error::failure::Failure;
+    use crate::error::into_failure::IntoFailure;
+
+    /// A `Result` whose error says what clients read.
+    pub trait OwnError {
+        /// Returns the conversion.
+        fn error_converter(&self) -> AsIs {
+            AsIs
+        }
+    }
+
+    impl<T, E: IntoFailure> OwnError for &&ErrorProbe<Result<T, E>> {}
+
+    /// A `Result` with any other error.
+    pub trait ForeignError {
+        /// Returns the conversion.
+        fn error_converter(&self) -> AsForeignError {
+            AsForeignError
+        }
+    }
+
+    impl<T, E: Into<Failure>> ForeignError for &ErrorProbe<Result<T, E>> {}
+
+    /// No `Result`.
+    pub trait NoError {
+        /// Returns the conversion.
+        fn error_converter(&self) -> AsIs {
+            AsIs
+        }
+    }
+
+    impl<T> NoError for ErrorProbe<T> {}
+}
+
+/// The conversion of a `Result` with an error that `?` converts to a failure.
+#[derive(Debug)]
+pub struct AsForeignError;
+
+impl AsForeignError {
+    /// Converts the error.
+    ///
+    /// # Errors
+    /// The failure.
+    pub fn convert_error<T, E: Into<Failure>>(self, output: Result<T, E>) -> Result<T, Failure> {
+        output.map_err(Into::into)
+    }
+}
 
 /// Selects the conversion of a handler's output by its type.
 #[derive(Debug)]
@@ -138,13 +202,18 @@ pub mod output_kinds {
     impl<T> PlainData<T> for OutputProbe<T> {}
 }
 
-/// The conversion of output that a tool can return unchanged.
+/// The conversion of output that can be returned unchanged.
 #[derive(Debug)]
 pub struct AsIs;
 
 impl AsIs {
     /// Returns the output unchanged.
     pub fn convert<T: ToolOutput>(self, output: T) -> T {
+        output
+    }
+
+    /// Returns the output with its error unchanged.
+    pub fn convert_error<T>(self, output: T) -> T {
         output
     }
 }

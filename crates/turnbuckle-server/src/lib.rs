@@ -57,6 +57,7 @@ pub use catalog::provider::request::{ItemName, ListPage, ListRequest};
 pub use catalog::provider::{ProvidedItem, Provider};
 pub use error::BuildError;
 pub use error::failure::{Failure, Result};
+pub use error::into_failure::IntoFailure;
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use extract::HttpExtension;

@@ -57,6 +57,8 @@ pub enum ErrorKind {
 /// The message is for people and may change. A source is for this side's log and is never sent.
 pub struct ProtocolError(Box<Inner>);
 
+/// The parts of an error, and the first of its sources, which names the kind. Wrappers that hide the
+/// type of an error show its sources.
 struct Inner {
     kind: ErrorKind,
     message: String,
@@ -212,6 +214,28 @@ impl ProtocolError {
         self
     }
 
+    /// Returns a copy, without the cause, of a protocol error that is part of a chain of errors: as
+    /// itself, or as the source that names its kind.
+    #[must_use]
+    pub fn from_link(error: &(dyn StdError + 'static)) -> Option<Self> {
+        let inner = match error.downcast_ref::<Self>() {
+            Some(error) => &*error.0,
+            None => error.downcast_ref::<Inner>()?,
+        };
+        Some(Self(Box::new(Inner {
+            kind: inner.kind.clone(),
+            message: inner.message.clone(),
+            data: inner.data.clone(),
+            source: None,
+        })))
+    }
+
+    /// Returns what caused the error.
+    #[must_use]
+    pub fn cause(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source()
+    }
+
     /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
@@ -240,7 +264,7 @@ impl fmt::Display for ProtocolError {
 /// Leaves the data out: they are the application's, and may hold what a log should not.
 impl fmt::Debug for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error")
+        f.debug_struct("ProtocolError")
             .field("kind", &self.0.kind)
             .field("message", &self.0.message)
             .field("source", &self.0.source)
@@ -248,10 +272,43 @@ impl fmt::Debug for ProtocolError {
     }
 }
 
+/// The source names the kind, and has the [`cause`](ProtocolError::cause) as its own source.
 impl StdError for ProtocolError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0
-            .source
+        Some(&*self.0)
+    }
+}
+
+/// Names the kind.
+impl fmt::Display for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match &self.kind {
+            ErrorKind::ParseError => "parse error",
+            ErrorKind::InvalidRequest | ErrorKind::InvalidEnvelope => "invalid request",
+            ErrorKind::HeaderMismatch => "header mismatch",
+            ErrorKind::UnsupportedProtocolVersion { .. } => "unsupported protocol version",
+            ErrorKind::MissingRequiredClientCapability(_) => "missing client capability",
+            ErrorKind::MethodNotFound => "method not found",
+            ErrorKind::ResourceNotFound => "resource not found",
+            ErrorKind::InvalidParams => "invalid params",
+            ErrorKind::UrlElicitationRequired(_) => "URL elicitation required",
+            ErrorKind::Forbidden(_) => "forbidden",
+            ErrorKind::RateLimited { .. } => "rate limited",
+            ErrorKind::Internal => "internal error",
+            ErrorKind::Application(code) => return write!(f, "error {code}"),
+        })
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl StdError for Inner {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source
             .as_deref()
             .map(|source| source as &(dyn StdError + 'static))
     }

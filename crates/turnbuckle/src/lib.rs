@@ -81,7 +81,7 @@ pub use turnbuckle_client::{Client, ClientBuilder};
 #[cfg(feature = "http")]
 pub use turnbuckle_http as http;
 #[cfg(feature = "macros")]
-pub use turnbuckle_macros::{data, prompt, resource, server, tool};
+pub use turnbuckle_macros::{IntoFailure, data, prompt, resource, server, tool};
 // Hidden, since only the code that the attributes generate uses it.
 #[doc(hidden)]
 pub mod __private;
@@ -100,7 +100,7 @@ pub use turnbuckle_server::HttpExtension;
 pub use turnbuckle_server::{
     AnswerFuture, Args, Ask, AskError, Audio, BuildError, Cancellation, Claims, Completer,
     CompletionRequest, ElicitationNotifier, Extension, ExtensionResult, Extract, Failure, Group,
-    Handler, HandlerContext, HandlerRequirements, HttpRequest, Image, IntoItem,
+    Handler, HandlerContext, HandlerRequirements, HttpRequest, Image, IntoFailure, IntoItem,
     IntoSamplingRequest, Invocation, ItemName, ListPage, ListRequest, Log, NeedsInput, Objection,
     OutputValidator, Profile, Progress, Prompt, PromptBuilder, PromptOutput, ProvidedItem,
     Provider, Question, RandomnessUnavailable, RawArguments, ReadRequest, Resource,

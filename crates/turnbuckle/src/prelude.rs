@@ -16,15 +16,16 @@
 #[cfg(feature = "macros")]
 pub use crate::{item, prompts, resources, tools};
 #[cfg(feature = "macros")]
-pub use turnbuckle_macros::{data, prompt, resource, server, tool};
+pub use turnbuckle_macros::{IntoFailure, data, prompt, resource, server, tool};
 #[cfg(feature = "http")]
 pub use turnbuckle_server::HttpExtension;
 pub use turnbuckle_server::{
     Args, Ask, AskError, Audio, Cancellation, Claims, ClientInfo, CompletionRequest, Failure,
-    Group, HandlerContext, HttpRequest, Image, ItemName, ListPage, ListRequest, Log, Progress,
-    Prompt, Provider, RawArguments, ReadRequest, Resource, Result, Server, State, Structured, Tool,
+    Group, HandlerContext, HttpRequest, Image, IntoFailure, ItemName, ListPage, ListRequest, Log,
+    Progress, Prompt, Provider, RawArguments, ReadRequest, Resource, Result, Server, State,
+    Structured, Tool,
 };
-pub use turnbuckle_types::{Meta, Principal};
+pub use turnbuckle_types::{Meta, Principal, ProtocolError};
 
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub use crate::Run;

@@ -51,7 +51,6 @@ pub(crate) fn expand_function(
     let krate = &read.item.krate;
     let made = read.expand(&quote!(#ident));
     let item = kind.builder_type();
-    let output = (kind == ItemKind::Tool).then(|| quote!(use #krate::__private::output_kinds::*;));
     let generated = quote! {
         #(#conditions)*
         // Hidden, since it stands in the user's crate, whose documentation is about the function.
@@ -64,7 +63,7 @@ pub(crate) fn expand_function(
         impl #krate::__private::FunctionItem<#krate::#item> for #hidden {
             fn item() -> #krate::#item {
                 #[allow(unused_imports)]
-                #output
+                use #krate::__private::{error_kinds::*, output_kinds::*};
                 #made
             }
         }

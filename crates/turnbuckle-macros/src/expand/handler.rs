@@ -143,11 +143,17 @@ impl HandlerFunction {
         let wait = self.is_async.then(|| quote!(.await));
         let krate = &self.item.krate;
         let mut body = quote!(#call #wait);
+        let probe = quote_spanned! {self.ident.span()=>
+            (&&&#krate::__private::ErrorProbe::for_value(&__output)).error_converter().convert_error(__output)
+        };
+        let errors = quote! {{ let __output = #body; #probe }};
         if self.item.kind == ItemKind::Tool {
             let conversion = quote_spanned! {self.ident.span()=>
                 (&&&#krate::__private::OutputProbe::for_value(&__output)).converter().convert(__output)
             };
-            body = quote! {{ let __output = #body; #conversion }};
+            body = quote! {{ let __output = #errors; #conversion }};
+        } else {
+            body = errors;
         }
         let shared = self
             .has_self

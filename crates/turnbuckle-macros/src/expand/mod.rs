@@ -3,6 +3,7 @@
 mod arguments;
 mod completer;
 pub(crate) mod data;
+pub(crate) mod failure;
 pub(crate) mod function;
 mod handler;
 pub(crate) mod list;

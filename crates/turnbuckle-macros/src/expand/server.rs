@@ -75,7 +75,7 @@ pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> syn::Res
     let other_blocks = other_blocks.iter().map(block_function);
     let body = quote! {
         #[allow(unused_imports)]
-        use #krate::__private::output_kinds::*;
+        use #krate::__private::{error_kinds::*, output_kinds::*};
         #(#steps)*
         #(let __group = Self::#other_blocks(&__this, __group);)*
         __group

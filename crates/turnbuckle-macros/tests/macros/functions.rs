@@ -85,6 +85,12 @@ async fn extractors_can_be_in_any_position() {
 #[derive(Debug)]
 struct Storm;
 
+impl turnbuckle::IntoFailure for Storm {
+    fn into_failure(self) -> Failure {
+        Failure::new(self.to_string())
+    }
+}
+
 impl fmt::Display for Storm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a storm")

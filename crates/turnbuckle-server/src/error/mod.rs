@@ -1,6 +1,8 @@
 //! Errors of building a server, and failures of handlers.
 
+pub(crate) mod chain;
 pub(crate) mod failure;
+pub(crate) mod into_failure;
 
 use std::fmt;
 

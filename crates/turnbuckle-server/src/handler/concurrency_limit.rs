@@ -16,7 +16,7 @@ pub(crate) struct ConcurrencyLimit {
     permits: Arc<Semaphore>,
     max_running: usize,
     waiting: AtomicUsize,
-    /// The setter that set it, for the error message.
+    /// The setter that set it, for the log.
     set_by: &'static str,
 }
 
@@ -52,11 +52,12 @@ impl ConcurrencyLimit {
         let _waits = WaitingGuard(&self.waiting);
         let max_waiting = context.environment().max_waiting();
         if before >= max_waiting {
-            return Err(Failure::new(format!(
-                "the server is busy: {} calls run and {max_waiting} wait ({}, \
-                 ServerBuilder::max_waiting); try again later",
-                self.max_running, self.set_by
-            )));
+            let message = format!(
+                "the server is busy: {} calls run and {max_waiting} wait; try again later",
+                self.max_running
+            );
+            tracing::warn!("{message} ({}, ServerBuilder::max_waiting)", self.set_by);
+            return Err(Failure::new(message));
         }
         tokio::select! {
             turn = self.permits.clone().acquire_owned() => {

@@ -36,6 +36,9 @@ pub(crate) trait HandlerEnvironment: Any + Send + Sync {
     /// Returns how many calls can wait at one concurrency limit.
     fn max_waiting(&self) -> usize;
 
+    /// Returns whether the server masks errors that were not made for clients.
+    fn masks_errors(&self) -> bool;
+
     /// Returns the sealer of request state.
     fn input_rounds(&self) -> &InputRounds;
 

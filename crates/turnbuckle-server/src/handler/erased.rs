@@ -27,8 +27,7 @@ use crate::handler::context::HandlerContext;
 use crate::item::registration::Registration;
 use crate::schema::ArgumentReader;
 
-/// Makes a handler callable once the settings around it are known. The last argument is whether the
-/// handler may ask its client.
+/// Makes a handler callable once the settings around it are known.
 ///
 /// The factory holds only the function, so a function that captures nothing takes no memory on the
 /// heap.
@@ -37,11 +36,20 @@ pub(crate) type HandlerFactory<K> = Box<
             <K as HandlerKind>::ReplyOptions,
             ArgumentReader,
             &Registration,
-            bool,
+            HandlerSettings,
         ) -> Arc<dyn ErasedHandler>
         + Send
         + Sync,
 >;
+
+/// The settings of an item's handler.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HandlerSettings {
+    /// True if the handler takes an [`Ask`](crate::Ask).
+    pub(crate) asks: bool,
+    /// True if clients read no error that was not made for them.
+    pub(crate) masks_errors: bool,
+}
 
 /// Returns the factory of a handler that is polled in place.
 pub(crate) fn handler_factory<K, H, M>(handler: H) -> HandlerFactory<K>
@@ -50,8 +58,8 @@ where
     H: Handler<K, M>,
     M: 'static,
 {
-    Box::new(move |reply_options, reader, registration, asks| {
-        erase(handler, asks, reply_options, reader, registration, None)
+    Box::new(move |reply_options, reader, registration, settings| {
+        erase(handler, settings, reply_options, reader, registration, None)
     })
 }
 
@@ -62,16 +70,16 @@ where
     H: Handler<K, SyncMarker<E>>,
     E: 'static,
 {
-    Box::new(move |reply_options, reader, registration, asks| {
+    Box::new(move |reply_options, reader, registration, settings| {
         let pool = Some(registration.blocking.clone());
-        erase(handler, asks, reply_options, reader, registration, pool)
+        erase(handler, settings, reply_options, reader, registration, pool)
     })
 }
 
 /// Erases the types of a handler.
 fn erase<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static>(
     handler: H,
-    asks: bool,
+    settings: HandlerSettings,
     reply_options: K::ReplyOptions,
     reader: ArgumentReader,
     registration: &Registration,
@@ -82,7 +90,7 @@ fn erase<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static>(
         reply_options,
         reader,
         states: registration.states.clone(),
-        asks,
+        settings,
         pool,
         runs: AtomicU32::new(0),
         warned_slow: AtomicBool::new(false),
@@ -96,8 +104,7 @@ struct TypedHandler<K: HandlerKind, H, M> {
     reply_options: K::ReplyOptions,
     reader: ArgumentReader,
     states: Arc<States>,
-    /// True if the handler takes an [`Ask`](crate::Ask).
-    asks: bool,
+    settings: HandlerSettings,
     /// The limit of the blocking pool, if the handler runs there.
     pool: Option<Arc<ConcurrencyLimit>>,
     /// The number of runs in place.
@@ -242,7 +249,7 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> ErasedHandler
     for TypedHandler<K, H, M>
 {
     fn call(self: Arc<Self>, mut request: HandlerRequest<'_>) -> HandlerOutcome {
-        if self.asks {
+        if self.settings.asks {
             request.context = request.context.for_asking_handler();
         }
         if let Some(pool) = self.pool.clone() {
@@ -295,6 +302,6 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> RerunHandler
     }
 
     fn failure_mapping(&self) -> FailureMapping {
-        FailureMapping::for_kind::<K>()
+        FailureMapping::for_kind::<K>(self.settings.masks_errors)
     }
 }

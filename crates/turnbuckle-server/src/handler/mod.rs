@@ -3,6 +3,7 @@
 pub(crate) mod concurrency_limit;
 pub(crate) mod context;
 mod erased;
+pub(crate) mod failure_log;
 pub(crate) mod policy;
 mod request;
 mod rounds;
@@ -20,7 +21,9 @@ use crate::extract::{Extract, HandlerRequirements, Invocation};
 use crate::resource::read_request::ReadRequest;
 use crate::service::CallKind;
 
-pub(crate) use erased::{HandlerFactory, blocking_handler_factory, handler_factory};
+pub(crate) use erased::{
+    HandlerFactory, HandlerSettings, blocking_handler_factory, handler_factory,
+};
 pub(crate) use request::{DetachedRequest, ErasedHandler, HandlerRequest};
 pub(crate) use rounds::{FailureMapping, failure_reply};
 
@@ -51,11 +54,11 @@ pub trait HandlerKind: Sized + 'static {
 /// Returns the reply for a failure of a wrapper around a handler: a limit, a timeout or a layer.
 pub(crate) fn wrapper_failure_reply(failure: Failure, errors_in_result: bool) -> Reply {
     match failure.into_kind() {
-        failure::FailureKind::Message(message) if errors_in_result => {
-            Reply::complete(CallToolResult::error(message))
+        failure::FailureKind::Message { text, .. } if errors_in_result => {
+            Reply::complete(CallToolResult::error(text))
         }
-        failure::FailureKind::Message(message) => ProtocolError::internal(message).into(),
-        failure::FailureKind::Protocol(error) => error.into(),
+        failure::FailureKind::Message { text, .. } => ProtocolError::internal(text).into(),
+        failure::FailureKind::Protocol { error, .. } => error.into(),
         _ => ProtocolError::internal("only a handler can ask its client").into(),
     }
 }

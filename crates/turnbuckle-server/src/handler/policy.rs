@@ -25,6 +25,15 @@ pub(crate) struct PolicySettings {
     pub(crate) concurrency: Option<Arc<ConcurrencyLimit>>,
     /// The layers, outermost first.
     pub(crate) layers: Vec<Arc<dyn DynMiddleware>>,
+    /// Set if clients read, or do not read, errors that were not made for them.
+    pub(crate) masks_errors: Option<bool>,
+}
+
+/// Returns whether errors are masked: by the innermost policy that says so.
+pub(crate) fn masks_errors(around: &[CallPolicy], own: &CallPolicy) -> bool {
+    let mut all = around.iter().chain([own]).filter_map(|it| it.0.as_deref());
+    let mask = all.rfind(|it| it.masks_errors.is_some());
+    mask.and_then(|it| it.masks_errors).unwrap_or(false)
 }
 
 impl CallPolicy {
@@ -43,7 +52,7 @@ impl CallPolicy {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallTimeout {
     pub(crate) duration: Duration,
-    /// The setter that set it, for the error message.
+    /// The setter that set it, for the log.
     pub(crate) set_by: &'static str,
 }
 
@@ -53,6 +62,7 @@ impl fmt::Debug for PolicySettings {
             .field("timeout", &self.timeout)
             .field("concurrency", &self.concurrency)
             .field("layers", &self.layers.len())
+            .field("masks_errors", &self.masks_errors)
             .finish()
     }
 }
@@ -86,12 +96,12 @@ pub(crate) fn apply_policies<K: HandlerKind>(
         kind: K::CALL_KIND,
         name: name.into(),
         read_only,
-        mapping: FailureMapping::for_kind::<K>(),
+        mapping: FailureMapping::for_kind::<K>(masks_errors(around, own)),
     };
     call = apply_layers(call, target, around, own);
     match all().rev().find_map(|it| it.timeout) {
         None => call,
-        Some(timeout) => Arc::new(TimeLimited::new(call, timeout, K::ERRORS_IN_RESULT)),
+        Some(timeout) => Arc::new(TimeLimited::new(call, name, timeout, K::ERRORS_IN_RESULT)),
     }
 }
 
@@ -118,10 +128,17 @@ struct TimeLimited {
 }
 
 impl TimeLimited {
-    fn new(inner: Arc<dyn ErasedHandler>, timeout: CallTimeout, errors_in_result: bool) -> Self {
+    fn new(
+        inner: Arc<dyn ErasedHandler>,
+        name: &str,
+        timeout: CallTimeout,
+        errors_in_result: bool,
+    ) -> Self {
         let CallTimeout { duration, set_by } = timeout;
+        let name: Box<str> = name.into();
         let timeout_reply = move || {
-            let message = format!("the call took longer than {duration:?} ({set_by})");
+            let message = format!("the call took longer than {duration:?}");
+            tracing::warn!(name, "{message} ({set_by})");
             wrapper_failure_reply(Failure::new(message), errors_in_result)
         };
         Self {
@@ -140,7 +157,7 @@ impl ErasedHandler for TimeLimited {
     }
 }
 
-/// The setters of a call policy. `$set_by` names the type that has them, for error messages.
+/// The setters of a call policy. `$set_by` names the type that has them, for the log.
 macro_rules! policy_setters {
     ($set_by:literal, $this:ident => $policy:expr) => {
         /// Limits how long one call can take. Default: as long as the session allows (one hour).
@@ -171,6 +188,21 @@ macro_rules! policy_setters {
         pub fn max_concurrent(mut $this, calls: usize) -> Self {
             let concurrency = crate::handler::concurrency_limit::ConcurrencyLimit::new(calls, concat!($set_by, "::max_concurrent"));
             $policy.settings_mut().concurrency = Some(std::sync::Arc::new(concurrency));
+            $this
+        }
+
+        /// Masks errors that were not made for clients, or shows them. Default: they are shown.
+        ///
+        /// If they are masked, a client reads a neutral sentence with a short reference instead of an
+        /// error that the handler returned by `?`, and the log has the error with that reference. A
+        /// [`Failure`](crate::Failure) with a message for the model and a protocol error are sent as
+        /// they are. The innermost setting counts: an item's own replaces that of its group, and a
+        /// group's replaces that of the server.
+        ///
+        /// Turn it on in a server for users that you do not trust: errors can name files, addresses and
+        /// tables.
+        pub fn mask_error_details(mut $this, mask: bool) -> Self {
+            $policy.settings_mut().masks_errors = Some(mask);
             $this
         }
 

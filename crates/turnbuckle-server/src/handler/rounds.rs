@@ -1,5 +1,6 @@
 //! Running a handler through its rounds of input, until there is a reply.
 
+use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use turnbuckle_wire::revision::Method;
 
 use crate::error::failure::{Failure, FailureKind, Result};
 use crate::handler::context::HandlerContext;
+use crate::handler::failure_log::report_error;
 use crate::input::{self, BoundRequest, InputRound, NeedsInput};
 use crate::schema::ArgumentError;
 
@@ -34,14 +36,17 @@ pub(crate) struct FailureMapping {
     method: Method,
     /// True if failures become an error result for the model.
     errors_in_result: bool,
+    /// True if clients read no error that was not made for them.
+    masks_errors: bool,
 }
 
 impl FailureMapping {
     /// Returns the mapping for a kind of handler.
-    pub(crate) fn for_kind<K: super::HandlerKind>() -> Self {
+    pub(crate) fn for_kind<K: super::HandlerKind>(masks_errors: bool) -> Self {
         Self {
             method: K::METHOD,
             errors_in_result: K::ERRORS_IN_RESULT,
+            masks_errors,
         }
     }
 
@@ -50,6 +55,7 @@ impl FailureMapping {
         Self {
             method,
             errors_in_result: false,
+            masks_errors: false,
         }
     }
 
@@ -180,7 +186,7 @@ async fn resolve_failure(
     let mapping = handler.failure_mapping();
     for asked in 0.. {
         let mut needs = match failure.into_kind() {
-            FailureKind::NeedsInput(needs) if mapping.can_ask() => *needs,
+            FailureKind::NeedsInput(needs) if mapping.can_ask() => needs,
             kind => return failure_reply(kind, mapping, &context),
         };
         if let Some(error) = needs.take_unsupported() {
@@ -199,7 +205,7 @@ async fn resolve_failure(
         if asked == most {
             break;
         }
-        let answers = match input::ask_legacy(context.call(), &needs.requests).await {
+        let answers = match input::ask_legacy(context.call(), needs.requests()).await {
             Ok(answers) => answers,
             Err(input::LegacyInputError::Unsupported(error)) => {
                 return unsupported_reply(mapping, error);
@@ -208,9 +214,10 @@ async fn resolve_failure(
                 return message_reply(mapping, error.to_string());
             }
         };
+        let state = needs.into_needs().state;
         let round = match context.round() {
-            Some(round) => round.next_legacy_round(answers, needs.state),
-            None => InputRound::default().next_legacy_round(answers, needs.state),
+            Some(round) => round.next_legacy_round(answers, state),
+            None => InputRound::default().next_legacy_round(answers, state),
         };
         context = context.with_round(round);
         let run = run_catching_panic(
@@ -222,11 +229,12 @@ async fn resolve_failure(
             Err(failure) => failure,
         };
     }
+    tracing::warn!(
+        "a request asked its client more than {most} times (ServerBuilder::max_input_rounds)"
+    );
     message_reply(
         mapping,
-        format!(
-            "the request asked its client more than {most} times (ServerBuilder::max_input_rounds)"
-        ),
+        format!("the request asked its client more than {most} times"),
     )
 }
 
@@ -236,10 +244,29 @@ pub(crate) fn failure_reply(
     mapping: FailureMapping,
     context: &HandlerContext,
 ) -> Reply {
+    let report = |error: &(dyn Error + 'static), mask| {
+        report_error(Some(mapping.method), context, error, mask)
+    };
     match failure {
-        FailureKind::Message(message) => message_reply(mapping, message),
+        FailureKind::Message { text, source } => {
+            if let Some(source) = source {
+                report(&*source, false);
+            }
+            message_reply(mapping, text)
+        }
+        FailureKind::Error { error, is_hidden } => {
+            let mask = is_hidden || mapping.masks_errors;
+            message_reply(mapping, report(&*error, mask))
+        }
         FailureKind::Arguments(error) => argument_error_reply(mapping, context, &error),
-        FailureKind::Protocol(error) => protocol_error_reply(mapping, context, error),
+        FailureKind::Protocol { error, source } => {
+            match source.as_deref() {
+                Some(source) => drop(report(source, false)),
+                None if error.cause().is_some() => drop(report(&error, false)),
+                None => {}
+            }
+            protocol_error_reply(mapping, context, error)
+        }
         FailureKind::NeedsInput(_) => mapping.cannot_ask_reply(),
     }
 }

@@ -43,7 +43,12 @@ pub(crate) use watch::run_until_input_required;
 /// Specification: basic/patterns/mrtr (2026-07-28).
 #[derive(Clone, Default)]
 #[must_use]
-pub struct NeedsInput {
+pub struct NeedsInput(Box<InputNeeds>);
+
+/// The questions and the state. The source of a [`NeedsInput`], since wrappers that hide the type of
+/// an error show its sources.
+#[derive(Clone, Default)]
+pub(crate) struct InputNeeds {
     pub(crate) requests: InputRequests,
     pub(crate) state: Option<Json>,
     /// A key that was used for two questions.
@@ -61,8 +66,8 @@ impl NeedsInput {
     /// Adds a question. Each question needs a key of its own; a key that is used twice is an
     /// internal error.
     pub fn ask(mut self, key: &str, question: impl Into<InputRequest>) -> Self {
-        if self.requests.insert(key, question).is_some() {
-            self.duplicate_key = Some(key.to_owned());
+        if self.0.requests.insert(key, question).is_some() {
+            self.0.duplicate_key = Some(key.to_owned());
         }
         self
     }
@@ -79,32 +84,59 @@ impl NeedsInput {
         let json = Json::encode(state).map_err(|error| {
             ProtocolError::internal(format!("the state has no JSON form: {error}"))
         })?;
-        self.state = Some(json);
+        self.0.state = Some(json);
         Ok(self)
     }
 
     /// Creates a value for a question that the client cannot be asked.
     pub(crate) fn for_unsupported(error: ProtocolError) -> Self {
-        Self {
+        Self(Box::new(InputNeeds {
             unsupported: Some(Box::new((error.kind().clone(), error.message().to_owned()))),
-            ..Self::default()
+            ..InputNeeds::default()
+        }))
+    }
+
+    /// Creates a value for questions and state that were collected.
+    pub(crate) fn for_questions(requests: InputRequests, state: Option<Json>) -> Self {
+        Self(Box::new(InputNeeds {
+            requests,
+            state,
+            ..InputNeeds::default()
+        }))
+    }
+
+    /// Returns a copy of a value that is part of a chain of errors.
+    pub(crate) fn from_link(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
+        match error.downcast_ref::<Self>() {
+            Some(needs) => Some(needs.clone()),
+            None => Some(Self(Box::new(error.downcast_ref::<InputNeeds>()?.clone()))),
         }
+    }
+
+    /// Returns the questions and the state.
+    pub(crate) fn into_needs(self) -> InputNeeds {
+        *self.0
+    }
+
+    /// Returns the questions.
+    pub(crate) fn requests(&self) -> &InputRequests {
+        &self.0.requests
     }
 
     /// Takes the reason that the client cannot be asked.
     pub(crate) fn take_unsupported(&mut self) -> Option<ProtocolError> {
-        let (kind, message) = *self.unsupported.take()?;
+        let (kind, message) = *self.0.unsupported.take()?;
         Some(ProtocolError::new(kind, message))
     }
 
     /// Checks that something is asked or kept, and that each question has a key of its own.
     pub(crate) fn check(&self) -> Result<(), ProtocolError> {
-        if let Some(key) = &self.duplicate_key {
+        if let Some(key) = &self.0.duplicate_key {
             return Err(ProtocolError::internal(format!(
                 "the handler asked two questions under the key {key:?}"
             )));
         }
-        if self.requests.is_empty() && self.state.is_none() {
+        if self.0.requests.is_empty() && self.0.state.is_none() {
             return Err(ProtocolError::internal(
                 "the handler returned a NeedsInput without a question or state",
             ));
@@ -116,10 +148,10 @@ impl NeedsInput {
 /// Shows neither questions nor state, since they may be confidential.
 impl fmt::Debug for NeedsInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keys: Vec<&str> = self.requests.iter().map(|(key, _)| key).collect();
+        let keys: Vec<&str> = self.0.requests.iter().map(|(key, _)| key).collect();
         f.debug_struct("NeedsInput")
             .field("requests", &keys)
-            .field("has_state", &self.state.is_some())
+            .field("has_state", &self.0.state.is_some())
             .finish_non_exhaustive()
     }
 }
@@ -130,7 +162,25 @@ impl fmt::Display for NeedsInput {
     }
 }
 
-impl std::error::Error for NeedsInput {}
+impl std::error::Error for NeedsInput {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.0)
+    }
+}
+
+impl fmt::Debug for InputNeeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for InputNeeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("input required")
+    }
+}
+
+impl std::error::Error for InputNeeds {}
 
 /// A question to the client, which knows the type of its answer.
 ///

@@ -238,6 +238,7 @@ impl InputRounds {
         target: &BoundRequest<'_>,
         call: &RequestContext,
     ) -> Result<InputRequiredResult, ProtocolError> {
+        let needs = needs.into_needs();
         check(&needs.requests, call)?;
         let answers = round.map_or_else(Map::new, |round| {
             round

@@ -12,7 +12,7 @@ use turnbuckle_wire::era::Reply;
 
 use super::answer_log::{AnswerLog, NOT_ASKED_AGAIN, RunState};
 use super::{InputRound, NeedsInput};
-use crate::error::failure::Result;
+use crate::error::failure::{Failure, FailureKind, Result};
 
 /// The time in which a run that asks a new question has to repeat its earlier questions.
 const REASK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -41,12 +41,9 @@ pub(crate) async fn run_until_input_required(
             }
             match answer_log.run_state(waker) {
                 RunState::InputRequired(requests) => {
-                    let needs = NeedsInput {
-                        requests,
-                        state: round.state().cloned(),
-                        ..NeedsInput::default()
-                    };
-                    return Poll::Ready(Err(needs.into()));
+                    let needs = NeedsInput::for_questions(requests, round.state().cloned());
+                    let failure = Failure::from_kind(FailureKind::NeedsInput(needs));
+                    return Poll::Ready(Err(failure));
                 }
                 RunState::Running => {
                     timeout = None;

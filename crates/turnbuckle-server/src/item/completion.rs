@@ -11,7 +11,8 @@ use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
 use crate::error::BuildError;
-use crate::error::failure::{Failure, Result};
+use crate::error::failure::Result;
+use crate::error::into_failure::IntoFailure;
 use crate::extract::{AddRequirements, HandlerRequirements};
 use crate::handler::context::HandlerContext;
 use crate::handler::policy::CallPolicy;
@@ -56,10 +57,10 @@ impl<S: Into<String> + Send + 'static> HandlerOutput<Completer> for Vec<S> {
 impl<S, E> HandlerOutput<Completer> for std::result::Result<Vec<S>, E>
 where
     S: Into<String> + Send + 'static,
-    E: Into<Failure> + Send + 'static,
+    E: IntoFailure + Send + 'static,
 {
     fn into_handler_reply(self, (): &(), _: Option<&str>) -> Result<Reply> {
-        let values = self.map_err(Into::<Failure>::into)?;
+        let values = self.map_err(IntoFailure::into_failure)?;
         Ok(Reply::complete(cut(values)))
     }
 }
@@ -111,13 +112,14 @@ impl Completers {
                     "the completer of {argument:?} takes an Ask, but a completer cannot ask the client"
                 )));
             }
-            let call =
-                (completer.make)((), ArgumentReader::without_arguments(), registration, false);
+            let settings = registration.handler_settings(false, policy);
+            let reader = ArgumentReader::without_arguments();
+            let call = (completer.make)((), reader, registration, settings);
             let target = LayerTarget {
                 kind: CallKind::Completion,
                 name: name.into(),
                 read_only: true,
-                mapping: FailureMapping::for_kind::<Completer>(),
+                mapping: FailureMapping::for_kind::<Completer>(settings.masks_errors),
             };
             Ok((argument, registration.wrap_in_layers(call, target, policy)))
         });

@@ -12,8 +12,8 @@ use turnbuckle_types::Schema;
 use crate::error::BuildError;
 use crate::extract::{HandlerRequirements, States};
 use crate::handler::concurrency_limit::ConcurrencyLimit;
-use crate::handler::policy::{CallPolicy, apply_layers, apply_policies};
-use crate::handler::{ErasedHandler, HandlerKind};
+use crate::handler::policy::{CallPolicy, apply_layers, apply_policies, masks_errors};
+use crate::handler::{ErasedHandler, HandlerKind, HandlerSettings};
 use crate::item::access::AccessRules;
 use crate::item::group_settings::GroupSettings;
 use crate::item::name_rules::{check_tool_name, is_long_tool_name};
@@ -204,6 +204,19 @@ impl Registration {
     /// Returns an item's access rules, together with those of the groups around it.
     pub(crate) fn access(&self, own: AccessRules) -> AccessRules {
         own.merge_outer(&self.access)
+    }
+
+    /// Returns the settings of an item's handler.
+    pub(crate) fn handler_settings(&self, asks: bool, own: &CallPolicy) -> HandlerSettings {
+        HandlerSettings {
+            asks,
+            masks_errors: masks_errors(&self.policies, own),
+        }
+    }
+
+    /// Returns whether errors are masked for something that has no settings of its own.
+    pub(crate) fn masks_errors(&self) -> bool {
+        masks_errors(&self.policies, &CallPolicy::default())
     }
 
     /// Wraps an item's handler in its limits, layers and timeout. `read_only` is whether the item

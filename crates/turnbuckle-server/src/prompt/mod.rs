@@ -249,7 +249,12 @@ impl Prompt {
                 "it has a completer for {unknown:?}, but no argument of that name"
             )));
         }
-        let call = (self.make)((), reader, registration, needs.asks);
+        let call = (self.make)(
+            (),
+            reader,
+            registration,
+            registration.handler_settings(needs.asks, &policy),
+        );
         Ok(PromptEntry {
             call: registration.wrap_handler::<Self>(call, &name, false, &policy),
             access: registration.access(access),

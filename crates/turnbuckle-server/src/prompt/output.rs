@@ -2,14 +2,15 @@
 
 use turnbuckle_types::{GetPromptResult, PromptMessage};
 
-use crate::error::failure::{Failure, Result};
+use crate::error::failure::Result;
+use crate::error::into_failure::IntoFailure;
 
 /// A type that the handler of a prompt can return.
 ///
 /// Specification: server/prompts, "PromptMessage" (2026-07-28).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned by a prompt",
-    note = "text, a `PromptMessage`, several in a `Vec`, a `GetPromptResult`, or a `Result` of one with an error that can be displayed"
+    note = "text, a `PromptMessage`, several in a `Vec`, a `GetPromptResult`, or a `Result` of one with an error that implements `IntoFailure`"
 )]
 pub trait PromptOutput: Send + 'static {
     /// Converts into the result.
@@ -49,10 +50,8 @@ impl PromptOutput for String {
     }
 }
 
-impl<T: PromptOutput, E: Into<Failure> + Send + 'static> PromptOutput
-    for std::result::Result<T, E>
-{
+impl<T: PromptOutput, E: IntoFailure + Send + 'static> PromptOutput for std::result::Result<T, E> {
     fn into_result(self) -> Result<GetPromptResult> {
-        self.map_err(Into::into)?.into_result()
+        self.map_err(IntoFailure::into_failure)?.into_result()
     }
 }

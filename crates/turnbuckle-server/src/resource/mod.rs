@@ -250,7 +250,12 @@ impl Resource {
             }
             None => ArgumentReader::without_arguments(),
         };
-        let call = (self.make)(reply_options, reader, registration, needs.asks);
+        let call = (self.make)(
+            reply_options,
+            reader,
+            registration,
+            registration.handler_settings(needs.asks, &policy),
+        );
         let call = registration.wrap_handler::<Self>(call, &fields.uri, true, &policy);
         let Some(template) = template else {
             return Ok(RegisteredResource::Resource(ResourceEntry {

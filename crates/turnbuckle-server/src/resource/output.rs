@@ -4,14 +4,15 @@ use turnbuckle_types::{
     BlobResourceContents, ReadResourceResult, ResourceContents, TextResourceContents,
 };
 
-use crate::error::failure::{Failure, Result};
+use crate::error::failure::Result;
+use crate::error::into_failure::IntoFailure;
 
 /// A type that the handler of a resource can return.
 ///
 /// Specification: server/resources, "Resource Contents" (2026-07-28).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the contents of a resource",
-    note = "text, bytes in a `Vec<u8>`, `Vec<ResourceContents>`, a `ReadResourceResult`, or a `Result` of one with an error that can be displayed"
+    note = "text, bytes in a `Vec<u8>`, `Vec<ResourceContents>`, a `ReadResourceResult`, or a `Result` of one with an error that implements `IntoFailure`"
 )]
 pub trait ResourceOutput: Send + 'static {
     /// Converts into the result; contents without a media type get `mime_type`.
@@ -68,10 +69,11 @@ impl ResourceOutput for Vec<u8> {
     }
 }
 
-impl<T: ResourceOutput, E: Into<Failure> + Send + 'static> ResourceOutput
+impl<T: ResourceOutput, E: IntoFailure + Send + 'static> ResourceOutput
     for std::result::Result<T, E>
 {
     fn into_result(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult> {
-        self.map_err(Into::into)?.into_result(uri, mime_type)
+        self.map_err(IntoFailure::into_failure)?
+            .into_result(uri, mime_type)
     }
 }

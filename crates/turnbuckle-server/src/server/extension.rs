@@ -25,6 +25,7 @@ use turnbuckle_wire::revision::Method;
 use crate::error::BuildError;
 use crate::error::failure::{Failure, FailureKind, Result};
 use crate::handler::context::HandlerContext;
+use crate::handler::failure_log::report_error;
 use crate::item::debug_fields;
 use crate::tool::Tool;
 use crate::tool::output::{OutputValidator, ToolOutput};
@@ -78,11 +79,11 @@ impl Extension {
                     return Reply::Error(error).into();
                 }
             };
-            let run = handler(params, context);
+            let run = handler(params, context.clone());
             HandlerOutcome::Pending(Box::pin(async move {
                 match run.await {
                     Ok(result) => Reply::Complete(Box::new(AsIs(result))),
-                    Err(failure) => Reply::Error(error_of(failure)),
+                    Err(failure) => Reply::Error(error_of(failure, &context)),
                 }
             }))
         };
@@ -129,15 +130,19 @@ impl Tool {
 
 debug_fields! { Extension { id, settings, result_types } }
 
-fn error_of(failure: Failure) -> ProtocolError {
+fn error_of(failure: Failure, context: &HandlerContext) -> ProtocolError {
     let asks = || ProtocolError::internal("a method of an extension cannot ask for input");
     match failure.into_kind() {
         // Requiring URLs to be visited is a question, too.
-        FailureKind::Protocol(error) => match error.kind() {
+        FailureKind::Protocol { error, .. } => match error.kind() {
             ErrorKind::UrlElicitationRequired(_) => asks(),
             _ => error,
         },
-        FailureKind::Message(message) => ProtocolError::internal(message),
+        FailureKind::Message { text, .. } => ProtocolError::internal(text),
+        FailureKind::Error { error, is_hidden } => {
+            let mask = is_hidden || context.environment().masks_errors();
+            ProtocolError::internal(report_error(None, context, &*error, mask))
+        }
         FailureKind::Arguments(error) => ProtocolError::invalid_params(error.to_string()),
         FailureKind::NeedsInput(_) => asks(),
     }

@@ -22,6 +22,7 @@ use crate::error::BuildError;
 use crate::error::failure::Result;
 use crate::extract::{Extract, Invocation};
 use crate::handler::context::{HandlerContext, HandlerEnvironment};
+use crate::handler::policy::CallPolicy;
 use crate::input::InputRounds;
 use crate::item::cache_hint::CacheHint;
 use crate::item::registration::Registration;
@@ -79,6 +80,13 @@ pub(crate) type RootsChangedHook = Arc<dyn Fn(Peer) -> NotificationFuture + Send
 impl HandlerEnvironment for ServerInner {
     fn max_waiting(&self) -> usize {
         self.max_waiting
+    }
+
+    fn masks_errors(&self) -> bool {
+        let none = CallPolicy::default();
+        self.registration
+            .handler_settings(false, &none)
+            .masks_errors
     }
 
     fn input_rounds(&self) -> &InputRounds {

@@ -190,7 +190,8 @@ impl Tool {
         let (reader, output_check, factories) =
             prepare.map_err(|error| draft.with_tool_name(&error))?;
         draft.access = registration.access(std::mem::take(&mut draft.access));
-        let call = make(output_check, reader, registration, needs.asks);
+        let settings = registration.handler_settings(needs.asks, &draft.policy);
+        let call = make(output_check, reader, registration, settings);
         let annotations = draft.annotations.as_deref();
         let read_only = annotations.and_then(|hints| hints.read_only_hint) == Some(true);
         let call = registration.wrap_handler::<Self>(call, &draft.name, read_only, &draft.policy);

@@ -9,7 +9,8 @@ use turnbuckle_types::{
 use turnbuckle_wire::era::{Reply, TextToolResult};
 
 use crate::error::BuildError;
-use crate::error::failure::{Failure, Result};
+use crate::error::failure::Result;
+use crate::error::into_failure::IntoFailure;
 use crate::schema::{EnforcedSchema, output_schema_of};
 
 /// Validates structured output against a tool's output schema.
@@ -58,7 +59,7 @@ impl OutputValidator {
 /// Specification: server/tools, "Tool Result" (2026-07-28).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned by a tool",
-    note = "text, content (`ContentBlock`, `Image`, `Audio`, several in a `Vec`), a `CallToolResult`, or a `Result` of one with an error that can be displayed",
+    note = "text, content (`ContentBlock`, `Image`, `Audio`, several in a `Vec`), a `CallToolResult`, or a `Result` of one with an error that implements `IntoFailure`",
     note = "other data that derives `serde::Serialize` and `schemars::JsonSchema` is wrapped: `Structured(data)`"
 )]
 pub trait ToolOutput: Send + 'static {
@@ -167,7 +168,7 @@ impl ToolOutput for CallToolResult {
     }
 }
 
-impl<T: ToolOutput, E: Into<Failure> + Send + 'static> ToolOutput for std::result::Result<T, E> {
+impl<T: ToolOutput, E: IntoFailure + Send + 'static> ToolOutput for std::result::Result<T, E> {
     fn output_schema() -> Result<Option<Schema>, BuildError> {
         T::output_schema()
     }
@@ -180,6 +181,6 @@ impl<T: ToolOutput, E: Into<Failure> + Send + 'static> ToolOutput for std::resul
     }
 
     fn into_reply(self) -> Result<Reply> {
-        self.map_err(Into::into)?.into_reply()
+        self.map_err(IntoFailure::into_failure)?.into_reply()
     }
 }

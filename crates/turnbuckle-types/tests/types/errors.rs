@@ -1,7 +1,5 @@
 //! Errors carry a kind, never a number, and do not show what they should not.
 
-use std::error::Error as _;
-
 use turnbuckle_types::*;
 
 #[test]
@@ -100,7 +98,7 @@ fn the_source_stays_at_home_and_the_data_out_of_the_log() {
         .with_data("hunter2")
         .with_source(cause);
     assert_eq!(error.to_string(), "could not read");
-    assert_eq!(error.source().unwrap().to_string(), "disk on fire");
+    assert_eq!(error.cause().unwrap().to_string(), "disk on fire");
     assert!(!format!("{error:?}").contains("hunter2"));
 }
 

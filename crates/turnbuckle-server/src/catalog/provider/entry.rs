@@ -212,7 +212,7 @@ impl<T: Send + 'static> ProviderEntry<T> {
 
     /// Returns the error for a function that failed, and logs it.
     fn function_error(&self, failure: Failure, context: &HandlerContext) -> ProtocolError {
-        let mapping = FailureMapping::for_kind::<ListFunction<T>>();
+        let mapping = FailureMapping::for_kind::<ListFunction<T>>(self.registration.masks_errors());
         let error = match failure_reply(failure.into_kind(), mapping, context) {
             Reply::Error(error) => error,
             _ => self.fault("failed"),

@@ -8,7 +8,8 @@ use turnbuckle_types::ProtocolError;
 use turnbuckle_wire::revision::Method;
 
 use super::request::ListPage;
-use crate::error::failure::{Failure, Result};
+use crate::error::failure::Result;
+use crate::error::into_failure::IntoFailure;
 use crate::extract::{AddRequirements, Invocation};
 use crate::handler::{Handler, HandlerKind, HandlerOutput};
 use crate::resource::{ReadRequest, Resource, ResourceBuilder};
@@ -38,10 +39,10 @@ macro_rules! provider_function_kinds {
         where
             T: Send + 'static,
             O: HandlerOutput<$Kind<T>>,
-            E: Into<Failure> + Send + 'static,
+            E: IntoFailure + Send + 'static,
         {
             fn into_handler_reply(self, (): &(), name: Option<&str>) -> Result<$Output> {
-                self.map_err(Into::into)?.into_handler_reply(&(), name)
+                self.map_err(IntoFailure::into_failure)?.into_handler_reply(&(), name)
             }
         }
     )*};

@@ -1,10 +1,11 @@
 //! The errors of questions to the client.
 
+use std::error::Error;
 use std::fmt;
 
 use turnbuckle_types::{ErrorKind, ProtocolError};
 
-use crate::error::failure::Failure;
+use crate::error::failure::{Failure, FailureKind};
 use crate::input::NeedsInput;
 
 /// The reason that a question has no answer.
@@ -59,6 +60,42 @@ impl AskError {
         }
     }
 
+    /// Returns the meaning of an error in a chain, if it is an `AskError` or the source of one;
+    /// `before` is the error whose source it is.
+    pub(crate) fn meaning_of_link(
+        error: &(dyn Error + 'static),
+        before: &(dyn Error + 'static),
+    ) -> Option<FailureKind> {
+        let (meaning, text) = match error.downcast_ref::<Self>() {
+            Some(Self::Unsupported(error)) => {
+                let error = ProtocolError::from_link(error)?;
+                let needs = NeedsInput::for_unsupported(error);
+                return Some(FailureKind::NeedsInput(needs));
+            }
+            Some(Self::Failed(failure)) => return failure.copy_meaning(),
+            Some(ask) => (*ask.meaning()?, ask.to_string()),
+            None => (*error.downcast_ref()?, before.to_string()),
+        };
+        let error = match meaning {
+            AskErrorMeaning::InvalidParams => ProtocolError::invalid_params(text),
+            AskErrorMeaning::Internal => ProtocolError::internal(text),
+            AskErrorMeaning::ForModel => return Some(FailureKind::Message { text, source: None }),
+        };
+        Some(FailureKind::Protocol {
+            error,
+            source: None,
+        })
+    }
+
+    fn meaning(&self) -> Option<&'static AskErrorMeaning> {
+        match self {
+            Self::Malformed(_) | Self::Changed(_) => Some(&AskErrorMeaning::InvalidParams),
+            Self::TooLarge(_) => Some(&AskErrorMeaning::Internal),
+            Self::Declined | Self::Cancelled | Self::Ended => Some(&AskErrorMeaning::ForModel),
+            Self::Unsupported(_) | Self::Failed(_) => None,
+        }
+    }
+
     /// Returns the error for a question that could not be asked.
     pub(crate) fn before_asking(error: ProtocolError) -> Self {
         match error.kind() {
@@ -86,4 +123,35 @@ impl fmt::Display for AskError {
     }
 }
 
-impl std::error::Error for AskError {}
+impl Error for AskError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Unsupported(error) => Some(error),
+            Self::Failed(failure) => failure.source(),
+            _ => self
+                .meaning()
+                .map(|meaning| meaning as &(dyn Error + 'static)),
+        }
+    }
+}
+
+/// The meaning of an [`AskError`] for the protocol. It is the source of the error, since wrappers that
+/// hide the type of an error show its sources.
+#[derive(Debug, Clone, Copy)]
+enum AskErrorMeaning {
+    InvalidParams,
+    Internal,
+    ForModel,
+}
+
+impl fmt::Display for AskErrorMeaning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InvalidParams => "invalid params",
+            Self::Internal => "internal error",
+            Self::ForModel => "no answer",
+        })
+    }
+}
+
+impl Error for AskErrorMeaning {}

@@ -1,0 +1,172 @@
+//! Expansion of `#[derive(IntoFailure)]`: what clients read of each variant of an error type.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Data, DeriveInput, Error, Expr, Fields, Ident, Path, Result, Token};
+
+use super::default_facade;
+
+const CHOICES: &str = "say what clients read of it: `#[failure(model)]` for its text, \
+     `#[failure(protocol = invalid_params)]` for a protocol error, `#[failure(hidden)]` for nothing, \
+     or `#[failure(forward)]` for what the error inside says";
+
+const KINDS: &str = "the kinds are invalid_params, invalid_request, method_not_found, \
+     resource_not_found and internal; a number is a code of the application";
+
+/// The part of an error that clients read.
+enum Disclosure {
+    Model,
+    Hidden,
+    Forward,
+    /// A protocol error; the tokens make its `ErrorKind`.
+    Protocol(TokenStream),
+}
+
+/// Expands the derive.
+pub(crate) fn expand_failure(input: TokenStream) -> Result<TokenStream> {
+    let input: DeriveInput = syn::parse2(input)?;
+    let mut krate = default_facade();
+    let default = read(&input.attrs, &mut krate)?;
+    let arms = match &input.data {
+        Data::Enum(data) => {
+            let mut arms = Vec::new();
+            let mut errors: Option<Error> = None;
+            for variant in &data.variants {
+                let ident = &variant.ident;
+                let arm = read(&variant.attrs, &mut krate).and_then(|own| {
+                    let disclosure = own.as_ref().or(default.as_ref());
+                    let disclosure = disclosure.ok_or_else(|| Error::new(ident.span(), CHOICES))?;
+                    arm(
+                        &quote!(Self::#ident),
+                        ident,
+                        &variant.fields,
+                        disclosure,
+                        &krate,
+                    )
+                });
+                match (arm, &mut errors) {
+                    (Ok(arm), _) => arms.push(arm),
+                    (Err(error), Some(errors)) => errors.combine(error),
+                    (Err(error), none) => *none = Some(error),
+                }
+            }
+            match errors {
+                Some(errors) => return Err(errors),
+                None => arms,
+            }
+        }
+        Data::Struct(data) => {
+            let disclosure = default.ok_or_else(|| Error::new(input.ident.span(), CHOICES))?;
+            vec![arm(
+                &quote!(Self),
+                &input.ident,
+                &data.fields,
+                &disclosure,
+                &krate,
+            )?]
+        }
+        Data::Union(_) => return Err(Error::new(input.ident.span(), "a union is no error type")),
+    };
+    let (ident, (generics, arguments, bounds)) = (&input.ident, input.generics.split_for_impl());
+    Ok(quote! {
+        impl #generics #krate::IntoFailure for #ident #arguments #bounds {
+            fn into_failure(self) -> #krate::Failure {
+                match self { #(#arms)* }
+            }
+        }
+    })
+}
+
+/// Reads `#[failure(…)]`.
+fn read(attributes: &[Attribute], krate: &mut Path) -> Result<Option<Disclosure>> {
+    let mut found = None;
+    for attribute in attributes.iter().filter(|it| it.path().is_ident("failure")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("crate") {
+                *krate = meta.value()?.parse()?;
+                return Ok(());
+            }
+            let disclosure = if meta.path.is_ident("model") {
+                Disclosure::Model
+            } else if meta.path.is_ident("hidden") {
+                Disclosure::Hidden
+            } else if meta.path.is_ident("forward") {
+                Disclosure::Forward
+            } else if meta.path.is_ident("protocol") {
+                if !meta.input.peek(Token![=]) {
+                    return Err(meta.error(format!("`protocol` needs a kind: {KINDS}")));
+                }
+                Disclosure::Protocol(kind(&meta.value()?.parse()?, krate)?)
+            } else {
+                return Err(meta.error(format!("unknown key: {CHOICES}")));
+            };
+            match found.replace(disclosure) {
+                None => Ok(()),
+                Some(_) => Err(meta.error("an error is disclosed in one way: keep one of these")),
+            }
+        })?;
+    }
+    Ok(found)
+}
+
+/// Returns the `ErrorKind` that `protocol = …` names.
+fn kind(value: &Expr, krate: &Path) -> Result<TokenStream> {
+    let name = match value {
+        Expr::Path(path) => path
+            .path
+            .get_ident()
+            .map(Ident::to_string)
+            .unwrap_or_default(),
+        code => {
+            return Ok(quote_spanned!(code.span()=> #krate::types::ErrorKind::Application(#code)));
+        }
+    };
+    let variant = match name.as_str() {
+        "invalid_params" => quote!(InvalidParams),
+        "invalid_request" => quote!(InvalidRequest),
+        "method_not_found" => quote!(MethodNotFound),
+        "resource_not_found" => quote!(ResourceNotFound),
+        "internal" => quote!(Internal),
+        _ => return Err(Error::new(value.span(), KINDS)),
+    };
+    Ok(quote!(#krate::types::ErrorKind::#variant))
+}
+
+/// Returns the arm of the `match` for one variant.
+fn arm(
+    pattern: &TokenStream,
+    ident: &Ident,
+    fields: &Fields,
+    disclosure: &Disclosure,
+    krate: &Path,
+) -> Result<TokenStream> {
+    Ok(match disclosure {
+        Disclosure::Model => quote! {
+            __error @ #pattern { .. } => #krate::Failure::for_model(__error),
+        },
+        Disclosure::Hidden => quote! {
+            __error @ #pattern { .. } => #krate::Failure::hidden(__error),
+        },
+        Disclosure::Protocol(kind) => quote! {
+            __error @ #pattern { .. } => #krate::Failure::from(
+                #krate::types::ProtocolError::new(#kind, ::std::string::ToString::to_string(&__error))
+                    .with_source(__error),
+            ),
+        },
+        Disclosure::Forward => {
+            let mut fields = fields.members();
+            match (fields.next(), fields.next()) {
+                (Some(field), None) => quote! {
+                    #pattern { #field: __error } => #krate::Failure::from(__error),
+                },
+                _ => {
+                    return Err(Error::new(
+                        ident.span(),
+                        "`forward` needs exactly one field, the error inside",
+                    ));
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,51 @@
+//! Failures of handlers in the log, and the sentence that clients read instead of a masked one.
+
+use std::collections::hash_map::RandomState;
+use std::error::Error;
+use std::hash::{BuildHasher as _, Hasher as _};
+
+use turnbuckle_types::RawJson;
+use turnbuckle_wire::era::headers::mirrored_name;
+use turnbuckle_wire::revision::Method;
+
+use crate::error::chain::Chain;
+use crate::handler::context::HandlerContext;
+
+/// The most characters of a name that a line of the log has.
+const MAX_NAME_CHARS: usize = 200;
+
+/// Logs the error of a handler with all its sources, and returns what clients read of it: its own
+/// message, or, if it is to be masked, a sentence with a reference that the log has, too.
+///
+/// `method` is `None` for the methods of extensions.
+#[cold]
+pub(crate) fn report_error(
+    method: Option<Method>,
+    context: &HandlerContext,
+    error: &(dyn Error + 'static),
+    mask: bool,
+) -> String {
+    let name = method.map(|method| called_name(method, context));
+    let method = method.map(Method::as_str);
+    let chain = Chain(error);
+    if !mask {
+        tracing::warn!(method, name, error = %chain, "a handler failed");
+        return error.to_string();
+    }
+    let reference = new_reference();
+    tracing::warn!(method, name, reference, error = %chain, "a handler failed");
+    format!("The request failed for an internal reason (reference {reference}).")
+}
+
+/// Returns eight random hexadecimal digits.
+fn new_reference() -> String {
+    let random = RandomState::new().build_hasher().finish();
+    format!("{:08x}", random & 0xffff_ffff)
+}
+
+/// Returns the name of the tool or prompt, or the URI, that a request names.
+fn called_name(method: Method, context: &HandlerContext) -> String {
+    let name = mirrored_name(method, &context.params()).flatten();
+    let name = name.and_then(RawJson::text).unwrap_or_default();
+    name.chars().take(MAX_NAME_CHARS).collect()
+}
