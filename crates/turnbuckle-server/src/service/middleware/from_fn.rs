@@ -10,7 +10,7 @@ use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::error::failure::Failure;
+use crate::error::into_failure::IntoFailure;
 use crate::service::{CallFuture, CallRequest, CallResponse, CallService};
 
 /// Makes a layer of an async function that gets a [`CallRequest`] and the [`Next`] step, and returns
@@ -26,8 +26,8 @@ where
     FromFnLayer(Arc::new(function))
 }
 
-/// A type that a middleware function can return: a [`CallResponse`], or a `Result` of one, whose
-/// error becomes a failure of the call.
+/// A type that a middleware function can return: a [`CallResponse`], or a `Result` of one with an
+/// error that implements [`IntoFailure`], which becomes a failure of the call.
 pub trait IntoCallResponse {
     /// Converts into the response.
     fn into_call_response(self) -> CallResponse;
@@ -39,9 +39,9 @@ impl IntoCallResponse for CallResponse {
     }
 }
 
-impl<E: Into<Failure>> IntoCallResponse for Result<CallResponse, E> {
+impl<E: IntoFailure> IntoCallResponse for Result<CallResponse, E> {
     fn into_call_response(self) -> CallResponse {
-        self.unwrap_or_else(CallResponse::from_failure)
+        self.unwrap_or_else(|error| CallResponse::from_failure(error.into_failure()))
     }
 }
 
