@@ -31,9 +31,11 @@ pub fn server() -> Result<Server> {
     Ok(server.build()?)
 }
 
-/// Returns the default limits, but for how often a peer may call: one that does nothing else is faster than
-/// the default allows.
+/// Returns the default limits, but for how often a peer may call and open sessions: one that does nothing
+/// else is faster than the default allows.
 #[must_use]
 pub fn limits() -> Limits {
-    Limits::new().call_rate(Rate::per_second(1_000_000_000))
+    Limits::new()
+        .call_rate(Rate::per_second(1_000_000_000))
+        .handshake_rate(Rate::UNLIMITED)
 }

@@ -1,7 +1,7 @@
 //! The headers of a request that an endpoint needs, read in one pass.
 
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, TRANSFER_ENCODING};
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, Method, Uri};
 use turnbuckle_wire::era::NamedRevision;
 use turnbuckle_wire::era::headers::{self, HeaderValues};
 
@@ -9,6 +9,13 @@ const JSON: &[u8] = b"application/json";
 
 /// The `Accept` header in the spelling of most clients.
 const JSON_AND_EVENTS: &[u8] = b"application/json, text/event-stream";
+
+/// The bytes of a header line beside the name and the value: colon, space, and end of line.
+const LINE_OVERHEAD: usize = 4;
+
+/// The bytes of a request line beside the method and the target: two spaces, the version, and the end of
+/// the line.
+const REQUEST_LINE_OVERHEAD: usize = " ".len() + " HTTP/1.1\r\n".len();
 
 /// The headers of a request that an endpoint needs.
 #[derive(Debug)]
@@ -26,6 +33,8 @@ pub(crate) struct RequestHeaders<'h> {
     pub(crate) name: HeaderValues<'h>,
     pub(crate) session_id: HeaderValues<'h>,
     pub(crate) last_event_id: HeaderValues<'h>,
+    /// The bytes of the header lines, as they are sent without needless spaces.
+    line_bytes: usize,
 }
 
 impl<'h> RequestHeaders<'h> {
@@ -43,10 +52,12 @@ impl<'h> RequestHeaders<'h> {
             name: HeaderValues::Missing,
             session_id: HeaderValues::Missing,
             last_event_id: HeaderValues::Missing,
+            line_bytes: 0,
         };
         let mut accept_said = false;
         for (name, value) in map {
             let value = value.as_bytes();
+            head.line_bytes += name.as_str().len() + value.len() + LINE_OVERHEAD;
             if *name == ACCEPT {
                 accept_said = true;
                 head.read_accept(value);
@@ -78,6 +89,20 @@ impl<'h> RequestHeaders<'h> {
             head.accepts_events = true;
         }
         head
+    }
+
+    /// Returns the bytes of the whole head, with a request line of this method and target, as HTTP/1.1
+    /// sends it.
+    pub(crate) fn bytes(&self, method: &Method, target: &Uri) -> usize {
+        let authority = match (target.scheme_str(), target.authority()) {
+            (Some(scheme), Some(authority)) => scheme.len() + 3 + authority.as_str().len(),
+            _ => 0,
+        };
+        let path = target
+            .path_and_query()
+            .map_or(1, |path| path.as_str().len());
+        let request_line = method.as_str().len() + authority + path + REQUEST_LINE_OVERHEAD;
+        request_line + self.line_bytes + 2
     }
 
     /// Returns the host that the request is for: that of the `Host` header, or else of its target. Two
@@ -235,6 +260,27 @@ mod tests {
             let target: Uri = target.parse().unwrap();
             let found = RequestHeaders::read(&map).requested_host(&target);
             assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{target}");
+        }
+    }
+
+    #[test]
+    fn the_bytes_of_a_head_are_those_that_are_sent() {
+        for text in [
+            "POST /mcp?x=1 HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\naccept: b\r\n\r\n",
+            "GET / HTTP/1.1\r\n\r\n",
+            "GET http://localhost:80/mcp HTTP/1.1\r\nx-a: \r\n\r\n",
+        ] {
+            let mut lines = text.lines();
+            let mut first = lines.next().unwrap().split(' ');
+            let mut map = HeaderMap::new();
+            for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
+                let name: http::HeaderName = name.parse().unwrap();
+                map.append(name, value.parse().unwrap());
+            }
+            let method: Method = first.next().unwrap().parse().unwrap();
+            let target: Uri = first.next().unwrap().parse().unwrap();
+            let head = RequestHeaders::read(&map);
+            assert_eq!(head.bytes(&method, &target), text.len(), "{text}");
         }
     }
 

@@ -37,6 +37,7 @@ pub use client::{
     HttpClientOptions, HttpConnector, SseConnector, decode_events,
 };
 pub use options::HttpServerOptions;
+pub use principal::shares::ClientAddress;
 #[cfg(feature = "tls")]
 #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
 pub use server::TlsIdentity;

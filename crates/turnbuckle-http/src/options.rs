@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use turnbuckle_session::{Limits, setters};
+use turnbuckle_session::{Limits, Rate, setters};
 
 /// The settings of an HTTP endpoint and of an HTTP server. Every bound is on by default.
 #[derive(Debug, Clone)]
@@ -12,8 +12,13 @@ pub struct HttpServerOptions {
     /// reached; a name without a port allows any port. Default: the loopback names.
     pub allowed_hosts: Option<Vec<String>>,
     /// Origins (`https://example.com`) whose web pages may use the endpoint. Default: the origins
-    /// whose host is in [`allowed_hosts`](Self::allowed_hosts).
+    /// whose host is in [`allowed_hosts`](Self::allowed_hosts); of the loopback names only those on the
+    /// endpoint's own port, which is the port in the `Host` of the request.
     pub allowed_origins: Vec<String>,
+    /// Allows pages of every port of this machine (`http://localhost:5173`), beside the
+    /// [`allowed_origins`](Self::allowed_origins). Any program that listens on a port here, and any page
+    /// that it serves, can then use the endpoint from a browser. Default: off.
+    pub allow_loopback_origins: bool,
     /// Serves legacy requests without sessions: each request stands alone, and its client is
     /// treated as one without capabilities. Default: off.
     pub stateless: bool,
@@ -35,6 +40,24 @@ pub struct HttpServerOptions {
     /// [`max_connections`](Self::max_connections) for its stream, and others for its messages.
     /// Default 1,000.
     pub max_sse_connections: usize,
+    /// The largest number of open streams on which clients listen: those of GET requests to the
+    /// endpoint, and of `subscriptions/listen`. One more is refused. Default 10,000.
+    pub max_listening_streams: usize,
+    /// The largest part of [`max_sessions`](Self::max_sessions),
+    /// [`max_sse_connections`](Self::max_sse_connections) and
+    /// [`max_listening_streams`](Self::max_listening_streams) that one owner may take, in percent. An
+    /// owner is a principal, or a connection if there is none. Default 50; 100 switches the share off.
+    pub max_owner_percent: u8,
+    /// The largest part of the same numbers and of [`max_connections`](Self::max_connections) that one
+    /// client address may take, in percent: one IPv4 address or one /64 network of IPv6. Behind a proxy
+    /// all clients have its address: switch the share off, or name theirs by
+    /// [`ClientAddress`](crate::ClientAddress). A Unix socket has no addresses. Default 50; 100 switches
+    /// the share off.
+    pub max_address_percent: u8,
+    /// The rate of handshakes of one client address: `initialize` requests, and new HTTP+SSE
+    /// connections. Faster ones are refused by 429. [`Limits::handshake_rate`] bounds those of one
+    /// owner. Default 1,000 a second.
+    pub address_handshake_rate: Rate,
     /// The time after which an idle session is ended. A request in flight and an open stream count
     /// as use. Default 30 minutes.
     pub session_idle_timeout: Duration,
@@ -66,11 +89,10 @@ pub struct HttpServerOptions {
     /// wait. Default 10,000.
     pub max_connections: usize,
     /// The largest number of headers of a request; in an [`HttpServer`](crate::HttpServer) at most
-    /// 24,576. Default 64.
+    /// 24,576. One more is answered by 431. Default 64.
     pub max_headers: usize,
-    /// The largest size in bytes of the request line and the headers of a request to an
-    /// [`HttpServer`](crate::HttpServer), at least 8 KiB. A larger one is answered by 431 without a
-    /// body, and the connection is closed. Default 64 KiB.
+    /// The largest size in bytes of the request line and the headers of a request. A larger one is
+    /// answered by 431. Default 64 KiB.
     pub max_header_bytes: usize,
     /// The time within which a client must send the headers of a request. Default 30 s.
     pub header_timeout: Duration,
@@ -122,6 +144,7 @@ impl Default for HttpServerOptions {
         Self {
             allowed_hosts: None,
             allowed_origins: Vec::new(),
+            allow_loopback_origins: false,
             stateless: false,
             http_sse: false,
             max_message_bytes: 4 << 20,
@@ -129,6 +152,10 @@ impl Default for HttpServerOptions {
             keep_alive_interval: Duration::from_secs(15),
             max_sessions: 10_000,
             max_sse_connections: 1000,
+            max_listening_streams: 10_000,
+            max_owner_percent: 50,
+            max_address_percent: 50,
+            address_handshake_rate: Rate::per_second(1000),
             session_idle_timeout: Duration::from_secs(30 * 60),
             handshake_timeout: Duration::from_secs(60),
             max_streams: 64,
@@ -168,6 +195,14 @@ impl HttpServerOptions {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Returns whether the server has a certificate.
+    pub(crate) fn has_tls(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        false
     }
 
     /// Sets the host names under which the endpoint may be reached.
@@ -213,6 +248,8 @@ impl HttpServerOptions {
     }
 
     setters! {
+        /// Sets whether pages of every port of this machine may use the endpoint.
+        allow_loopback_origins: bool;
         /// Sets whether legacy requests are served without sessions.
         stateless: bool;
         /// Sets whether the HTTP+SSE transport of the first revision is served too.
@@ -227,6 +264,15 @@ impl HttpServerOptions {
         max_sessions: usize;
         /// Sets the largest number of open HTTP+SSE connections.
         max_sse_connections: usize;
+        /// Sets the largest number of open streams on which clients listen.
+        max_listening_streams: usize;
+        /// Sets the largest part of sessions, connections and streams that one owner may take, in percent.
+        max_owner_percent: u8;
+        /// Sets the largest part of sessions, connections and streams that one client address may take,
+        /// in percent.
+        max_address_percent: u8;
+        /// Sets the rate of handshakes of one client address.
+        address_handshake_rate: Rate;
         /// Sets the time after which an idle session is ended.
         session_idle_timeout: Duration;
         /// Sets the time within which a client must finish its handshake.

@@ -8,6 +8,8 @@ use std::net::IpAddr;
 
 use turnbuckle_wire::era::headers::HeaderValues;
 
+use crate::options::HttpServerOptions;
+
 /// The names of the loopback addresses.
 const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -26,6 +28,8 @@ pub(crate) fn loopback_names_and(address: IpAddr) -> Vec<String> {
 pub(crate) struct OriginPolicy {
     hosts: Vec<AllowedHost>,
     origins: Vec<String>,
+    /// True if pages of every port of this machine are allowed.
+    any_loopback_port: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,15 +54,17 @@ impl fmt::Display for OriginRefusal {
             ),
             Self::Origin(origin) => write!(
                 f,
-                "the origin {origin:?} is not one of HttpServerOptions::allowed_origins"
+                "the origin {origin:?} is not one of HttpServerOptions::allowed_origins; pages of this \
+                 machine are on the endpoint's own port, or need \
+                 HttpServerOptions::allow_loopback_origins"
             ),
         }
     }
 }
 
 impl OriginPolicy {
-    pub(crate) fn new(hosts: Option<&[String]>, origins: &[String]) -> Self {
-        let hosts = match hosts {
+    pub(crate) fn new(options: &HttpServerOptions) -> Self {
+        let hosts = match &options.allowed_hosts {
             None => LOOPBACK_NAMES
                 .iter()
                 .filter_map(|name| AllowedHost::parse(name))
@@ -68,11 +74,16 @@ impl OriginPolicy {
                 .filter_map(|host| AllowedHost::parse(host))
                 .collect(),
         };
-        let origins = origins
+        let origins = options
+            .allowed_origins
             .iter()
             .map(|origin| origin.trim_end_matches('/').to_ascii_lowercase())
             .collect();
-        Self { hosts, origins }
+        Self {
+            hosts,
+            origins,
+            any_loopback_port: options.allow_loopback_origins,
+        }
     }
 
     /// Checks the `Host` of a request, and its `Origin` if a web page sent it.
@@ -81,13 +92,13 @@ impl OriginPolicy {
         host: HeaderValues<'_>,
         origin: HeaderValues<'_>,
     ) -> Result<(), OriginRefusal> {
-        match host {
-            HeaderValues::One(host) if self.allows_host(host) => {}
+        let host = match host {
+            HeaderValues::One(host) if self.allows_host(host) => host,
             other => return Err(OriginRefusal::Host(display_value(other))),
-        }
+        };
         match origin {
             HeaderValues::Missing => Ok(()),
-            HeaderValues::One(origin) if self.allows_origin(origin) => Ok(()),
+            HeaderValues::One(origin) if self.allows_origin(origin, host) => Ok(()),
             other => Err(OriginRefusal::Origin(display_value(other))),
         }
     }
@@ -97,7 +108,8 @@ impl OriginPolicy {
         self.hosts.iter().any(|allowed| allowed.matches(name, port))
     }
 
-    fn allows_origin(&self, origin: &[u8]) -> bool {
+    /// Returns whether a page of this origin may use the endpoint, which it reaches under `host`.
+    fn allows_origin(&self, origin: &[u8], host: &[u8]) -> bool {
         if self
             .origins
             .iter()
@@ -105,15 +117,45 @@ impl OriginPolicy {
         {
             return true;
         }
+        let schemes = [(&b"http://"[..], &b"80"[..]), (b"https://", b"443")];
+        let page = schemes.iter().find_map(|(scheme, default_port)| {
+            let (start, rest) = origin.split_at_checked(scheme.len())?;
+            let is_scheme = start.eq_ignore_ascii_case(scheme);
+            is_scheme.then_some((rest, *default_port))
+        });
+        let Some((page, default_port)) = page else {
+            return false;
+        };
+        let (name, port) = split_port(page);
+        let is_loopback = is_loopback_name(name);
+        if is_loopback && self.any_loopback_port {
+            return true;
+        }
         if !self.origins.is_empty() {
             return false;
         }
-        let host = [&b"http://"[..], b"https://"].iter().find_map(|scheme| {
-            let (start, rest) = origin.split_at_checked(scheme.len())?;
-            start.eq_ignore_ascii_case(scheme).then_some(rest)
-        });
-        host.is_some_and(|host| self.allows_host(host))
+        // A program on another port of this machine is not the one that serves here: a host without a
+        // port allows the pages of loopback names on the endpoint's own port only.
+        let is_own_port = || {
+            let own = split_port(host).1.unwrap_or(default_port);
+            port.unwrap_or(default_port) == own
+        };
+        self.hosts.iter().any(|allowed| {
+            allowed.matches(name, port) && (allowed.port.is_some() || !is_loopback || is_own_port())
+        })
     }
+}
+
+/// Returns whether a name of an origin is one of this machine's loopback interface. The name of an IPv6
+/// address is in brackets.
+fn is_loopback_name(name: &[u8]) -> bool {
+    let Ok(name) = std::str::from_utf8(name) else {
+        return false;
+    };
+    let address = name.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let address = address.unwrap_or(name).parse::<IpAddr>();
+    name.eq_ignore_ascii_case("localhost")
+        || address.is_ok_and(|it| it.to_canonical().is_loopback())
 }
 
 impl AllowedHost {
@@ -193,9 +235,58 @@ mod tests {
             .is_ok()
     }
 
+    fn policy(hosts: Option<&[String]>, origins: &[&str]) -> OriginPolicy {
+        let options = HttpServerOptions::new().allowed_origins(origins.iter().copied());
+        OriginPolicy::new(&match hosts {
+            Some(hosts) => options.allowed_hosts(hosts),
+            None => options,
+        })
+    }
+
+    #[test]
+    fn a_page_of_this_machine_is_on_the_port_of_the_endpoint() {
+        let default = policy(None, &[]);
+        let hosts = ["127.0.0.9".to_owned(), "localhost:5173".to_owned()];
+        let configured = policy(Some(&hosts), &[]);
+        let any = OriginPolicy::new(&HttpServerOptions::new().allow_loopback_origins(true));
+        for (host, origin, by_default, by_hosts) in [
+            ("localhost:3000", "http://localhost:3000", true, false),
+            ("localhost:3000", "http://127.0.0.1:3000", true, false),
+            ("localhost:3000", "http://[::1]:3000", true, false),
+            ("localhost:3000", "http://localhost:5173", false, false),
+            ("localhost:3000", "http://LOCALHOST:6274", false, false),
+            ("localhost:3000", "http://localhost", false, false),
+            ("localhost:3000", "https://localhost", false, false),
+            ("localhost", "http://localhost", true, false),
+            ("localhost:443", "https://localhost", true, false),
+            ("localhost:80", "http://localhost", true, false),
+            ("localhost", "http://localhost:81", false, false),
+            ("127.0.0.9:3000", "http://127.0.0.9:3000", false, true),
+            ("127.0.0.9:3000", "http://127.0.0.9:3001", false, false),
+            ("127.0.0.9:3000", "http://localhost:5173", false, true),
+        ] {
+            let of_host = |policy| is_allowed(policy, host, Some(origin));
+            assert_eq!(of_host(&default), by_default, "{host} {origin}");
+            assert_eq!(of_host(&configured), by_hosts, "{host} {origin}");
+            let is_default_host = is_allowed(&default, host, None);
+            assert_eq!(of_host(&any), is_default_host, "{host} {origin}");
+        }
+        let both = HttpServerOptions::new().allowed_origins(["https://app.example"]);
+        let both = OriginPolicy::new(&both.allow_loopback_origins(true));
+        for (origin, allowed) in [
+            ("https://app.example", true),
+            ("http://localhost:6274", true),
+            ("http://localhost.evil.example", false),
+            ("http://evil.example", false),
+        ] {
+            let found = is_allowed(&both, "localhost:3000", Some(origin));
+            assert_eq!(found, allowed, "{origin}");
+        }
+    }
+
     #[test]
     fn by_default_only_loopback_names_pass_on_any_port() {
-        let policy = OriginPolicy::new(None, &[]);
+        let policy = policy(None, &[]);
         for host in [
             "localhost",
             "LOCALHOST:3000",
@@ -233,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_missing_or_repeated_host_is_refused_and_a_repeated_origin() {
-        let policy = OriginPolicy::new(None, &[]);
+        let policy = policy(None, &[]);
         let good = HeaderValues::One(b"localhost");
         for bad in [HeaderValues::Missing, HeaderValues::Repeated] {
             assert!(policy.check(bad, HeaderValues::Missing).is_err());
@@ -245,7 +336,7 @@ mod tests {
     #[test]
     fn an_invalid_host_in_the_settings_allows_nothing() {
         let hosts = ["https://mcp.example", "mcp.example:x", ":80", ""].map(str::to_owned);
-        let policy = OriginPolicy::new(Some(&hosts), &[]);
+        let policy = policy(Some(&hosts), &[]);
         for host in [
             "mcp.example",
             "mcp.example:80",
@@ -260,7 +351,7 @@ mod tests {
     #[test]
     fn a_configured_list_replaces_the_default() {
         let hosts = ["mcp.example".to_owned(), "other.example:8443".to_owned()];
-        let policy = OriginPolicy::new(Some(&hosts), &["https://app.example/".to_owned()]);
+        let policy = policy(Some(&hosts), &["https://app.example/"]);
         assert!(is_allowed(
             &policy,
             "mcp.example:9",
@@ -278,7 +369,7 @@ mod tests {
 
     #[test]
     fn the_refusal_names_the_setting() {
-        let policy = OriginPolicy::new(None, &[]);
+        let policy = policy(None, &[]);
         let host = policy
             .check(HeaderValues::One(b"evil.example"), HeaderValues::Missing)
             .unwrap_err();
@@ -309,7 +400,7 @@ mod tests {
                 Some(port) => format!("{name}:{port}"),
                 None => name.clone(),
             };
-            let policy = OriginPolicy::new(Some(&[with(port)]), &[]);
+            let policy = policy(Some(&[with(port)]), &[]);
             let default = |port: u16| matches!(port, 80 | 443);
             let fits = match (port, other) {
                 (None, _) => true,
@@ -318,7 +409,7 @@ mod tests {
             };
             let asked = with(other).to_ascii_uppercase();
             assert_eq!(is_allowed(&policy, &asked, None), fits);
-            // The origin of a page is allowed if and only if its host is.
+            // The origin of a page that is not of this machine is allowed if and only if its host is.
             let own = with(port);
             let page = format!("HTTPS://{}", with(other));
             assert_eq!(is_allowed(&policy, &own, Some(&page)), fits);
@@ -337,7 +428,7 @@ mod tests {
 
         #[test]
         fn a_longer_name_is_another_name(before in "[a-z.]{1,5}", after in "[a-z.]{1,5}") {
-            let policy = OriginPolicy::new(None, &[]);
+            let policy = policy(None, &[]);
             for name in LOOPBACK_NAMES {
                 for host in [format!("{before}{name}"), format!("{name}{after}")] {
                     assert!(!is_allowed(&policy, &host, None), "{host}");

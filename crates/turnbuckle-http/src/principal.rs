@@ -1,4 +1,7 @@
-//! The principal of a request, and the owner of a session or connection.
+//! The principal of a request, the owner of a session or connection, and the shares of owners and client
+//! addresses.
+
+pub(crate) mod shares;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -14,6 +14,7 @@ use turnbuckle_wire::rpc::{self, DecodeError};
 use crate::body::{BodyError, ResponseBody};
 use crate::event;
 use crate::options::HttpServerOptions;
+use crate::principal::shares::Exceeded;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static(event::MEDIA_TYPE);
@@ -22,6 +23,10 @@ const EVENTS: HeaderValue = HeaderValue::from_static(event::MEDIA_TYPE);
 const NO_TRANSFORM: HeaderValue = HeaderValue::from_static("no-cache, no-transform");
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const NO: HeaderValue = HeaderValue::from_static("no");
+
+/// The time after which a client whose share was used up may try again: others of its entries may have
+/// ended by then.
+const SHARE_RETRY_DELAY: Duration = Duration::from_secs(4);
 
 /// The reply to an HTTP request.
 pub(crate) struct HttpReply {
@@ -191,12 +196,35 @@ pub(crate) fn set_retry_after(reply: &mut HttpReply, wait: Duration) {
         .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
 }
 
+/// Returns the reply to a request that would add an entry to a table that has no room for it: 429 if
+/// the client has its share already, 503 if the table is full. `total` is the setting of the table's
+/// total.
+#[cold]
+pub(crate) fn exceeded_reply(exceeded: Exceeded, things: &str, total: &str) -> HttpReply {
+    let code = match exceeded {
+        Exceeded::Total => StatusCode::SERVICE_UNAVAILABLE,
+        Exceeded::Owner | Exceeded::Address => StatusCode::TOO_MANY_REQUESTS,
+    };
+    let mut reply = error_reply(code, &exceeded.message(things, total));
+    set_retry_after(&mut reply, SHARE_RETRY_DELAY);
+    reply
+}
+
 /// Returns the reply to a request with too many headers.
 pub(crate) fn too_many_headers(most: usize) -> HttpReply {
     error_reply(
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         &format!("a request may have {most} headers at most (HttpServerOptions::max_headers)"),
     )
+}
+
+/// Returns the reply to a request whose head has too many bytes.
+#[cold]
+pub(crate) fn too_large_head(most: usize) -> HttpReply {
+    let message = format!(
+        "the head of a request may have {most} bytes at most (HttpServerOptions::max_header_bytes)"
+    );
+    error_reply(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &message)
 }
 
 /// Returns the reply to a body in a transfer coding that is not decoded.

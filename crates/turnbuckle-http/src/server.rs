@@ -2,6 +2,7 @@
 
 mod address;
 mod connection;
+mod head_refusal;
 mod health;
 #[cfg(feature = "http2")]
 mod http2;
@@ -20,16 +21,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Body;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tower_layer::Layer;
 use tower_service::Service;
-use turnbuckle_session::{Dispatch, MemoryBudget, Signal};
+use turnbuckle_session::{Dispatch, MemoryBudget, Rate, Signal, TokenBucket};
 
 use crate::options::HttpServerOptions;
 use crate::origin::loopback_names_and;
+use crate::principal::shares::{Clients, Exceeded, Share, ShareLimits, ShareTable};
 use crate::sse::HttpSse;
 use crate::streamable::StreamableHttp;
 
@@ -89,8 +91,7 @@ impl HttpServer {
             }
             options.allowed_hosts = Some(loopback_names_and(address.ip()));
         }
-        #[cfg(feature = "tls")]
-        if options.tls.is_some() && listener.tcp_address().is_none() {
+        if options.has_tls() && listener.tcp_address().is_none() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "there is no TLS on a Unix socket: leave HttpServerOptions::tls away",
@@ -245,14 +246,11 @@ impl HttpServer {
         if let Some(path) = self.listener.unix_path() {
             return format!("unix:{}:", path.display());
         }
-        #[cfg(feature = "tls")]
-        let scheme = if self.options.tls.is_some() {
+        let scheme = if self.options.has_tls() {
             "https"
         } else {
             "http"
         };
-        #[cfg(not(feature = "tls"))]
-        let scheme = "http";
         let address = self.listener.tcp_address();
         let address = address.map_or("unix".into(), |address| address.to_string());
         format!("{scheme}://{address}")
@@ -265,7 +263,7 @@ impl HttpServer {
     pub fn table_sizes(&self) -> impl Fn() -> Vec<(&'static str, usize)> + Send + Sync + 'static {
         let routes = self.routes.clone();
         move || {
-            let mut sizes = routes.streamable.table_sizes().to_vec();
+            let mut sizes: Vec<_> = routes.streamable.table_sizes().collect();
             let sse = routes.sse.as_ref();
             sizes.extend(sse.map(|sse| ("sse connections", sse.service.connection_count())));
             sizes
@@ -289,6 +287,7 @@ impl HttpServer {
         let permits = self.options.max_connections.min(Semaphore::MAX_PERMITS);
         let permits = Arc::new(Semaphore::new(permits));
         let options = Arc::new(self.options);
+        let shares = AddressShares::new(&options);
         let health = options.health_routes.then(|| HealthRoutes {
             shutdown: self.shutdown.clone(),
         });
@@ -320,7 +319,13 @@ impl HttpServer {
                     Err(error) => break Some(error),
                 },
             };
-            connections.spawn(connection::serve(stream, permit, context.clone()));
+            match shares.take(&stream) {
+                Ok(share) => {
+                    let permit = (permit, share);
+                    connections.spawn(connection::serve(stream, permit, context.clone()));
+                }
+                Err(exceeded) => shares.refuse(stream, exceeded, &options),
+            }
         };
         drop(self.listener);
         shutdown.close();
@@ -348,6 +353,50 @@ async fn accept(
     let permit = permits.clone().acquire_owned().await;
     let permit = permit.map_err(io::Error::other)?;
     Ok((listener.accept().await?, permit))
+}
+
+/// The parts of the server's connections that each client address may have open.
+struct AddressShares {
+    clients: Clients,
+    connections: Arc<ShareTable>,
+    /// The rate of log entries about connections that were closed.
+    log_rate: TokenBucket,
+}
+
+impl AddressShares {
+    fn new(options: &HttpServerOptions) -> Self {
+        Self {
+            clients: Clients::new(options),
+            connections: ShareTable::new(ShareLimits::new(options.max_connections, options)),
+            log_rate: TokenBucket::new(Rate::per_second(1)),
+        }
+    }
+
+    /// Counts a connection until the share is dropped. One over a Unix socket has no address.
+    fn take(&self, stream: &AcceptedStream) -> Result<Option<Share>, Exceeded> {
+        match stream.peer() {
+            Some(address) => self
+                .connections
+                .take(self.clients.identify_address(address))
+                .map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Closes a connection whose address has its share. A client without TLS is told why, if the socket
+    /// takes the answer at once.
+    fn refuse(&self, stream: AcceptedStream, exceeded: Exceeded, options: &HttpServerOptions) {
+        let message = exceeded.message("connections", "max_connections");
+        if self.log_rate.admit("log entries", "once a second").is_ok() {
+            tracing::warn!(address = ?stream.peer(), "a connection was closed: {message}");
+        }
+        if !options.has_tls() {
+            stream.write_now(&connection::refusal(
+                StatusCode::TOO_MANY_REQUESTS,
+                &message,
+            ));
+        }
+    }
 }
 
 /// Returns a path with one slash before it.

@@ -52,6 +52,7 @@ pub use shared::transport::{Binding, Frame, HttpHead, HttpNeeds, Transport, Tran
 // For turnbuckle's own crates: both ends.
 pub use shared::blocking::{block_on, run_blocking};
 pub use shared::incoming::{HandlerFuture, HandlerOutcome, IncomingNotification, IncomingRequest};
+pub use shared::keyed_rates::KeyedRates;
 pub use shared::memory_budget::{MemoryAccount, MemoryBudget, MemoryExceeded, MemoryPermit};
 pub use shared::panic_guard::catch_panic;
 pub use shared::rate::{RateAccount, TokenBucket};

@@ -1,6 +1,7 @@
 //! An endpoint in this process, asked by plain HTTP requests: for tests of statuses, headers and
 //! streams. What is the same over every binding is tested with the [`harness`](crate::harness).
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use turnbuckle_http::{HttpServerOptions, HttpSse, ResponseBody, StreamableHttp};
+use turnbuckle_http::{ClientAddress, HttpServerOptions, HttpSse, ResponseBody, StreamableHttp};
 use turnbuckle_server::Server;
 use turnbuckle_session::Signal;
 use turnbuckle_types::{Principal, RequiredScopes};
@@ -269,6 +270,14 @@ impl Ask {
     #[must_use]
     pub fn principal(mut self, principal: Principal) -> Self {
         self.request.extensions_mut().insert(Arc::new(principal));
+        self
+    }
+
+    /// Sets the address of the client.
+    #[must_use]
+    pub fn address(mut self, address: IpAddr) -> Self {
+        let address = ClientAddress(address);
+        self.request.extensions_mut().insert(address);
         self
     }
 

@@ -10,7 +10,7 @@ use turnbuckle::Authorize as _;
 use turnbuckle::auth::ResourceServer;
 use turnbuckle::auth::server::{TokenVerifier, VerifiedToken, VerifyFuture};
 use turnbuckle::http::{HttpServer, HttpServerOptions, StreamableHttp};
-use turnbuckle::session::Signal;
+use turnbuckle::session::{Limits, Rate, Signal};
 use turnbuckle::types::Principal;
 
 use super::offers::server;
@@ -94,6 +94,10 @@ pub(crate) async fn in_axum(router: Router) -> Ended {
 fn config() -> HttpServerOptions {
     HttpServerOptions::new()
         .max_sessions(20_000)
+        .max_owner_percent(100)
+        .max_address_percent(100)
+        .address_handshake_rate(Rate::UNLIMITED)
+        .limits(Limits::new().handshake_rate(Rate::UNLIMITED))
         .keep_alive_interval(Duration::from_secs(3_600))
         .shutdown_timeout(Duration::from_millis(1))
 }

@@ -3,12 +3,17 @@
 use std::io::Write;
 
 use turnbuckle::http::{HttpServer, HttpServerOptions};
+use turnbuckle::session::Rate;
 
 #[tokio::main]
 async fn main() -> turnbuckle::Result {
     let stateless = std::env::args().any(|argument| argument == "stateless");
     let config = HttpServerOptions::new()
         .limits(turnbuckle_echo::limits())
+        // One client opens all sessions.
+        .max_owner_percent(100)
+        .max_address_percent(100)
+        .address_handshake_rate(Rate::UNLIMITED)
         .stateless(stateless);
     let server = HttpServer::bind(turnbuckle_echo::server()?, "127.0.0.1:0", config).await?;
     writeln!(

@@ -2,20 +2,23 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::OwnedSemaphorePermit;
-use turnbuckle_session::{RateAccount, Signal, WriteTimeout};
+use turnbuckle_session::{Signal, WriteTimeout};
+use turnbuckle_wire::rpc;
 
+use super::head_refusal::HeadRefusals;
 use super::health::HealthRoutes;
 use super::listener::AcceptedStream;
 use super::routes::{HttpRoutes, RouteLayers, Routes};
@@ -23,6 +26,7 @@ use super::routes::{HttpRoutes, RouteLayers, Routes};
 use super::tls::TlsHandshakes;
 use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
+use crate::principal::shares::{ConnectionInfo, Share};
 
 /// The smallest buffer for headers that hyper accepts.
 const MIN_HEADER_BYTES: usize = 8 << 10;
@@ -48,14 +52,17 @@ pub(super) struct ConnectionContext {
     pub(super) tls: Option<TlsHandshakes>,
 }
 
+/// The permission to serve one connection: one of all, and one of the share of its address.
+pub(super) type ConnectionPermit = (OwnedSemaphorePermit, Option<Share>);
+
 /// Serves one connection until it ends, and holds its permit for that long.
 pub(super) async fn serve(
     stream: AcceptedStream,
-    permit: OwnedSemaphorePermit,
+    permit: ConnectionPermit,
     context: Arc<ConnectionContext>,
 ) {
     match stream {
-        AcceptedStream::Tcp(stream) => {
+        AcceptedStream::Tcp(stream, peer) => {
             // A response is sent in one write, so that there is nothing to wait for and to add to it.
             let _ = stream.set_nodelay(true);
             let stream = with_write_timeout(stream, &context);
@@ -64,19 +71,19 @@ pub(super) async fn serve(
                 let handshake = async {
                     tokio::select! {
                         () = context.closing.closing() => None,
-                        stream = tls.accept(stream) => stream,
+                        stream = tls.accept(stream, peer) => stream,
                     }
                 };
                 if let Some(stream) = Box::pin(handshake).await {
-                    Box::pin(serve_stream(stream, &context)).await;
+                    Box::pin(serve_stream(stream, peer, &context)).await;
                 }
                 return drop(permit);
             }
-            serve_stream(stream, &context).await;
+            serve_stream(stream, peer, &context).await;
         }
         #[cfg(unix)]
         AcceptedStream::Unix(stream) => {
-            serve_stream(with_write_timeout(stream, &context), &context).await;
+            serve_stream(with_write_timeout(stream, &context), None, &context).await;
         }
     }
     drop(permit);
@@ -91,18 +98,19 @@ fn with_write_timeout<S>(stream: S, context: &ConnectionContext) -> WriteTimeout
 /// The service of one connection.
 pub(super) struct ConnectionService {
     context: Arc<ConnectionContext>,
-    account: Arc<RateAccount>,
+    connection: Arc<ConnectionInfo>,
     /// The routes in their layers, if there are layers.
     layered: Option<HttpRoutes>,
 }
 
 impl ConnectionService {
-    fn new(context: &Arc<ConnectionContext>) -> Arc<Self> {
+    fn new(context: &Arc<ConnectionContext>, peer: Option<IpAddr>) -> Arc<Self> {
         let account = context.routes.streamable.new_account();
-        let layered = context.layers.wrap(&context.routes, &account);
+        let connection = ConnectionInfo::new(account, peer);
+        let layered = context.layers.wrap(&context.routes, &connection);
         Arc::new(Self {
             context: context.clone(),
-            account,
+            connection,
             layered,
         })
     }
@@ -124,15 +132,16 @@ impl ConnectionService {
         // The parts are borrowed by what answers, which keeps its future small.
         let (mut parts, mut body) = request.into_parts();
         let body = Pin::new(&mut body);
-        routes.answer(&mut parts, body, &self.account).await
+        routes.answer(&mut parts, body, &self.connection).await
     }
 }
 
-async fn serve_stream<S>(stream: S, context: &Arc<ConnectionContext>)
+async fn serve_stream<S>(stream: S, peer: Option<IpAddr>, context: &Arc<ConnectionContext>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = ConnectionService::new(context);
+    let service = ConnectionService::new(context, peer);
+    let stream = HeadRefusals::new(stream);
     #[cfg(feature = "http2")]
     if context.options.http2 {
         return Box::pin(super::http2::serve(stream, service, context)).await;
@@ -191,6 +200,19 @@ where
     }
 }
 
+/// Returns a whole HTTP/1.1 response with an error, after which the connection is closed.
+pub(super) fn refusal(code: StatusCode, message: &str) -> Vec<u8> {
+    let mut body = Vec::new();
+    rpc::write_error_response_without_id(&mut body, false, rpc::code::INVALID_REQUEST, message);
+    let head = format!(
+        "HTTP/1.1 {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+         retry-after: 5\r\nconnection: close\r\n\r\n",
+        code,
+        body.len()
+    );
+    [head.into_bytes(), body].concat()
+}
+
 pub(super) fn log_large_head() {
     tracing::debug!(
         "the head of a request is too large (HttpServerOptions::max_header_bytes, HttpServerOptions::max_headers)"
@@ -200,6 +222,7 @@ pub(super) fn log_large_head() {
 /// The bounds of an HTTP/1.1 connection, within those of hyper.
 pub(super) struct Http1Bounds {
     pub(super) header_timeout: Duration,
+    /// The size of the buffer for a head. The endpoints refuse a smaller head that is over the bound.
     pub(super) max_header_bytes: usize,
     /// The number of headers that hyper accepts, unless it is its default.
     pub(super) max_headers: Option<usize>,

@@ -28,6 +28,9 @@ const MAX_PENDING_RESETS: usize = 20;
 /// The number of requests that the server may have to reset for errors of the client.
 const MAX_ERROR_RESETS: usize = 256;
 
+/// The bytes that HTTP/2 counts for each header beside its name and its value (RFC 9113, section 6.5.2).
+const FIELD_OVERHEAD: usize = 32;
+
 /// The number of bytes of one response that wait for a slow client.
 const MAX_SEND_BYTES: usize = 64 << 10;
 
@@ -116,7 +119,10 @@ fn builder(bounds: &Http1Bounds, options: &HttpServerOptions) -> Builder<TokioEx
     if let Some(most) = bounds.max_headers {
         http1.max_headers(most);
     }
-    let max_header_bytes = u32::try_from(bounds.max_header_bytes).unwrap_or(u32::MAX);
+    // HTTP/2 counts more bytes for the same headers. The endpoints count as HTTP/1.1 does.
+    let overhead = options.max_headers.saturating_mul(FIELD_OVERHEAD);
+    let max_header_bytes = bounds.max_header_bytes.saturating_add(overhead);
+    let max_header_bytes = u32::try_from(max_header_bytes).unwrap_or(u32::MAX);
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -1,7 +1,7 @@
 //! The sockets that a server accepts connections on.
 
-use std::io;
-use std::net::SocketAddr;
+use std::io::{self, Write as _};
+use std::net::{IpAddr, SocketAddr};
 #[cfg(unix)]
 use std::path::Path;
 use std::time::Duration;
@@ -31,9 +31,31 @@ pub(super) enum Listener {
 
 /// A connection that was accepted.
 pub(super) enum AcceptedStream {
-    Tcp(TcpStream),
+    /// A TCP connection, with the address of its peer.
+    Tcp(TcpStream, Option<IpAddr>),
     #[cfg(unix)]
     Unix(UnixStream),
+}
+
+impl AcceptedStream {
+    /// Returns the address of the peer of a TCP connection.
+    pub(super) fn peer(&self) -> Option<IpAddr> {
+        match self {
+            Self::Tcp(_, peer) => *peer,
+            #[cfg(unix)]
+            Self::Unix(_) => None,
+        }
+    }
+
+    /// Writes as many bytes as a TCP socket takes at once, and closes it.
+    pub(super) fn write_now(self, bytes: &[u8]) {
+        // The runtime does not know yet whether a new socket can be written to.
+        if let Self::Tcp(stream, _) = self
+            && let Ok(mut stream) = stream.into_std()
+        {
+            let _ = stream.write(bytes);
+        }
+    }
 }
 
 impl Listener {
@@ -103,7 +125,7 @@ impl Listener {
             let accepted = match self {
                 Self::Tcp(listener, _) => {
                     let accepted = listener.accept().await;
-                    accepted.map(|(stream, _)| AcceptedStream::Tcp(stream))
+                    accepted.map(|(stream, peer)| AcceptedStream::Tcp(stream, Some(peer.ip())))
                 }
                 #[cfg(unix)]
                 Self::Unix { listener, .. } => {

@@ -15,9 +15,9 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tower_layer::Layer;
 use tower_service::Service;
-use turnbuckle_session::RateAccount;
 
 use crate::body::ResponseBody;
+use crate::principal::shares::ConnectionInfo;
 use crate::sse::HttpSse;
 use crate::streamable::StreamableHttp;
 
@@ -83,12 +83,12 @@ impl Routes {
         at.map(|(_, service)| service).or(added.fallback.as_ref())
     }
 
-    /// Answers a request of the connection whose rates `account` counts.
+    /// Answers a request of a connection.
     pub(crate) async fn answer<B>(
         &self,
         parts: &mut Parts,
         body: Pin<&mut B>,
-        account: &Arc<RateAccount>,
+        connection: &ConnectionInfo,
     ) -> Response<ResponseBody>
     where
         B: Body<Data: Buf>,
@@ -97,7 +97,7 @@ impl Routes {
         if path == &*self.path {
             return self
                 .streamable
-                .answer_on_connection(account, parts, body)
+                .answer_on_connection(connection, parts, body)
                 .await;
         }
         if let Some(sse) = &self.sse
@@ -106,7 +106,7 @@ impl Routes {
             let parts = std::mem::replace(parts, Request::new(()).into_parts().0);
             let request = Request::from_parts(parts, body);
             // Boxed, so that the futures of all other requests stay small.
-            return Box::pin(sse.service.answer(request)).await;
+            return Box::pin(sse.service.answer_on_connection(connection, request)).await;
         }
         let mut reply = Response::new(ResponseBody::full("there is nothing at this path\n"));
         *reply.status_mut() = StatusCode::NOT_FOUND;
@@ -150,8 +150,8 @@ pub struct HttpRoutes(Arc<dyn Fn(Request<RequestBody>) -> ResponseFuture + Send 
 
 impl HttpRoutes {
     /// Creates the service of a connection without layers.
-    fn new(routes: Routes, account: Arc<RateAccount>) -> Self {
-        let shared = Arc::new((routes, account));
+    fn new(routes: Routes, connection: Arc<ConnectionInfo>) -> Self {
+        let shared = Arc::new((routes, connection));
         Self(Arc::new(move |request| {
             let shared = shared.clone();
             if let Some(service) = shared.0.service_at(request.uri().path()) {
@@ -159,8 +159,8 @@ impl HttpRoutes {
             }
             let (mut parts, body) = request.into_parts();
             Box::pin(async move {
-                let (routes, account) = &*shared;
-                routes.answer(&mut parts, pin!(body), account).await
+                let (routes, connection) = &*shared;
+                routes.answer(&mut parts, pin!(body), connection).await
             })
         }))
     }
@@ -253,9 +253,13 @@ impl RouteLayers {
 
     /// Returns the service of a connection, or `None` if there is no layer: the routes are then used
     /// as they are, which costs less.
-    pub(crate) fn wrap(&self, routes: &Routes, account: &Arc<RateAccount>) -> Option<HttpRoutes> {
+    pub(crate) fn wrap(
+        &self,
+        routes: &Routes,
+        connection: &Arc<ConnectionInfo>,
+    ) -> Option<HttpRoutes> {
         let (first, rest) = self.0.split_first()?;
-        let routes = first(HttpRoutes::new(routes.clone(), account.clone()));
+        let routes = first(HttpRoutes::new(routes.clone(), connection.clone()));
         Some(rest.iter().fold(routes, |inner, layer| layer(inner)))
     }
 }

@@ -1,9 +1,11 @@
 //! TLS: the certificate of a server, and the handshakes of its connections.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use rustls::ServerConfig;
@@ -17,6 +19,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::options::HttpServerOptions;
+use crate::principal::shares::{ClientAddress, ShareLimits};
 
 /// The certificate and the private key of a server, for [`HttpServerOptions::tls`]. `Debug` shows
 /// neither.
@@ -77,6 +80,7 @@ fn invalid(text: String) -> io::Error {
 pub(super) struct TlsHandshakes {
     acceptor: TlsAcceptor,
     permits: Semaphore,
+    address_permits: AddressPermits,
     handshake_timeout: Duration,
 }
 
@@ -94,16 +98,25 @@ impl TlsHandshakes {
         Some(Self {
             acceptor: TlsAcceptor::from(Arc::new(config)),
             permits: Semaphore::new(most),
+            address_permits: AddressPermits::new(ShareLimits::new(most, options).per_address()),
             handshake_timeout: options.tls_handshake_timeout,
         })
     }
 
-    /// Performs the handshake of a connection. Returns `None` if it failed or took too long.
-    pub(super) async fn accept<S>(&self, stream: S) -> Option<TlsStream<S>>
+    /// Performs the handshake of a connection with a client at this address. Returns `None` if it failed
+    /// or took too long.
+    pub(super) async fn accept<S>(&self, stream: S, peer: Option<IpAddr>) -> Option<TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let handshake = async {
+            // An address waits for one of its own permits first: it cannot hold all permits, and not the
+            // whole queue for them.
+            let own = peer.map(|peer| self.address_permits.permits_of(peer));
+            let _own = match &own {
+                Some(own) => Some(own.acquire().await.map_err(io::Error::other)?),
+                None => None,
+            };
             let _permit = self.permits.acquire().await.map_err(io::Error::other)?;
             self.acceptor.accept(stream).await
         };
@@ -121,6 +134,37 @@ impl TlsHandshakes {
                 None
             }
         }
+    }
+}
+
+/// The permits of each client address that has handshakes.
+struct AddressPermits {
+    most: usize,
+    by_network: Mutex<HashMap<IpAddr, Weak<Semaphore>>>,
+}
+
+impl AddressPermits {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            by_network: Mutex::default(),
+        }
+    }
+
+    /// Returns the permits of an address. They are forgotten when nobody holds them.
+    fn permits_of(&self, address: IpAddr) -> Arc<Semaphore> {
+        let network = ClientAddress(address).network();
+        let by_network = self.by_network.lock();
+        let mut by_network = by_network.unwrap_or_else(PoisonError::into_inner);
+        if let Some(permits) = by_network.get(&network).and_then(Weak::upgrade) {
+            return permits;
+        }
+        if by_network.len() == by_network.capacity() {
+            by_network.retain(|_, permits| permits.strong_count() > 0);
+        }
+        let permits = Arc::new(Semaphore::new(self.most));
+        by_network.insert(network, Arc::downgrade(&permits));
+        permits
     }
 }
 
@@ -174,7 +218,7 @@ mod tests {
         let handshakes = handshakes(HttpServerOptions::new().tls_handshake_timeout(limit));
         let (_silent, stream) = duplex(1024);
         let begin = Instant::now();
-        assert!(handshakes.accept(stream).await.is_none());
+        assert!(handshakes.accept(stream, None).await.is_none());
         assert_eq!(begin.elapsed(), limit);
     }
 
@@ -183,10 +227,10 @@ mod tests {
         let handshakes = handshakes(HttpServerOptions::new().max_tls_handshakes(1));
         let mut cx = Context::from_waker(Waker::noop());
         let ((_a, first), (_b, second)) = (duplex(1024), duplex(1024));
-        let mut first = Box::pin(handshakes.accept(first));
+        let mut first = Box::pin(handshakes.accept(first, None));
         assert!(first.as_mut().poll(&mut cx).is_pending());
         assert_eq!(handshakes.permits.available_permits(), 0);
-        let mut second = pin!(handshakes.accept(second));
+        let mut second = pin!(handshakes.accept(second, None));
         assert!(second.as_mut().poll(&mut cx).is_pending());
         drop(first);
         assert_eq!(
@@ -195,5 +239,29 @@ mod tests {
             "the second has its turn"
         );
         assert!(second.as_mut().poll(&mut cx).is_pending());
+    }
+
+    #[tokio::test]
+    async fn the_handshakes_of_one_address_leave_room_for_others() {
+        let handshakes = handshakes(HttpServerOptions::new().max_tls_handshakes(4));
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut held = Vec::new();
+        for (peer, left) in [(1, 3), (1, 2), (1, 2), (1, 2), (2, 1)] {
+            let (client, stream) = duplex(1024);
+            let peer = Some(IpAddr::from([192, 0, 2, peer]));
+            let mut handshake = Box::pin(handshakes.accept(stream, peer));
+            assert!(handshake.as_mut().poll(&mut cx).is_pending());
+            assert_eq!(handshakes.permits.available_permits(), left, "{peer:?}");
+            held.push((client, handshake));
+        }
+        held.clear();
+        assert_eq!(handshakes.permits.available_permits(), 4);
+        for peer in 0..200 {
+            handshakes
+                .address_permits
+                .permits_of([192, 0, 2, peer].into());
+        }
+        let known = handshakes.address_permits.by_network.lock().unwrap();
+        assert!(known.len() < 100, "permits that nobody holds are forgotten");
     }
 }

@@ -7,34 +7,36 @@ use turnbuckle_types::Principal;
 
 use super::transport::MessageQueue;
 use crate::principal::ScopedOwner;
+use crate::principal::shares::{Client, Exceeded, Share, ShareLimits, ShareTable};
 use crate::random_id;
 
 /// The open connections and their queues of posted messages.
 #[derive(Debug)]
 pub(crate) struct ConnectionTable {
     by_id: Mutex<HashMap<Box<str>, SseConnection>>,
-    max: usize,
+    shares: Arc<ShareTable>,
 }
 
 #[derive(Debug)]
 struct SseConnection {
     owner: ScopedOwner,
     queue: Arc<MessageQueue>,
+    _share: Share,
 }
 
 /// The reason why a connection was not opened.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum OpenConnectionError {
-    TooMany,
+    TooMany(Exceeded),
     RandomnessUnavailable,
 }
 
 impl ConnectionTable {
-    /// Creates an empty table for at most `max` connections.
-    pub(crate) fn new(max: usize) -> Arc<Self> {
+    /// Creates an empty table with these bounds.
+    pub(crate) fn new(limits: ShareLimits) -> Arc<Self> {
         Arc::new(Self {
             by_id: Mutex::default(),
-            max,
+            shares: ShareTable::new(limits),
         })
     }
 
@@ -51,22 +53,22 @@ impl ConnectionTable {
     /// entry is dropped.
     ///
     /// # Errors
-    /// When the table is full, or the system has no randomness.
+    /// When the table is full, the client has its share of it, or the system has no randomness.
     pub(crate) fn insert(
         self: &Arc<Self>,
         queue: MessageQueue,
         principal: Option<&Principal>,
+        client: Client,
     ) -> Result<ConnectionEntry, OpenConnectionError> {
         let id = random_id::generate().ok_or(OpenConnectionError::RandomnessUnavailable)?;
-        let mut table = self.table();
-        if table.len() >= self.max {
-            return Err(OpenConnectionError::TooMany);
-        }
+        let share = self.shares.take(client);
+        let share = share.map_err(OpenConnectionError::TooMany)?;
         let connection = SseConnection {
             owner: ScopedOwner::new(principal),
             queue: Arc::new(queue),
+            _share: share,
         };
-        table.insert(id.clone(), connection);
+        self.table().insert(id.clone(), connection);
         Ok(ConnectionEntry {
             id,
             connections: self.clone(),
@@ -107,6 +109,16 @@ mod tests {
 
     use super::super::transport::open_transport;
     use super::*;
+    use crate::options::HttpServerOptions;
+
+    const UNKNOWN: Client = Client {
+        owner: None,
+        address: None,
+    };
+
+    fn table() -> Arc<ConnectionTable> {
+        ConnectionTable::new(ShareLimits::new(2, &HttpServerOptions::new()))
+    }
 
     fn queue() -> MessageQueue {
         let account = RateAccount::new(&Limits::new());
@@ -115,30 +127,30 @@ mod tests {
 
     #[test]
     fn a_dropped_entry_makes_room_for_another() {
-        let connections = ConnectionTable::new(2);
+        let connections = table();
         let one = connections
-            .insert(queue(), None)
+            .insert(queue(), None, UNKNOWN)
             .unwrap_or_else(|_| panic!());
         let _other = connections
-            .insert(queue(), None)
+            .insert(queue(), None, UNKNOWN)
             .unwrap_or_else(|_| panic!());
-        let refused = connections.insert(queue(), None).err();
-        assert_eq!(refused, Some(OpenConnectionError::TooMany));
+        let refused = connections.insert(queue(), None, UNKNOWN).err();
+        assert_eq!(refused, Some(OpenConnectionError::TooMany(Exceeded::Total)));
         let id = one.id.clone();
         assert!(connections.message_queue(&id, None).is_some());
         drop(one);
         assert!(connections.message_queue(&id, None).is_none());
-        assert!(connections.insert(queue(), None).is_ok());
+        assert!(connections.insert(queue(), None, UNKNOWN).is_ok());
         assert_eq!(connections.table().len(), 1, "nothing of the dropped stays");
     }
 
     #[test]
     fn only_the_principal_that_opened_a_connection_finds_it() {
-        let connections = ConnectionTable::new(2);
+        let connections = table();
         let ann = Principal::new("https://issuer.example", "ann").scopes(["read", "write"]);
         let bob = Principal::new("https://issuer.example", "bob").scopes(["read", "write"]);
         let narrowed = ann.clone().scopes(["read"]);
-        let entry = connections.insert(queue(), Some(&ann)).ok();
+        let entry = connections.insert(queue(), Some(&ann), UNKNOWN).ok();
         let id = &*entry.as_ref().expect("there is room").id;
         assert!(connections.message_queue(id, Some(&ann)).is_some());
         for stranger in [None, Some(&bob), Some(&narrowed)] {

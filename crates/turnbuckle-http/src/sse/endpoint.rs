@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use turnbuckle_session::{
     Dispatch, Limits, MemoryBudget, ServerEndpoint, Signal, TransportContext, serve_with_account,
 };
-use turnbuckle_types::Principal;
+use turnbuckle_types::{ErrorKind, Principal, ProtocolError};
 use turnbuckle_wire::era::VersionHeader;
 use turnbuckle_wire::rpc::DecodeErrorKind;
 use turnbuckle_wire::{FrameKind, classify};
@@ -23,10 +23,11 @@ use crate::body::{self, ResponseBody};
 use crate::head::RequestHeaders;
 use crate::options::HttpServerOptions;
 use crate::origin::OriginPolicy;
+use crate::principal::shares::{Clients, ConnectionInfo, ShareLimits};
 use crate::reply::{
-    HttpReply, accepted_reply, allow_origin, body_error_reply, error_reply, method_not_allowed,
-    preflight_reply, refusal_reply, stream_reply, too_many_headers, unknown_coding,
-    unsupported_media_type,
+    HttpReply, accepted_reply, allow_origin, body_error_reply, error_reply, exceeded_reply,
+    method_not_allowed, preflight_reply, refusal_reply, set_retry_after, stream_reply,
+    too_large_head, too_many_headers, unknown_coding, unsupported_media_type,
 };
 use crate::{event, principal};
 
@@ -40,6 +41,7 @@ pub(crate) struct SseEndpoints {
     limits: Limits,
     allowed: OriginPolicy,
     connections: Arc<ConnectionTable>,
+    clients: Clients,
     pub(super) shutdown: Signal,
 }
 
@@ -56,8 +58,12 @@ impl SseEndpoints {
         Self {
             server: ServerEndpoint::in_budget(dispatch, limits.clone(), budget),
             limits,
-            allowed: OriginPolicy::new(config.allowed_hosts.as_deref(), &config.allowed_origins),
-            connections: ConnectionTable::new(config.max_sse_connections),
+            allowed: OriginPolicy::new(&config),
+            connections: ConnectionTable::new(ShareLimits::new(
+                config.max_sse_connections,
+                &config,
+            )),
+            clients: Clients::new(&config),
             config,
             shutdown,
         }
@@ -74,21 +80,29 @@ impl SseEndpoints {
     }
 
     /// Answers one HTTP request to either endpoint. `messages` is the URI reference of the message
-    /// endpoint, which the first event of each stream (`endpoint`) names.
+    /// endpoint, which the first event of each stream (`endpoint`) names. `connection` is the request's
+    /// connection, if that is known.
     pub(crate) async fn answer<B>(
         &self,
         request: Request<B>,
         messages: &str,
+        connection: Option<&ConnectionInfo>,
     ) -> Response<ResponseBody>
     where
         B: Body<Data: Buf>,
     {
         let (parts, body) = request.into_parts();
-        let reply = self.reply(&parts, body, messages).await;
+        let reply = self.reply(&parts, body, messages, connection).await;
         reply.into_response(parts.headers)
     }
 
-    async fn reply<B>(&self, parts: &Parts, body: B, messages: &str) -> HttpReply
+    async fn reply<B>(
+        &self,
+        parts: &Parts,
+        body: B,
+        messages: &str,
+        connection: Option<&ConnectionInfo>,
+    ) -> HttpReply
     where
         B: Body<Data: Buf>,
     {
@@ -96,6 +110,9 @@ impl SseEndpoints {
             return too_many_headers(self.config.max_headers);
         }
         let head = RequestHeaders::read(&parts.headers);
+        if head.bytes(&parts.method, &parts.uri) > self.config.max_header_bytes {
+            return too_large_head(self.config.max_header_bytes);
+        }
         if let Err(forbidden) = self
             .allowed
             .check(head.requested_host(&parts.uri), head.origin)
@@ -106,9 +123,9 @@ impl SseEndpoints {
             return unknown_coding();
         }
         let principal = principal::from_extensions(&parts.extensions);
-        let connection = parts.uri.query().and_then(connection_id);
-        let mut reply = match (&parts.method, connection) {
-            (&Method::GET, None) => self.get(parts, &head, principal, messages),
+        let id = parts.uri.query().and_then(connection_id);
+        let mut reply = match (&parts.method, id) {
+            (&Method::GET, None) => self.get(parts, &head, principal, messages, connection),
             (&Method::POST, Some(id)) => self.post(&head, body, id, principal.as_deref()).await,
             (&Method::OPTIONS, id) => preflight_reply(&parts.headers, methods(id)),
             (_, id) => method_not_allowed(methods(id)),
@@ -126,6 +143,7 @@ impl SseEndpoints {
         head: &RequestHeaders<'_>,
         principal: Option<Arc<Principal>>,
         messages: &str,
+        connection: Option<&ConnectionInfo>,
     ) -> HttpReply {
         if !head.accepts_events {
             return error_reply(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream");
@@ -136,6 +154,14 @@ impl SseEndpoints {
                 "the server is shutting down",
             );
         }
+        let client = self
+            .clients
+            .identify(principal.as_deref(), &parts.extensions, connection);
+        let account = connection.map(|connection| &connection.account);
+        let account = self.server.account(principal.as_deref(), account);
+        if let Err(error) = self.clients.admit_handshake(client, &account) {
+            return too_many_requests(&error);
+        }
         let own = self.server.new_account();
         let account = self.server.account(principal.as_deref(), Some(&own));
         let (queue, buffer, transport) = open_transport(
@@ -145,13 +171,10 @@ impl SseEndpoints {
             self.handshake_deadline(),
             self.shutdown_started(),
         );
-        let entry = match self.connections.insert(queue, principal.as_deref()) {
+        let entry = match self.connections.insert(queue, principal.as_deref(), client) {
             Ok(entry) => entry,
-            Err(OpenConnectionError::TooMany) => {
-                return error_reply(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "too many connections are open (HttpServerOptions::max_sse_connections)",
-                );
+            Err(OpenConnectionError::TooMany(exceeded)) => {
+                return exceeded_reply(exceeded, "connections", "max_sse_connections");
             }
             Err(OpenConnectionError::RandomnessUnavailable) => {
                 return error_reply(
@@ -260,6 +283,18 @@ fn check_message(body: &[u8]) -> Result<&[u8], Box<HttpReply>> {
         return Err(Box::new(refusal_reply(&error, None)));
     }
     Ok(body.trim_ascii())
+}
+
+/// Returns the reply to a connection that is opened too soon after others.
+fn too_many_requests(error: &ProtocolError) -> HttpReply {
+    let mut reply = error_reply(StatusCode::TOO_MANY_REQUESTS, error.message());
+    if let ErrorKind::RateLimited {
+        retry_after: Some(delay),
+    } = error.kind()
+    {
+        set_retry_after(&mut reply, *delay);
+    }
+    reply
 }
 
 fn queue_full() -> HttpReply {

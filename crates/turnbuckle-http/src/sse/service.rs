@@ -15,6 +15,7 @@ use turnbuckle_session::{Dispatch, MemoryBudget, Signal};
 use super::endpoint::SseEndpoints;
 use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
+use crate::principal::shares::ConnectionInfo;
 
 /// The HTTP+SSE transport for clients of the first revision: a `tower::Service` for both of its
 /// endpoints. Cheap to clone; clones share their connections.
@@ -105,7 +106,22 @@ impl HttpSse {
     where
         B: Body<Data: Buf>,
     {
-        self.endpoint.answer(request, &self.messages).await
+        self.endpoint.answer(request, &self.messages, None).await
+    }
+
+    /// Answers one HTTP request of a connection.
+    pub(crate) async fn answer_on_connection<B>(
+        &self,
+        connection: &ConnectionInfo,
+        request: Request<B>,
+    ) -> Response<ResponseBody>
+    where
+        B: Body<Data: Buf>,
+    {
+        let connection = Some(connection);
+        self.endpoint
+            .answer(request, &self.messages, connection)
+            .await
     }
 }
 

@@ -7,12 +7,10 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
-use http::{Method, Response, StatusCode};
+use http::{Extensions, Method, Response, StatusCode};
 use http_body::Body;
-use turnbuckle_session::{
-    EncodedResponse, InboundFrame, RateAccount, ServerEndpoint, Signal, TransportContext,
-};
-use turnbuckle_types::ErrorKind;
+use turnbuckle_session::{EncodedResponse, InboundFrame, ServerEndpoint, Signal, TransportContext};
+use turnbuckle_types::{ErrorKind, Principal};
 use turnbuckle_wire::era::{MessageEra, VersionHeader};
 use turnbuckle_wire::rpc::Message;
 use turnbuckle_wire::{FrameKind, classify};
@@ -24,10 +22,11 @@ use crate::body::ResponseBody;
 use crate::head::RequestHeaders;
 use crate::options::HttpServerOptions;
 use crate::origin::OriginPolicy;
+use crate::principal::shares::{Client, Clients, ConnectionInfo, ShareLimits, ShareTable};
 use crate::reply::{
     HttpReply, accepted_reply, allow_origin, body_error_reply, counted_json_reply, error_reply,
-    method_not_allowed, preflight_reply, refusal_reply, set_retry_after, too_many_headers,
-    unknown_coding, unsupported_media_type,
+    method_not_allowed, preflight_reply, refusal_reply, set_retry_after, too_large_head,
+    too_many_headers, unknown_coding, unsupported_media_type,
 };
 use crate::{body, principal};
 
@@ -43,7 +42,19 @@ pub(crate) struct StreamableEndpoint {
     pub(crate) options: Arc<HttpServerOptions>,
     pub(crate) sessions: Arc<SessionTable>,
     pub(crate) shutdown: Signal,
+    pub(super) clients: Clients,
+    /// The streams on which clients listen.
+    pub(super) listening: Arc<ShareTable>,
     allowed: OriginPolicy,
+}
+
+/// The facts that tell who sent a request.
+#[derive(Clone, Copy)]
+pub(super) struct RequestSender<'a> {
+    pub(super) principal: Option<&'a Principal>,
+    extensions: &'a Extensions,
+    /// The connection, if it is known.
+    connection: Option<&'a ConnectionInfo>,
 }
 
 impl StreamableEndpoint {
@@ -56,7 +67,9 @@ impl StreamableEndpoint {
         Self {
             server,
             sessions: SessionTable::new(options.clone()),
-            allowed: OriginPolicy::new(options.allowed_hosts.as_deref(), &options.allowed_origins),
+            clients: Clients::new(&options),
+            listening: ShareTable::new(ShareLimits::new(options.max_listening_streams, &options)),
+            allowed: OriginPolicy::new(&options),
             options,
             shutdown,
         }
@@ -67,17 +80,23 @@ impl StreamableEndpoint {
         self.server.scopes()
     }
 
-    /// Answers a request. `account` is the account of its connection, if the connection is known.
+    /// Returns the client whose shares and rates a request counts on.
+    pub(super) fn identify(&self, sender: RequestSender<'_>) -> Client {
+        self.clients
+            .identify(sender.principal, sender.extensions, sender.connection)
+    }
+
+    /// Answers a request. `connection` is its connection, if that is known.
     pub(crate) async fn answer<B>(
         &self,
         parts: &mut Parts,
         body: Pin<&mut B>,
-        account: Option<&Arc<RateAccount>>,
+        connection: Option<&ConnectionInfo>,
     ) -> Response<ResponseBody>
     where
         B: Body<Data: Buf>,
     {
-        let reply = self.reply(parts, body, account).await;
+        let reply = self.reply(parts, body, connection).await;
         reply.into_response(std::mem::take(&mut parts.headers))
     }
 
@@ -85,7 +104,7 @@ impl StreamableEndpoint {
         &self,
         parts: &Parts,
         body: Pin<&mut B>,
-        account: Option<&Arc<RateAccount>>,
+        connection: Option<&ConnectionInfo>,
     ) -> HttpReply
     where
         B: Body<Data: Buf>,
@@ -94,6 +113,9 @@ impl StreamableEndpoint {
             return too_many_headers(self.options.max_headers);
         }
         let head = RequestHeaders::read(&parts.headers);
+        if head.bytes(&parts.method, &parts.uri) > self.options.max_header_bytes {
+            return too_large_head(self.options.max_header_bytes);
+        }
         let host = head.requested_host(&parts.uri);
         if let Err(forbidden) = self.allowed.check(host, head.origin) {
             return error_reply(StatusCode::FORBIDDEN, &forbidden.to_string());
@@ -103,16 +125,21 @@ impl StreamableEndpoint {
         }
         let mut reply = match parts.method {
             Method::POST => {
-                let reply = self.post(parts, &head, body, account).await;
+                let reply = self.post(parts, &head, body, connection).await;
                 match head.accepts_json {
                     true => reply,
                     false => reply.into_event(),
                 }
             }
-            Method::GET if !self.options.stateless => self.get(
-                &head,
-                principal::from_extensions(&parts.extensions).as_deref(),
-            ),
+            Method::GET if !self.options.stateless => {
+                let principal = principal::from_extensions(&parts.extensions);
+                let sender = RequestSender {
+                    principal: principal.as_deref(),
+                    extensions: &parts.extensions,
+                    connection,
+                };
+                self.get(&head, sender)
+            }
             Method::DELETE if !self.options.stateless => self.delete(
                 &head,
                 principal::from_extensions(&parts.extensions).as_deref(),
@@ -139,7 +166,7 @@ impl StreamableEndpoint {
         parts: &Parts,
         head: &RequestHeaders<'_>,
         body: Pin<&mut B>,
-        account: Option<&Arc<RateAccount>>,
+        connection: Option<&ConnectionInfo>,
     ) -> HttpReply
     where
         B: Body<Data: Buf>,
@@ -160,6 +187,7 @@ impl StreamableEndpoint {
         } = *self.options;
         let owner = || {
             let principal = principal::from_extensions(&parts.extensions);
+            let account = connection.map(|connection| &connection.account);
             self.server.account(principal.as_deref(), account)
         };
         let (length, max) = (head.content_length, max_message_bytes);
@@ -167,7 +195,7 @@ impl StreamableEndpoint {
             Ok(frame) => frame,
             Err(why) => return body_error_reply(&why, &self.options),
         };
-        let outcome = self.handle_frame(parts, head, &frame, account);
+        let outcome = self.handle_frame(parts, head, &frame, connection);
         // A request that runs holds its frame by itself.
         drop(frame);
         match outcome {
@@ -183,7 +211,7 @@ impl StreamableEndpoint {
         parts: &Parts,
         head: &RequestHeaders<'_>,
         frame: &Bytes,
-        account: Option<&Arc<RateAccount>>,
+        connection: Option<&ConnectionInfo>,
     ) -> PostOutcome<'_> {
         let principal = principal::from_extensions(&parts.extensions);
         let transport = TransportContext {
@@ -195,7 +223,12 @@ impl StreamableEndpoint {
             frame,
             text,
             transport: &transport,
-            rate_account: account,
+            rate_account: connection.map(|connection| &connection.account),
+        };
+        let sender = RequestSender {
+            principal: principal.as_deref(),
+            extensions: &parts.extensions,
+            connection,
         };
         let revision = head.mark();
         let (text, message, era) = match classify(frame, VersionHeader::Http(revision)) {
@@ -207,16 +240,21 @@ impl StreamableEndpoint {
             FrameKind::Message { text, message, era } => (text, message, era),
         };
         match (era, message) {
-            (MessageEra::Modern(revision), Message::Request(request)) => {
-                self.post_modern(&parts.headers, head, &request, revision, inbound(text))
-            }
+            (MessageEra::Modern(revision), Message::Request(request)) => self.post_modern(
+                &parts.headers,
+                head,
+                &request,
+                revision,
+                inbound(text),
+                sender,
+            ),
             (MessageEra::Invalid(error), Message::Request(request)) => {
                 self.refuse_envelope(&request.id, error).into()
             }
             // A notification by POST has no effect in the modern era, and a response neither.
             (MessageEra::Modern(_) | MessageEra::Invalid(_), _) => accepted_reply().into(),
             (MessageEra::Legacy, message) => {
-                self.post_legacy(head, revision, message, inbound(text))
+                self.post_legacy(head, revision, message, inbound(text), sender)
             }
         }
     }
@@ -225,7 +263,7 @@ impl StreamableEndpoint {
 /// Returns a response as plain JSON with a status. The scopes that a forbidden request lacks are
 /// put into the reply's extensions, for a layer that can say how to get them. A rate-limited request
 /// is told when to come again.
-fn response_reply(response: EncodedResponse, code: StatusCode) -> HttpReply {
+pub(super) fn response_reply(response: EncodedResponse, code: StatusCode) -> HttpReply {
     let EncodedResponse {
         frame,
         tail,

@@ -11,6 +11,7 @@ use turnbuckle_session::{QueuedFrame, ReplySink as _, ResponseStream, Session, S
 use super::stream::StreamReader;
 use crate::event;
 use crate::keep_alive::KeepAlive;
+use crate::principal::shares::Share;
 
 /// The body of an SSE response.
 pub(crate) struct EventStream {
@@ -18,6 +19,8 @@ pub(crate) struct EventStream {
     head: Option<Bytes>,
     source: Source,
     keep_alive: KeepAlive,
+    /// The place among the streams on which clients listen, if it takes one.
+    _share: Option<Share>,
 }
 
 enum Source {
@@ -56,7 +59,14 @@ impl EventStream {
             head,
             source,
             keep_alive: KeepAlive::new(keep_alive),
+            _share: None,
         }
+    }
+
+    /// Counts the stream as one on which a client listens.
+    pub(crate) fn counting(mut self, share: impl Into<Option<Share>>) -> Self {
+        self._share = share.into();
+        self
     }
 
     pub(crate) fn of_exchange(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use turnbuckle_session::{InboundFrame, MessageOutcome, ReplySink, Session};
-use turnbuckle_types::Principal;
+use turnbuckle_types::{Principal, ProtocolError, RequestId};
 use turnbuckle_wire::era::NamedRevision;
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::HeaderValues;
@@ -15,7 +15,9 @@ use turnbuckle_wire::revision::{Features, Method, Revision};
 use turnbuckle_wire::rpc::Message;
 
 use super::EventStream;
-use super::endpoint::{SESSION_ID, StreamableEndpoint, legacy_reply};
+use super::endpoint::{
+    RequestSender, SESSION_ID, StreamableEndpoint, legacy_reply, response_reply,
+};
 use super::event_stream::EndSessionOnDrop;
 use super::pending_post::{PendingPost, PostOutcome};
 use super::post_sink::PostSink;
@@ -24,7 +26,8 @@ use super::stream::{SessionStream, StreamReader};
 use crate::body::ResponseBody;
 use crate::event;
 use crate::head::RequestHeaders;
-use crate::reply::{HttpReply, accepted_reply, error_reply, stream_reply};
+use crate::principal::shares::{Client, Exceeded, Share};
+use crate::reply::{HttpReply, accepted_reply, error_reply, exceeded_reply, stream_reply};
 
 /// Characters of an unknown version that an error repeats.
 const MAX_SHOWN_CHARS: usize = 64;
@@ -39,16 +42,29 @@ impl StreamableEndpoint {
         mark: NamedRevision<'_>,
         message: Message<'_, Params<'_>>,
         frame: InboundFrame<'_>,
+        sender: RequestSender<'_>,
     ) -> PostOutcome<'_> {
         if let Some(reply) = unknown_version_reply(mark) {
             return reply.into();
         }
-        let opens = matches!(&message, Message::Request(request)
-            if request.method == Method::Initialize.as_str());
+        let handshake = match &message {
+            Message::Request(request) if request.method == Method::Initialize.as_str() => {
+                Some(self.identify(sender))
+            }
+            _ => None,
+        };
+        if let (Some(client), Message::Request(request)) = (handshake, &message) {
+            let account = self.server.account(sender.principal, frame.rate_account);
+            if let Err(error) = self.clients.admit_handshake(client, &account) {
+                return self.refuse_handshake(&request.id, error).into();
+            }
+        }
         let body = Some(message);
-        match (self.options.stateless, opens, head.session_id) {
-            (true, ..) => self.post_single(opens, mark, body, frame),
-            (false, true, HeaderValues::Missing) => self.post_initialize(body, frame).into(),
+        match (self.options.stateless, handshake, head.session_id) {
+            (true, ..) => self.post_single(handshake.is_some(), mark, body, frame),
+            (false, Some(client), HeaderValues::Missing) => {
+                self.post_initialize(body, frame, client).into()
+            }
             _ => match self.find_session(head, frame.transport.principal.as_deref()) {
                 Ok(open) => self.post_in_session(&open, body, frame),
                 Err(reply) => PostOutcome::Reply(*reply),
@@ -132,10 +148,14 @@ impl StreamableEndpoint {
     }
 
     /// Opens a session with a posted `initialize`.
-    fn post_initialize(&self, body: OneOrBatch<'_>, frame: InboundFrame<'_>) -> HttpReply {
-        let open = self
-            .sessions
-            .create(&self.server, frame.transport.principal.as_deref());
+    fn post_initialize(
+        &self,
+        body: OneOrBatch<'_>,
+        frame: InboundFrame<'_>,
+        client: Client,
+    ) -> HttpReply {
+        let principal = frame.transport.principal.as_deref();
+        let open = self.sessions.create(&self.server, principal, client);
         let sink: Arc<dyn ReplySink> = open.standalone.clone();
         let MessageOutcome::Response(answer) = receive(&open.session, body, frame, &sink) else {
             return error_reply(StatusCode::BAD_REQUEST, "the handshake was not answered");
@@ -152,15 +172,21 @@ impl StreamableEndpoint {
                 }
                 reply
             }
-            Err(OpenSessionError::TooMany) => error_reply(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "too many sessions are open (HttpServerOptions::max_sessions)",
-            ),
+            Err(OpenSessionError::TooMany(exceeded)) => {
+                exceeded_reply(exceeded, "sessions", "max_sessions")
+            }
             Err(OpenSessionError::RandomnessUnavailable) => error_reply(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "there is no randomness for a session id",
             ),
         }
+    }
+
+    /// Returns the reply to a handshake that came too fast.
+    #[cold]
+    fn refuse_handshake(&self, id: &RequestId, error: ProtocolError) -> HttpReply {
+        let refusal = self.server.encode_error(id, error, Revision::NEWEST_LEGACY);
+        response_reply(refusal, StatusCode::TOO_MANY_REQUESTS)
     }
 
     fn post_in_session(
@@ -235,7 +261,7 @@ impl StreamableEndpoint {
         // `initialize` is answered by a session, and the messages of a batch share one.
         let body = match body {
             Some(Message::Request(request)) if !opens => {
-                return self.serve_exchange(&request, revision, frame, legacy_reply);
+                return self.serve_exchange(&request, revision, frame, legacy_reply, None);
             }
             body => body,
         };
@@ -252,32 +278,32 @@ impl StreamableEndpoint {
     }
 
     /// Serves a GET: the standalone stream of a session, or a stream that the client resumes.
-    pub(super) fn get(
-        &self,
-        head: &RequestHeaders<'_>,
-        principal: Option<&Principal>,
-    ) -> HttpReply {
+    pub(super) fn get(&self, head: &RequestHeaders<'_>, sender: RequestSender<'_>) -> HttpReply {
         if let Some(reply) = unknown_version_reply(head.mark()) {
             return reply;
         }
         if !head.accepts_events {
             return error_reply(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream");
         }
-        let open = match self.find_session(head, principal) {
+        let open = match self.find_session(head, sender.principal) {
             Ok(open) => open,
             Err(reply) => return *reply,
         };
+        let share = match self.listening.take(self.identify(sender)) {
+            Ok(share) => share,
+            Err(exceeded) => return exceeded_listening(exceeded),
+        };
         match head.last_event_id {
-            HeaderValues::Missing => self.open_standalone(&open),
+            HeaderValues::Missing => self.open_standalone(&open, share),
             HeaderValues::One(id) => self
-                .resume_stream(&open, id)
+                .resume_stream(&open, id, share)
                 .unwrap_or_else(unknown_event_reply),
             HeaderValues::Repeated => unknown_event_reply(),
         }
     }
 
     /// Returns another connection of the standalone stream.
-    fn open_standalone(&self, open: &HttpSession) -> HttpReply {
+    fn open_standalone(&self, open: &HttpSession, share: Share) -> HttpReply {
         let Some(reader) = open.standalone.attach(None) else {
             return unknown_event_reply();
         };
@@ -290,20 +316,20 @@ impl StreamableEndpoint {
                 self.options.reconnect_delay,
             )
         });
-        self.standalone_reply(head, open, reader)
+        self.standalone_reply(head, open, reader, share)
     }
 
     /// Returns a stream that continues after the event with this id.
-    fn resume_stream(&self, open: &HttpSession, id: &[u8]) -> Option<HttpReply> {
+    fn resume_stream(&self, open: &HttpSession, id: &[u8], share: Share) -> Option<HttpReply> {
         let (id, place) = event::parse_event_id(id)?;
         let reader = open.stream(id)?.attach(Some(place))?;
         let head =
             has_priming_event(open).then(|| event::retry_event(self.options.reconnect_delay));
         if id == open.standalone.id {
-            return Some(self.standalone_reply(head, open, reader));
+            return Some(self.standalone_reply(head, open, reader, share));
         }
         let events = EventStream::of_stream(head, reader, self.options.keep_alive_interval);
-        Some(stream_reply(ResponseBody::events(events)))
+        Some(stream_reply(ResponseBody::events(events.counting(share))))
     }
 
     fn standalone_reply(
@@ -311,11 +337,12 @@ impl StreamableEndpoint {
         head: Option<Bytes>,
         open: &HttpSession,
         reader: StreamReader,
+        share: Share,
     ) -> HttpReply {
         let (session, shutdown) = (open.session.clone(), self.shutdown.clone());
         let keep_alive = self.options.keep_alive_interval;
         let events = EventStream::of_standalone(head, reader, session, shutdown, keep_alive);
-        stream_reply(ResponseBody::events(events))
+        stream_reply(ResponseBody::events(events.counting(share)))
     }
 
     /// Serves a DELETE: ends a session.
@@ -344,6 +371,11 @@ impl StreamableEndpoint {
 fn has_priming_event(open: &HttpSession) -> bool {
     let state = open.session.legacy();
     state.is_some_and(|state| state.features().priming_event)
+}
+
+/// Returns the reply to a request that opens a stream to listen on, when a bound leaves no room.
+pub(super) fn exceeded_listening(exceeded: Exceeded) -> HttpReply {
+    exceeded_reply(exceeded, "listening streams", "max_listening_streams")
 }
 
 fn unknown_event_reply() -> HttpReply {

@@ -10,9 +10,11 @@ use turnbuckle_wire::era::headers::{check_headers, check_param_headers};
 use turnbuckle_wire::revision::{Method, Revision};
 use turnbuckle_wire::rpc;
 
-use super::endpoint::{StreamableEndpoint, modern_reply};
+use super::endpoint::{RequestSender, StreamableEndpoint, modern_reply};
+use super::legacy::exceeded_listening;
 use super::pending_post::{PendingPost, PostOutcome};
 use crate::head::{RequestHeaders, header_values};
+use crate::principal::shares::Share;
 use crate::reply::HttpReply;
 
 impl StreamableEndpoint {
@@ -29,27 +31,36 @@ impl StreamableEndpoint {
         request: &rpc::Request<'_, Params<'_>>,
         revision: Revision,
         frame: InboundFrame<'_>,
+        sender: RequestSender<'_>,
     ) -> PostOutcome<'_> {
         let principal = frame.transport.principal.as_deref();
         if let Err(error) = self.check_mirrored_headers(map, head, request, principal) {
             return modern_reply(self.server.encode_error(&request.id, error, revision)).into();
         }
-        self.serve_exchange(request, revision, frame, modern_reply)
+        let share = match request.method == Method::SubscriptionsListen.as_str() {
+            false => None,
+            true => match self.listening.take(self.identify(sender)) {
+                Ok(share) => Some(share),
+                Err(exceeded) => return exceeded_listening(exceeded).into(),
+            },
+        };
+        self.serve_exchange(request, revision, frame, modern_reply, share)
     }
 
     /// Serves a request of either era in an exchange of its own. `to_reply` makes the reply if it is
-    /// JSON.
+    /// JSON. `share` is the place of a stream on which the client listens.
     pub(super) fn serve_exchange(
         &self,
         request: &rpc::Request<'_, Params<'_>>,
         revision: Revision,
         frame: InboundFrame<'_>,
         to_reply: fn(EncodedResponse) -> HttpReply,
+        share: Option<Share>,
     ) -> PostOutcome<'_> {
         match self.server.serve(request, revision, frame) {
             ExchangeOutcome::Response(response) => to_reply(response).into(),
             ExchangeOutcome::Streaming(stream) => {
-                PostOutcome::Pending(PendingPost::exchange(self, stream, to_reply))
+                PostOutcome::Pending(PendingPost::exchange(self, stream, to_reply, share))
             }
         }
     }

@@ -16,6 +16,7 @@ use super::post_sink::PostSink;
 use super::stream::{FirstOutput, ReaderReservation};
 use crate::body::ResponseBody;
 use crate::event;
+use crate::principal::shares::Share;
 use crate::reply::{HttpReply, stream_reply};
 
 /// The outcome of serving a POST.
@@ -46,6 +47,8 @@ enum PostSource {
     Exchange {
         stream: ResponseStream,
         to_reply: fn(EncodedResponse) -> HttpReply,
+        /// The place that a stream takes on which the client listens.
+        share: Option<Share>,
     },
     /// A request or a batch of a legacy session. Dropping it cancels nothing.
     Session {
@@ -63,10 +66,15 @@ impl<'a> PendingPost<'a> {
         endpoint: &'a StreamableEndpoint,
         stream: ResponseStream,
         to_reply: fn(EncodedResponse) -> HttpReply,
+        share: Option<Share>,
     ) -> Self {
         Self {
             endpoint,
-            source: PostSource::Exchange { stream, to_reply },
+            source: PostSource::Exchange {
+                stream,
+                to_reply,
+                share,
+            },
         }
     }
 
@@ -93,15 +101,16 @@ impl<'a> PendingPost<'a> {
             PostSource::Exchange {
                 mut stream,
                 to_reply,
+                share,
             } => {
                 let first = ready_within(json_wait, poll_fn(|cx| stream.poll_next(cx))).await;
                 match first {
                     Some(Some(QueuedFrame::Response(response))) => to_reply(response),
                     Some(Some(QueuedFrame::Message(first))) => {
-                        self.endpoint.stream_exchange(Some(first), stream)
+                        self.endpoint.stream_exchange(Some(first), stream, share)
                     }
                     Some(None) => empty_stream(),
-                    None => self.endpoint.stream_exchange(None, stream),
+                    None => self.endpoint.stream_exchange(None, stream, share),
                 }
             }
             PostSource::Session {
@@ -137,7 +146,12 @@ async fn ready_within<T>(wait: Duration, future: impl Future<Output = T>) -> Opt
 
 impl StreamableEndpoint {
     /// Returns the SSE stream of an exchange. The frames that are ready leave with the first one.
-    fn stream_exchange(&self, first: Option<Vec<u8>>, mut stream: ResponseStream) -> HttpReply {
+    fn stream_exchange(
+        &self,
+        first: Option<Vec<u8>>,
+        mut stream: ResponseStream,
+        share: Option<Share>,
+    ) -> HttpReply {
         let mut events = Vec::new();
         let mut memory = MemoryPermit::default();
         if let Some(first) = first {
@@ -162,7 +176,7 @@ impl StreamableEndpoint {
         let head = (!events.is_empty()).then(|| events.into());
         let keep_alive = self.options.keep_alive_interval;
         let events = EventStream::of_exchange(head, stream, keep_alive);
-        stream_reply(ResponseBody::events(events))
+        stream_reply(ResponseBody::events(events.counting(share)))
     }
 
     /// Returns the SSE stream of a session's POST, or of a POST without a session.

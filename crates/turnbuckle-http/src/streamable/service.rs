@@ -16,6 +16,7 @@ use turnbuckle_session::{Dispatch, MemoryBudget, RateAccount, ServerEndpoint, Si
 use super::StreamableEndpoint;
 use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
+use crate::principal::shares::ConnectionInfo;
 
 /// An endpoint of Streamable HTTP in every revision: a `tower::Service` for any hyper or axum
 /// server. Cheap to clone; clones share their sessions.
@@ -85,8 +86,13 @@ impl StreamableHttp {
     }
 
     /// Returns the sizes of its tables.
-    pub(crate) fn table_sizes(&self) -> [(&'static str, usize); 4] {
-        self.endpoint.sessions.sizes()
+    pub(crate) fn table_sizes(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        let listening = ("listening streams", self.endpoint.listening.count());
+        self.endpoint
+            .sessions
+            .sizes()
+            .into_iter()
+            .chain([listening])
     }
 
     /// Answers one HTTP request.
@@ -98,17 +104,17 @@ impl StreamableHttp {
         self.endpoint.answer(&mut parts, pin!(body), None).await
     }
 
-    /// Answers one HTTP request of the connection whose rates `account` counts.
+    /// Answers one HTTP request of a connection.
     pub(crate) fn answer_on_connection<B>(
         &self,
-        account: &Arc<RateAccount>,
+        connection: &ConnectionInfo,
         parts: &mut Parts,
         body: Pin<&mut B>,
     ) -> impl Future<Output = Response<ResponseBody>>
     where
         B: Body<Data: Buf>,
     {
-        self.endpoint.answer(parts, body, Some(account))
+        self.endpoint.answer(parts, body, Some(connection))
     }
 }
 

@@ -13,6 +13,7 @@ use turnbuckle_types::Principal;
 use super::stream::{SessionStream, StreamLimits};
 use crate::options::HttpServerOptions;
 use crate::principal::Owner;
+use crate::principal::shares::{Client, Exceeded, ShareCounts, ShareLimits};
 use crate::random_id;
 
 mod streams;
@@ -36,6 +37,8 @@ pub(crate) struct HttpSession {
     pub(crate) standalone: Arc<SessionStream>,
     streams: Mutex<SessionStreams>,
     owner: Owner,
+    /// The client whose share the session takes.
+    client: Client,
     last_used: Mutex<Instant>,
 }
 
@@ -130,11 +133,13 @@ pub(crate) struct SessionTable {
     state: Mutex<TableState>,
     options: Arc<HttpServerOptions>,
     stream_limits: Arc<StreamLimits>,
+    share_limits: ShareLimits,
 }
 
 #[derive(Debug, Default)]
 struct TableState {
     by_id: HashMap<Box<str>, Arc<HttpSession>>,
+    counts: ShareCounts,
     /// True while a [`Sweeper`] runs: as long as there are sessions.
     has_sweeper: bool,
     /// The time at which idle sessions were last removed.
@@ -142,24 +147,43 @@ struct TableState {
 }
 
 impl TableState {
-    /// Removes sessions that are not in use, so that others can be opened, and returns them: first
-    /// those of owners that have more than their share, then those whose client never concluded the
-    /// handshake, then those idle longest. A search reads the whole table, which is why it removes
-    /// more than one.
-    fn evict(&mut self) -> Vec<Arc<HttpSession>> {
-        let mut per_owner = HashMap::<&Owner, usize>::default();
+    fn insert(&mut self, id: Box<str>, session: Arc<HttpSession>) {
+        self.counts.add(session.client);
+        self.by_id.insert(id, session);
+    }
+
+    fn remove(&mut self, id: &str) -> Option<Arc<HttpSession>> {
+        let session = self.by_id.remove(id)?;
+        self.counts.remove(session.client);
+        Some(session)
+    }
+
+    /// Removes sessions that are not in use, so that `client` can open another one within the bound
+    /// that is exceeded, and returns them. Those of the same owner or address make room for a share.
+    /// For the total these go first: sessions of clients that have more than their part, then those
+    /// whose client never concluded the handshake, then those idle longest. A search reads the whole
+    /// table, which is why it removes more than one.
+    fn evict(&mut self, client: Client, exceeded: Exceeded) -> Vec<Arc<HttpSession>> {
+        // Clients are told apart by their owner, or else by their address.
+        let name = |client: Client| client.owner.or(client.address);
+        let mut per_client = HashMap::<Option<u64>, usize>::default();
         for session in self.by_id.values() {
-            *per_owner.entry(&session.owner).or_default() += 1;
+            *per_client.entry(name(session.client)).or_default() += 1;
         }
-        let share = self.by_id.len() / per_owner.len().max(1);
+        let part = self.by_id.len() / per_client.len().max(1);
+        let makes_room = |session: &HttpSession| match exceeded {
+            Exceeded::Owner => session.client.owner == client.owner,
+            Exceeded::Address => session.client.address == client.address,
+            Exceeded::Total => true,
+        };
         let mut idle: Vec<_> = self
             .by_id
             .iter()
-            .filter(|(_, session)| !session.is_in_use())
+            .filter(|(_, session)| makes_room(session) && !session.is_in_use())
             .map(|(id, session)| {
-                let is_within_share = per_owner[&session.owner] <= share;
+                let is_within_part = per_client[&name(session.client)] <= part;
                 let order = (
-                    is_within_share,
+                    is_within_part,
                     session.is_initialized(),
                     *session.last_used(),
                 );
@@ -172,16 +196,14 @@ impl TableState {
         }
         idle.select_nth_unstable(count - 1);
         let evicted = idle.into_iter().take(count);
-        evicted
-            .filter_map(|(_, id)| self.by_id.remove(&id))
-            .collect()
+        evicted.filter_map(|(_, id)| self.remove(&id)).collect()
     }
 }
 
 /// The reason why a session was not opened.
 #[derive(Debug)]
 pub(crate) enum OpenSessionError {
-    TooMany,
+    TooMany(Exceeded),
     RandomnessUnavailable,
 }
 
@@ -190,6 +212,7 @@ impl SessionTable {
         Arc::new(Self {
             state: Mutex::default(),
             stream_limits: StreamLimits::new(&options),
+            share_limits: ShareLimits::new(options.max_sessions, &options),
             options,
         })
     }
@@ -209,6 +232,7 @@ impl SessionTable {
         &self,
         endpoint: &ServerEndpoint,
         principal: Option<&Principal>,
+        client: Client,
     ) -> Arc<HttpSession> {
         let standalone = SessionStream::new(STANDALONE_STREAM, self.stream_limits.clone());
         Arc::new(HttpSession {
@@ -216,6 +240,7 @@ impl SessionTable {
             standalone,
             streams: Mutex::default(),
             owner: Owner::new(principal),
+            client,
             last_used: Mutex::new(Instant::now()),
         })
     }
@@ -223,8 +248,8 @@ impl SessionTable {
     /// Inserts a session into the table and returns its id, which nobody can guess.
     ///
     /// # Errors
-    /// When [`HttpServerOptions::max_sessions`] are open and in use, or the system has no randomness.
-    /// The session is ended then.
+    /// When [`HttpServerOptions::max_sessions`] are open and in use, or as many as the client's share of
+    /// them, or the system has no randomness. The session is ended then.
     pub(crate) fn insert(
         self: &Arc<Self>,
         session: Arc<HttpSession>,
@@ -233,9 +258,14 @@ impl SessionTable {
             session.end();
             return Err(OpenSessionError::RandomnessUnavailable);
         };
-        let mut evicted = Vec::new();
+        let client = session.client;
+        let mut evicted: Vec<Arc<HttpSession>> = Vec::new();
         let mut state = self.state();
-        if state.by_id.len() >= self.options.max_sessions {
+        if state
+            .counts
+            .find_exceeded(client, &self.share_limits)
+            .is_some()
+        {
             let now = Instant::now();
             let is_recent =
                 |sweep: Instant| now.saturating_duration_since(sweep) < MIN_SWEEP_INTERVAL;
@@ -244,16 +274,19 @@ impl SessionTable {
                 self.sweep(now);
                 state = self.state();
             }
-            if state.by_id.len() >= self.options.max_sessions {
-                evicted = state.evict();
-                if evicted.is_empty() {
+            // Room within one bound need not be room within the next.
+            while let Some(exceeded) = state.counts.find_exceeded(client, &self.share_limits) {
+                let more = state.evict(client, exceeded);
+                if more.is_empty() {
                     drop(state);
+                    evicted.iter().for_each(|session| session.end());
                     session.end();
-                    return Err(OpenSessionError::TooMany);
+                    return Err(OpenSessionError::TooMany(exceeded));
                 }
+                evicted.extend(more);
             }
         }
-        state.by_id.insert(id.clone(), session);
+        state.insert(id.clone(), session);
         let had_sweeper = std::mem::replace(&mut state.has_sweeper, true);
         // A runtime that is shutting down drops the sweeper in `spawn`, and its `Drop` locks the
         // table.
@@ -262,7 +295,7 @@ impl SessionTable {
             tracing::warn!(
                 sessions = evicted.len(),
                 "sessions that nobody used made room for another one \
-                 (HttpServerOptions::max_sessions)"
+                 (HttpServerOptions::max_sessions, max_owner_percent, max_address_percent)"
             );
             evicted.iter().for_each(|session| session.end());
         }
@@ -288,7 +321,7 @@ impl SessionTable {
         if self.get(id, principal).is_none() {
             return false;
         }
-        let removed = self.state().by_id.remove(id);
+        let removed = self.state().remove(id);
         removed.inspect(|session| session.end()).is_some()
     }
 
@@ -328,16 +361,23 @@ impl SessionTable {
     fn sweep(&self, now: Instant) {
         let mut idle = Vec::new();
         let mut state = self.state();
-        state.last_sweep = Some(now);
-        state.by_id.retain(|_, session| {
+        let TableState {
+            by_id,
+            counts,
+            last_sweep,
+            ..
+        } = &mut *state;
+        *last_sweep = Some(now);
+        by_id.retain(|_, session| {
             session.remove_expired_streams(now, self.options.replay_ttl);
             let stays = !session.is_idle(now, &self.options);
             if !stays {
+                counts.remove(session.client);
                 idle.push(session.clone());
             }
             stays
         });
-        shrink(&mut state.by_id);
+        shrink(by_id);
         drop(state);
         idle.iter().for_each(|session| session.end());
     }

@@ -160,6 +160,11 @@ impl<L: Lifecycle> Admission<'_, L> {
     fn admit(&self, name: &str) -> Result<Option<Method>, ProtocolError> {
         let method = received_method(name, Party::Server, self.features)?;
         self.account.admit(method)?;
+        // An HTTP endpoint counts handshakes before it opens a session, on the account of their
+        // connection.
+        if method == Some(Method::Initialize) && self.binding == Binding::Duplex {
+            self.account.admit_handshake()?;
+        }
         Ok(method)
     }
 

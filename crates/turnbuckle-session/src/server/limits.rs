@@ -67,12 +67,16 @@ pub struct Limits {
     pub drain_timeout: Duration,
     /// Bytes of the client's handshake that a session keeps. Default 4 KiB.
     pub max_handshake_bytes: usize,
-    /// Rate of requests of one peer. Faster requests are refused. Pings, handshakes and requests
-    /// that end something do not count, and completions count on their own rate. Default 10,000 a
+    /// Rate of requests of one peer. Faster requests are refused. Pings and requests that end
+    /// something do not count; completions and handshakes count on their own rates. Default 10,000 a
     /// second.
     pub call_rate: Rate,
     /// Rate of completion requests of one peer. Faster requests are refused. Default 100 a second.
     pub completion_rate: Rate,
+    /// Rate of handshakes of one peer: `initialize` requests, and new connections of HTTP+SSE. Faster
+    /// ones are refused. A legacy session without a principal counts on its connection. Default 100 a
+    /// second, and 1,000 at once.
+    pub handshake_rate: Rate,
     /// Rate of log messages to one peer. Faster messages are dropped, and the next message tells
     /// how many. Default 1,000 a second.
     pub log_rate: Rate,
@@ -109,6 +113,7 @@ impl Default for Limits {
             max_handshake_bytes: 4096,
             call_rate: Rate::per_second(10_000),
             completion_rate: Rate::per_second(100),
+            handshake_rate: Rate::per_second(100).burst(1000),
             log_rate: Rate::per_second(1000),
             progress_rate: Rate::per_second(100),
             max_owner_bytes: 64 << 20,
@@ -156,6 +161,8 @@ impl Limits {
         call_rate: Rate;
         /// Sets the rate of completion requests.
         completion_rate: Rate;
+        /// Sets the rate of handshakes.
+        handshake_rate: Rate;
         /// Sets the rate of log messages.
         log_rate: Rate;
         /// Sets the rate of progress reports.

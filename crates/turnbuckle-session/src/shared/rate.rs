@@ -150,7 +150,7 @@ impl TokenBucket {
     }
 
     /// Returns whether the bucket is full.
-    fn is_full(&self, now: Instant) -> bool {
+    pub(crate) fn is_full(&self, now: Instant) -> bool {
         let since = *self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let (times, _) = self.rate.tokens_in(now.saturating_duration_since(since));
         self.left.load(Ordering::Relaxed) + i64::from(times) >= i64::from(self.rate.burst)
@@ -164,6 +164,7 @@ pub struct RateAccount {
     calls: TokenBucket,
     completions: TokenBucket,
     logs: TokenBucket,
+    handshakes: TokenBucket,
     progress: Rate,
     /// Log messages that were dropped since the last one was sent.
     dropped_logs: AtomicU64,
@@ -195,6 +196,7 @@ impl RateAccount {
             calls: full(limits.call_rate),
             completions: full(limits.completion_rate),
             logs: full(limits.log_rate),
+            handshakes: full(limits.handshake_rate),
             progress: limits.progress_rate,
             dropped_logs: AtomicU64::new(0),
             running: AtomicUsize::new(0),
@@ -220,6 +222,20 @@ impl RateAccount {
             return Err(in_flight(self.max_running, "Limits::max_in_flight"));
         }
         bucket.admit(what, set_by)
+    }
+
+    /// Counts a handshake of the peer: an `initialize`, or a new connection of HTTP+SSE. A shared account
+    /// admits all of them, because one peer could take the handshakes of all others.
+    ///
+    /// # Errors
+    /// Returns an error when the rate is exceeded.
+    pub fn admit_handshake(&self) -> Result<(), ProtocolError> {
+        match self.shared {
+            true => Ok(()),
+            false => self
+                .handshakes
+                .admit("handshakes", "Limits::handshake_rate"),
+        }
     }
 
     /// Counts a log message. Returns the number of messages that were dropped before it, or `None`
@@ -253,6 +269,7 @@ impl RateAccount {
             calls: full(&self.calls),
             completions: full(&self.completions),
             logs: full(&self.logs),
+            handshakes: full(&self.handshakes),
             progress: self.progress,
             dropped_logs: AtomicU64::new(0),
             running: AtomicUsize::new(0),
@@ -275,7 +292,7 @@ impl RateAccount {
     fn is_idle(&self, now: Instant) -> bool {
         self.running.load(Ordering::Relaxed) == 0
             && self.memory.used() == 0
-            && [&self.calls, &self.completions, &self.logs]
+            && [&self.calls, &self.completions, &self.logs, &self.handshakes]
                 .iter()
                 .all(|bucket| bucket.is_full(now))
     }

@@ -100,6 +100,7 @@ async fn a_foreign_origin_is_403() {
         }
     }
     let local = web.modern("tools/list", json!({}));
+    let local = local.header("host", "localhost:3000");
     let got = local.header("origin", "http://localhost:3000").send().await;
     assert_eq!(got.status, 200);
     let shared = got.header("access-control-allow-origin");

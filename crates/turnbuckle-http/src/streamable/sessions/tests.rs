@@ -35,6 +35,20 @@ fn exchange() -> ServerEndpoint {
     ServerEndpoint::new(Arc::new(NoHandlers(identity)), Limits::default())
 }
 
+/// A client of which nothing is known.
+const UNKNOWN: Client = Client {
+    owner: None,
+    address: None,
+};
+
+/// Returns a principal as shares count it.
+fn client(principal: &Principal) -> Client {
+    Client {
+        owner: Some(principal.subject.bytes().map(u64::from).sum()),
+        address: None,
+    }
+}
+
 fn sessions(options: HttpServerOptions) -> (Arc<SessionTable>, ServerEndpoint) {
     (SessionTable::new(Arc::new(options)), exchange())
 }
@@ -43,7 +57,7 @@ fn open(
     sessions: &Arc<SessionTable>,
     exchange: &ServerEndpoint,
 ) -> Result<Box<str>, OpenSessionError> {
-    sessions.insert(sessions.create(exchange, None))
+    sessions.insert(sessions.create(exchange, None, UNKNOWN))
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,7 +92,7 @@ async fn an_owner_of_many_sessions_takes_no_place_from_others() {
     let eve = Principal::new("https://issuer.example", "eve");
     let open = |who| {
         sessions
-            .insert(sessions.create(&exchange, Some(who)))
+            .insert(sessions.create(&exchange, Some(who), client(who)))
             .unwrap()
     };
     let honest = open(&ann);
@@ -166,4 +180,23 @@ async fn the_bytes_of_ended_streams_are_bounded_together() {
         let there = ended.map(|stream| open.stream(stream.id).is_some());
         assert_eq!(there, [kept == 2, kept >= 1], "{bytes}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_owner_over_its_share_ends_its_own_sessions() {
+    let options = HttpServerOptions::new().max_sessions(4);
+    let (sessions, exchange) = sessions(options);
+    let ann = Principal::new("https://issuer.example", "ann");
+    let eve = Principal::new("https://issuer.example", "eve");
+    let open = |who| sessions.insert(sessions.create(&exchange, Some(who), client(who)));
+    let honest = open(&ann).unwrap();
+    let oldest = open(&eve).unwrap();
+    for _ in 0..2 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        open(&eve).unwrap();
+    }
+    // The table is not full, but half of it is the share of one owner.
+    assert_eq!(sessions.state().by_id.len(), 3);
+    assert!(sessions.get(&oldest, Some(&eve)).is_none());
+    assert!(sessions.get(&honest, Some(&ann)).is_some());
 }

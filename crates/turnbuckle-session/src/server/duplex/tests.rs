@@ -7,7 +7,8 @@ use turnbuckle_wire::revision::Features;
 
 use super::*;
 use crate::{
-    HandlerOutcome, IncomingRequest, MemoryTransport, RequestContext, ServerIdentity, memory_pair,
+    HandlerOutcome, IncomingRequest, MemoryTransport, Rate, RequestContext, ServerIdentity,
+    memory_pair,
 };
 
 type Serving = Pin<Box<dyn Future<Output = CloseReason> + Send>>;
@@ -147,6 +148,21 @@ async fn an_answer_that_is_being_encoded_at_the_end_of_the_input_is_sent() {
         let answered = |it: &String| it.contains(r#""id":1"#) && it.contains("result");
         assert!(received.last().is_some_and(answered), "{received:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn handshakes_that_come_too_fast_are_refused_by_name() {
+    let limits = Limits::new().handshake_rate(Rate::per_second(0).burst(1));
+    let (server, mut client) = after(&[initialize("x"), initialize("x")], limits);
+    rest().await;
+    let _ = poll(&server.serving);
+    let received = receive_all(&mut client);
+    assert_eq!(received.len(), 2, "{received:?}");
+    assert!(received[0].contains("serverInfo"), "{received:?}");
+    assert!(
+        received[1].contains("Limits::handshake_rate"),
+        "{received:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

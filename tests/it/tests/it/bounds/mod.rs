@@ -9,6 +9,7 @@ mod progress;
 mod rates;
 mod schemas;
 mod session;
+mod shares;
 mod sockets;
 
 use serde_json::{Value, json};

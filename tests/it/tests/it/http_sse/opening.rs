@@ -98,7 +98,7 @@ async fn strangers_are_403() {
 
 #[tokio::test(start_paused = true)]
 async fn a_page_of_an_allowed_origin_may_use_it() {
-    let origin = "http://localhost:3000";
+    let origin = "http://localhost";
     let web = web();
     let got = web.ask(Verb::GET).to("/sse").header("origin", origin);
     let got = got.send().await;

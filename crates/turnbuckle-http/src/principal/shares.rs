@@ -1,0 +1,421 @@
+//! Shares: the part of each table that one owner and one client address may take, so that nobody can
+//! lock others out.
+//!
+//! A table (sessions, HTTP+SSE connections, streams, connections of the server) has a total. An owner
+//! is a principal, or else a connection. An address is an IPv4 address or the /64 network of an IPv6
+//! address.
+
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foldhash::HashMap;
+use http::Extensions;
+use turnbuckle_session::{KeyedRates, RateAccount};
+use turnbuckle_types::{Principal, ProtocolError};
+
+use crate::options::HttpServerOptions;
+
+/// The largest number of client addresses whose handshakes are counted apart; further ones count
+/// together.
+const MAX_ADDRESSES: usize = 10_000;
+
+/// The network address of the client that sent a request, for
+/// [`HttpServerOptions::max_address_percent`] and [`HttpServerOptions::address_handshake_rate`].
+///
+/// An [`HttpServer`](crate::HttpServer) takes the peer's address of the TCP connection. A layer that
+/// puts this value into the extensions of a request overrides that address: the layer of a server
+/// behind a proxy, which reads the address from a header that the proxy sets, or of an endpoint that is
+/// mounted into another server. A request without an address, such as one over a Unix socket, counts
+/// for its owner only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientAddress(pub IpAddr);
+
+impl ClientAddress {
+    /// Returns the address as shares count it: an IPv6 address without its last 64 bits, which one
+    /// client may choose as it likes.
+    pub(crate) fn network(self) -> IpAddr {
+        match self.0.to_canonical() {
+            IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+            address @ IpAddr::V4(_) => address,
+        }
+    }
+}
+
+/// A connection to the server, as its requests see it.
+#[derive(Debug)]
+pub(crate) struct ConnectionInfo {
+    /// The account of its requests without a principal.
+    pub(crate) account: Arc<RateAccount>,
+    id: u64,
+    address: Option<ClientAddress>,
+}
+
+impl ConnectionInfo {
+    pub(crate) fn new(account: Arc<RateAccount>, address: Option<IpAddr>) -> Arc<Self> {
+        static LAST_ID: AtomicU64 = AtomicU64::new(0);
+        Arc::new(Self {
+            account,
+            id: LAST_ID.fetch_add(1, Ordering::Relaxed),
+            address: address.map(ClientAddress),
+        })
+    }
+}
+
+/// A client as shares count it: keyed hashes of its owner and its address, as far as they are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Client {
+    pub(crate) owner: Option<u64>,
+    pub(crate) address: Option<u64>,
+}
+
+/// The bound of a table that leaves no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exceeded {
+    Total,
+    Owner,
+    Address,
+}
+
+impl Exceeded {
+    /// Returns what refuses an entry of a table of `things` whose total is the setting `total`.
+    pub(crate) fn message(self, things: &str, total: &str) -> String {
+        match self {
+            Self::Total => format!("too many {things} are open (HttpServerOptions::{total})"),
+            Self::Owner => format!(
+                "too many {things} of one client are open (HttpServerOptions::max_owner_percent, \
+                 HttpServerOptions::{total})"
+            ),
+            Self::Address => format!(
+                "too many {things} of one client address are open \
+                 (HttpServerOptions::max_address_percent, HttpServerOptions::{total})"
+            ),
+        }
+    }
+}
+
+/// The bounds of a table: all of it, and the shares of one owner and of one address.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ShareLimits {
+    total: usize,
+    owner: usize,
+    address: usize,
+}
+
+impl ShareLimits {
+    /// Returns the bounds of a table with this total.
+    pub(crate) fn new(total: usize, options: &HttpServerOptions) -> Self {
+        let share = |percent: u8| {
+            let percent = usize::from(percent.min(100));
+            // The parts of a large total are taken apart, so that nothing overflows.
+            (total / 100 * percent + (total % 100 * percent).div_ceil(100)).max(1)
+        };
+        Self {
+            total,
+            owner: share(options.max_owner_percent),
+            address: share(options.max_address_percent),
+        }
+    }
+
+    /// Returns the share of one address.
+    #[cfg(feature = "tls")]
+    pub(crate) fn per_address(&self) -> usize {
+        self.address
+    }
+}
+
+/// The numbers of a table's entries: all, and those of each owner and of each address.
+#[derive(Debug, Default)]
+pub(crate) struct ShareCounts {
+    total: usize,
+    by_owner: HashMap<u64, usize>,
+    by_address: HashMap<u64, usize>,
+}
+
+impl ShareCounts {
+    /// Returns the bound that leaves no room for another entry of the client, if there is one.
+    pub(crate) fn find_exceeded(&self, client: Client, limits: &ShareLimits) -> Option<Exceeded> {
+        let count = |counts: &HashMap<u64, usize>, key: Option<u64>| {
+            key.and_then(|key| counts.get(&key)).copied().unwrap_or(0)
+        };
+        // A share that is all of the table bounds nothing.
+        let is_used_up =
+            |share: usize, counts, key| share < limits.total && count(counts, key) >= share;
+        if is_used_up(limits.owner, &self.by_owner, client.owner) {
+            Some(Exceeded::Owner)
+        } else if is_used_up(limits.address, &self.by_address, client.address) {
+            Some(Exceeded::Address)
+        } else if self.total >= limits.total {
+            Some(Exceeded::Total)
+        } else {
+            None
+        }
+    }
+
+    pub(crate) fn add(&mut self, client: Client) {
+        self.total += 1;
+        let keys = [
+            (&mut self.by_owner, client.owner),
+            (&mut self.by_address, client.address),
+        ];
+        for (counts, key) in keys {
+            if let Some(key) = key {
+                *counts.entry(key).or_default() += 1;
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, client: Client) {
+        self.total -= 1;
+        let keys = [
+            (&mut self.by_owner, client.owner),
+            (&mut self.by_address, client.address),
+        ];
+        for (counts, key) in keys {
+            if let Some(key) = key
+                && let Some(count) = counts.get_mut(&key)
+            {
+                *count -= 1;
+                if *count == 0 {
+                    counts.remove(&key);
+                    if counts.is_empty() {
+                        *counts = HashMap::default();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A table whose entries count until they are dropped.
+#[derive(Debug)]
+pub(crate) struct ShareTable {
+    limits: ShareLimits,
+    counts: Mutex<ShareCounts>,
+}
+
+impl ShareTable {
+    pub(crate) fn new(limits: ShareLimits) -> Arc<Self> {
+        Arc::new(Self {
+            limits,
+            counts: Mutex::default(),
+        })
+    }
+
+    fn counts(&self) -> MutexGuard<'_, ShareCounts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of entries.
+    pub(crate) fn count(&self) -> usize {
+        self.counts().total
+    }
+
+    /// Counts an entry of a client until it is dropped.
+    ///
+    /// # Errors
+    /// When the client has its share already, or the table is full.
+    pub(crate) fn take(self: &Arc<Self>, client: Client) -> Result<Share, Exceeded> {
+        let mut counts = self.counts();
+        if let Some(exceeded) = counts.find_exceeded(client, &self.limits) {
+            return Err(exceeded);
+        }
+        counts.add(client);
+        drop(counts);
+        Ok(Share {
+            table: self.clone(),
+            client,
+        })
+    }
+}
+
+/// An entry of a table, which counts until it is dropped.
+pub(crate) struct Share {
+    table: Arc<ShareTable>,
+    client: Client,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.table.counts().remove(self.client);
+    }
+}
+
+impl fmt::Debug for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Share")
+            .field("client", &self.client)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The clients of one server or endpoint: their keys, and the rates of their handshakes.
+#[derive(Debug)]
+pub(crate) struct Clients {
+    hasher: RandomState,
+    handshakes: KeyedRates,
+}
+
+impl Clients {
+    pub(crate) fn new(options: &HttpServerOptions) -> Self {
+        Self {
+            hasher: RandomState::new(),
+            handshakes: KeyedRates::new(options.address_handshake_rate, MAX_ADDRESSES),
+        }
+    }
+
+    /// Returns the client that sent a request with these extensions on that connection.
+    pub(crate) fn identify(
+        &self,
+        principal: Option<&Principal>,
+        extensions: &Extensions,
+        connection: Option<&ConnectionInfo>,
+    ) -> Client {
+        let owner = match (principal, connection) {
+            (Some(principal), _) => {
+                let Principal {
+                    issuer,
+                    subject,
+                    client,
+                    ..
+                } = principal;
+                Some(self.hash((issuer, subject, client)))
+            }
+            (None, connection) => connection.map(|connection| self.hash(connection.id)),
+        };
+        let named = extensions.get::<ClientAddress>().copied();
+        let address = named.or_else(|| connection?.address);
+        Client {
+            owner,
+            address: address.map(|address| self.hash(address.network())),
+        }
+    }
+
+    /// Returns the client at an address, whose owner is not known yet.
+    pub(crate) fn identify_address(&self, address: IpAddr) -> Client {
+        Client {
+            owner: None,
+            address: Some(self.hash(ClientAddress(address).network())),
+        }
+    }
+
+    /// Counts a handshake of a client: on the account of its principal or connection, and on its
+    /// address.
+    ///
+    /// # Errors
+    /// Returns an error that names the setting, when a rate is exceeded.
+    pub(crate) fn admit_handshake(
+        &self,
+        client: Client,
+        account: &RateAccount,
+    ) -> Result<(), ProtocolError> {
+        account.admit_handshake()?;
+        client.address.map_or(Ok(()), |address| {
+            let setting = "HttpServerOptions::address_handshake_rate";
+            self.handshakes
+                .admit(address, "handshakes of one client address", setting)
+        })
+    }
+
+    fn hash(&self, key: impl Hash) -> u64 {
+        self.hasher.hash_one(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(owner: u64, address: u64) -> Client {
+        Client {
+            owner: Some(owner),
+            address: Some(address),
+        }
+    }
+
+    fn table(total: usize) -> Arc<ShareTable> {
+        ShareTable::new(ShareLimits::new(total, &HttpServerOptions::new()))
+    }
+
+    #[test]
+    fn an_owner_and_an_address_have_half_of_a_table_each() {
+        let table = table(8);
+        let first: Vec<_> = (0..4).map(|_| table.take(client(1, 1)).unwrap()).collect();
+        assert_eq!(table.take(client(1, 2)).unwrap_err(), Exceeded::Owner);
+        assert_eq!(table.take(client(2, 1)).unwrap_err(), Exceeded::Address);
+        let others: Vec<_> = (2..6)
+            .map(|it| table.take(client(it, it)).unwrap())
+            .collect();
+        assert_eq!(table.take(client(9, 9)).unwrap_err(), Exceeded::Total);
+        drop(first);
+        assert_eq!(table.count(), 4);
+        drop(table.take(client(1, 1)).unwrap());
+        drop(others);
+        let counts = table.counts();
+        assert_eq!(
+            counts.total + counts.by_owner.len() + counts.by_address.len(),
+            0
+        );
+        assert_eq!(counts.by_owner.capacity(), 0);
+    }
+
+    #[test]
+    fn a_client_without_owner_and_address_is_bounded_by_the_total_alone() {
+        let table = table(2);
+        let unknown = Client {
+            owner: None,
+            address: None,
+        };
+        let _both = [table.take(unknown).unwrap(), table.take(unknown).unwrap()];
+        assert_eq!(table.take(unknown).unwrap_err(), Exceeded::Total);
+    }
+
+    #[test]
+    fn shares_are_parts_of_any_total() {
+        let share = |total, percent| {
+            let options = HttpServerOptions::new().max_owner_percent(percent);
+            ShareLimits::new(total, &options).owner
+        };
+        assert_eq!(share(10_000, 50), 5000);
+        assert_eq!((share(1, 50), share(3, 50), share(0, 50)), (1, 2, 1));
+        assert_eq!((share(7, 0), share(7, 100), share(7, 200)), (1, 7, 7));
+        assert_eq!(share(usize::MAX, 100), usize::MAX);
+    }
+
+    #[test]
+    fn an_address_is_an_ipv4_address_or_an_ipv6_network() {
+        let options = HttpServerOptions::new();
+        let clients = Clients::new(&options);
+        let at = |address: &str| clients.identify_address(address.parse().unwrap());
+        assert_eq!(at("192.0.2.1"), at("::ffff:192.0.2.1"));
+        assert_ne!(at("192.0.2.1"), at("192.0.2.2"));
+        assert_eq!(at("2001:db8:0:1::1"), at("2001:db8:0:1:ffff::9"));
+        assert_ne!(at("2001:db8:0:1::1"), at("2001:db8:0:2::1"));
+    }
+
+    #[test]
+    fn a_layer_overrides_the_address_of_the_connection() {
+        let clients = Clients::new(&HttpServerOptions::new());
+        let account = RateAccount::new(&turnbuckle_session::Limits::new());
+        let proxy: IpAddr = "127.0.0.1".parse().unwrap();
+        let connection = ConnectionInfo::new(account, Some(proxy));
+        let mut extensions = Extensions::new();
+        let identify =
+            |extensions: &Extensions| clients.identify(None, extensions, Some(&connection));
+        let peer = identify(&extensions);
+        assert_eq!(peer.address, clients.identify_address(proxy).address);
+        assert!(peer.owner.is_some());
+        let behind: IpAddr = "192.0.2.1".parse().unwrap();
+        extensions.insert(ClientAddress(behind));
+        assert_eq!(
+            identify(&extensions).address,
+            clients.identify_address(behind).address
+        );
+        let ann = Principal::new("https://issuer.example", "ann");
+        let of_ann = clients.identify(Some(&ann), &extensions, Some(&connection));
+        assert_ne!(of_ann.owner, peer.owner);
+    }
+}
