@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::attacks;
 use crate::bad;
 use crate::counts::{Counts, Table};
 use crate::good::{self, Shared};
@@ -49,7 +50,14 @@ pub(crate) struct Plan {
 
 pub(crate) fn run(plan: &Plan) -> Result<(), Problem> {
     println!("soak: {:?}, --seed {}", plan.time, plan.seed);
-    runtime()?.block_on(soak(plan))
+    runtime()?.block_on(async {
+        if plan.time >= IN_PARTS {
+            return soak(plan).await;
+        }
+        // The short form waits most of the time; attacks have servers of their own meanwhile.
+        let (soaked, attacked) = tokio::join!(soak(plan), attacks::run_briefly());
+        soaked.and(attacked)
+    })
 }
 
 async fn soak(plan: &Plan) -> Result<(), Problem> {

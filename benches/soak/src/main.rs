@@ -3,10 +3,12 @@
 //! answers are checked. Then everybody leaves, and what the server holds is what it held before.
 //!
 //! `turnbuckle-soak [--minutes N] [--seconds N] [--seed S]`; `cargo xtask soak` builds and runs it.
-//! The other words are what it starts itself with: `http`, `stdio`, `run`, `client` and `volume` (see `role`).
+//! `turnbuckle-soak attacks [--seconds N] [--only WORD]` plays every attack by itself and measures what it
+//! does to the server and to an honest client. The other words are what it starts itself with (see `role`).
 #![allow(clippy::print_stdout, reason = "the table is what it is for")]
 
 mod address;
+mod attacks;
 mod bad;
 mod counts;
 mod driver;
@@ -33,8 +35,10 @@ const LONG: Duration = Duration::from_secs(30 * 60);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(role) = arguments.first().filter(|word| !word.starts_with('-')) {
-        return exit_code(role::play(role, &arguments[1..]));
+    match arguments.first().map(String::as_str) {
+        Some("attacks") => return exit_code(attacks::play(&arguments[1..])),
+        Some(role) if !role.starts_with('-') => return exit_code(role::play(role)),
+        _ => {}
     }
     match plan(&arguments) {
         Some(plan) => exit_code(driver::run(&plan)),

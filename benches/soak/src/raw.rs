@@ -1,12 +1,12 @@
 //! HTTP by hand, for clients that do what no library would.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout};
 
 use crate::problem::{Problem, to_problem};
@@ -32,6 +32,8 @@ const REST: Duration = Duration::from_secs(2);
 pub(crate) struct Raw {
     pub(crate) stream: TcpStream,
     address: SocketAddr,
+    /// The address of this machine that it comes from, if not any.
+    source: Option<Ipv4Addr>,
     read: Vec<u8>,
     /// Since when all that was asked is answered.
     rests: Option<Instant>,
@@ -56,11 +58,24 @@ impl Head {
 
 impl Raw {
     pub(crate) async fn connect(address: SocketAddr) -> Result<Self, Problem> {
-        let stream = timeout(SOON, TcpStream::connect(address)).await;
+        Self::connect_from(None, address).await
+    }
+
+    /// Connects from one of the addresses of this machine.
+    pub(crate) async fn connect_from(
+        source: Option<Ipv4Addr>,
+        address: SocketAddr,
+    ) -> Result<Self, Problem> {
+        let socket = TcpSocket::new_v4().map_err(to_problem)?;
+        if let Some(source) = source {
+            socket.bind((source, 0).into()).map_err(to_problem)?;
+        }
+        let stream = timeout(SOON, socket.connect(address)).await;
         let stream = stream.map_err(|_| "no connection in time".to_owned())?;
         Ok(Self {
             stream: stream.map_err(to_problem)?,
             address,
+            source,
             read: Vec::new(),
             rests: None,
         })
@@ -69,7 +84,7 @@ impl Raw {
     /// Writes a request, on another connection if this one has rested for long.
     async fn request(&mut self, text: String) {
         let rested = self.rests.take().is_some_and(|it| it.elapsed() > REST);
-        if rested && let Ok(other) = Self::connect(self.address).await {
+        if rested && let Ok(other) = Self::connect_from(self.source, self.address).await {
             *self = other;
         }
         self.write(text).await;

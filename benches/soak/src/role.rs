@@ -7,12 +7,12 @@ use std::{env, thread};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
-use turnbuckle::http::HttpServer;
+use turnbuckle::http::{HttpServer, HttpServerOptions};
 use turnbuckle::stdio::{self, Command, StdioOptions};
 use turnbuckle::{Client, Run};
 
 use crate::problem::{Problem, to_problem};
-use crate::server::{TABLES, config, server};
+use crate::server::{TABLES, attacked_config, config, server};
 use crate::volume::volume;
 
 /// Calls that a client has under way at a time.
@@ -22,14 +22,16 @@ const AT_ONCE: u64 = 16;
 ///
 /// - `http`: the server over HTTP, with short times. Its URLs are printed first; it ends when its
 ///   input does.
+/// - `attacked`: the same with the allocator's and the server's own bounds, for single attacks.
 /// - `stdio`: the server on its input and output.
 /// - `run [--http ADDRESS]`: the server as a user's program is one.
 /// - `client`: a client of `stdio`, which it starts, under load.
 /// - `volume`: nothing but the sound sessions and requests of the long form.
-pub(crate) fn play(role: &str, _: &[String]) -> Result<(), Problem> {
+pub(crate) fn play(role: &str) -> Result<(), Problem> {
     let runtime = runtime()?;
     match role {
-        "http" => runtime.block_on(http()),
+        "http" => runtime.block_on(http(config())),
+        "attacked" => runtime.block_on(http(attacked_config())),
         "stdio" => runtime.block_on(async {
             let server = server().map_err(to_problem)?;
             let served = stdio::run(server, StdioOptions::new().limits(config().limits)).await;
@@ -56,9 +58,9 @@ pub(crate) fn itself() -> Result<std::path::PathBuf, Problem> {
     env::current_exe().map_err(to_problem)
 }
 
-async fn http() -> Result<(), Problem> {
+async fn http(options: HttpServerOptions) -> Result<(), Problem> {
     let server = server().map_err(to_problem)?;
-    let http = HttpServer::bind(server, "127.0.0.1:0", config())
+    let http = HttpServer::bind(server, "127.0.0.1:0", options)
         .await
         .map_err(to_problem)?;
     let _ = TABLES.set(Box::new(http.table_sizes()));

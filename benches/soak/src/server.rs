@@ -47,6 +47,24 @@ pub(crate) fn config() -> HttpServerOptions {
         .limits(limits)
 }
 
+/// Sessions, HTTP+SSE connections, listening streams and connections of a server that is attacked: few, so
+/// that few attackers fill its tables.
+pub(crate) const ATTACKED_SESSIONS: usize = 2000;
+const ATTACKED_SSE_CONNECTIONS: usize = 200;
+const ATTACKED_LISTENING_STREAMS: usize = 400;
+const ATTACKED_CONNECTIONS: usize = 1000;
+
+/// Returns the settings of a server that is attacked: the default bounds of memory, few entries, and short
+/// times.
+pub(crate) fn attacked_config() -> HttpServerOptions {
+    config()
+        .max_message_bytes(HttpServerOptions::new().max_message_bytes)
+        .max_sessions(ATTACKED_SESSIONS)
+        .max_sse_connections(ATTACKED_SSE_CONNECTIONS)
+        .max_listening_streams(ATTACKED_LISTENING_STREAMS)
+        .max_connections(ATTACKED_CONNECTIONS)
+}
+
 /// The sizes of the tables of its endpoints, if it has any.
 pub(crate) type Tables = Box<dyn Fn() -> Vec<(&'static str, usize)> + Send + Sync>;
 
@@ -94,7 +112,7 @@ async fn flood(messages: u64, progress: Progress, log: Log) -> String {
 /// Returns a large answer
 #[tool]
 fn big(bytes: usize) -> String {
-    "b".repeat(bytes.min(MAX_BODY))
+    "b".repeat(bytes.min(4 * MAX_BODY))
 }
 
 #[data]

@@ -1,0 +1,167 @@
+//! A client that behaves while others attack: it calls in both eras and opens sessions, and records what
+//! it gets.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::problem::{Problem, to_problem};
+use crate::raw::{Raw, call, of_session, request};
+
+/// The time after which a call counts as not answered.
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The time between two rounds of calls.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Rounds after which a session is opened and ended beside the other one.
+const ROUNDS: usize = 10;
+
+/// The service that a client got.
+#[derive(Debug, Default)]
+pub(super) struct Service {
+    calls: usize,
+    /// The times of the calls that were answered.
+    times: Vec<Duration>,
+}
+
+impl Service {
+    pub(super) fn answered_percent(&self) -> usize {
+        match self.calls {
+            0 => 0,
+            calls => self.times.len() * 100 / calls,
+        }
+    }
+
+    /// Returns the time within which 99 % of the answers came.
+    pub(super) fn p99(&self) -> Duration {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        let rank = (times.len() * 99).div_ceil(100).saturating_sub(1);
+        times.get(rank).copied().unwrap_or(CALL_TIMEOUT)
+    }
+}
+
+/// A client with a connection and a session.
+pub(super) struct HonestClient {
+    place: SocketAddr,
+    raw: Raw,
+    session: String,
+    service: Service,
+}
+
+impl HonestClient {
+    pub(super) async fn connect(place: SocketAddr) -> Result<Self, Problem> {
+        let mut raw = connect(place).await?;
+        Ok(Self {
+            place,
+            session: raw.open().await?,
+            raw,
+            service: Service::default(),
+        })
+    }
+
+    /// Returns the service since the last time that it was taken.
+    pub(super) fn take_service(&mut self) -> Service {
+        std::mem::take(&mut self.service)
+    }
+
+    /// Returns the number of sessions that the server has.
+    pub(super) async fn sessions(&mut self) -> usize {
+        match self.held().await {
+            Ok(sessions) => sessions,
+            Err(_) => {
+                self.reconnect().await;
+                self.held().await.unwrap_or_default()
+            }
+        }
+    }
+
+    async fn held(&mut self) -> Result<usize, Problem> {
+        self.raw
+            .modern("tools/call", call("held", &json!({})))
+            .await;
+        let (_, body) = self.raw.answer().await?;
+        let answer: Value = serde_json::from_slice(&body).map_err(to_problem)?;
+        let text = answer["result"]["content"][0]["text"].as_str();
+        let held: Value = serde_json::from_str(text.unwrap_or_default()).map_err(to_problem)?;
+        let sessions = held["sessions"].as_u64().ok_or("no number of sessions")?;
+        usize::try_from(sessions).map_err(to_problem)
+    }
+
+    /// Calls in both eras, one call at a time, and tells now and then how many sessions there are.
+    pub(super) async fn call_until(&mut self, until: Instant, mut sessions: impl FnMut(usize)) {
+        let mut round = 0;
+        while Instant::now() < until {
+            round += 1;
+            let (place, session) = (self.place, self.session.clone());
+            let echo = call("echo", &json!({"message": "hello", "number": round}));
+            let answers = [
+                measure(async {
+                    self.raw.modern("tools/call", echo.clone()).await;
+                    check_answer(&mut self.raw).await
+                })
+                .await,
+                measure(async {
+                    let echo = request(round, "tools/call", &echo);
+                    self.raw.legacy(&session, &echo).await;
+                    check_answer(&mut self.raw).await
+                })
+                .await,
+            ];
+            let is_well = answers.iter().all(Option::is_some);
+            answers.into_iter().for_each(|it| self.record(it));
+            if !is_well {
+                self.reconnect().await;
+            }
+            if round % ROUNDS as u64 == 1 {
+                let opened = measure(async {
+                    let mut raw = connect(place).await?;
+                    let session = raw.open().await?;
+                    raw.ask("DELETE", "/mcp", &of_session(&session)).await;
+                    raw.answer().await.map(drop)
+                });
+                self.record(opened.await);
+                sessions(self.sessions().await);
+            }
+            sleep(PAUSE).await;
+        }
+        sessions(self.sessions().await);
+    }
+
+    fn record(&mut self, answered: Option<Duration>) {
+        self.service.calls += 1;
+        self.service.times.extend(answered);
+    }
+
+    /// Takes another connection, and another session if that one is gone.
+    async fn reconnect(&mut self) {
+        if let Ok(Ok(mut raw)) = timeout(CALL_TIMEOUT, connect(self.place)).await {
+            if let Ok(Ok(session)) = timeout(CALL_TIMEOUT, raw.open()).await {
+                self.session = session;
+            }
+            self.raw = raw;
+        }
+    }
+}
+
+async fn connect(place: SocketAddr) -> Result<Raw, Problem> {
+    Raw::connect_from(Some(Ipv4Addr::new(127, 0, 0, 2)), place).await
+}
+
+/// Returns the time that a call takes, if it is answered.
+async fn measure(call: impl Future<Output = Result<(), Problem>>) -> Option<Duration> {
+    let began = Instant::now();
+    let answered = timeout(CALL_TIMEOUT, call).await;
+    matches!(answered, Ok(Ok(()))).then(|| began.elapsed())
+}
+
+async fn check_answer(raw: &mut Raw) -> Result<(), Problem> {
+    let (head, body) = raw.answer().await?;
+    match head.status == 200 && body.windows(5).any(|part| part == b"hello") {
+        true => Ok(()),
+        false => Err(format!("a wrong answer ({})", head.status)),
+    }
+}
