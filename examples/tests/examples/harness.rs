@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr};
@@ -35,9 +36,21 @@ pub(crate) enum Transport {
 /// The process of an example that serves HTTP. Dropping this kills it.
 pub(crate) struct ServerProcess {
     pub(crate) url: String,
-    _child: Child,
+    child: Child,
     /// Kept open, because the process fails if it cannot write to its standard error.
     _stderr: Lines<BufReader<ChildStderr>>,
+}
+
+impl ServerProcess {
+    /// Sends SIGTERM and waits for the end.
+    pub(crate) async fn terminate(&mut self) -> ExitStatus {
+        let id = self
+            .child
+            .id()
+            .and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        kill_process(id.unwrap(), Signal::TERM).unwrap();
+        self.child.wait().await.unwrap()
+    }
 }
 
 impl Transport {
@@ -110,9 +123,15 @@ impl Example {
 
     /// Starts the program as an HTTP server on a free port.
     pub(crate) async fn serve(&self) -> ServerProcess {
+        self.serve_with(&["--http", "127.0.0.1:0"], "serving MCP at ")
+            .await
+    }
+
+    /// Starts the program with further arguments. It prints its URL after a prefix.
+    pub(crate) async fn serve_with(&self, arguments: &[&str], prefix: &str) -> ServerProcess {
         let mut child = tokio::process::Command::new(self.program)
             .args(&self.arguments)
-            .args(["--http", "127.0.0.1:0"])
+            .args(arguments)
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
@@ -120,13 +139,10 @@ impl Example {
             .unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = stderr.next_line().await.unwrap().unwrap();
-        let url = line
-            .strip_prefix("serving MCP at ")
-            .expect(&line)
-            .to_owned();
+        let url = line.strip_prefix(prefix).expect(&line).to_owned();
         ServerProcess {
             url,
-            _child: child,
+            child,
             _stderr: stderr,
         }
     }

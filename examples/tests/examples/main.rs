@@ -11,3 +11,5 @@ mod deploy;
 mod files;
 mod harness;
 mod notes;
+mod shop;
+mod tickets;
