@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use turnbuckle_types::{
     EmptyResult, ErrorKind, LoggingLevel, ProgressToken, ProtocolError, RawJson, RequestId,
 };
+use turnbuckle_wire::era::headers::SESSION_ID;
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Party};
 use turnbuckle_wire::rpc;
@@ -28,6 +29,9 @@ use crate::shared::kernel::RequestDecision;
 use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::EncodedResponse;
 use crate::shared::signal::LazySignal;
+use crate::shared::trace::{
+    RequestTrace, SpanKind, TracedRequest, is_traced, link_parent, target_of,
+};
 use crate::shared::transport::Binding;
 
 /// The size in bytes of a response that is sent at once and not counted: a connection sends one of
@@ -98,19 +102,35 @@ impl<L: Lifecycle> Admission<'_, L> {
         frame: InboundFrame<'_>,
         sink: impl FnOnce() -> RequestSink,
     ) -> Served {
-        let respond = |reply: Reply| Served::Response(self.encode(&request.id, &reply));
+        let mut trace = is_traced().then(|| self.start_trace(request, frame));
+        let _entered = trace.as_ref().map(|trace| trace.span().clone().entered());
+        let respond = |reply: Reply, trace: Option<Box<RequestTrace>>| {
+            if let Some(trace) = trace {
+                trace.end(&reply, self.features);
+            }
+            Served::Response(self.encode(&request.id, &reply))
+        };
         let method = match self.admit(&request.method) {
             Ok(method) => method,
-            Err(error) => return respond(error.into()),
+            Err(error) => return respond(error.into(), trace),
         };
         match self.lifecycle.judge(&request.id, method, self.features.era) {
-            RequestDecision::Refuse(error) => return respond(error.into()),
-            RequestDecision::Pong => return respond(Reply::complete(EmptyResult::new())),
+            RequestDecision::Refuse(error) => return respond(error.into(), trace),
+            RequestDecision::Pong => {
+                return respond(Reply::complete(EmptyResult::new()), trace);
+            }
             RequestDecision::Open => {
-                return Served::Response(self.lifecycle.initialize(request, frame.text));
+                let response = self.lifecycle.initialize(request, frame.text);
+                if let Some(trace) = trace {
+                    trace.succeed();
+                }
+                return Served::Response(response);
             }
             RequestDecision::Serve if method == Some(Method::Discover) => {
-                return respond(handshake::discover(self.dispatch.dispatch.identity()));
+                return respond(
+                    handshake::discover(self.dispatch.dispatch.identity()),
+                    trace,
+                );
             }
             RequestDecision::Serve => {}
         }
@@ -119,7 +139,7 @@ impl<L: Lifecycle> Admission<'_, L> {
             .and_then(|context| self.lifecycle.begin(&context).map(|()| context));
         let context = match begun {
             Ok(context) => context,
-            Err(error) => return respond(error.into()),
+            Err(error) => return respond(error.into(), trace),
         };
         let incoming = IncomingRequest {
             method,
@@ -130,6 +150,9 @@ impl<L: Lifecycle> Admission<'_, L> {
         match start_handler(&*self.dispatch.dispatch, incoming, &context) {
             StartedHandler::Ready(reply) => match self.lifecycle.finish(&request.id) {
                 true => {
+                    if let Some(trace) = trace {
+                        trace.end(&reply, self.features);
+                    }
                     let response = self.dispatch.encode_counted(
                         &request.id,
                         &reply,
@@ -148,11 +171,42 @@ impl<L: Lifecycle> Admission<'_, L> {
                     completion: self.lifecycle.completion(),
                     timeout: handler_timeout(method, self.limits),
                     cancel_timeout: self.limits.cancel_timeout,
+                    trace: trace.take(),
                 };
                 task.spawn();
                 Served::Pending(context)
             }
         }
+    }
+
+    /// Starts the span of a request.
+    #[cold]
+    fn start_trace(
+        &self,
+        request: &rpc::Request<'_, Params<'_>>,
+        frame: InboundFrame<'_>,
+    ) -> Box<RequestTrace> {
+        let head = frame.transport.http.as_deref();
+        let trace = RequestTrace::start(&TracedRequest {
+            kind: SpanKind::Server,
+            method: &request.method,
+            target: target_of(&request.params).as_deref(),
+            id: Some(&request.id),
+            features: self.features,
+            // HTTP+SSE is a duplex transport, too: the head tells it from a pipe.
+            transport: match (self.binding, head) {
+                (Binding::Duplex, None) => "pipe",
+                _ => "tcp",
+            },
+            session_id: match self.binding {
+                Binding::Session => head.and_then(|head| head.header(SESSION_ID)),
+                Binding::Duplex | Binding::Exchange => None,
+            },
+        });
+        // The head of a duplex transport is that of the connection, and not of this request.
+        let own_head = head.filter(|_| self.binding != Binding::Duplex);
+        link_parent(trace.span(), frame.text, own_head);
+        trace
     }
 
     /// Returns the method of a request that may be made: the revision has it, or no revision does,

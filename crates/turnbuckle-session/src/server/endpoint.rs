@@ -22,6 +22,7 @@ use crate::shared::kernel::RequestDecision;
 use crate::shared::memory_budget::MemoryBudget;
 use crate::shared::rate::{RateAccount, RateAccounts, RunningRequest};
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
+use crate::shared::trace::has_spans;
 use crate::shared::transport::{Binding, HttpNeeds};
 
 /// A server behind an HTTP endpoint. It serves requests that need no session, each in an exchange
@@ -142,10 +143,12 @@ impl ServerEndpoint {
         }
     }
 
-    /// Returns the parts that handlers read of the HTTP requests in which messages arrive.
+    /// Returns the parts that handlers and spans read of the HTTP requests in which messages arrive.
     #[must_use]
     pub fn http_needs(&self) -> HttpNeeds {
-        self.dispatch.dispatch.http_needs()
+        let mut needs = self.dispatch.dispatch.http_needs();
+        needs.head |= has_spans();
+        needs
     }
 
     /// Returns the scopes that the items of the server require.

@@ -7,6 +7,7 @@ use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
 use tokio::time::Sleep;
+use tracing::Instrument;
 use turnbuckle_types::ProtocolError;
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
@@ -17,6 +18,7 @@ use crate::server::limits::Limits;
 use crate::shared::incoming::{HandlerFuture, HandlerOutcome, IncomingRequest};
 use crate::shared::panic_guard::{catch_panic, poll_handler};
 use crate::shared::reply_sink::EncodedResponse;
+use crate::shared::trace::{RequestTrace, TracedFailure};
 
 /// A handler after its first poll.
 pub(crate) enum StartedHandler {
@@ -67,6 +69,8 @@ pub(crate) struct HandlerTask<C> {
     pub(crate) timeout: Option<Duration>,
     /// The longest time that the handler may go on after it was cancelled.
     pub(crate) cancel_timeout: Duration,
+    /// The span of the request, if anything is traced.
+    pub(crate) trace: Option<Box<RequestTrace>>,
 }
 
 /// The way in which the time of a handler ended.
@@ -100,8 +104,24 @@ impl<C: Completion> HandlerTask<C> {
             completion,
             timeout,
             cancel_timeout,
+            trace,
         } = self;
-        let reply = match run_handler(&mut future, &context, timeout).await {
+        let end = match &trace {
+            None => run_handler(&mut future, &context, timeout).await,
+            Some(trace) => {
+                let span = trace.span().clone();
+                // Boxed, so that the future of a request without a span does not grow.
+                Box::pin(run_handler(&mut future, &context, timeout).instrument(span)).await
+            }
+        };
+        if let Some(trace) = trace {
+            match &end {
+                HandlerEnd::Replied(Some(reply)) => trace.end(reply, context.features()),
+                HandlerEnd::TimedOut(_) => trace.fail(&TracedFailure::from_type("timeout")),
+                HandlerEnd::Replied(None) | HandlerEnd::Cancelled => drop(trace),
+            }
+        }
+        let reply = match end {
             HandlerEnd::Replied(reply) => {
                 drop(future);
                 reply

@@ -13,5 +13,6 @@ pub(crate) mod panic_guard;
 pub(crate) mod rate;
 pub(crate) mod reply_sink;
 pub(crate) mod signal;
+pub(crate) mod trace;
 pub(crate) mod transport;
 pub(crate) mod write_timeout;

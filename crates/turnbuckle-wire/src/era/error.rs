@@ -23,7 +23,7 @@ const RESERVED: RangeInclusive<i64> = -32768..=-32000;
 
 /// Returns the code of an error of that kind for a peer with `features`.
 #[must_use]
-fn code_of(kind: &ErrorKind, features: &Features) -> i64 {
+pub fn code_of(kind: &ErrorKind, features: &Features) -> i64 {
     match kind {
         ErrorKind::ParseError => code::PARSE_ERROR,
         ErrorKind::InvalidRequest | ErrorKind::Forbidden(_) => code::INVALID_REQUEST,

@@ -59,6 +59,8 @@ pub struct RequestAdditions<'a> {
     pub progress: bool,
     /// The least level of log messages, in revisions where each request states it.
     pub log_level: Option<LoggingLevel>,
+    /// The trace that the request belongs to: `traceparent` and `tracestate`, as JSON strings.
+    pub trace: Option<(&'a [u8], Option<&'a [u8]>)>,
 }
 
 /// Returns a request as a frame, without members that `features` lack. Members of `_meta` that the
@@ -92,7 +94,7 @@ where
         Some(level) => json::to_vec(&level)?,
         None => Vec::new(),
     };
-    let mut meta: [(&'static str, &[u8]); 5] = [("", &[]); 5];
+    let mut meta: [(&'static str, &[u8]); 7] = [("", &[]); 7];
     let mut count = 0;
     let mut add = |name, value| {
         meta[count] = (name, value);
@@ -108,6 +110,12 @@ where
     }
     if !level.is_empty() {
         add(meta_key::LOG_LEVEL, &*level);
+    }
+    if let Some((parent, state)) = added.trace {
+        add("traceparent", parent);
+        if let Some(state) = state {
+            add("tracestate", state);
+        }
     }
     let additions = Additions {
         members: &[],
@@ -174,12 +182,15 @@ mod tests {
             envelope: Some(&envelope),
             progress: true,
             log_level: Some(LoggingLevel::Info),
+            trace: Some((br#""00-1-2-01""#, Some(br#""a=1""#))),
         };
         let mut params: CallToolRequestParams =
             serde_json::from_str(r#"{"name":"t","_meta":{"com.example/a":1}}"#).unwrap();
         let expected = json!({
             "com.example/a": 1,
             "progressToken": 7,
+            "traceparent": "00-1-2-01",
+            "tracestate": "a=1",
             "io.modelcontextprotocol/protocolVersion": Revision::NEWEST.as_str(),
             "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": {},
@@ -191,10 +202,10 @@ mod tests {
 
         params.meta = turnbuckle_types::Meta::new();
         let params_json = written(Some(&params), Revision::NEWEST, added);
-        assert_eq!(params_json["_meta"].as_object().unwrap().len(), 5);
+        assert_eq!(params_json["_meta"].as_object().unwrap().len(), 7);
         let nothing: Option<&PaginatedRequestParams> = None;
         let params_json = written(nothing, Revision::NEWEST, added);
-        assert_eq!(params_json["_meta"].as_object().unwrap().len(), 5);
+        assert_eq!(params_json["_meta"].as_object().unwrap().len(), 7);
     }
 
     #[test]

@@ -56,6 +56,7 @@ mod ping;
 mod progress;
 mod prompts;
 mod providers;
+mod request_spans;
 mod resources;
 mod roots;
 mod rounds;

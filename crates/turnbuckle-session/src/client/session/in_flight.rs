@@ -6,9 +6,11 @@ use std::task::{Context, Poll, ready};
 
 use serde::Serialize;
 use tokio::time::Instant;
+use tracing::Instrument;
 use turnbuckle_types::CancelledNotificationParams;
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::era::{Project, RequestAdditions, write_request};
+use turnbuckle_wire::json;
 use turnbuckle_wire::revision::{EraKind, Method};
 use turnbuckle_wire::rpc;
 
@@ -21,6 +23,9 @@ use crate::client::link_error::LinkError;
 use crate::client::outbound_message::{OutboundKind, OutboundMessage};
 use crate::client::tasks;
 use crate::client::timeouts::TimeoutKind;
+use crate::shared::trace::{
+    RequestTrace, SpanKind, TracedFailure, TracedRequest, context_to_send, is_traced,
+};
 
 impl ClientSession {
     /// Sends a request and returns its result.
@@ -37,12 +42,69 @@ impl ClientSession {
     where
         P: Serialize + Project + Clone + Sync,
     {
+        match is_traced() {
+            false => self.send(request, None).await,
+            // Boxed, so that the future of a request without a span does not grow.
+            true => Box::pin(self.send_traced(request)).await,
+        }
+    }
+
+    /// Sends a request in a span of its own.
+    async fn send_traced<P>(
+        self: &Arc<Self>,
+        request: OutboundRequest<'_, P>,
+    ) -> Result<RawResult, RequestError>
+    where
+        P: Serialize + Project + Clone + Sync,
+    {
+        let method = request.method;
+        let transport = match self.link.get().map(|link| link.kind()) {
+            Some(LinkKind::Exchange) => "tcp",
+            _ => "pipe",
+        };
+        let trace = RequestTrace::start(&TracedRequest {
+            kind: SpanKind::Client,
+            method,
+            target: request.mirrored.name,
+            id: None,
+            features: request.revision.features(),
+            transport,
+            session_id: None,
+        });
+        let span = trace.span().clone();
+        let outcome = self.send(request, Some(&trace)).instrument(span).await;
+        match &outcome {
+            Ok(result) if reports_tool_error(method, result.as_str()) => {
+                trace.fail(&TracedFailure::TOOL_ERROR);
+            }
+            Ok(_) => trace.succeed(),
+            Err(RequestError::ErrorResponse(error)) => {
+                trace.fail_with_code(error.code);
+            }
+            Err(error) => trace.fail(&TracedFailure::from_type(match error {
+                RequestError::Link { .. } => "connection_lost",
+                RequestError::TimedOut(_) => "timeout",
+                RequestError::TooManyRequests { .. } => "too_many_requests",
+                _ => "unwritable",
+            })),
+        }
+        outcome
+    }
+
+    async fn send<P>(
+        self: &Arc<Self>,
+        request: OutboundRequest<'_, P>,
+        trace: Option<&RequestTrace>,
+    ) -> Result<RawResult, RequestError>
+    where
+        P: Serialize + Project + Clone + Sync,
+    {
         let link = self.link.get().ok_or(RequestError::Link {
             error: LinkError::Closed,
             sent: false,
         })?;
         let unwritable = |error: &dyn fmt::Display| RequestError::Unwritable(error.to_string());
-        let headers = match link.kind() {
+        let mut headers = match link.kind() {
             LinkKind::Duplex => Vec::new(),
             LinkKind::Exchange => request
                 .revision
@@ -84,10 +146,29 @@ impl ClientSession {
         if let Some(on_id_assigned) = request.on_id_assigned {
             on_id_assigned(&in_flight.id);
         }
+        let context = trace.and_then(|trace| {
+            trace.record_id(&in_flight.id);
+            context_to_send(trace.span())
+        });
+        let encoded = context.map(|context| {
+            if !is_duplex {
+                headers.push(("traceparent".into(), context.traceparent.clone().into()));
+                let state = context.tracestate.clone();
+                headers.extend(state.map(|state| ("tracestate".into(), state.into())));
+            }
+            let quote = |text: &str| json::to_vec(text).unwrap_or_default();
+            (
+                quote(&context.traceparent),
+                context.tracestate.as_deref().map(quote),
+            )
+        });
         let additions = RequestAdditions {
             envelope: request.revision.envelope(),
             progress: wants_progress,
             log_level: request.log_level,
+            trace: encoded
+                .as_ref()
+                .map(|(parent, state)| (&**parent, state.as_deref())),
         };
         let frame = write_request(
             &in_flight.id,
@@ -115,6 +196,17 @@ impl ClientSession {
         }
         std::future::poll_fn(|cx| in_flight.poll(cx)).await
     }
+}
+
+/// Returns whether the result of a method is the error result of a tool.
+fn reports_tool_error(method: &str, result: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct ToolResult {
+        #[serde(rename = "isError", default)]
+        is_error: Option<bool>,
+    }
+    let decode = || serde_json::from_str::<ToolResult>(result).ok();
+    method == Method::CallTool.as_str() && decode().is_some_and(|it| it.is_error == Some(true))
 }
 
 /// A request that waits for its response; dropping it takes the request back.

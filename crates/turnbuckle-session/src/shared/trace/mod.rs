@@ -1,0 +1,259 @@
+//! Spans and log lines of requests: one of each per request, on both sides.
+//!
+//! Names and attributes follow the semantic conventions of OpenTelemetry for MCP. Everything is
+//! logged with the target `turnbuckle`. Without a subscriber, a request costs one comparison.
+//! Neither spans nor log lines hold arguments, results or messages of errors, which may quote
+//! arguments.
+
+mod propagation;
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use tracing::Span;
+use tracing::field::{Empty, display};
+use tracing::level_filters::LevelFilter;
+use turnbuckle_types::{RawJson, RequestId};
+use turnbuckle_wire::era::{Params, Reply, code_of};
+use turnbuckle_wire::revision::{Features, Method};
+
+pub use propagation::{RequestSpan, TraceContext, TracePropagator, set_trace_propagator};
+pub(crate) use propagation::{context_to_send, link_parent};
+
+/// The most characters of a method, name, URI or request id in a span.
+const MAX_CHARS: usize = 256;
+
+/// The number of characters of a session id in a span: enough to tell sessions apart, too few to
+/// use one.
+const SESSION_ID_CHARS: usize = 8;
+
+/// Returns whether anything may be logged for a request.
+#[inline]
+pub(crate) fn is_traced() -> bool {
+    LevelFilter::current() >= LevelFilter::WARN
+}
+
+/// Returns whether a request may get a span.
+#[inline]
+pub(crate) fn has_spans() -> bool {
+    LevelFilter::current() >= LevelFilter::INFO
+}
+
+/// The side that makes a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SpanKind {
+    Client,
+    Server,
+}
+
+/// The facts about a request that its span records.
+pub(crate) struct TracedRequest<'a> {
+    pub(crate) kind: SpanKind,
+    pub(crate) method: &'a str,
+    /// The name of the tool or prompt, or the URI.
+    pub(crate) target: Option<&'a str>,
+    /// The id; a client learns it later.
+    pub(crate) id: Option<&'a RequestId>,
+    pub(crate) features: &'static Features,
+    /// `pipe` or `tcp`.
+    pub(crate) transport: &'static str,
+    pub(crate) session_id: Option<&'a str>,
+}
+
+/// The span of one request, until it is answered. Dropped before, the request counts as cancelled.
+pub(crate) struct RequestTrace {
+    span: Span,
+    method: Box<str>,
+    target: Option<Box<str>>,
+    start: Instant,
+    is_finished: bool,
+}
+
+/// The way in which a request failed.
+pub(crate) struct TracedFailure<'a> {
+    /// The code of the error response, `tool_error`, or a short name of the failure.
+    error_type: &'a str,
+    /// The code, if the failure is an error response.
+    code: Option<i64>,
+}
+
+impl<'a> TracedFailure<'a> {
+    pub(crate) const TOOL_ERROR: TracedFailure<'static> = TracedFailure::from_type("tool_error");
+
+    pub(crate) const fn from_type(error_type: &'a str) -> Self {
+        Self {
+            error_type,
+            code: None,
+        }
+    }
+}
+
+impl RequestTrace {
+    /// Creates the span of a request.
+    #[cold]
+    pub(crate) fn start(request: &TracedRequest<'_>) -> Box<Self> {
+        let method = cut(request.method);
+        let target = request.target.map(cut);
+        let known = Method::parse(request.method);
+        let is_tool = known == Some(Method::CallTool);
+        let is_prompt = known == Some(Method::GetPrompt);
+        let name = match &target {
+            Some(target) if is_tool || is_prompt => format!("{method} {target}"),
+            _ => method.to_string(),
+        };
+        let span = tracing::info_span!(
+            target: "turnbuckle",
+            "request",
+            otel.name = name,
+            otel.kind = match request.kind {
+                SpanKind::Client => "client",
+                SpanKind::Server => "server",
+            },
+            otel.status_code = Empty,
+            mcp.method.name = &*method,
+            mcp.protocol.version = request.features.revision.as_str(),
+            mcp.session.id = Empty,
+            mcp.resource.uri = Empty,
+            jsonrpc.request.id = request.id.map(id_text).as_deref(),
+            network.transport = request.transport,
+            gen_ai.operation.name = Empty,
+            gen_ai.tool.name = Empty,
+            gen_ai.prompt.name = Empty,
+            "error.type" = Empty,
+            rpc.response.status_code = Empty,
+        );
+        match &target {
+            Some(name) if is_tool => {
+                span.record("gen_ai.operation.name", "execute_tool");
+                span.record("gen_ai.tool.name", &**name);
+            }
+            Some(name) if is_prompt => {
+                span.record("gen_ai.prompt.name", &**name);
+            }
+            Some(uri) => {
+                span.record("mcp.resource.uri", &**uri);
+            }
+            None => {}
+        }
+        if let Some(id) = request.session_id {
+            let beginning: String = id.chars().take(SESSION_ID_CHARS).collect();
+            span.record("mcp.session.id", &*beginning);
+        }
+        Box::new(Self {
+            span,
+            method,
+            target,
+            start: Instant::now(),
+            is_finished: false,
+        })
+    }
+
+    pub(crate) fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// Records the id that the request was given.
+    pub(crate) fn record_id(&self, id: &RequestId) {
+        self.span.record("jsonrpc.request.id", &*id_text(id));
+    }
+
+    /// Records the outcome of a request to this side, and logs it.
+    pub(crate) fn end(self, reply: &Reply, features: &Features) {
+        match reply {
+            Reply::Error(error) => {
+                self.fail_with_code(code_of(error.kind(), features));
+            }
+            reply if reply.is_error() => self.fail(&TracedFailure::TOOL_ERROR),
+            _ => self.succeed(),
+        }
+    }
+
+    /// Records that the request was answered with an error response, and logs it.
+    pub(crate) fn fail_with_code(self, code: i64) {
+        self.fail(&TracedFailure {
+            error_type: &code.to_string(),
+            code: Some(code),
+        });
+    }
+
+    /// Records that the request was answered, and logs it.
+    pub(crate) fn succeed(mut self) {
+        self.is_finished = true;
+        let (method, target) = (&*self.method, self.target.as_deref());
+        let micros = self.micros();
+        tracing::debug!(target: "turnbuckle", parent: &self.span, method, name = target, micros, "answered");
+    }
+
+    /// Records that the request failed, and logs it.
+    pub(crate) fn fail(mut self, failure: &TracedFailure<'_>) {
+        self.record_failure(failure);
+    }
+
+    fn record_failure(&mut self, failure: &TracedFailure<'_>) {
+        self.is_finished = true;
+        let TracedFailure { error_type, code } = *failure;
+        self.span.record("error.type", error_type);
+        self.span.record("otel.status_code", "ERROR");
+        if let Some(code) = code {
+            self.span.record("rpc.response.status_code", display(code));
+        }
+        let (method, target) = (&*self.method, self.target.as_deref());
+        let micros = self.micros();
+        tracing::warn!(
+            target: "turnbuckle",
+            parent: &self.span,
+            method,
+            name = target,
+            micros,
+            error_type,
+            "failed"
+        );
+    }
+
+    fn micros(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Drop for RequestTrace {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.record_failure(&TracedFailure::from_type("cancelled"));
+        }
+    }
+}
+
+/// Returns the name or URI that a request names.
+pub(crate) fn target_of<'a>(params: &Params<'a>) -> Option<Cow<'a, str>> {
+    params.name.or(params.uri).and_then(RawJson::text)
+}
+
+/// Returns a request id as text, at most [`MAX_CHARS`] long.
+fn id_text(id: &RequestId) -> Box<str> {
+    match id {
+        RequestId::Str(id) => cut(id),
+        number => cut(&number.to_string()),
+    }
+}
+
+fn cut(text: &str) -> Box<str> {
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => text[..end].into(),
+        None => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_a_peer_are_cut_in_spans() {
+        for chars in [MAX_CHARS - 1, MAX_CHARS, MAX_CHARS + 1] {
+            let text = "é".repeat(chars);
+            assert_eq!(cut(&text).chars().count(), chars.min(MAX_CHARS));
+            let id = RequestId::from(text);
+            assert_eq!(id_text(&id).chars().count(), chars.min(MAX_CHARS));
+        }
+    }
+}
