@@ -9,6 +9,8 @@ use turnbuckle::Revision;
 use turnbuckle::client::EraPreference;
 use turnbuckle::types::LoggingLevel;
 
+use crate::limits::{LimitValue, parse_limit};
+
 /// The options that every command shares.
 #[derive(Args, Clone)]
 pub(crate) struct CommonArgs {
@@ -98,7 +100,7 @@ pub(crate) struct ProtocolArgs {
     protocol_version: Option<Revision>,
 
     /// Requests that the server may send: sampling, elicitation, roots, or none [default: elicitation
-    /// at a terminal]
+    /// at a terminal; with --answer, sampling too]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     pub(crate) caps: Option<Vec<CapabilityChoice>>,
 
@@ -110,6 +112,15 @@ pub(crate) struct ProtocolArgs {
     /// were found, without asking
     #[arg(short, long, conflicts_with = "no_input")]
     pub(crate) yes: bool,
+
+    /// Answer the server's first question with this: accept, decline, cancel, a JSON object for a
+    /// form, a text for a model, or @FILE; repeat for further questions
+    #[arg(long = "answer", value_name = "VALUE")]
+    pub(crate) answers: Vec<String>,
+
+    /// Answer questions with this program: it reads each as JSON and prints what --answer takes
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "answers")]
+    pub(crate) answer_command: Option<PathBuf>,
 
     /// Never ask the user anything
     #[arg(long)]
@@ -126,6 +137,10 @@ pub(crate) struct ProtocolArgs {
     /// The largest message that the server may send, in bytes, with k, M or G: 64M
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "16M")]
     pub(crate) max_message_bytes: usize,
+
+    /// Set another limit, by the name that an error gives: --limit max-list-bytes=256M
+    #[arg(long = "limit", value_name = "NAME=VALUE", value_parser = parse_limit)]
+    pub(crate) limits: Vec<LimitValue>,
 
     /// Show the server's log messages from this level on [default with -v: info]
     #[arg(long, value_name = "LEVEL", value_parser = parse_log_level)]
@@ -171,6 +186,10 @@ pub(crate) struct OutputArgs {
     /// Also print the server's log messages and standard error
     #[arg(short, long)]
     pub(crate) verbose: bool,
+
+    /// The most of the server's log messages and standard error that is printed, in bytes
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1M")]
+    pub(crate) max_log_bytes: usize,
 
     /// Disable colours
     #[arg(long)]
@@ -270,7 +289,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, &'static str> {
 }
 
 /// Parses a number of bytes: `4096`, `512k`, `64M` or `1G`, in powers of 1,024.
-fn parse_size(text: &str) -> Result<usize, &'static str> {
+pub(crate) fn parse_size(text: &str) -> Result<usize, &'static str> {
     const FORMAT: &str = "a size is written like 4096, 512k, 64M or 1G";
     let (number, unit) = match text.char_indices().next_back() {
         Some((end, 'k' | 'K')) => (&text[..end], 1 << 10),

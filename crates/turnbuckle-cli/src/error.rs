@@ -121,6 +121,13 @@ impl CliError {
         self.authorization.as_ref()?.status
     }
 
+    /// Returns the words of the server's error response, if there is one.
+    pub(crate) fn response_text(&self) -> Option<String> {
+        let response = self.response.as_ref()?;
+        let data = response.data.as_ref().map(ToString::to_string);
+        Some(format!("{} {}", response.message, data.unwrap_or_default()))
+    }
+
     /// Returns the text of the error.
     pub(crate) fn text(&self) -> &str {
         &self.message

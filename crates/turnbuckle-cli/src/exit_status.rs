@@ -5,6 +5,7 @@ use turnbuckle::client::Error;
 use turnbuckle::session::LinkError;
 
 use crate::error::{AuthorizationDetails, CliError};
+use crate::limits;
 
 /// The kind of a failure, and the exit code of the process. Scripts rely on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +64,8 @@ impl ExitStatus {
             | Error::OutputMismatch { .. }
             | Error::UnusableOutputSchema { .. }
             | Error::EndlessList { .. }
+            | Error::ListTooLarge { .. }
+            | Error::TooManyBytes { .. }
             | Error::TooManyInputRounds { .. }
             | Error::ConnectionLost {
                 reason: LinkError::ProtocolViolation { .. } | LinkError::MessageTooLarge { .. },
@@ -91,6 +94,7 @@ impl From<Error> for CliError {
                 status,
                 challenge,
                 failure: reason,
+                ..
             } => {
                 let details = AuthorizationDetails {
                     status: Some(status),
@@ -122,35 +126,37 @@ impl From<Error> for CliError {
     }
 }
 
-/// The settings that errors of the library name, and the options of the command that set them. Those
-/// without an option are left out of the text.
-const SETTINGS: [(&str, &str); 11] = [
-    (" (Timeouts::idle_timeout)", " (--timeout)"),
-    (" (Timeouts::total_timeout)", " (--timeout)"),
-    (" (ClientBuilder::connect_timeout)", " (--connect-timeout)"),
+/// The settings that errors of the library name, and the options of the command that set them, beside
+/// those of `--limit`.
+const SETTINGS: [(&str, &str); 9] = [
+    ("Timeouts::idle_timeout", "--timeout"),
+    ("Timeouts::total_timeout", "--timeout"),
+    ("ClientBuilder::connect_timeout", "--connect-timeout"),
+    ("HttpClientOptions::connect_timeout", "--connect-timeout"),
     (
-        " (Command::max_message_bytes, HttpClientOptions::max_message_bytes)",
-        " (--max-message-bytes)",
+        "Command::max_message_bytes, HttpClientOptions::max_message_bytes",
+        "--max-message-bytes",
+    ),
+    (
+        "ClientLimits::max_list_pages, max_list_items",
+        "ClientLimits::max_list_pages, ClientLimits::max_list_items",
     ),
     ("try EraPreference::Auto", "try `--era auto`"),
     (
         "set HttpClientOptions::allow_unencrypted_headers",
         "pass `--insecure-http`",
     ),
-    (" (ClientLimits::max_list_pages, max_list_items)", ""),
-    (" (ClientBuilder::max_input_rounds)", ""),
-    (" (ClientLimits::max_outgoing_requests)", ""),
-    (" (ClientLimits::handler_timeout)", ""),
-    (" (ClientBuilder::reconnect_policy)", ""),
+    ("ClientBuilder::on_sampling", "--caps sampling"),
 ];
 
 /// Replaces settings of the library by the options of the command.
-fn replace_settings(text: &str) -> String {
-    SETTINGS
+pub(crate) fn replace_settings(text: &str) -> String {
+    let text = SETTINGS
         .iter()
         .fold(text.to_owned(), |text, (setting, flag)| {
             text.replace(setting, flag)
-        })
+        });
+    limits::replace_settings(text)
 }
 
 /// Describes why a user has to log in, by the HTTP status of the server's answer.

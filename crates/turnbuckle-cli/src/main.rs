@@ -13,6 +13,7 @@ mod connection;
 mod demo;
 mod error;
 mod exit_status;
+mod limits;
 mod observe;
 mod output;
 mod signals;

@@ -30,6 +30,8 @@ pub enum Error {
         challenge: Option<String>,
         /// The reason why the client could not obtain authorization, if it tried.
         failure: Option<AuthorizationFailure>,
+        /// The beginning of the response's body, cut short.
+        body: String,
     },
     /// Client and server have no revision in common.
     Incompatible {
@@ -95,6 +97,21 @@ pub enum Error {
     EndlessList {
         /// The method.
         method: String,
+    },
+    /// The pages of a list have more bytes together than
+    /// [`ClientLimits::max_list_bytes`](turnbuckle_session::ClientLimits::max_list_bytes).
+    ListTooLarge {
+        /// The method.
+        method: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// The server sent more bytes of progress, log messages and questions about one request than
+    /// [`ClientLimits::max_request_bytes`](turnbuckle_session::ClientLimits::max_request_bytes). The
+    /// request was cancelled.
+    TooManyBytes {
+        /// The limit.
+        limit: usize,
     },
     /// The server asked for input more often than the client answers for one request
     /// ([`ClientBuilder::max_input_rounds`](crate::ClientBuilder::max_input_rounds)).
@@ -179,6 +196,7 @@ impl Error {
             RequestError::ErrorResponse(error) => Self::ErrorResponse(error),
             RequestError::TimedOut(late) => Self::TimedOut(late),
             RequestError::TooManyRequests { limit } => Self::TooManyRequests { limit },
+            RequestError::TooManyBytes { limit } => Self::TooManyBytes { limit },
             RequestError::Unwritable(reason) => Self::InvalidRequest(reason),
             RequestError::Link { error, sent } => Self::from_link_error(error, sent, server),
             other => Self::InvalidRequest(format!("{other:?}")),
@@ -191,10 +209,12 @@ impl Error {
                 status,
                 challenge,
                 failure,
+                body,
             } => Self::Unauthorized {
                 status,
                 challenge,
                 failure,
+                body,
             },
             LinkError::Closed if !sent => Self::Closed,
             reason @ LinkError::Unreachable { .. } => Self::Unreachable {
@@ -229,8 +249,12 @@ impl fmt::Display for Error {
                     None => Ok(()),
                 }
             }
-            Self::Unauthorized { status, .. } => {
-                write!(f, "the server does not allow this (HTTP {status})")
+            Self::Unauthorized { status, body, .. } => {
+                write!(f, "the server does not allow this (HTTP {status})")?;
+                match body.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, ": {body}"),
+                }
             }
             Self::Incompatible { server_versions } => write!(
                 f,
@@ -299,6 +323,15 @@ impl fmt::Display for Error {
                      max_list_items)"
                 )
             }
+            Self::ListTooLarge { method, limit } => write!(
+                f,
+                "the list of {method} has more than {limit} bytes (ClientLimits::max_list_bytes)"
+            ),
+            Self::TooManyBytes { limit } => write!(
+                f,
+                "the server sent more than {limit} bytes of progress, log messages and questions \
+                 about one request (ClientLimits::max_request_bytes)"
+            ),
             Self::TooManyInputRounds { limit } => {
                 write!(
                     f,

@@ -3,22 +3,38 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use serde_json::json;
 use turnbuckle::client::{Form, FormAnswer, QuestionContext};
 use turnbuckle::types::{FieldValue, Map, Number, PrimitiveSchemaDefinition};
 
 use super::answer_mode::AnswerMode;
+use super::responder::Responder;
+use super::script::parse_form_answer;
 use super::terminal::Terminal;
 use crate::output::{Style, pretty, sanitize, sanitize_line};
 
-/// Answers a form in the given mode.
+/// Answers a form by the script, or else in the mode of the responder.
 pub(super) async fn answer(
-    terminal: Arc<Terminal>,
-    mode: AnswerMode,
+    responder: Arc<Responder>,
     form: Form,
     question: QuestionContext,
 ) -> FormAnswer {
-    match mode {
-        AnswerMode::Refuse => FormAnswer::Cancel,
+    let as_json = || {
+        json!({"method": "elicitation/create", "params": {
+            "mode": "form", "message": form.message, "requestedSchema": form.schema}})
+    };
+    let parse = |text: &str| parse_form_answer(&form, text);
+    if let Some(answer) = responder.scripted(as_json, parse).await {
+        return answer;
+    }
+    let terminal = responder.terminal.clone();
+    match responder.mode {
+        AnswerMode::Refuse => {
+            responder
+                .note_refusal(&form.message, "there is nobody to fill in the form")
+                .await;
+            FormAnswer::Cancel
+        }
         AnswerMode::AcceptAll => {
             terminal.print_asker(&question);
             terminal.console.print_message(&sanitize(&form.message));
@@ -29,10 +45,8 @@ pub(super) async fn answer(
                     FormAnswer::Accept(content)
                 }
                 Err(error) => {
-                    let field = sanitize_line(&error.field, 80);
-                    terminal
-                        .console
-                        .print_message(&format!("  not sent: {field} has no default that fits"));
+                    let reason = format!("{} has no default that fits", error.field);
+                    responder.note_refusal(&form.message, &reason).await;
                     FormAnswer::Cancel
                 }
             }
@@ -47,8 +61,8 @@ pub(super) async fn answer(
     }
 }
 
-/// Asks for each field, shows the answer, and asks whether to send it. `None` ends without an
-/// answer.
+/// Asks for each field, shows the answer, and asks whether to send it; `e` asks for each field again,
+/// with what was typed in brackets. `None` ends without an answer.
 fn fill_in(terminal: &Terminal, form: &Form) -> Option<FormAnswer> {
     let console = &terminal.console;
     console.print_message(&sanitize(&form.message));
@@ -56,24 +70,38 @@ fn fill_in(terminal: &Terminal, form: &Form) -> Option<FormAnswer> {
         let how = "Enter takes what is in brackets, Ctrl-D ends without an answer.";
         console.print_message(&console.style_stderr(Style::Dim, how));
     }
-    let defaults = form.defaults();
+    let mut content = form.defaults();
     loop {
-        let mut content = Map::new();
         for (name, field) in form.schema.properties.iter() {
-            if let Some(value) = ask_field(terminal, form, name, field, &defaults)? {
-                content.insert(name, value);
-            }
+            match ask_field(terminal, form, name, field, content.get(name))? {
+                Some(value) => content.insert(name, value),
+                None => content.remove(name),
+            };
         }
         if let Err(error) = form.validate(&form.with_defaults(&content)) {
             console.print_message(&format!("  {}", sanitize_line(&error.to_string(), 200)));
             continue;
         }
         show_answer(terminal, form, &content);
-        return match terminal.confirm("Send this?", true)? {
-            true => Some(FormAnswer::Accept(content)),
-            false => Some(FormAnswer::Decline),
-        };
+        loop {
+            let typed = terminal.read_line("Send this? [Y/n, e to edit] ")?;
+            match typed.trim().to_lowercase().as_str() {
+                "" | "y" | "yes" => return Some(FormAnswer::Accept(content)),
+                "n" | "no" => return Some(FormAnswer::Decline),
+                "e" | "edit" => break,
+                _ => console.print_message("  y, n or e, please"),
+            }
+        }
     }
+}
+
+/// Returns the form with one of its fields alone, to check its value by itself.
+fn single_field_form(form: &Form, name: &str, field: &PrimitiveSchemaDefinition) -> Form {
+    let mut single = form.clone();
+    single.schema.required = None;
+    single.schema.properties = Map::new();
+    single.schema.properties.insert(name, field.clone());
+    single
 }
 
 /// Prints the content that would be sent.
@@ -84,14 +112,14 @@ fn show_answer(terminal: &Terminal, form: &Form, content: &Map<FieldValue>) {
         .print_message(&format!("\nThe answer:\n{}", pretty(&json)));
 }
 
-/// Asks for one field until its value is valid. `Some(None)` leaves an optional field out; `None`
+/// Asks for one field until its value is valid. An empty line takes `default`, if there is one. `Some(None)` leaves an optional field out; `None`
 /// ends the form.
 fn ask_field(
     terminal: &Terminal,
     form: &Form,
     name: &str,
     field: &PrimitiveSchemaDefinition,
-    defaults: &Map<FieldValue>,
+    default: Option<&FieldValue>,
 ) -> Option<Option<FieldValue>> {
     let console = &terminal.console;
     let facts = FieldView::new(field);
@@ -121,7 +149,7 @@ fn ask_field(
         );
     }
     console.print_message(&head);
-    let default = defaults.get(name);
+    let single = single_field_form(form, name, field);
     let prompt = match default.map(display_value) {
         Some(default) => format!("  [{}] > ", sanitize_line(&default, 120)),
         None => "  > ".to_owned(),
@@ -145,11 +173,11 @@ fn ask_field(
         };
         let mut alone = Map::new();
         alone.insert(name, value.clone());
-        match form.validate(&alone) {
-            Err(error) if error.field == name => {
+        match single.validate(&alone) {
+            Err(error) => {
                 console.print_message(&format!("  {}", sanitize_line(&error.to_string(), 200)));
             }
-            _ => return Some(Some(value)),
+            Ok(()) => return Some(Some(value)),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Handlers for what a server asks of its client: forms, URLs, sampling and roots.
 //!
-//! The user is asked at the terminal. `--yes` answers with defaults; without a terminal, or with
-//! `--no-input`, questions are cancelled.
+//! `--answer` and `--answer-command` script the answers. Else the user is asked at the terminal, and
+//! `--yes` answers with defaults. Without a terminal, or with `--no-input`, questions are cancelled.
 
 mod answer_mode;
 mod form;
+mod responder;
 mod sampling;
+mod script;
 mod terminal;
 mod url;
 
@@ -20,39 +22,39 @@ use crate::args::{CapabilityChoice, ProtocolArgs};
 use crate::error::CliError;
 use crate::output::Console;
 use answer_mode::AnswerMode;
+use responder::Responder;
+use script::AnswerScript;
 use terminal::Terminal;
 
+pub(crate) use responder::Abort;
 pub(crate) use terminal::{confirm, is_interactive, read_line};
 
-/// Registers the handlers, and so declares the capabilities, that the options allow.
+/// Registers the handlers, and so declares the capabilities, that the options allow. `abort` fires
+/// when a question cannot be answered.
 pub(crate) fn install_handlers(
     mut builder: ClientBuilder,
     protocol: &ProtocolArgs,
     console: &Console,
+    abort: &Abort,
 ) -> Result<ClientBuilder, CliError> {
-    let mode = match (protocol.yes, protocol.no_input || !is_interactive()) {
-        (true, _) => AnswerMode::AcceptAll,
-        (false, false) => AnswerMode::Prompt,
-        (false, true) => AnswerMode::Refuse,
-    };
-    let wants = |cap| match &protocol.caps {
-        Some(caps) => caps.contains(&cap),
-        None => match cap {
-            CapabilityChoice::Elicitation => mode != AnswerMode::Refuse,
-            CapabilityChoice::Roots => !protocol.roots.is_empty(),
-            CapabilityChoice::Sampling | CapabilityChoice::None => false,
-        },
-    };
-    let terminal = Arc::new(Terminal::new(console.clone()));
+    let script = AnswerScript::new(protocol);
+    let mode = answer_mode(protocol);
+    let wants = |cap| offers(protocol, cap);
+    let responder = Arc::new(Responder {
+        terminal: Arc::new(Terminal::new(console.clone())),
+        mode,
+        script,
+        abort: abort.clone(),
+    });
     if wants(CapabilityChoice::Elicitation) {
-        let (forms, urls) = (terminal.clone(), terminal.clone());
+        let (forms, urls) = (responder.clone(), responder.clone());
         builder = builder
-            .on_form(move |form, question| form::answer(forms.clone(), mode, form, question))
-            .on_url(move |url, question| url::answer(urls.clone(), mode, url, question));
+            .on_form(move |form, question| form::answer(forms.clone(), form, question))
+            .on_url(move |url, question| url::answer(urls.clone(), url, question));
     }
     if wants(CapabilityChoice::Sampling) {
         builder = builder.on_sampling(move |params, question| {
-            sampling::answer(terminal.clone(), mode, params, question)
+            sampling::answer(responder.clone(), params, question)
         });
     }
     if wants(CapabilityChoice::Roots) || !protocol.roots.is_empty() {
@@ -65,6 +67,51 @@ pub(crate) fn install_handlers(
         builder = builder.roots(roots);
     }
     Ok(builder)
+}
+
+/// Returns how questions are answered that no script answers.
+fn answer_mode(protocol: &ProtocolArgs) -> AnswerMode {
+    match (protocol.yes, protocol.no_input || !is_interactive()) {
+        (true, _) => AnswerMode::AcceptAll,
+        (false, false) => AnswerMode::Prompt,
+        (false, true) => AnswerMode::Refuse,
+    }
+}
+
+/// Returns whether the options declare a capability.
+fn offers(protocol: &ProtocolArgs, capability: CapabilityChoice) -> bool {
+    let is_scripted = protocol.answer_command.is_some() || !protocol.answers.is_empty();
+    match (&protocol.caps, capability) {
+        (Some(caps), _) => caps.contains(&capability),
+        (None, CapabilityChoice::Elicitation) => {
+            is_scripted || answer_mode(protocol) != AnswerMode::Refuse
+        }
+        (None, CapabilityChoice::Sampling) => is_scripted,
+        (None, CapabilityChoice::Roots) => !protocol.roots.is_empty(),
+        (None, CapabilityChoice::None) => false,
+    }
+}
+
+/// Returns the capabilities that the options do not declare, each with the value of `--caps` that
+/// declares it beside those that are declared now.
+pub(crate) fn missing_capabilities(protocol: &ProtocolArgs) -> Vec<(&'static str, String)> {
+    let known = [
+        (CapabilityChoice::Sampling, "sampling"),
+        (CapabilityChoice::Elicitation, "elicitation"),
+        (CapabilityChoice::Roots, "roots"),
+    ];
+    let (declared, missing): (Vec<_>, Vec<_>) = known
+        .into_iter()
+        .partition(|(capability, _)| offers(protocol, *capability));
+    let declared: String = declared
+        .iter()
+        .map(|(_, name)| format!("{name},"))
+        .collect();
+    let value = |name| format!("{declared}{name}");
+    missing
+        .into_iter()
+        .map(|(_, name)| (name, value(name)))
+        .collect()
 }
 
 /// Returns the root for an existing path.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use turnbuckle::client::{QuestionContext, SamplingRejected};
 use turnbuckle::types::{
     CreateMessageRequestParams, CreateMessageResult, ProtocolError, Role,
@@ -9,19 +10,32 @@ use turnbuckle::types::{
 };
 
 use super::answer_mode::AnswerMode;
+use super::responder::Responder;
+use super::script::parse_sampling_answer;
 use super::terminal::Terminal;
 use crate::output::{Style, sanitize, sanitize_line};
 
-/// Shows a sampling request to the user and returns what they type as the model's message.
+/// Returns the scripted message, or shows a sampling request to the user and returns what they type as
+/// the model's message.
 pub(super) async fn answer(
-    terminal: Arc<Terminal>,
-    mode: AnswerMode,
+    responder: Arc<Responder>,
     params: CreateMessageRequestParams,
     question: QuestionContext,
 ) -> Result<CreateMessageResult, ProtocolError> {
-    if mode != AnswerMode::Prompt {
+    let as_json = || json!({"method": "sampling/createMessage", "params": params});
+    let parse = |text: &str| Ok(parse_sampling_answer(text));
+    if let Some(answer) = responder.scripted(as_json, parse).await {
+        return answer.ok_or_else(|| SamplingRejected.into());
+    }
+    if responder.mode != AnswerMode::Prompt {
+        let reason = match responder.mode {
+            AnswerMode::AcceptAll => "--yes has no default for a request to a model (sampling)",
+            _ => "there is nobody to answer in place of a model (sampling)",
+        };
+        responder.note_refusal("sampling", reason).await;
         return Err(SamplingRejected.into());
     }
+    let terminal = responder.terminal.clone();
     let typed = terminal
         .run_dialog(move |terminal| ask_user(terminal, &params, &question))
         .await;

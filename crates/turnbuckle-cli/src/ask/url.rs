@@ -2,21 +2,38 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use turnbuckle::client::{QuestionContext, UrlAnswer, UrlRequest};
+use turnbuckle::types::ElicitAction;
 
 use super::answer_mode::AnswerMode;
+use super::responder::Responder;
+use super::script::parse_action;
 use super::terminal::Terminal;
+use crate::error::CliError;
 use crate::output::{Style, sanitize};
 
-/// Shows the URL and its host to the user and returns their consent.
+/// Returns the scripted consent, or shows the URL and its host to the user and returns theirs.
 pub(super) async fn answer(
-    terminal: Arc<Terminal>,
-    mode: AnswerMode,
+    responder: Arc<Responder>,
     request: UrlRequest,
     question: QuestionContext,
 ) -> UrlAnswer {
-    match mode {
-        AnswerMode::Refuse => UrlAnswer::Cancel,
+    let as_json = || {
+        json!({"method": "elicitation/create", "params": {
+            "mode": "url", "message": request.message, "url": request.url}})
+    };
+    if let Some(answer) = responder.scripted(as_json, parse_answer).await {
+        return answer;
+    }
+    let terminal = responder.terminal.clone();
+    match responder.mode {
+        AnswerMode::Refuse => {
+            responder
+                .note_refusal(&request.url, "there is nobody to visit the URL")
+                .await;
+            UrlAnswer::Cancel
+        }
         AnswerMode::AcceptAll => {
             show_request(&terminal, &request, &question);
             UrlAnswer::Accept
@@ -34,6 +51,18 @@ pub(super) async fn answer(
             });
             asked.await.unwrap_or(UrlAnswer::Cancel)
         }
+    }
+}
+
+/// Parses a scripted answer.
+fn parse_answer(text: &str) -> Result<UrlAnswer, CliError> {
+    match parse_action(text).map(|result| result.action) {
+        Some(ElicitAction::Accept) => Ok(UrlAnswer::Accept),
+        Some(ElicitAction::Decline) => Ok(UrlAnswer::Decline),
+        Some(_) => Ok(UrlAnswer::Cancel),
+        None => Err(CliError::usage(
+            "the answer to a URL is accept, decline or cancel",
+        )),
     }
 }
 

@@ -33,13 +33,26 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
         }
         match result.is_error {
             Some(true) => {
-                Err(CliError::new(format!("the tool {name:?} failed")).status(ExitStatus::Refused))
+                let words: Vec<_> = result
+                    .content
+                    .iter()
+                    .filter_map(|block| block.as_text())
+                    .collect();
+                let failure =
+                    CliError::new(format!("the tool {name:?} failed")).status(ExitStatus::Refused);
+                Err(match connection.capability_hint(&words.join(" ")) {
+                    Some(hint) => failure.hint(hint),
+                    None => failure,
+                })
             }
             _ => Ok(()),
         }
     })
     .await
 }
+
+/// The most names of tools that are compared with a name that no tool has.
+const MAX_SUGGESTIONS: usize = 10_000;
 
 /// Finds the tool in the server's list.
 async fn find_tool(connection: &ServerConnection, name: &str) -> Result<Tool, CliError> {
@@ -50,7 +63,13 @@ async fn find_tool(connection: &ServerConnection, name: &str) -> Result<Tool, Cl
         if tool.name == name {
             return Ok(tool);
         }
-        names.push(tool.name);
+        if names.len() < MAX_SUGGESTIONS {
+            names.push(tool.name);
+        }
+    }
+    if let Some(fault) = connection.fault_of(name) {
+        let text = format!("the tool {name:?} cannot be used: {fault}");
+        return Err(CliError::new(text).status(ExitStatus::ProtocolViolation));
     }
     let server = connection.server_name();
     let failure =

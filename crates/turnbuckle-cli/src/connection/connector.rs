@@ -10,10 +10,12 @@ use turnbuckle::servers::config::parse_env_file;
 use turnbuckle::session::Connector;
 use turnbuckle::stdio::{Command, StderrMode};
 
+use super::handshake_error::StderrTail;
 use super::target::{ConfigEntry, Target};
 use crate::args::{CommonArgs, ServerArgs};
 use crate::authorization::{LoginProfile, UserStore, build_oauth};
 use crate::error::CliError;
+use crate::limits::limit_http;
 use crate::observe::KnownSecrets;
 use crate::output::{Console, Style, shell_quote};
 
@@ -22,6 +24,8 @@ pub(crate) struct PreparedConnector {
     pub(crate) connector: Arc<dyn Connector>,
     /// True if the server is known to speak HTTP+SSE, and so a legacy revision.
     pub(crate) is_legacy: bool,
+    /// The end of the standard error of a command.
+    pub(crate) stderr: StderrTail,
 }
 
 /// The authorization of requests over HTTP.
@@ -101,6 +105,7 @@ async fn http_connector(
         .connect_timeout(protocol.connect_timeout)
         .max_message_bytes(protocol.max_message_bytes)
         .allow_unencrypted_headers(server_args.insecure_http);
+    let options = limit_http(options, &protocol.limits);
     let mut connector = HttpConnector::new(url).map_err(wrong)?.options(options);
     let mut headers: Vec<(String, String)> = headers.into_iter().collect();
     headers.extend(server_args.headers.iter().cloned());
@@ -159,6 +164,7 @@ async fn http_connector(
     Ok(PreparedConnector {
         connector,
         is_legacy: sse,
+        stderr: StderrTail::default(),
     })
 }
 
@@ -228,16 +234,19 @@ fn command_connector(
     if let Some(cwd) = cwd {
         command = command.current_dir(cwd);
     }
-    if console.args.verbose {
-        let console = console.clone();
-        command = command.stderr(StderrMode::lines(move |line| {
-            console.print_server_line("server:", line)
-        }));
-    }
+    let tail = StderrTail::default();
+    let (stderr, console) = (tail.clone(), console.clone());
+    command = command.stderr(StderrMode::lines(move |line| {
+        tail.push(line);
+        if console.args.verbose {
+            console.print_server_line("server:", line);
+        }
+    }));
     secrets.add(env.into_values());
     Ok(PreparedConnector {
         connector: Arc::new(command),
         is_legacy: false,
+        stderr,
     })
 }
 

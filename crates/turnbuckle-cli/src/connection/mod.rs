@@ -2,10 +2,11 @@
 
 mod connector;
 mod consent;
+mod handshake_error;
 mod target;
 
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use turnbuckle::Client;
@@ -20,10 +21,12 @@ use crate::authorization::{
 };
 use crate::error::{CliError, is_login_required};
 use crate::exit_status::ExitStatus;
+use crate::limits::limit_client;
 use crate::observe::{KnownSecrets, ObservedConnector, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line, shell_quote};
 use crate::signals::ShutdownSignals;
 use connector::prepare;
+use handshake_error::handshake_error;
 
 pub(crate) use connector::{LoginLayer, is_unencrypted_remote, read_file, read_variable};
 pub(crate) use consent::confirm_target;
@@ -35,6 +38,12 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(6);
 /// The number of times that one command asks the user to log in: at first, and for more scopes.
 const MAX_LOGINS: usize = 2;
 
+/// The most items that cannot be used whose names and faults are kept.
+const MAX_LEFT_OUT_ITEMS: usize = 100;
+
+/// The names of items of lists that cannot be used, and their faults.
+type LeftOutItems = Arc<Mutex<Vec<(String, String)>>>;
+
 /// A connected server, and the console that results are printed to.
 pub(crate) struct ServerConnection {
     pub(crate) client: Client,
@@ -42,6 +51,12 @@ pub(crate) struct ServerConnection {
     pub(crate) server: Arc<ServerInfo>,
     recorder: Arc<Recorder>,
     log: Option<LoggingLevel>,
+    /// Fires when a question of the server cannot be answered.
+    abort: ask::Abort,
+    left_out: LeftOutItems,
+    /// The capabilities that are not declared, as `--caps` names them, with what `--caps` has to say to
+    /// declare them too.
+    missing_capabilities: Vec<(&'static str, String)>,
 }
 
 /// Connects, runs `work` and closes the connection, also when a signal interrupts the work.
@@ -119,10 +134,13 @@ impl Command<'_> {
             let mut work = pin!(work(&connection));
             tokio::select! {
                 done = work.as_mut() => done,
+                error = connection.abort.wait() => Err(error),
                 () = self.signals.recv() => Err(interruption()),
             }
         };
+        let done = done.map_err(|error| connection.explain_capability(error));
         self.console.clear_progress();
+        self.console.report_omitted();
         tokio::select! {
             _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.client.close()) => {}
             () = self.signals.recv() => {}
@@ -268,25 +286,36 @@ async fn connect(
     let warnings = console.clone();
     builder = builder.on_invalid_message(move |count, beginning| {
         if count == 1 {
-            warnings.print_note(&format!(
-                "warning: the server printed something that is not a JSON-RPC message: {}",
+            warnings.print_warning(&format!(
+                "the server printed something that is not a JSON-RPC message: {}",
                 sanitize_line(beginning, 120)
             ));
         }
     });
-    let warnings = console.clone();
+    let left_out = LeftOutItems::default();
+    let (warnings, names) = (console.clone(), left_out.clone());
     builder = builder.on_invalid_item(move |item| {
-        warnings.print_note(&format!(
-            "warning: {} is left out of the result of {}: {}",
+        let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.len() < MAX_LEFT_OUT_ITEMS {
+            names.push((
+                sanitize_line(item.name, 128),
+                sanitize_line(item.reason, 160),
+            ));
+        }
+        warnings.print_warning(&format!(
+            "{} is left out of the result of {}: {}",
             sanitize_line(item.name, 80),
             item.method,
             sanitize_line(item.reason, 160)
         ));
     });
-    let builder = ask::install_handlers(builder, protocol, console)?;
+    let builder = limit_client(builder, &protocol.limits);
+    let abort = ask::Abort::default();
+    let builder = ask::install_handlers(builder, protocol, console, &abort)?;
     let client = builder
         .connect(ObservedConnector::new(prepared.connector, observer))
-        .await?;
+        .await
+        .map_err(|error| handshake_error(error, recorder.is_silent(), &prepared.stderr, era))?;
     let server = client.server_info().ok_or(Error::Closed)?;
     Ok(ServerConnection {
         client,
@@ -294,6 +323,9 @@ async fn connect(
         server,
         recorder,
         log,
+        abort,
+        left_out,
+        missing_capabilities: ask::missing_capabilities(protocol),
     })
 }
 
@@ -312,6 +344,31 @@ impl ServerConnection {
             self.client.set_log_level(level).await?;
         }
         Ok(())
+    }
+
+    /// Adds to a refusal of the server how to declare the capability that it asks for.
+    fn explain_capability(&self, error: CliError) -> CliError {
+        let words = error.response_text();
+        match words.and_then(|words| self.capability_hint(&words)) {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+
+    /// Returns how to declare a capability that the words of the server name and that is not declared.
+    pub(crate) fn capability_hint(&self, words: &str) -> Option<String> {
+        let words = words.to_lowercase();
+        let is_about_clients = ["client", "capabilit", "support"]
+            .iter()
+            .any(|word| words.contains(word));
+        if !is_about_clients {
+            return None;
+        }
+        let (_, caps) = self.missing_capabilities.iter().find(|(name, _)| {
+            // `elicitation` is also an elicitation request or mode.
+            words.contains(name.trim_end_matches("ation"))
+        })?;
+        Some(format!("`--caps {caps}` lets the server ask for that"))
     }
 
     /// Sends a request and returns its result with the JSON text that the server wrote.
@@ -344,6 +401,13 @@ impl ServerConnection {
                 .map_err(|error| Error::InvalidRequest(error.to_string()))?,
         };
         Ok((result, text))
+    }
+
+    /// Returns the fault of an item that was left out of a list.
+    pub(crate) fn fault_of(&self, name: &str) -> Option<String> {
+        let left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        let item = left_out.iter().find(|(known, _)| known == name);
+        item.map(|(_, fault)| fault.clone())
     }
 
     /// Returns the server's name, sanitized.

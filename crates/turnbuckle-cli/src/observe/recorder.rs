@@ -17,6 +17,8 @@ struct State {
     method: Option<&'static str>,
     awaited_id: Option<RequestId>,
     result: Option<String>,
+    has_sent: bool,
+    has_received: bool,
 }
 
 #[derive(Deserialize)]
@@ -45,12 +47,20 @@ impl Recorder {
         };
     }
 
+    /// Returns whether something was sent and nothing came back, before the first
+    /// [`expect`](Self::expect).
+    pub(crate) fn is_silent(&self) -> bool {
+        let state = self.state();
+        state.has_sent && !state.has_received
+    }
+
     /// Takes the last result.
     pub(crate) fn take_result(&self) -> Option<String> {
         self.state().result.take()
     }
 
     pub(super) fn on_sent(&self, parcel: &OutboundMessage) {
+        self.state().has_sent = true;
         let Some(id) = parcel.kind.request_id() else {
             return;
         };
@@ -64,6 +74,7 @@ impl Recorder {
 
     pub(super) fn on_received(&self, frame: &[u8]) {
         let mut state = self.state();
+        state.has_received = true;
         let Some(awaited) = &state.awaited_id else {
             return;
         };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::json::{one_line, pretty};
 use super::sanitize::{sanitize, sanitize_line};
@@ -25,6 +25,8 @@ pub(crate) struct Console {
     pub(crate) width: usize,
     /// The progress bar on the last line of standard error, if one is shown.
     progress_bar: Arc<Mutex<Option<String>>>,
+    /// The rest of `--max-log-bytes`.
+    log_budget: Arc<Mutex<LogBudget>>,
     /// True if a part of the result could not be shown or saved.
     is_incomplete: Arc<AtomicBool>,
 }
@@ -54,6 +56,10 @@ impl Console {
             stderr_colors: colours && err_terminal,
             width: terminal_width(),
             progress_bar: Arc::default(),
+            log_budget: Arc::new(Mutex::new(LogBudget {
+                bytes: look.max_log_bytes,
+                omitted: 0,
+            })),
             is_incomplete: Arc::default(),
         }
     }
@@ -192,13 +198,71 @@ impl Console {
         }
     }
 
-    /// Prints text of the server, such as a log message, after a label.
+    /// Prints text of the server, such as a log message, after a label. What exceeds
+    /// `--max-log-bytes` is left out and counted.
     pub(crate) fn print_server_line(&self, label: &str, text: &str) {
-        self.print_message(&format!(
-            "{} {}",
-            self.style_stderr(Style::Dim, label),
-            sanitize(text)
-        ));
+        let label = self.style_stderr(Style::Dim, label);
+        self.print_within_budget(&format!("{label} "), text);
+    }
+
+    /// Prints a warning about the server, unless `--quiet` is set, within `--max-log-bytes`. Text of
+    /// the server must be sanitized by the caller.
+    pub(crate) fn print_warning(&self, text: &str) {
+        if !self.args.quiet {
+            self.print_within_budget("warning: ", text);
+        }
+    }
+
+    fn print_within_budget(&self, label: &str, text: &str) {
+        let mut budget = self.log_budget();
+        let Some(kept) = budget.take(text, label.len() + 1) else {
+            return;
+        };
+        self.print_message(&format!("{label}{}", sanitize(kept)));
+        if budget.omitted > 0 {
+            self.print_message("… further messages are left out (--max-log-bytes)");
+        }
+    }
+
+    /// Prints how many messages of the server were left out, if any were.
+    pub(crate) fn report_omitted(&self) {
+        let omitted = std::mem::take(&mut self.log_budget().omitted);
+        if omitted > 0 {
+            let count = format!("… {omitted} messages were left out (--max-log-bytes)");
+            self.print_message(&count);
+        }
+    }
+
+    fn log_budget(&self) -> MutexGuard<'_, LogBudget> {
+        self.log_budget
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The bytes of the server's messages that may still be printed.
+#[derive(Debug)]
+struct LogBudget {
+    bytes: usize,
+    /// The number of messages that were cut or left out.
+    omitted: u64,
+}
+
+impl LogBudget {
+    /// Returns the part of a message that may be printed, with `overhead` bytes beside it; `None` once
+    /// a message was cut.
+    fn take<'a>(&mut self, text: &'a str, overhead: usize) -> Option<&'a str> {
+        if self.omitted > 0 {
+            self.omitted += 1;
+            return None;
+        }
+        let room = self.bytes.saturating_sub(overhead);
+        self.bytes = room.saturating_sub(text.len());
+        if text.len() <= room {
+            return Some(text);
+        }
+        self.omitted = 1;
+        text.get(..text.floor_char_boundary(room))
     }
 }
 

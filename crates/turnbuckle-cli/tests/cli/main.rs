@@ -13,6 +13,7 @@ mod config;
 mod errors;
 mod formats;
 mod network;
+mod peers;
 mod support;
 #[cfg(unix)]
 mod terminal;

@@ -149,6 +149,12 @@ impl<M: ServerMethod> RequestBuilder<M> {
     /// # Errors
     /// Returns an [`Error`](crate::Error) if there is no result.
     pub async fn send(&self) -> Result<M::Result, Error> {
+        self.send_sized().await.map(|(result, _)| result)
+    }
+
+    /// Sends the request and returns its result with the number of its bytes of JSON: 0 for a cached
+    /// result and for one that came after rounds of input.
+    pub(crate) async fn send_sized(&self) -> Result<(M::Result, usize), Error> {
         let _sending = self
             .options
             .progress

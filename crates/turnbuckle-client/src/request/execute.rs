@@ -41,12 +41,13 @@ fn is_unknown_session(error: &Error) -> bool {
 type RefreshTools = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
 impl ClientInner {
-    /// Sends a request and returns its result within the request's total timeout.
+    /// Sends a request and returns its result, with the bytes of its JSON if they are known, within
+    /// the request's total timeout.
     pub(crate) async fn request<M: ServerMethod>(
         self: &Arc<Self>,
         params: &M::Params,
         options: &RequestOptions,
-    ) -> Result<M::Result, Error> {
+    ) -> Result<(M::Result, usize), Error> {
         let deadline = RequestDeadline::start(options.timeouts.unwrap_or(self.timeouts));
         self.request_with_retries::<M>(params, options, &deadline)
             .await
@@ -83,13 +84,13 @@ impl ClientInner {
         params: &M::Params,
         options: &RequestOptions,
         deadline: &RequestDeadline,
-    ) -> Result<M::Result, Error> {
+    ) -> Result<(M::Result, usize), Error> {
         let mut slot = self.cache.slot::<M>(params);
         if !options.bypass_cache
             && let Some(slot) = &slot
             && let Some(kept) = self.cache.get::<M>(slot)
         {
-            return Ok(kept);
+            return Ok((kept, 0));
         }
         let mut retried = false;
         let mut corrected = false;
@@ -114,7 +115,7 @@ impl ClientInner {
                     if let (Some(slot), Some(size)) = (slot.take(), size) {
                         self.cache.insert::<M>(&connection, slot, &result, size);
                     }
-                    return Ok(result);
+                    return Ok((result, size.unwrap_or(0)));
                 }
                 Err(error) => error,
             };
@@ -235,6 +236,7 @@ impl ClientInner {
         }
         check_capability(M::FACTS, &connection.server)?;
         let mut retried: Option<M::Params> = None;
+        let mut input_bytes = 0;
         for round in 0..=self.max_input_rounds {
             let params = retried.as_ref().unwrap_or(params);
             let raw = self
@@ -264,6 +266,11 @@ impl ClientInner {
                     return Ok((result, size));
                 }
                 Some(ResultType::InputRequired) => {
+                    let limit = connection.session.limits().max_request_bytes;
+                    input_bytes += text.len();
+                    if input_bytes > limit {
+                        return Err(Error::TooManyBytes { limit });
+                    }
                     let required: InputRequiredResult = serde_json::from_str(text)
                         .map_err(|error| invalid(describe_decode_error(&error)))?;
                     let mut next = params.clone();

@@ -95,7 +95,8 @@ impl<M: ListMethod> List<M> {
     /// # Errors
     /// Returns an [`Error`] if a page has no result, and [`Error::EndlessList`] if a cursor repeats
     /// or the list exceeds `max_list_pages` or `max_list_items` of
-    /// [`ClientLimits`](turnbuckle_session::ClientLimits).
+    /// [`ClientLimits`](turnbuckle_session::ClientLimits), and [`Error::ListTooLarge`] if it exceeds
+    /// `max_list_bytes`.
     pub async fn fetch_all(self) -> Result<Vec<M::Item>, Error> {
         let request = self.request;
         let outcome = match collect_pages(&request).await {
@@ -130,12 +131,18 @@ async fn collect_pages<M: ListMethod>(
     let limits = &request.inner().limits;
     let mut walk = PageWalk::new(limits.max_list_pages);
     let mut all = Vec::new();
+    let mut bytes: usize = 0;
     while let Some(cursor) = walk.next() {
         let begun = cursor.is_some();
-        let result = match page_request(request, cursor).await {
+        let (result, size) = match page_request(request, cursor).send_sized().await {
             Err(error) if !begun && is_unknown_list::<M>(&error) => return Ok(all),
             result => result.map_err(|error| (error, begun))?,
         };
+        bytes = bytes.saturating_add(size);
+        if bytes > limits.max_list_bytes {
+            let (method, limit) = (M::METHOD.to_owned(), limits.max_list_bytes);
+            return Err((Error::ListTooLarge { method, limit }, begun));
+        }
         let (items, next) = M::into_page(result);
         if !walk.advance(next) || all.len() + items.len() > limits.max_list_items {
             return Err((endless_list::<M>(), begun));

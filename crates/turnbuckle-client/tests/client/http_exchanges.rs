@@ -224,6 +224,7 @@ async fn an_unsent_request_is_not_cancelled_on_the_wire() {
             status: 401,
             challenge: None,
             failure: None,
+            body: String::new(),
         })
     });
     let client = builder()

@@ -48,6 +48,7 @@ impl Connector for Refuses {
                     status: 401,
                     challenge: Some("Bearer".to_owned()),
                     failure: None,
+                    body: String::new(),
                 })));
             }
         }

@@ -98,20 +98,8 @@ pub(crate) async fn read_error_response(
 ) -> ErrorResponse {
     let (head, mut body) = response.into_parts();
     let status = head.status.as_u16();
-    match head.status {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            let challenge = authentication_challenge(&head.headers);
-            let failure = head.extensions.get::<AuthorizationFailure>().cloned();
-            return ErrorResponse::Link(LinkError::Unauthorized {
-                status,
-                challenge,
-                failure,
-            });
-        }
-        StatusCode::NOT_FOUND if has_session => {
-            return ErrorResponse::Link(LinkError::SessionNotFound);
-        }
-        _ => {}
+    if head.status == StatusCode::NOT_FOUND && has_session {
+        return ErrorResponse::Link(LinkError::SessionNotFound);
     }
     // A body that cannot be read is treated as empty.
     let reading = tokio::time::timeout(
@@ -122,6 +110,17 @@ pub(crate) async fn read_error_response(
         Ok(Ok(body)) => body.bytes,
         Ok(Err(_)) | Err(_) => Bytes::new(),
     };
+    if matches!(
+        head.status,
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN
+    ) {
+        return ErrorResponse::Link(LinkError::Unauthorized {
+            status,
+            challenge: authentication_challenge(&head.headers),
+            failure: head.extensions.get::<AuthorizationFailure>().cloned(),
+            body: excerpt(&frame),
+        });
+    }
     if is_jsonrpc_error(&frame) {
         return ErrorResponse::JsonRpc { frame, status };
     }

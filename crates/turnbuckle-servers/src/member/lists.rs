@@ -47,6 +47,8 @@ pub(crate) fn is_loss(error: &Error) -> bool {
         Error::ErrorResponse(_)
             | Error::InvalidResult { .. }
             | Error::EndlessList { .. }
+            | Error::ListTooLarge { .. }
+            | Error::TooManyBytes { .. }
             | Error::Unsupported { .. }
             | Error::TooManyRequests { .. }
             | Error::TooManyInputRounds { .. }

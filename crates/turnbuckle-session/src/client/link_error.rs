@@ -41,6 +41,8 @@ pub enum LinkError {
         challenge: Option<String>,
         /// The reason why the client could not obtain authorization, if it tried.
         failure: Option<AuthorizationFailure>,
+        /// The beginning of the body, cut short.
+        body: String,
     },
     /// The server does not know the session of the message (HTTP 404). It did not take the message,
     /// so a new session may be opened and the message sent again.
@@ -104,8 +106,12 @@ impl fmt::Display for LinkError {
             Self::Unauthorized { status: 401, .. } => {
                 f.write_str("the server asks for authorization (HTTP 401)")
             }
-            Self::Unauthorized { status, .. } => {
-                write!(f, "the server does not allow this (HTTP {status})")
+            Self::Unauthorized { status, body, .. } => {
+                write!(f, "the server does not allow this (HTTP {status})")?;
+                match body.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, ": {body}"),
+                }
             }
             Self::SessionNotFound => f.write_str("the server no longer knows the session"),
             Self::MessageTooLarge { limit } => {

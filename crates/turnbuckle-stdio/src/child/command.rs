@@ -38,6 +38,7 @@ pub struct Command {
     pub(super) current_dir: Option<PathBuf>,
     pub(super) stderr: StderrMode,
     pub(super) shutdown_timeouts: ShutdownTimeouts,
+    pub(super) ends_with_parent: bool,
     pub(super) max_message_bytes: usize,
     pub(super) max_queue_bytes: usize,
 }
@@ -53,6 +54,7 @@ impl Command {
             current_dir: None,
             stderr: StderrMode::default(),
             shutdown_timeouts: ShutdownTimeouts::default(),
+            ends_with_parent: true,
             max_message_bytes: 16 << 20,
             max_queue_bytes: 16 << 20,
         }
@@ -122,6 +124,15 @@ impl Command {
         self
     }
 
+    /// Sets whether the program and its process group are killed when this process ends without closing
+    /// the link, for instance because it was killed itself. A helper process (`/bin/sh`) waits for
+    /// that; without a shell nobody does, and neither on other systems than Unix. Default true.
+    #[must_use]
+    pub fn end_with_parent(mut self, ends: bool) -> Self {
+        self.ends_with_parent = ends;
+        self
+    }
+
     /// Sets the largest size of one message of the server in bytes, without its newline. A longer one
     /// is skipped and reported. Default 16 MiB.
     #[must_use]
@@ -164,6 +175,7 @@ impl fmt::Debug for Command {
             .field("current_dir", &self.current_dir)
             .field("stderr", &self.stderr)
             .field("shutdown_timeouts", &self.shutdown_timeouts)
+            .field("ends_with_parent", &self.ends_with_parent)
             .field("max_message_bytes", &self.max_message_bytes)
             .field("max_queue_bytes", &self.max_queue_bytes)
             .finish()

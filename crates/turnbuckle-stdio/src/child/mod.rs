@@ -4,6 +4,8 @@ mod command;
 mod command_line;
 mod environment;
 mod link;
+#[cfg(unix)]
+mod orphan_guard;
 mod stderr;
 mod stdout;
 mod supervisor;
@@ -60,7 +62,7 @@ impl Command {
             .stdout(Stdio::piped())
             .stderr(self.stderr.stdio())
             .kill_on_drop(true);
-        let mut process = Process::start(&mut command)?;
+        let mut process = Process::start(&mut command, self.ends_with_parent)?;
         let child = &mut process.child;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other(

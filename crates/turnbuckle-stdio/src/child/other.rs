@@ -11,8 +11,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts `command`.
-    pub(super) fn start(command: &mut Command) -> io::Result<Self> {
+    /// Starts `command`. It outlives this process if that is killed.
+    pub(super) fn start(command: &mut Command, _ends_with_parent: bool) -> io::Result<Self> {
         #[cfg(windows)]
         command.creation_flags(NO_WINDOW);
         let child = command.spawn()?;
@@ -38,6 +38,9 @@ impl Process {
     pub(super) fn kill(&mut self) {
         let _ = self.child.start_kill();
     }
+
+    /// Does nothing: there is no helper process.
+    pub(super) async fn release_helper(&mut self) {}
 
     /// Returns the status of the process if it has ended.
     pub(super) fn reap(&mut self) -> Option<ExitStatus> {

@@ -54,6 +54,7 @@ impl ProcessSupervisor {
         }
         self.shut_down().await;
         captured_stderr(self.stderr.take()).await;
+        self.process.release_helper().await;
     }
 
     /// Handles the end of the transport. Most often the process ends at the same time.

@@ -8,6 +8,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{self, SignalKind};
 
+use super::orphan_guard::OrphanGuard;
+
 /// A running process. Dropping it kills the process group.
 ///
 /// The id of the group is that of its leader. The system gives it to another process only after the
@@ -15,19 +17,24 @@ use tokio::signal::unix::{self, SignalKind};
 pub(super) struct Process {
     pub(super) child: Child,
     group: Group,
+    orphan_guard: Option<OrphanGuard>,
     /// SIGCHLD: some child of this process has changed its state.
     changes: unix::Signal,
 }
 
 impl Process {
-    /// Starts `command` in a group of its own.
-    pub(super) fn start(command: &mut Command) -> io::Result<Self> {
+    /// Starts `command` in a group of its own, which is killed when this process is killed if
+    /// `ends_with_parent` is true.
+    pub(super) fn start(command: &mut Command, ends_with_parent: bool) -> io::Result<Self> {
         let changes = unix::signal(SignalKind::child())?;
         let child = command.process_group(0).spawn()?;
         let leader = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         Ok(Self {
             child,
             group: Group(Arc::new(Mutex::new(leader))),
+            orphan_guard: leader
+                .filter(|_| ends_with_parent)
+                .and_then(OrphanGuard::start),
             changes,
         })
     }
@@ -87,16 +94,30 @@ impl Process {
 
     /// Kills what is left of the group, and returns the status of the leader if it has ended.
     pub(super) fn reap(&mut self) -> Option<ExitStatus> {
-        self.group.kill();
-        self.group.forget();
+        self.end_group();
         self.child.try_wait().ok().flatten()
+    }
+
+    /// Waits until the helper process has ended, if there is one.
+    pub(super) async fn release_helper(&mut self) {
+        if let Some(guard) = self.orphan_guard.take() {
+            guard.wait_for_end().await;
+        }
+    }
+
+    /// Kills what is left of the group. From here on its id may become that of another.
+    fn end_group(&mut self) {
+        self.group.kill();
+        if let Some(guard) = &mut self.orphan_guard {
+            guard.release();
+        }
+        self.group.forget();
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.group.kill();
-        self.group.forget();
+        self.end_group();
     }
 }
 

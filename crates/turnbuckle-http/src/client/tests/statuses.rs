@@ -154,6 +154,7 @@ async fn an_unauthorized_client_gets_the_challenge() {
         let LinkError::Unauthorized {
             status: received,
             challenge,
+            body,
             ..
         } = error
         else {
@@ -161,6 +162,7 @@ async fn an_unauthorized_client_gets_the_challenge() {
         };
         assert_eq!(received, status);
         assert_eq!(challenge.as_deref(), Some("Bearer a=\"b\", Basic"));
+        assert!(body.contains("-32000"), "{body}");
     }
     let error = fault(ScriptedResponse::new(401)).await;
     assert!(matches!(

@@ -139,6 +139,7 @@ impl ClientSession {
                 && request.method != Method::Discover.as_str()
                 && (is_duplex || features.era == EraKind::Legacy),
             timeout: None,
+            is_flooded: false,
         };
         if let Some(deadline) = deadline {
             self.timer.schedule(deadline, self, self.closed());
@@ -224,6 +225,9 @@ struct InFlightRequest<'a> {
     /// True if a cancellation is sent when the request is taken back.
     cancel_by_message: bool,
     timeout: Option<TimeoutKind>,
+    /// True if the server sent more about the request than
+    /// [`max_request_bytes`](crate::ClientLimits::max_request_bytes).
+    is_flooded: bool,
 }
 
 impl InFlightRequest<'_> {
@@ -256,6 +260,7 @@ impl InFlightRequest<'_> {
     /// better.
     fn finish(&mut self, mut outcome: Outcome) -> Poll<Outcome> {
         self.is_answered = outcome.is_ok();
+        self.is_flooded = matches!(outcome, Err(RequestError::TooManyBytes { .. }));
         if let Err(RequestError::Link { sent, .. }) = &mut outcome {
             *sent &= self.may_be_sent;
         }
@@ -307,6 +312,7 @@ impl Drop for InFlightRequest<'_> {
         }
         let reason = match self.timeout {
             Some(_) => "no answer came in time",
+            None if self.is_flooded => "too many messages came about it",
             None => "the answer is no longer wanted",
         };
         let mut params = CancelledNotificationParams::new().reason(reason);

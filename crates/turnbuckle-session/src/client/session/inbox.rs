@@ -104,8 +104,38 @@ impl ClientSession {
                 };
                 self.complete_request(id, outcome);
             }
-            Message::Notification(notification) => self.handle_notification(&notification, text),
-            Message::Request(request) => self.handle_request(request, text),
+            Message::Notification(notification) => {
+                // Progress names its request.
+                if Method::parse(&notification.method) != Some(Method::Progress) {
+                    self.count_bytes(text.len(), exchange);
+                }
+                self.handle_notification(&notification, text);
+            }
+            Message::Request(request) => {
+                self.count_bytes(text.len(), exchange);
+                self.handle_request(request, text);
+            }
+        }
+    }
+
+    /// Counts a message of the server for the request of its exchange. On a duplex link it may be about
+    /// any request that waits, and so counts for all of them.
+    fn count_bytes(&self, bytes: usize, exchange: Option<&RequestId>) {
+        let limit = self.limits.max_request_bytes;
+        let kernel = self.kernel();
+        match (exchange, self.link_kind()) {
+            (Some(id), _) => {
+                if let Some(pending) = kernel.get_waiting(id) {
+                    pending.response.count_bytes(bytes, limit);
+                }
+            }
+            (None, LinkKind::Duplex) => {
+                for pending in kernel.waiting_values() {
+                    pending.response.count_bytes(bytes, limit);
+                }
+            }
+            // Such messages are about no request.
+            (None, LinkKind::Exchange) => {}
         }
     }
 
@@ -175,6 +205,8 @@ impl ClientSession {
                 return;
             };
             pending.response.record_activity();
+            let limit = self.limits.max_request_bytes;
+            pending.response.count_bytes(text.len(), limit);
             pending.progress_handler.clone()
         };
         if let Some(handler) = handler {

@@ -36,6 +36,14 @@ pub struct ClientLimits {
     pub max_list_pages: usize,
     /// Items that are collected of one list; longer lists can be read as streams. Default 100,000.
     pub max_list_items: usize,
+    /// Bytes of JSON that are collected of one list over all its pages; longer lists can be read as
+    /// streams. Default 64 MiB.
+    pub max_list_bytes: usize,
+    /// Bytes of the messages that the server may send about one request before its result: progress,
+    /// log messages and questions. On a pipe, messages that name no request count for each request
+    /// that waits. Requests without timeouts, such as subscriptions, have no such limit. Default
+    /// 64 MiB.
+    pub max_request_bytes: usize,
 }
 
 impl Default for ClientLimits {
@@ -52,6 +60,8 @@ impl Default for ClientLimits {
             max_input_requests: 32,
             max_list_pages: 10_000,
             max_list_items: 100_000,
+            max_list_bytes: 64 << 20,
+            max_request_bytes: 64 << 20,
         }
     }
 }
@@ -86,5 +96,9 @@ impl ClientLimits {
         max_list_pages: usize;
         /// Sets how many items of one list are collected.
         max_list_items: usize;
+        /// Sets how many bytes of one list are collected.
+        max_list_bytes: usize;
+        /// Sets how many bytes of messages the server may send about one request before its result.
+        max_request_bytes: usize;
     }
 }

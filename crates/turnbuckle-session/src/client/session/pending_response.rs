@@ -32,6 +32,8 @@ struct State {
     /// The last sign of life: the request itself, or a progress notification.
     last_activity: Instant,
     waker: Option<Waker>,
+    /// The bytes of messages that came about the request so far.
+    bytes: usize,
 }
 
 impl PendingResponse {
@@ -49,6 +51,7 @@ impl PendingResponse {
                 timeout: None,
                 last_activity: now,
                 waker: None,
+                bytes: 0,
             }),
         }
     }
@@ -67,9 +70,28 @@ impl PendingResponse {
         self.state().last_activity = Instant::now();
     }
 
-    /// Sets the outcome and wakes the task that waits for it.
+    /// Counts a message about the request. Over `limit` bytes in all the request fails, unless it has
+    /// no timeout: such a request stays open for messages.
+    pub(super) fn count_bytes(&self, bytes: usize, limit: usize) {
+        if !self.has_deadline() {
+            return;
+        }
+        let mut state = self.state();
+        state.bytes = state.bytes.saturating_add(bytes);
+        let is_over = state.bytes > limit && state.outcome.is_none();
+        drop(state);
+        if is_over {
+            self.complete(Err(RequestError::TooManyBytes { limit }));
+        }
+    }
+
+    /// Sets the outcome and wakes the task that waits for it. A request that was given up for its
+    /// bytes stays so.
     pub(super) fn complete(&self, outcome: Outcome) {
         let mut state = self.state();
+        if matches!(state.outcome, Some(Err(RequestError::TooManyBytes { .. }))) {
+            return;
+        }
         state.outcome = Some(outcome);
         let waker = state.waker.take();
         drop(state);

@@ -60,6 +60,12 @@ pub enum RequestError {
         /// The limit (`ClientLimits::max_outgoing_requests`).
         limit: usize,
     },
+    /// The server sent too many bytes of progress, log messages and questions about the request. It
+    /// was sent a cancellation.
+    TooManyBytes {
+        /// The limit (`ClientLimits::max_request_bytes`).
+        limit: usize,
+    },
     /// The request cannot be written in a form that can be sent.
     Unwritable(String),
 }

@@ -6,10 +6,11 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, Error, FormAnswer};
-use turnbuckle_it::peer::Peer;
+use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
+use turnbuckle_session::ClientLimits;
 use turnbuckle_wire::revision::Revision;
 
-use super::{FAULTY, LEGACY, PEER_CASES, PeerTransport, fault, faulty};
+use super::{FAULTY, LEGACY, PEER_CASES, PeerTransport, fault, faulty, text_of};
 
 fn asking() -> serde_json::Value {
     json!({"q": {"method": "elicitation/create", "params": {"mode": "form", "message": "More?",
@@ -127,4 +128,84 @@ async fn a_list_with_ever_new_cursors_is_left() {
     let error = list.next().await.unwrap().unwrap_err();
     assert!(matches!(&error, Error::EndlessList { .. }), "{error}");
     assert!(list.next().await.is_none());
+}
+
+/// Returns the reaction of a server that says `count` messages about a request before its answer.
+fn chatty(
+    count: usize,
+    message: impl Fn(&ReceivedMessage) -> Step,
+) -> impl Fn(&ReceivedMessage) -> Vec<Step> {
+    move |heard| {
+        let mut steps: Vec<_> = (0..count).map(|_| message(heard)).collect();
+        steps.push(heard.text("done"));
+        steps
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_about_one_request_are_bounded_in_bytes() {
+    let log = |_: &ReceivedMessage| {
+        Step::Say(json!({"jsonrpc": "2.0", "method": "notifications/message",
+            "params": {"level": "info", "data": "x".repeat(400)}}))
+    };
+    for (way, revision) in PEER_CASES {
+        for count in [1, 20] {
+            for progress in [true, false] {
+                let peer = match progress {
+                    true => faulty(revision, chatty(3 * count, |heard| heard.progress(1))),
+                    false => faulty(revision, chatty(count, log)),
+                };
+                let limits = ClientLimits::new().max_request_bytes(2000);
+                let client = way
+                    .connect_by(&peer, Client::builder("c", "1").limits(limits))
+                    .await;
+                if count == 1 {
+                    client.call_tool(FAULTY, &json!({})).await.unwrap();
+                    continue;
+                }
+                let error = text_of(&client, FAULTY).await.unwrap_err();
+                assert!(
+                    matches!(error, Error::TooManyBytes { limit: 2000 }),
+                    "{error}"
+                );
+                assert_eq!(
+                    error.to_string(),
+                    "the server sent more than 2000 bytes of progress, log messages and questions \
+                     about one request (ClientLimits::max_request_bytes)"
+                );
+                assert_eq!(client.in_flight(), (0, 0));
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pages_of_a_list_are_bounded_in_bytes_together() {
+    for (way, revision) in PEER_CASES {
+        let page = AtomicUsize::new(0);
+        let peer = Peer::new(revision, move |heard| {
+            let page = page.fetch_add(1, Ordering::Relaxed);
+            let tool = json!({"name": page.to_string(), "description": "x".repeat(1000),
+                "inputSchema": {"type": "object"}});
+            let result = json!({"resultType": "complete", "tools": [tool], "ttlMs": 0,
+                "cacheScope": "private", "nextCursor": page.to_string()});
+            (heard.method() == "tools/list").then(|| vec![heard.answer(result)])
+        });
+        let limits = ClientLimits::new().max_list_bytes(10_000);
+        let client = way
+            .connect_by(&peer, Client::builder("c", "1").limits(limits))
+            .await;
+        let error = client.list_tools().fetch_all().await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the list of tools/list has more than 10000 bytes (ClientLimits::max_list_bytes)"
+        );
+        let pages = peer.messages_of("tools/list").len();
+        assert!((8..=10).contains(&pages), "{pages}");
+        // The stream collects nothing.
+        let mut stream = client.list_tools();
+        for _ in 0..20 {
+            stream.next().await.unwrap().unwrap();
+        }
+    }
 }

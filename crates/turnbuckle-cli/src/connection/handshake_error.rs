@@ -1,0 +1,103 @@
+//! Errors of connecting: what happened during the handshake, and the end of the server's standard error.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use turnbuckle::client::{EraPreference, Error};
+use turnbuckle::session::LinkError;
+
+use crate::error::CliError;
+use crate::exit_status::replace_settings;
+
+/// The most lines, and the most characters of each, that are kept of a server's standard error.
+const MAX_TAIL_LINES: usize = 8;
+const MAX_TAIL_LINE_CHARS: usize = 300;
+
+/// The last lines of a server's standard error.
+#[derive(Clone, Default)]
+pub(crate) struct StderrTail(Arc<Mutex<VecDeque<String>>>);
+
+impl StderrTail {
+    /// Adds a line; the oldest one goes.
+    pub(crate) fn push(&self, line: &str) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == MAX_TAIL_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(line.chars().take(MAX_TAIL_LINE_CHARS).collect());
+    }
+
+    /// Returns the lines with their introduction; empty without lines.
+    fn describe(&self) -> String {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        match lines.is_empty() {
+            true => String::new(),
+            false => format!("; its standard error ends with:\n  {}", lines.join("\n  ")),
+        }
+    }
+}
+
+/// Returns the error of an attempt to connect. `is_silent` is true if something was sent and nothing
+/// came back.
+pub(super) fn handshake_error(
+    error: Error,
+    is_silent: bool,
+    tail: &StderrTail,
+    era: EraPreference,
+) -> CliError {
+    let text = match &error {
+        Error::ConnectTimedOut { timeout } if is_silent => format!(
+            "the server did not answer the handshake within {timeout:?} (--connect-timeout){}",
+            tail.describe()
+        ),
+        Error::ConnectTimedOut { timeout } => format!(
+            "the handshake was not complete within {timeout:?} (--connect-timeout){}",
+            tail.describe()
+        ),
+        Error::ConnectionLost {
+            reason: LinkError::ProcessExited { status, .. },
+            ..
+        } => format!(
+            "the server ended during the handshake ({status}){}",
+            tail.describe()
+        ),
+        Error::ConnectionLost { reason, .. } => {
+            let reason = replace_settings(&reason.to_string());
+            format!("the handshake failed: {reason}{}", tail.describe())
+        }
+        _ => return explain_tls(error),
+    };
+    let is_refusal = matches!(
+        &error,
+        Error::ConnectionLost {
+            reason: LinkError::HttpStatus { .. } | LinkError::ProtocolViolation { .. },
+            ..
+        }
+    );
+    let failure = CliError::from(error).message(text);
+    match era {
+        // A server of one era answers the other's first request with an error of its own.
+        EraPreference::Auto | EraPreference::Known(_) => failure,
+        _ if is_refusal => {
+            failure.hint("`--era` and `--protocol-version` fix the era: does the server speak it? Without them the tool finds out")
+        }
+        _ => failure,
+    }
+}
+
+/// Returns the error of a connection that was not made, with a hint if the server does not speak TLS.
+fn explain_tls(error: Error) -> CliError {
+    let failure = CliError::from(error);
+    let text = failure.text();
+    // The words of rustls for bytes that are no TLS record.
+    match text.contains("InvalidContentType") || text.contains("corrupt message") {
+        true => {
+            let text = format!("the server does not speak TLS at this port: {text}");
+            failure
+                .message(text)
+                .hint("try `http://` instead of `https://`")
+        }
+        false => failure,
+    }
+}
