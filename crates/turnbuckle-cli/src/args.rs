@@ -1,5 +1,7 @@
 //! Command-line options that every command shares: the server, the protocol and the output.
 
+pub(crate) mod limits;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +11,7 @@ use turnbuckle::Revision;
 use turnbuckle::client::EraPreference;
 use turnbuckle::types::LoggingLevel;
 
-use crate::limits::{LimitValue, parse_limit};
+use limits::{LimitValue, parse_limit};
 
 /// The options that every command shares.
 #[derive(Args, Clone)]
@@ -103,6 +105,10 @@ pub(crate) struct ProtocolArgs {
     /// at a terminal; with --answer, sampling too]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     pub(crate) caps: Option<Vec<CapabilityChoice>>,
+
+    /// Find out anew which era and transport the server speaks, and do not remember it
+    #[arg(long)]
+    pub(crate) no_cache: bool,
 
     /// Offer this directory as a root; implies the roots capability
     #[arg(long = "root", value_name = "PATH")]

@@ -4,8 +4,8 @@ use turnbuckle::auth::client::{AuthError, AuthErrorKind};
 use turnbuckle::client::Error;
 use turnbuckle::session::LinkError;
 
+use crate::args::limits;
 use crate::error::{AuthorizationDetails, CliError};
-use crate::limits;
 
 /// The kind of a failure, and the exit code of the process. Scripts rely on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

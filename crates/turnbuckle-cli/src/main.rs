@@ -13,7 +13,6 @@ mod connection;
 mod demo;
 mod error;
 mod exit_status;
-mod limits;
 mod observe;
 mod output;
 mod signals;

@@ -24,7 +24,7 @@ pub(super) async fn answer(
             "mode": "form", "message": form.message, "requestedSchema": form.schema}})
     };
     let parse = |text: &str| parse_form_answer(&form, text);
-    if let Some(answer) = responder.scripted(as_json, parse).await {
+    if let Some(answer) = responder.script_answer(as_json, parse).await {
         return answer;
     }
     let terminal = responder.terminal.clone();

@@ -38,7 +38,7 @@ pub(crate) fn install_handlers(
     abort: &Abort,
 ) -> Result<ClientBuilder, CliError> {
     let script = AnswerScript::new(protocol);
-    let mode = answer_mode(protocol);
+    let mode = choose_mode(protocol);
     let wants = |cap| offers(protocol, cap);
     let responder = Arc::new(Responder {
         terminal: Arc::new(Terminal::new(console.clone())),
@@ -70,7 +70,7 @@ pub(crate) fn install_handlers(
 }
 
 /// Returns how questions are answered that no script answers.
-fn answer_mode(protocol: &ProtocolArgs) -> AnswerMode {
+fn choose_mode(protocol: &ProtocolArgs) -> AnswerMode {
     match (protocol.yes, protocol.no_input || !is_interactive()) {
         (true, _) => AnswerMode::AcceptAll,
         (false, false) => AnswerMode::Prompt,
@@ -84,7 +84,7 @@ fn offers(protocol: &ProtocolArgs, capability: CapabilityChoice) -> bool {
     match (&protocol.caps, capability) {
         (Some(caps), _) => caps.contains(&capability),
         (None, CapabilityChoice::Elicitation) => {
-            is_scripted || answer_mode(protocol) != AnswerMode::Refuse
+            is_scripted || choose_mode(protocol) != AnswerMode::Refuse
         }
         (None, CapabilityChoice::Sampling) => is_scripted,
         (None, CapabilityChoice::Roots) => !protocol.roots.is_empty(),

@@ -15,7 +15,7 @@ use super::terminal::Terminal;
 use crate::error::CliError;
 use crate::output::sanitize_line;
 
-/// What to try when a question was not answered.
+/// The hint for a question that was not answered.
 const ANSWER_HINT: &str = "`--answer` gives the answer (accept, decline, JSON, text or @FILE), \
                            `--answer-command` names a program that does";
 
@@ -33,7 +33,7 @@ pub(super) struct Responder {
 impl Responder {
     /// Returns the scripted answer to a question, parsed by `parse`; `None` if no script answers. An
     /// answer that cannot be used ends the command.
-    pub(super) async fn scripted<T>(
+    pub(super) async fn script_answer<T>(
         &self,
         question: impl FnOnce() -> Value,
         parse: impl FnOnce(&str) -> Result<T, CliError>,

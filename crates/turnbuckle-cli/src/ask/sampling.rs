@@ -24,7 +24,7 @@ pub(super) async fn answer(
 ) -> Result<CreateMessageResult, ProtocolError> {
     let as_json = || json!({"method": "sampling/createMessage", "params": params});
     let parse = |text: &str| Ok(parse_sampling_answer(text));
-    if let Some(answer) = responder.scripted(as_json, parse).await {
+    if let Some(answer) = responder.script_answer(as_json, parse).await {
         return answer.ok_or_else(|| SamplingRejected.into());
     }
     if responder.mode != AnswerMode::Prompt {

@@ -15,7 +15,6 @@ use turnbuckle::types::{
 };
 
 use crate::args::ProtocolArgs;
-use crate::connection::read_file;
 use crate::error::CliError;
 
 /// The longest answer of a program, in bytes.
@@ -51,7 +50,9 @@ impl AnswerScript {
                         .hint("repeat `--answer`, or answer with `--answer-command PROGRAM`")
                 })?;
                 match value.strip_prefix('@') {
-                    Some(file) => read_file(file.as_ref()).and_then(to_text),
+                    Some(file) => std::fs::read(file)
+                        .map_err(|error| CliError::usage(format!("{file}: {error}")))
+                        .and_then(to_text),
                     None => Ok(value),
                 }
             }

@@ -23,7 +23,7 @@ pub(super) async fn answer(
         json!({"method": "elicitation/create", "params": {
             "mode": "url", "message": request.message, "url": request.url}})
     };
-    if let Some(answer) = responder.scripted(as_json, parse_answer).await {
+    if let Some(answer) = responder.script_answer(as_json, parse_answer).await {
         return answer;
     }
     let terminal = responder.terminal.clone();

@@ -12,10 +12,10 @@ use turnbuckle::stdio::{Command, StderrMode};
 
 use super::handshake_error::StderrTail;
 use super::target::{ConfigEntry, Target};
+use crate::args::limits::limit_http;
 use crate::args::{CommonArgs, ServerArgs};
 use crate::authorization::{LoginProfile, UserStore, build_oauth};
 use crate::error::CliError;
-use crate::limits::limit_http;
 use crate::observe::KnownSecrets;
 use crate::output::{Console, Style, shell_quote};
 

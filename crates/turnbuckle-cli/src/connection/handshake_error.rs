@@ -90,14 +90,16 @@ pub(super) fn handshake_error(
 fn explain_tls(error: Error) -> CliError {
     let failure = CliError::from(error);
     let text = failure.text();
+    let hint = "try `http://` instead of `https://`";
     // The words of rustls for bytes that are no TLS record.
-    match text.contains("InvalidContentType") || text.contains("corrupt message") {
-        true => {
-            let text = format!("the server does not speak TLS at this port: {text}");
-            failure
-                .message(text)
-                .hint("try `http://` instead of `https://`")
-        }
+    if text.contains("InvalidContentType") {
+        let text = format!("the server does not speak TLS at this port: {text}");
+        return failure.message(text).hint(hint);
+    }
+    match text.contains("tls handshake eof") {
+        true => failure.hint(format!(
+            "if the server does not speak TLS at this port, {hint}"
+        )),
         false => failure,
     }
 }

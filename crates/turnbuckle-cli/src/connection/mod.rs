@@ -3,6 +3,7 @@
 mod connector;
 mod consent;
 mod handshake_error;
+mod server_cache;
 mod target;
 
 use std::pin::pin;
@@ -15,18 +16,19 @@ use turnbuckle::session::Timeouts;
 use turnbuckle::types::{LoggingLevel, Request};
 
 use crate::args::CommonArgs;
+use crate::args::limits::limit_client;
 use crate::ask;
 use crate::authorization::{
     UserStore, challenge_scopes, log_in_after_challenge, may_log_in, render_checklist,
 };
 use crate::error::{CliError, is_login_required};
 use crate::exit_status::ExitStatus;
-use crate::limits::limit_client;
 use crate::observe::{KnownSecrets, ObservedConnector, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line, shell_quote};
 use crate::signals::ShutdownSignals;
 use connector::prepare;
 use handshake_error::handshake_error;
+use server_cache::{Memory, ServerKind};
 
 pub(crate) use connector::{LoginLayer, is_unencrypted_remote, read_file, read_variable};
 pub(crate) use consent::confirm_target;
@@ -244,23 +246,26 @@ async fn connect(
     trace: &mut Option<Arc<Trace>>,
 ) -> Result<ServerConnection, CliError> {
     let protocol = &common.protocol;
-    let prepared = prepare(target, layer, common, console, secrets).await?;
+    let mut memory = Memory::look_up(&target, &layer, common);
+    let remembered = memory.apply(target.clone());
+    let prepared = prepare(remembered, layer, common, console, secrets).await?;
     // A repeated command goes on with its trace.
     if let (None, Some(path)) = (&trace, &protocol.trace) {
         let created = Trace::create(path, protocol.trace_secrets, secrets.clone())?;
         *trace = Some(Arc::new(created));
     }
-    let trace = trace.clone();
     let recorder = Arc::new(Recorder::default());
     let observer = WireObserver {
         recorder: recorder.clone(),
-        trace,
+        trace: trace.clone(),
     };
     let log = protocol
         .log
         .or(console.args.verbose.then_some(LoggingLevel::Info));
     let era = match protocol.era() {
-        EraPreference::Auto if prepared.is_legacy => EraPreference::Known(EraKind::Legacy),
+        EraPreference::Auto if prepared.is_legacy || memory.is_legacy() => {
+            EraPreference::Known(EraKind::Legacy)
+        }
         era => era,
     };
     let mut builder = Client::builder("turnbuckle", env!("CARGO_PKG_VERSION"))
@@ -312,11 +317,26 @@ async fn connect(
     let builder = limit_client(builder, &protocol.limits);
     let abort = ask::Abort::default();
     let builder = ask::install_handlers(builder, protocol, console, &abort)?;
-    let client = builder
-        .connect(ObservedConnector::new(prepared.connector, observer))
-        .await
-        .map_err(|error| handshake_error(error, recorder.is_silent(), &prepared.stderr, era))?;
+    let connector = ObservedConnector::new(prepared.connector, observer);
+    let client = match builder.connect(connector).await {
+        Ok(client) => client,
+        Err(error) => {
+            if memory.forget_after(&error) {
+                let layer = LoginLayer::Stored;
+                return Box::pin(connect(common, target, layer, console, secrets, trace)).await;
+            }
+            let is_silent = recorder.is_silent();
+            return Err(handshake_error(error, is_silent, &prepared.stderr, era));
+        }
+    };
     let server = client.server_info().ok_or(Error::Closed)?;
+    memory.set(match server.era() {
+        EraKind::Modern => None,
+        EraKind::Legacy if prepared.is_legacy || recorder.uses_fallback() => {
+            Some(ServerKind::HttpSse)
+        }
+        EraKind::Legacy => Some(ServerKind::Legacy),
+    });
     Ok(ServerConnection {
         client,
         console: console.clone(),

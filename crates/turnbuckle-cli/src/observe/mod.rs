@@ -48,11 +48,17 @@ impl WireObserver {
 pub(crate) struct ObservedConnector {
     inner: Arc<dyn Connector>,
     observer: WireObserver,
+    /// True if this is the connector of the older transport.
+    is_fallback: bool,
 }
 
 impl ObservedConnector {
     pub(crate) fn new(inner: Arc<dyn Connector>, observer: WireObserver) -> Self {
-        Self { inner, observer }
+        Self {
+            inner,
+            observer,
+            is_fallback: false,
+        }
     }
 }
 
@@ -68,6 +74,9 @@ impl Connector for ObservedConnector {
                 observer: observer.clone(),
             });
             let inner = self.inner.open(inbox).await?;
+            if self.is_fallback {
+                observer.recorder.set_fallback();
+            }
             Ok(Arc::new(ObservedLink { inner, observer }) as Arc<dyn Link>)
         })
     }
@@ -82,7 +91,11 @@ impl Connector for ObservedConnector {
 
     fn fallback(&self) -> Option<Arc<dyn Connector>> {
         let older = self.inner.fallback()?;
-        Some(Arc::new(Self::new(older, self.observer.clone())))
+        Some(Arc::new(Self {
+            inner: older,
+            observer: self.observer.clone(),
+            is_fallback: true,
+        }))
     }
 
     fn description(&self) -> String {

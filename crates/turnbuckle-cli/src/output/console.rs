@@ -262,7 +262,8 @@ impl LogBudget {
             return Some(text);
         }
         self.omitted = 1;
-        text.get(..text.floor_char_boundary(room))
+        let end = (0..=room).rev().find(|end| text.is_char_boundary(*end));
+        text.get(..end.unwrap_or(0))
     }
 }
 

@@ -14,6 +14,7 @@ mod errors;
 mod formats;
 mod network;
 mod peers;
+mod refusals;
 mod support;
 #[cfg(unix)]
 mod terminal;

@@ -309,3 +309,87 @@ fn a_tool_that_cannot_be_read_is_named_and_the_others_can_be_listed_and_called()
     let fault = "the tool \"bad\" cannot be used: a schema must be a JSON object";
     assert!(bad.err.contains(fault), "{bad:#?}");
 }
+
+/// Runs `info` with this cache directory and returns the methods that the server was asked for.
+fn methods_of(cache: &Scratch, options: &[&str], script: &str) -> String {
+    let trace = cache.name("trace");
+    let words = [
+        &["info", "--trace", &trace][..],
+        options,
+        &["--", "sh", "-c", script],
+    ]
+    .concat();
+    let output = command(&words)
+        .env("XDG_CACHE_HOME", cache.path())
+        .output()
+        .expect("it runs");
+    Run::new(output).ends(0);
+    let trace = std::fs::read_to_string(trace).expect("there is a trace");
+    ["server/discover", "initialize"]
+        .into_iter()
+        .filter(|method| trace.contains(&format!("\"method\":\"{method}\"")))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_server_turned_out_to_be_is_remembered_without_its_arguments_and_mended() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let cache = Scratch::new();
+    let secret = "c0ffee-secret-argument";
+    let legacy = legacy_server(&format!("# {secret}\n"));
+    assert_eq!(
+        methods_of(&cache, &[], &legacy),
+        "server/discover initialize"
+    );
+    assert_eq!(methods_of(&cache, &[], &legacy), "initialize");
+    assert_eq!(
+        methods_of(&cache, &["--no-cache"], &legacy),
+        "server/discover initialize"
+    );
+    let file = cache.path().join("turnbuckle/servers-1.json");
+    let mode = std::fs::metadata(&file)
+        .expect("there is a cache")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let text = std::fs::read_to_string(&file).expect("it is text");
+    assert!(text.contains("legacy") && !text.contains(secret), "{text}");
+    std::fs::write(&file, "broken").expect("it can be written");
+    assert_eq!(
+        methods_of(&cache, &[], &legacy),
+        "server/discover initialize"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_became_modern_is_probed_again() {
+    let cache = Scratch::new();
+    let place = cache.name("modern");
+    // The same command is a legacy server first, and a modern one once the file exists.
+    let functions = format!(
+        r#"discover() {{
+            if [ -e '{place}' ]; then
+                answer '{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{}},"ttlMs":0,"cacheScope":"private"}}'
+            else refuse -32601; fi
+        }}
+        initialize() {{
+            if [ -e '{place}' ]; then refuse -32600
+            else answer '{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"sh","version":"0"}}}}'; fi
+        }}"#
+    );
+    let server = legacy_server(&functions);
+    assert_eq!(
+        methods_of(&cache, &[], &server),
+        "server/discover initialize"
+    );
+    std::fs::write(&place, "").expect("it can be written");
+    assert_eq!(
+        methods_of(&cache, &[], &server),
+        "server/discover initialize"
+    );
+    assert_eq!(methods_of(&cache, &[], &server), "server/discover");
+}

@@ -62,6 +62,8 @@ pub(crate) fn command(words: &[&str]) -> Command {
         .env_remove("CI")
         .env_remove("NO_COLOR")
         .env("TERM", "xterm")
+        // What one test learns of a server is not for the others.
+        .env("XDG_CACHE_HOME", "/dev/null")
         .stdin(Stdio::null());
     command
 }

@@ -62,6 +62,7 @@ impl ProcessSupervisor {
         match timeout(EXIT_GRACE, self.process.wait_for_end()).await {
             Ok(()) => {
                 let status = self.process.reap();
+                self.process.release_helper().await;
                 let stderr = captured_stderr(self.stderr.take()).await;
                 self.report_loss(exit_error(status, stderr));
             }
@@ -72,6 +73,7 @@ impl ProcessSupervisor {
     /// Handles the end of the process. Its remaining output is still read.
     async fn process_ended(&mut self) {
         let status = self.process.reap();
+        self.process.release_helper().await;
         let (read, stderr) = tokio::join!(
             timeout(EXIT_GRACE, &mut self.lost),
             captured_stderr(self.stderr.take())

@@ -7,7 +7,7 @@ use turnbuckle::http::HttpClientOptions;
 use turnbuckle::session::ClientLimits;
 use turnbuckle::{ClientBuilder, SchemaLimits};
 
-use crate::args::{parse_duration, parse_size};
+use super::{parse_duration, parse_size};
 
 /// A value of `--limit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
